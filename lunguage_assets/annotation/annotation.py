@@ -83,21 +83,28 @@ class Annotation:
         return notebook_frame(Annotation(**shown), repr(self))
 
 
-def read(text: str, *, views: str = "") -> Annotation:
+def read(text: str, *, views: str = "", cues: Path | str | None = None) -> Annotation:
     """What one report says and implies; its `study_id` is "report".
 
     Args:
         text: the report, with or without headings.
         views: projections and postures, such as "PA and lateral"; empty: those that the text names.
+        cues: a file of words of negation and doubt, which are added to the packaged ones (docs/adding.md).
 
     Raises:
         InputError: `text` is no text or too long, or `views` names no view.
+        ConfigurationError: the file of cues cannot be used.
     """
-    return _annotated([report_of("report", text, views, "read", ("text", "views"))])
+    return _annotated([report_of("report", text, views, "read", ("text", "views"))], cues)
 
 
 def annotate(
-    frame: pd.DataFrame | Iterable[str], text: str = "report", study_id: str = "study_id", views: str = ""
+    frame: pd.DataFrame | Iterable[str],
+    text: str = "report",
+    study_id: str = "study_id",
+    views: str = "",
+    *,
+    cues: Path | str | None = None,
 ) -> Annotation:
     """What many reports say and imply; each is read alone, whatever the others say.
 
@@ -107,6 +114,7 @@ def annotate(
         study_id: the column of the reports' ids, each once; they are compared as text. Without a column
             `study_id` the index has them.
         views: the column of the views, as for `read`; empty: those that the texts name.
+        cues: as for `read`.
 
     Raises:
         InputError: a column is missing, an id is missing or repeated, a cell is no text, too long, or names
@@ -115,7 +123,8 @@ def annotate(
     if isinstance(frame, str | bytes):
         remedy = "Use `read` for one report."
         raise InputError("frame", f"a {type(frame).__name__}", "a frame, or a list of texts", remedy)
-    if not isinstance(frame, Iterable):
+    if not isinstance(frame, Iterable) or isinstance(frame, Mapping):
+        # Of a mapping the ids would be read as if they were the texts.
         found, expected = f"a {type(frame).__name__}", "a frame, or a list of texts"
         raise InputError("frame", found, expected, "Give one report per row, or texts alone.")
     if not isinstance(frame, pd.DataFrame):
@@ -129,13 +138,20 @@ def annotate(
             found = f"the columns {shown_names([*map(str, frame.columns)], known)}"
             remedy = "Name the column that holds it: annotate(frame, text=..., study_id=..., views=...)."
             raise InputError("frame", found, "one report per row", remedy, column=column)
+        if isinstance(frame[column], pd.DataFrame):
+            remedy = "Give every column a name of its own."
+            raise InputError("frame", "columns of one name", "each column once", remedy, column=column)
     said = frame[views].tolist() if views else [""] * len(frame)
     cells = zip(range(len(frame)), frame[study_id].tolist(), frame[text].tolist(), said, strict=True)
-    return _annotated(_of_rows("frame", cells, (study_id, text, views)))
+    return _annotated(_of_rows("frame", cells, (study_id, text, views)), cues)
 
 
 def annotate_table(
-    path: Path, text: str = "report", study_id: str = "", views: str = ""
+    path: Path,
+    text: str = "report",
+    study_id: str = "",
+    views: str = "",
+    cues: Path | str | None = None,
 ) -> tuple[Iterator[Annotation], list[int]]:
     """The same of a CSV or Parquet file, in parts of `REPORTS_AT_ONCE`, and the rows (from 1) that cannot be
     read, which are left out. Without `study_id`, a column of that name has the ids, else the row's number is.
@@ -158,7 +174,7 @@ def annotate_table(
             yield record.number, own, content, stored(cell[names[2]]) if views else ""
 
     given = _of_rows(path.name, cells(), (study_id or "study_id", text, views))
-    return (Annotation(**part) for part in _parts(given)), broken
+    return (Annotation(**part) for part in _parts(given, cues)), broken
 
 
 def _of_rows(
@@ -182,7 +198,7 @@ def _of_rows(
     return given
 
 
-def annotate_files(paths: Sequence[str], views: str = "") -> Annotation:
+def annotate_files(paths: Sequence[str], views: str = "", cues: Path | str | None = None) -> Annotation:
     """The same of files, one report each, in the given order; `-` is standard input.
 
     Raises:
@@ -202,7 +218,7 @@ def annotate_files(paths: Sequence[str], views: str = "") -> Annotation:
         if not report.text:
             raise InputError(path, "nothing", _A_REPORT, "Name a file with a report in it.")
         given.append(report)
-    return _annotated(given)
+    return _annotated(given, cues)
 
 
 def report_of(
@@ -238,15 +254,16 @@ def is_missing(cell: Any) -> bool:
     return bool(cell is None or cell is pd.NA or cell != cell)
 
 
-def _parts(given: Sequence[Given]) -> Iterator[Frames]:
+def _parts(given: Sequence[Given], cues: Path | str | None) -> Iterator[Frames]:
+    method = bundled_method(None if cues is None else Path(cues))
     for start in range(0, max(len(given), 1), REPORTS_AT_ONCE):
         studies = {f"s{start + at:08d}": one for at, one in enumerate(given[start : start + REPORTS_AT_ONCE])}
-        read = bundled_method().read(studies)
-        yield _frames(studies, read, bundled_method().conclude(read))
+        read = method.read(studies)
+        yield _frames(studies, read, method.conclude(read))
 
 
-def _annotated(given: Sequence[Given]) -> Annotation:
-    parts = [*_parts(given)]
+def _annotated(given: Sequence[Given], cues: Path | str | None) -> Annotation:
+    parts = [*_parts(given, cues)]
     return Annotation(
         **{name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]}
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
 import pandas as pd
 
@@ -61,15 +62,20 @@ class Given:
 
 
 class Method:
-    """The packaged judges, ruler, lists and settings, read once. Raises `ConfigurationError`: a packaged file
-    was edited and cannot be used.
+    """The packaged judges, ruler, lists and settings, read once.
+
+    Args:
+        own_cues: a file of cues that are added to the packaged ones.
+
+    Raises:
+        ConfigurationError: that file, or a packaged one that was edited, cannot be used.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, own_cues: Path | None = None) -> None:
         settings = load_settings()
         explicit = settings.explicit.model_copy(update={"ruler": "published", "fit_log": False})
         self._explicit, self._implicit = explicit, settings.implicit
-        self._structurer = RuleStructurer()
+        self._structurer = RuleStructurer(own_cues=own_cues)
         self._panel: list[Judge] = [LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues")]
         self._phrases = hedge_vocabulary(HEDGE_PHRASES.frame(), explicit)
         played = {judge.key: pd.DataFrame() for judge in self._panel}
@@ -83,7 +89,7 @@ class Method:
 
     def read(self, given: Mapping[str, Given]) -> Frames:
         """Texts, sentences, structured rows and findings of reports, by study id ("s" and digits)."""
-        terms, unknown = TERMS.frame(), {"file": "", "line": 1, "taken_at": ""}
+        terms, unknown = TERMS.frame(), {"file": "", "line": 1, "taken_at": "", "sequence": 0}
         rows = []
         for study, one in given.items():
             ids = {"study_id": study, "subject_id": "p" + study[1:], "source_id": one.name}
@@ -174,5 +180,12 @@ def said_by_rows(rows: Sequence[Row], listed: LabelList) -> SaidOfLabels:
     return what_is_said(frame, matches, listed, RESOLUTION_LOG.frame())
 
 
-bundled_method = lru_cache(maxsize=1)(Method)
-"""The one of this process."""
+def bundled_method(own_cues: Path | None = None) -> Method:
+    """The method of this process, with the cues of a file; errors as of `Method`."""
+    is_there = own_cues is not None and own_cues.exists()
+    return _method(own_cues, own_cues.read_bytes() if own_cues is not None and is_there else b"")
+
+
+@lru_cache(maxsize=2)
+def _method(own_cues: Path | None, _content: bytes) -> Method:
+    return Method(own_cues)

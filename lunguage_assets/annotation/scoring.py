@@ -10,7 +10,7 @@ pair that is only half right adds half.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from itertools import islice, product
 from math import log
@@ -90,6 +90,10 @@ def rewards(references: Sequence[str], generated: Sequence[str]) -> list[float]:
 
 
 def _scored(references: Sequence[str], generated: Sequence[str]) -> list[tuple[float, ...]]:
+    for name, texts in (("references", references), ("generated", generated)):
+        if isinstance(texts, str | bytes) or not isinstance(texts, Sized):
+            found = f"a {type(texts).__name__}"
+            raise InputError(name, found, "a list of texts", "Give each report as a text of a list.")
     if len(references) != len(generated) or not len(references):
         found = f"{len(references)} references and {len(generated)} generated reports"
         raise InputError("score", found, "as many of both, at least one", "Give each its reference.")

@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from urllib.parse import parse_qs
 
 import uvicorn
@@ -64,17 +65,19 @@ def serving_socket(port: int) -> socket.socket:
         ) from None
 
 
-def serve(opened: socket.socket) -> None:
-    """Answer until the process is interrupted."""
-    app = application(opened.getsockname()[1])
+def serve(opened: socket.socket, cues: Path | None = None) -> None:
+    """Answer until the process is interrupted; `cues` as of `annotation.read`."""
+    app = application(opened.getsockname()[1], cues)
     quiet = {"access_log": False, "log_level": "critical", "server_header": False, "lifespan": "off"}
     config = uvicorn.Config(app, limit_concurrency=32, timeout_keep_alive=5, **quiet)  # type: ignore[arg-type]
     with suppress(KeyboardInterrupt):  # the server has closed by then
         uvicorn.Server(config).run(sockets=[opened])
 
 
-def application(port: int) -> Starlette:
-    """The server's answers: the empty page, the page of a posted report, and files of it."""
+def application(port: int, cues: Path | None = None) -> Starlette:
+    """The server's answers: the empty page, the page of a posted report, and files of it; `cues` as of
+    `annotation.read`.
+    """
     hosts = {f"{name}:{port}" for name in (ADDRESS, "localhost")}
 
     async def page(request: Request) -> Response:
@@ -92,18 +95,18 @@ def application(port: int) -> Starlette:
             return _refusal(413, f"A report has at most {BODY_LIMIT >> 10} kB.")
         posted = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
         report, views, download, example = (posted.get(name, [""])[0] for name in _FIELDS)
-        return await run_in_threadpool(_answer, EXAMPLE if example else report, views, download)
+        return await run_in_threadpool(_answer, EXAMPLE if example else report, views, download, cues)
 
     return Starlette(routes=[Route("/", page, methods=["GET", "POST"])])
 
 
-def _answer(report: str, views: str, download: str) -> Response:
+def _answer(report: str, views: str, download: str, cues: Path | None) -> Response:
     """What the report says; an unexpected error says its kind alone, as its message may quote the report."""
     problem, status, shown = "", 200, []
     try:
         if report.strip():
             with _READING:
-                found = read(report, views=views)
+                found = read(report, views=views, cues=cues)
                 if download in DOWNLOADS:
                     kind, content = DOWNLOADS[download]
                     named = {"Content-Disposition": f'attachment; filename="{download}"'}

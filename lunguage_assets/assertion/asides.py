@@ -16,10 +16,10 @@ def mark_asides(units: list[Unit]) -> None:
     """Mark the units that are advice, a condition, or about somebody else."""
     for at, unit in enumerate(units):
         if unit.kind == "relative":
-            _mark(units[at:], "somebody else", unit)
-            return
+            _mark(units[at : _end_of_reach(units, at)], "somebody else", unit)
         if unit.kind == "recommendation":
-            clause = units[_begin_of_advice(units, at) : _end_of_clause(units, at)]
+            begin = _begin_of_advice(units, at)
+            clause = units[begin : _end_of_reach(units, at)]
             if unit.name == REPOSITIONING:
                 # "Consider advancing the tube": the tube is there.
                 clause = [one for one in clause if not _is_device(one)]
@@ -29,10 +29,11 @@ def mark_asides(units: list[Unit]) -> None:
             nearest = range(at - 1, max(-1, at - 1 - _WORDS_BEFORE_AN_AIM), -1)
             examined = (n for n in nearest if _is_examination(units[n]))
             begin = next(examined, at)
-            _mark(units[begin : _end_of_clause(units, at)], "recommendation", unit)
+            _mark(units[begin : _end_of_reach(units, at)], "recommendation", unit)
         elif unit.kind == "condition":
-            clause = units[at : _end_of_clause(units, at)]
-            if at == 0 or units[at - 1].kind == "break":
+            clause = units[at : _end_of_reach(units, at)]
+            opens = at == 0 or units[at - 1].kind == "break"
+            if opens and unit.reaches("clause"):
                 # One that opens a sentence ends at its comma.
                 clause = list(takewhile(lambda one: one.kind != "comma", clause))
             _mark(clause, "condition", unit)
@@ -51,9 +52,13 @@ def _is_examination(unit: Unit) -> bool:
     return unit.kind in ("examined", "examination")
 
 
-def _end_of_clause(units: list[Unit], at: int) -> int:
+def _end_of_reach(units: list[Unit], at: int) -> int:
+    """Find where the clause behind a cue ends, or the sentence, as far as it reaches."""
+    cue = units[at]
     for position in range(at + 1, len(units)):
-        if units[position].kind == "break" and units[position].form != "that":
+        unit = units[position]
+        ends_clause = unit.kind == "break" and unit.form != "that"
+        if cue.stops_at(unit) or (ends_clause and cue.reaches("clause")):
             return position
     return len(units)
 

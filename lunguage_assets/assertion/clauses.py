@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from lunguage_assets.assertion.hedging import ADJECTIVE_ENDS
 from lunguage_assets.assertion.reach import STATEMENT_BEGINS
-from lunguage_assets.assertion.units import Unit
+from lunguage_assets.assertion.units import Unit, first_beyond, is_adjective
 from lunguage_assets.assertion.vocabulary import Kind, Sense
+from lunguage_assets.assertion.word_files import WORDS
 
 _PREDICATES: frozenset[Kind] = frozenset({"normal", "abnormal"})
 _JUDGED: frozenset[Kind] = frozenset({"copula", "anatomy"})
 """What stands before a predicate."""
+_BEFORE_PREDICATE: frozenset[Kind] = _PREDICATES | {"word", "other", "place"}
+"""What may stand between: "the heart is mildly enlarged"."""
 _BREAK = Sense("break")
 
 
@@ -30,7 +32,7 @@ def divide_run_ons(units: list[Unit]) -> None:
         elif before.kind == "break":
             is_denied = False
         begins_anew = _begins_description(units, at) or (
-            is_denied and _begins_finding(units, at)
+            is_denied and (_begins_finding(units, at) or _begins_behind_seen(units, at))
         )
         if begins_anew and _ends_statement(units, at - 1):
             units.insert(at, Unit(_BREAK, "", units[at].begin, units[at].begin))
@@ -47,10 +49,9 @@ def _ends_statement(units: list[Unit], at: int) -> bool:
     unit = units[at]
     if unit.kind == "seen":
         return True
-    is_adjective = unit.kind == "finding" and unit.form.endswith(ADJECTIVE_ENDS)
-    if unit.kind in _PREDICATES or is_adjective:
-        clause = takewhile(lambda one: one.kind != "break", reversed(units[:at]))
-        return any(one.kind in _JUDGED for one in clause)
+    if unit.kind in _PREDICATES or is_adjective(unit):
+        judged = first_beyond(reversed(units[:at]), _BEFORE_PREDICATE)
+        return judged is not None and judged.kind in _JUDGED
     return unit.kind == "finding"
 
 
@@ -67,16 +68,33 @@ def _begins_description(units: list[Unit], at: int) -> bool:
     if following.kind == "copula":
         return following.form != ":"
     # "No effusion lungs clear", but "no effusion heart enlarged" may be a list.
-    return following.kind == "normal"
+    is_behind_normal = units[at - 1].kind == "normal"
+    return following.kind == "normal" or (
+        following.kind == "abnormal" and is_behind_normal
+    )
 
 
 def _begins_finding(units: list[Unit], at: int) -> bool:
     """ "No pneumothorax | small left effusion": a size of its own behind a denial."""
-    if units[at].kind != "word" or units[at].code not in STATEMENT_BEGINS:
+    is_description = units[at].kind in ("word", "abnormal")
+    if not is_description or units[at].code not in STATEMENT_BEGINS:
+        return False
+    if units[at].form in WORDS["denied_sizes"]:
+        # "No pneumothorax large effusion" lacks an "or".
         return False
     for unit in units[at + 1 :]:
         if unit.kind == "finding":
             return True
-        if unit.kind not in ("word", "place", "anatomy"):
+        if unit.kind not in ("word", "abnormal", "place", "anatomy"):
             return False
     return False
+
+
+def _begins_behind_seen(units: list[Unit], at: int) -> bool:
+    """ "No pneumothorax is seen | the effusion is larger": a subject with its verb."""
+    if units[at - 1].kind != "seen":
+        return False
+    kinds = [unit.kind for unit in units[at:]]
+    subject = list(takewhile(lambda kind: kind in ("word", "place", "finding"), kinds))
+    has_verb = kinds[len(subject) : len(subject) + 1] == ["copula"]
+    return "finding" in subject and has_verb

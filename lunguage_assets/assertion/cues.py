@@ -1,74 +1,75 @@
 """Cues: words that say how a mention is meant, as data with examples.
 
-A cue is an entry of a file of `resources/assertion/`, or of a home's own `cues.yaml`.
-The engine knows categories, directions and reaches; which words have which stands in
-the files alone, with examples that show what each cue gives and how far it reaches.
+A cue is an entry of a file of `resources/assertion/`, or of a home's `assertion.yaml`.
+The engine knows categories, directions and reaches (`categories.py`); which words have
+which stands in the files alone, with examples that show what each cue gives and how far
+it reaches.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
-from lunguage_assets.data_files import read_as, resource
-from lunguage_assets.errors import ConfigurationError
-
-Category = Literal[
-    "negated",         # "no", "without": absent
-    "doubted",         # "no definite", "unlikely": absent, with doubt
-    "ended",           # "has resolved", "no longer seen": absent now, there before
-    "hedged",          # "possible", "may represent": left open
-    "alternative",     # "or", "versus": one of several
-    "question",        # "rule out" of a request: left open
-    "setting",         # "in the right clinical setting": open, unless said
-    "past",            # "history of": not now
-    "examination",     # "on the prior CT": seen there, perhaps not here
-    "examined",        # "radiograph", "ultrasound": names of examinations
-    "recommendation",  # "recommend", "correlate": asked for, not seen
-    "repositioning",   # "consider advancing": asked for, of a device that is there
-    "aim",             # "to exclude": what an examination is for
-    "condition",       # "if", "unless": not said of now
-    "relative",        # "mother had": somebody else
-    "device_part",     # "tip", "side port": when it is not seen, the device is there
-]  # fmt: skip
-"""What a cue does to what it reaches."""
-
-Direction = Literal["behind", "before"]
-"""Where what is reached stands, seen from the cue: "no" reaches behind."""
-
-Reach = Literal["next", "list", "clause", "sentence"]
-"""How far: what follows directly, what is joined to it, its clause, all."""
-
-Meant = Literal[
-    "asserted", "hedged", "doubted", "negated", "ended", "past", "aside"
-]  # fmt: skip
-"""How an example's mention is meant; `aside`: nothing is said of the patient now."""
+from lunguage_assets.assertion.categories import (
+    CATEGORIES,
+    Category,
+    Direction,
+    Meant,
+    Reach,
+)
+from lunguage_assets.assertion.tokens import Tokenizer, alternatives, bundled_tokenizer
+from lunguage_assets.data_files import read_as, resource, wrong_at
+from lunguage_assets.errors import ConfigurationError, did_you_mean
 
 FILES = ("negation", "hedges", "time", "asides", "contextual")
+MOST_WORDINGS = 50_000
+"""Of one pattern: brackets behind brackets multiply."""
+
 _REMEDY = (
-    "The header of resources/assertion/negation.yaml explains the fields of a cue."
+    "The header of resources/assertion/negation.yaml explains the fields of a cue; "
+    'words such as "no" need quotes.'
 )
+_NO_FIELD = ("no such field, as all cues of the category are alike in it",)
+_SHOWN = 60
+"""Characters of a word or pattern that an error repeats."""
 
 
 class Example(BaseModel):
-    """An invented sentence, and how mentions in it are meant, by their words."""
+    """An invented sentence, and how mentions in it are meant, by their words.
+
+    Attributes:
+        text: the sentence.
+        section: code of the section in which it is read.
+        meant_by_mention: words -> how they are meant; once for each mention that stands
+            on these characters (a sentence may speak twice of a word).
+    """
 
     model_config = ConfigDict(frozen=True)
 
     text: str
-    meant_by_mention: dict[str, Meant]
+    section: Literal["hist", "find", "impr"] = "find"
+    meant_by_mention: dict[str, tuple[Meant, ...]] = Field(min_length=1)
 
     @model_validator(mode="before")
     @classmethod
     def _gather_mentions(cls, entry: object) -> object:
-        """Read `{text: ..., effusion: negated}`: every key but `text` is a mention."""
-        if not isinstance(entry, dict) or "text" not in entry:
+        """Read `{text: ..., effusion: negated}`: what is no field is a mention."""
+        if not isinstance(entry, dict) or "meant_by_mention" in entry:
             return entry
-        mentions = {str(key): meant for key, meant in entry.items() if key != "text"}
-        return {"text": entry["text"], "meant_by_mention": mentions}
+        meant_by_mention = {
+            str(key): tuple(meant) if isinstance(meant, list) else (meant,)
+            for key, meant in entry.items()
+            if key not in ("text", "section")
+        }
+        fields = {key: entry[key] for key in ("text", "section") if key in entry}
+        return {**fields, "meant_by_mention": meant_by_mention}
 
 
 class Cue(BaseModel):
@@ -77,26 +78,97 @@ class Cue(BaseModel):
     Attributes:
         id: category and a name of its own ("negated.no_evidence"); stands in the rows.
         patterns: spellings; "(a|b|)" are alternatives, `adverb` is any word in -ly.
-        not_after: forms that do not stand directly before it.
-        not_before: forms that do not stand directly behind it.
+            None: a rule of the engine names the cue and says which words are it.
+        direction: where what it reaches stands; left out: as is usual in its category.
+        reach: how far; left out: as is usual in its category.
+        ends_at: words at which its reach ends, besides what ends any reach.
+        not_after: words that do not stand directly before it.
+        not_before: words that do not stand directly behind it.
         sections: codes of the sections in which it counts; empty: in all.
+        examples: what it gives.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    id: str = Field(pattern=r"^[a-z_]+\.[a-z0-9_]+$")
+    id: str = Field(pattern=r"^[a-z_]+\.[a-z0-9_]+$", max_length=60)
     category: Category
     patterns: tuple[str, ...] = ()
     direction: Direction = "behind"
     reach: Reach = "list"
+    ends_at: frozenset[str] = frozenset()
     not_after: frozenset[str] = frozenset()
     not_before: frozenset[str] = frozenset()
     sections: frozenset[Literal["hist", "find", "impr"]] = frozenset()
-    examples: tuple[Example, ...]
+    examples: tuple[Example, ...] = Field(min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _settle_fields(cls, entry: object) -> object:
+        """Complete direction and reach by the category; refuse what it has not."""
+        if not isinstance(entry, dict) or "category" not in entry:
+            return entry
+        name = f"cue {entry.get('id')!r}"
+        category = entry["category"]
+        rules = (rule for known, rule in CATEGORIES.items() if known == category)
+        rule = next(rules, None)
+        if rule is None:
+            _refuse("category", name, category, CATEGORIES)
+            return entry
+        settled = dict(entry)
+        if entry.get("ends_at") and not rule.reaches:
+            _refuse("ends_at", f"{name} ({category})", entry["ends_at"], _NO_FIELD)
+        for field, allowed in (("direction", rule.directions), ("reach", rule.reaches)):
+            if field not in entry:
+                if allowed:
+                    settled[field] = allowed[0]
+            elif entry[field] not in allowed:
+                expected = allowed or _NO_FIELD
+                _refuse(field, f"{name} ({category})", entry[field], expected)
+        return settled
+
+    @model_validator(mode="after")
+    def _check_patterns(self) -> Cue:
+        for number, pattern in enumerate(self.patterns):
+            fault = _fault_of_pattern(pattern)
+            if fault:
+                found = f"cue {self.id!r}: found {pattern[:_SHOWN]!r}, {fault}"
+                raise wrong_at(("patterns", number), found)
+        return self
+
+
+def _refuse(field: str, entry: str, found: object, expected: Iterable[str]) -> None:
+    """Raise the error of a word that is none of those known."""
+    known = tuple(expected)
+    nearest = did_you_mean(str(found), known)
+    shown = repr(str(found)[:_SHOWN])
+    problem = f"{entry}: found {shown}, expected {' or '.join(known)}.{nearest}"
+    raise wrong_at((field,), problem)
+
+
+def _fault_of_pattern(pattern: str) -> str:
+    """Say what is wrong with a pattern, and what was expected; empty: nothing."""
+    depth = 0
+    for sign in pattern:
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0:
+            return "where ')' closes nothing; expected a bracket for each"
+        if sign == "|" and not depth:
+            return "with '|' outside brackets; expected \"(a|b)\""
+    if depth:
+        return "where '(' is not closed; expected a bracket for each"
+    unseen = bundled_tokenizer().unseen(re.sub(r"[()|]", " ", pattern))
+    if unseen:
+        return f"with {unseen!r}, which is read in no report; expected words and signs"
+    wordings = list(islice(alternatives(pattern), MOST_WORDINGS + 1))
+    if len(wordings) > MOST_WORDINGS:
+        return f"with more than {MOST_WORDINGS:,} wordings; expected several patterns"
+    if "" in wordings:
+        return "of which a wording is empty; expected words in each"
+    return ""
 
 
 class CueFile(RootModel[list[Cue]]):
-    """The entries of a cue file; later ones replace earlier ones."""
+    """The entries of a cue file."""
 
 
 def cue_path(name: str) -> Path:
@@ -104,27 +176,59 @@ def cue_path(name: str) -> Path:
     return resource("assertion", f"{name}.yaml")
 
 
-def read_cues(path: Path) -> tuple[Cue, ...]:
+def read_cues(path: Path, taken: Iterable[str] = ()) -> tuple[Cue, ...]:
     """Read a file of cues.
 
+    Args:
+        path: of the file.
+        taken: ids that cues of other files have.
+
     Raises:
-        ConfigurationError: an unknown category, field or form; names file, line, field.
+        ConfigurationError: an unknown category or field, a pattern that cannot be read,
+            an id that is taken; names file, line, entry, what was found and expected.
     """
-    cues = tuple(read_as(path, CueFile, _REMEDY).root)
-    known: set[str] = set()
+    cues = read_as(path, CueFile, _REMEDY).root
+    known = set(taken)
     for cue in cues:
         if cue.id in known:
             raise ConfigurationError(
-                f"{path}: two cues have the id {cue.id!r}; rename the second."
+                f"{path}: found the id {cue.id!r} twice, or in a bundled file too; "
+                "expected an id of its own for each cue. Rename this one."
             )
         known.add(cue.id)
-    return cues
+    return tuple(_in_compared_forms(cue, path) for cue in cues)
+
+
+def _in_compared_forms(cue: Cue, path: Path) -> Cue:
+    """Bring the words beside a cue to the forms in which words are compared."""
+    tokenizer = bundled_tokenizer()
+    forms: dict[str, Any] = {}
+    for field in ("ends_at", "not_after", "not_before"):
+        words = getattr(cue, field)
+        if words:
+            forms[field] = frozenset(
+                _form_of(word, tokenizer, f"{path}, cue {cue.id!r}, field {field}")
+                for word in words
+            )
+    return cue.model_copy(update=forms) if forms else cue
+
+
+def _form_of(word: str, tokenizer: Tokenizer, place: str) -> str:
+    tokens = tokenizer.tokens(word)
+    if len(tokens) != 1:
+        raise ConfigurationError(
+            f"{place}: found {word[:_SHOWN]!r}, expected one word. {_REMEDY}"
+        )
+    return tokens[0].form
 
 
 @cache
 def bundled_cues() -> tuple[Cue, ...]:
     """Read the cues of `resources/assertion/`."""
-    return tuple(cue for name in FILES for cue in read_cues(cue_path(name)))
+    cues: list[Cue] = []
+    for name in FILES:
+        cues += read_cues(cue_path(name), (cue.id for cue in cues))
+    return tuple(cues)
 
 
 @cache

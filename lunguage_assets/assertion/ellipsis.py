@@ -6,8 +6,10 @@ The second gets a copy of the first, with its characters: a row quotes what is w
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from lunguage_assets.assertion.cues import cue_named
-from lunguage_assets.assertion.units import UNKNOWN, Unit, first_beyond
+from lunguage_assets.assertion.units import UNKNOWN, Unit, first_beyond, is_adjective
 from lunguage_assets.assertion.vocabulary import Kind, Sense, sense_of
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -15,6 +17,7 @@ _JOINTS_OF_STATEMENTS = frozenset({"break", "comma", "and"})
 _PREDICATES: frozenset[Kind] = frozenset({"ended", "negated before"})
 """What is said of a finding, and never of nothing."""
 _COURSES = frozenset({"no_change", "improved", "worsened"})
+_SIZES = frozenset({"measurement", "severity"})
 
 
 def restore_ellipsis(units: list[Unit]) -> None:
@@ -23,14 +26,14 @@ def restore_ellipsis(units: list[Unit]) -> None:
     Args:
         units: of the sentence; changed in place.
     """
-    if not any(unit.kind == "finding" for unit in units):
-        return
-    _restore_noun_behind(units)
-    _restore_subjects(units)
+    if any(unit.kind == "finding" for unit in units):
+        _restore_noun_behind(units)
+        _restore_subjects(units)
+    _restore_predicates(units)
 
 
-def _copy(finding: Unit) -> Unit:
-    return Unit(finding.sense, finding.form, finding.begin, finding.end)
+def _copy(unit: Unit) -> Unit:
+    return Unit(unit.sense, unit.form, unit.begin, unit.end)
 
 
 def _is_side(unit: Unit) -> bool:
@@ -38,7 +41,7 @@ def _is_side(unit: Unit) -> bool:
 
 
 def _restore_noun_behind(units: list[Unit]) -> None:
-    """ "Right, but no left, effusion" is "right effusion, but no left effusion"."""
+    """ "Right, but no left basal, effusion": the right side has its effusion, too."""
     for at, unit in enumerate(units):
         if not _is_side(unit):
             continue
@@ -51,13 +54,13 @@ def _restore_noun_behind(units: list[Unit]) -> None:
         if not joint or other_side >= len(units) or not _is_side(units[other_side]):
             continue
         noun = other_side + 1
-        has_comma = noun < len(units) and units[noun].kind == "comma"
-        noun += has_comma
+        while noun < len(units) and units[noun].kind == "place":
+            noun += 1
+        if noun < len(units) and units[noun].kind == "comma":
+            del units[noun]
         if noun < len(units) and units[noun].kind == "finding":
-            if has_comma:
-                del units[noun - 1]
-                noun -= 1
-            units.insert(at + 1, _copy(units[noun]))
+            shared = units[other_side + 1 : noun + 1]
+            units[at + 1 : at + 1] = [_copy(each) for each in shared]
             return
 
 
@@ -70,9 +73,81 @@ def _restore_subjects(units: list[Unit]) -> None:
         if unit.kind in ("finding", "anatomy"):
             # What is said next may be of a part of the body: then nothing is put back.
             subject = unit if unit.kind == "finding" else None
+        elif subject is not None and _is_pronoun_of_finding(units, at):
+            # "There was no effusion, but there is a small one today"
+            units[at] = _copy(subject)
         elif subject is not None and _begins_statement(units, at):
-            at += _restore_at(units, at, subject)
+            _restore_at(units, at, subject)
         at += 1
+
+
+def _is_pronoun_of_finding(units: list[Unit], at: int) -> bool:
+    """Whether it is the "one" of "there is a small one"."""
+    if units[at].kind != "other" or units[at].form not in WORDS["ones"]:
+        return False
+    own_words = ("word", "place", "abnormal", "other")
+    before = first_beyond(reversed(units[:at]), own_words)
+    return before is not None and before.kind == "break" and before.form == "there"
+
+
+def _restore_predicates(units: list[Unit]) -> None:
+    """ "The heart is large, the mediastinum is not": it is not large."""
+    predicate: Unit | None = None
+    judged: Unit | None = None
+    at = 0
+    while at < len(units):
+        unit = units[at]
+        if unit.kind in ("normal", "abnormal"):
+            predicate = unit
+        elif unit.kind == "anatomy":
+            judged = unit
+        elif unit.kind == "finding" and not is_adjective(unit):
+            judged = None
+        elif judged is not None and _is_side_judged(units, at):
+            # "The left angle is blunted, the right is sharp"
+            units.insert(at + 1, _copy(judged))
+            at += 1
+        elif predicate is not None and _is_left_out(units, at):
+            units.insert(at + 1, _copy(predicate))
+            statement = _begin_of_statement(units, at)
+            is_named = any(each.kind == "anatomy" for each in units[statement:at])
+            if judged is not None and not is_named:
+                # "The right lung is clear and the left is not"
+                side = next((n for n in range(statement, at) if _is_side(units[n])), at)
+                units.insert(side + 1, _copy(judged))
+                at += 1
+            at += 1
+        at += 1
+
+
+def _is_side_judged(units: list[Unit], at: int) -> bool:
+    """Whether a side alone, behind a joint, is the subject of a judgement."""
+    if not _is_side(units[at]) or not at:
+        return False
+    if units[at - 1].kind not in _JOINTS_OF_STATEMENTS:
+        return False
+    kinds = [unit.kind for unit in _statement_at(units, at)[1:]]
+    return kinds[:1] == ["copula"] and bool({"normal", "abnormal"} & {*kinds[1:3]})
+
+
+def _is_left_out(units: list[Unit], at: int) -> bool:
+    """Whether "is not" ends a statement about a part of the body."""
+    if units[at].kind != "negated" or units[at].form not in WORDS["left_out_verbs"]:
+        return False
+    is_last = at + 1 == len(units) or units[at + 1].kind in _JOINTS_OF_STATEMENTS
+    if not is_last or not at or units[at - 1].kind != "copula":
+        return False
+    subject = units[_begin_of_statement(units, at) : at - 1]
+    named = {unit.kind for unit in subject if not _is_side(unit)}
+    return bool(subject) and named <= {"anatomy", "place"}
+
+
+def _begin_of_statement(units: list[Unit], at: int) -> int:
+    """Find the first unit behind the joint before."""
+    for position in range(at - 1, -1, -1):
+        if units[position].kind in _JOINTS_OF_STATEMENTS:
+            return position + 1
+    return 0
 
 
 def _begins_statement(units: list[Unit], at: int) -> bool:
@@ -88,36 +163,105 @@ def _begins_statement(units: list[Unit], at: int) -> bool:
     return False
 
 
-def _restore_at(units: list[Unit], at: int, subject: Unit) -> int:
-    """Put the subject back where a statement begins without one.
-
-    Returns:
-        How many units were inserted.
-    """
+def _restore_at(units: list[Unit], at: int, subject: Unit) -> None:
+    """Put the subject back where a statement begins without one."""
     statement = _statement_at(units, at)
     if any(unit.kind in ("finding", "anatomy") for unit in statement):
-        return 0
+        return
     first = units[at]
+    if first.kind == "preposition" and _is_none_there(units, at):
+        # "... on the left, on the right there is none"
+        units[at + 2].become(UNKNOWN)
+        units.insert(at + 2, _copy(subject))
+        return
+    if first.doubts and _cannot_be_excluded(units, at):
+        # "Cannot be excluded but is unlikely" is said of one finding.
+        units[at - 1].become(UNKNOWN)
+        return
+    pronoun = _described_pronoun(statement)
+    if pronoun is not None:
+        # "No effusion on the left, but a small one on the right"
+        units[units.index(pronoun)] = _copy(subject)
+        return
     if _is_side(first):
-        return _restore_behind_side(units, at, statement, subject)
-    if first.form in WORDS["none"]:
-        # "Large on the left and none on the right": "none" is "no effusion".
-        if _has_side(statement):
-            first.become(sense_of(cue_named("negated.none_of")))
-            units.insert(at + 1, _copy(subject))
-            return 1
-        return 0
+        _restore_behind_side(units, at, statement, subject)
+        return
+    if _has_side(statement) and _speaks_of_side(units, at, statement):
+        units.insert(at + 1, _copy(subject))
+        return
     if first.kind == "ended" or first.code in _COURSES:
         if _has_side(statement):
-            return _restore_beside_side(units, at, subject)
+            _restore_beside_side(units, at, subject)
+            return
         is_new_clause = units[at - 1].kind == "break" or first.kind == "ended"
         if first.kind == "ended" and is_new_clause and _is_clause_before(units, at):
             units.insert(at, _copy(subject))
-            return 1
-    if first.kind == "negated before" and _is_clause_before(units, at):
+            return
+    is_told = _has_side(statement) or _is_clause_before(units, at)
+    if first.kind == "negated before" and is_told:
+        # "Present on the right and absent on the left"
         units.insert(at, _copy(subject))
-        return 1
-    return 0
+
+
+def _is_none_there(units: list[Unit], at: int) -> bool:
+    """Whether a side and "there is none" follow."""
+    if at + 3 >= len(units) or not _is_side(units[at + 1]):
+        return False
+    none = units[at + 3]
+    return units[at + 2].form == "there" and none.form in WORDS["none"]
+
+
+def _cannot_be_excluded(units: list[Unit], at: int) -> bool:
+    """Whether the predicate before a break is a hedge: "cannot be excluded, but"."""
+    return (
+        at > 1
+        and units[at - 1].kind == "break"
+        and units[at - 2].kind == "hedged before"
+    )
+
+
+def _speaks_of_side(units: list[Unit], at: int, statement: list[Unit]) -> bool:
+    """Whether words before a side speak of the finding named before: "none on the right".
+
+    Args:
+        units: of the sentence.
+        at: where the statement begins.
+        statement: its units.
+    """
+    first = units[at]
+    if first.form in WORDS["none"]:
+        # "Large on the left and none on the right": "none" is "no effusion".
+        first.become(sense_of(cue_named("negated.none_here")))
+        return True
+    kinds = {unit.kind for unit in statement[1:]}
+    if not kinds <= {"preposition", "place", "other", "seen"}:
+        return False
+    if first.kind == "negated" and kinds & {"preposition"}:
+        return True  # "consolidation on the left but not on the right"
+    if first.kind == "hedged":
+        # "Possibly also on the left"; "possibly in the left base" is a place alone.
+        return any(unit.form in WORDS["also"] for unit in statement)
+    is_size = first.kind in ("word", "abnormal") and first.code in _SIZES
+    return is_size and _is_denied_before(units, at)
+
+
+def _is_denied_before(units: list[Unit], at: int) -> bool:
+    """ "No effusion on the right and a trace on the left": the trace is stated."""
+    for unit in reversed(units[:at]):
+        if unit.kind == "negated":
+            return True
+        if unit.kind == "break" and unit.form != "but":
+            return False
+    return False
+
+
+def _described_pronoun(statement: list[Unit]) -> Unit | None:
+    """Find the "one" of "a small one"; "the left one" and "one of the wires" are none."""
+    for before, unit in pairwise(statement):
+        is_described = before.kind in ("word", "abnormal") and before.code in _SIZES
+        if unit.form in WORDS["one"] and is_described:
+            return unit
+    return None
 
 
 def _statement_at(units: list[Unit], at: int) -> list[Unit]:
@@ -147,14 +291,14 @@ def _is_clause_before(units: list[Unit], at: int) -> bool:
 
 def _restore_behind_side(
     units: list[Unit], at: int, statement: list[Unit], subject: Unit
-) -> int:
+) -> None:
     """ "The left has gone, the right has not": each side gets the finding."""
     is_judged = any(
         unit.kind in _PREDICATES or unit.kind == "negated" or unit.code in _COURSES
         for unit in statement
     )
     if not is_judged:
-        return 0
+        return
     last = statement[-1]
     if last.kind == "negated" and last.form in WORDS["left_out_verbs"]:
         if _last_predicate(units[:at]) == "ended":
@@ -165,7 +309,6 @@ def _restore_behind_side(
             last.become(Sense("negated before", cue=last.cue))
     units.insert(at + 1, _copy(subject))
     _forget_topic(units, subject)
-    return 1
 
 
 def _last_predicate(units: list[Unit]) -> str:
@@ -175,17 +318,17 @@ def _last_predicate(units: list[Unit]) -> str:
     return ""
 
 
-def _restore_beside_side(units: list[Unit], at: int, subject: Unit) -> int:
+def _restore_beside_side(units: list[Unit], at: int, subject: Unit) -> None:
     """ "... persists on the right, gone on the left", "... resolved right"."""
     following = units[at + 1]
     position = at + 2 if _is_side(following) else at
     units.insert(position, _copy(subject))
-    return 1
 
 
 def _forget_topic(units: list[Unit], subject: Unit) -> None:
     """ "Of the effusions, the left ...": the topic states nothing by itself."""
     at = units.index(subject)
     is_topic = at + 1 < len(units) and units[at + 1].kind == "comma"
-    if is_topic and at == 1 and units[0].form == "of":
-        subject.become(UNKNOWN)
+    if is_topic and units[0].form == "of":
+        for unit in units[: at + 1]:
+            unit.become(UNKNOWN)

@@ -15,11 +15,15 @@ from typing import Literal, NamedTuple, get_args
 
 from pydantic import BaseModel
 
-from lunguage_assets.assertion.cues import Cue
+from lunguage_assets.assertion.cues import Cue, Example
 from lunguage_assets.data_files import read_as, resource
 
 Side = Literal["right", "left", "both", "list"]
 """Where the finding stands, seen from the phrase; `list`: it joins alternatives."""
+
+
+_EXAMPLE = "pneumonia"
+"""The mention of the sentences that show what a phrase gives."""
 
 
 class PublishedPhrase(NamedTuple):
@@ -133,15 +137,22 @@ def hedge_cues() -> Iterator[Cue]:
     for hedge in bundled_lexicon().hedges:
         if not hedge.structured or hedge.side == "list":
             continue
+        is_behind = hedge.side == "left"
         # An adjective leaves open what follows; a phrase also what is joined to that.
-        reaches_list = hedge.side == "left" or " " in hedge.phrase
+        reaches_list = is_behind or " " in hedge.phrase
+        invented = (
+            f"{_EXAMPLE} {hedge.phrase}" if is_behind else f"{hedge.phrase} {_EXAMPLE}"
+        )
         yield Cue(
             id=f"hedge.{_identifier(hedge.phrase)}",
             category="hedged",
             patterns=(hedge.phrase,),
-            direction="before" if hedge.side == "left" else "behind",
+            # "Possible pneumonia", "pneumonia is possible"
+            direction="before" if is_behind else "both",
             reach="list" if reaches_list else "next",
-            examples=(),
+            examples=(
+                Example(text=invented, meant_by_mention={_EXAMPLE: ("hedged",)}),
+            ),
         )
 
 

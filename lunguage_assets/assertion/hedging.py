@@ -18,24 +18,42 @@ from lunguage_assets.assertion.units import (
 from lunguage_assets.assertion.vocabulary import UNDECIDED
 from lunguage_assets.assertion.word_files import WORDS
 
-ADJECTIVE_ENDS = ("ed", "ous", "otic")
-"""Ends of findings that are adjectives: "hyperexpanded", "emphysematous", "fibrotic"."""
+
+def mark_undecided_clause(units: list[Unit], at: int) -> None:
+    """Leave open all that "it is unclear whether" governs, denials in it included.
+
+    "Whether the edema has cleared is unclear" turns it round.
+    """
+    hedge = units[at]
+    if not hedge.reaches("clause"):
+        return
+    if hedge.looks("behind"):
+        governed = takewhile(lambda unit: unit.kind != "break", units[at + 1 :])
+    else:
+        governed = takewhile(lambda unit: unit.form != "whether", reversed(units[:at]))
+    for unit in governed:
+        unit.undecided_by = hedge
 
 
 def mark_hedge(units: list[Unit], at: int) -> None:
     """Leave open the list behind a hedge, or, at the end of its clause, the list before."""
     hedge = units[at]
-    if hedge.negation or _is_of_place(units, at) or _is_plain_copula(units, at):
+    if hedge.negation or _is_of_place(units, at):
         return
-    reached = list_behind(units, at)
+    reached = [] if _is_glued(units, at) else list_behind(units, at)
     for unit in reached:
         if not (_is_called_known(units, unit) or _has_ended(unit)):
             unit.leave_open(hedge, "list behind")
-    if reached or not _is_predicate(units, at):
+    if reached or not (hedge.looks("before") and _is_predicate(units, at)):
         return
     before = list_before(units, at, of_hedge=True)
     for unit in before[:1] if hedge.form == "?" else before:
         unit.leave_open(hedge, "list before")
+
+
+def _is_glued(units: list[Unit], at: int) -> bool:
+    """ "Atelectasis? Pneumonia?": a sign right behind its finding is said of it."""
+    return units[at].form == "?" and at > 0 and units[at - 1].end == units[at].begin
 
 
 def _is_called_known(units: list[Unit], finding: Unit) -> bool:
@@ -52,10 +70,14 @@ def _has_ended(unit: Unit) -> bool:
 
 def _is_predicate(units: list[Unit], at: int) -> bool:
     """Whether a hedge is said of what stands before it: "edema is possible"."""
+    if _is_glued(units, at):
+        return True
     following = units[at + 1] if at + 1 < len(units) else None
     if following is None or following.aside:
         return True
     if following.kind in ("break", "comma", "seen", "preposition", "and"):
+        return True
+    if _is_preferred(units, at):
         return True
     if units[at].form in WORDS["modals"]:
         return True
@@ -63,9 +85,16 @@ def _is_predicate(units: list[Unit], at: int) -> bool:
     return is_behind_verb and units[at].form in WORDS["predicates"]
 
 
+def _is_preferred(units: list[Unit], at: int) -> bool:
+    """ "Pneumonia is favored over edema", "... is suspected more than edema"."""
+    behind = first_beyond(units[at + 1 :], ("word", "other", "hedged"))
+    return behind is not None and behind.kind == "negated" and behind.doubts
+
+
 def mark_hedge_behind(units: list[Unit], at: int) -> None:
     """Leave open what stands before a hedge such as "cannot be excluded"."""
-    reached = list_before(units, at, of_hedge=True)
+    is_last_of_list = units[at].form == "or"  # "atelectasis, scarring, or both"
+    reached = list_before(units, at, of_hedge=True, of_alternatives=is_last_of_list)
     if not reached:
         # "Minimal, if any, edema"
         behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "comma"})
@@ -99,22 +128,6 @@ def _is_of_place(units: list[Unit], at: int) -> bool:
     return any(
         unit.kind == "finding" for unit in clause if unit.begin < units[at].begin
     )
-
-
-def _is_plain_copula(units: list[Unit], at: int) -> bool:
-    """ "The lungs appear clear": the verb only joins an adjective to its subject."""
-    if units[at].form not in WORDS["appearances"]:
-        return False
-    predicate = first_beyond(units[at + 1 :], ("word", "place", "other"))
-    if predicate is None:
-        return False
-    if predicate.kind == "normal":
-        return True
-    is_adjective = predicate.kind == "abnormal" or (
-        predicate.kind == "finding" and predicate.form.endswith(ADJECTIVE_ENDS)
-    )
-    subject = first_beyond(reversed(units[:at]), ("word", "other"))
-    return is_adjective and subject is not None and subject.kind in ("anatomy", "place")
 
 
 def mark_alternatives(units: list[Unit], at: int) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from itertools import takewhile
 
 from lunguage_assets.assertion.cues import cue_named
+from lunguage_assets.assertion.reach import OWN_WORDS
 from lunguage_assets.assertion.units import (
     DEVICE,
     JOINTS,
@@ -13,6 +16,7 @@ from lunguage_assets.assertion.units import (
     Unit,
     first_beyond,
     first_kind,
+    is_adjective,
 )
 from lunguage_assets.assertion.vocabulary import (
     DEVICE_PART,
@@ -23,6 +27,10 @@ from lunguage_assets.assertion.vocabulary import (
 )
 from lunguage_assets.assertion.word_files import WORDS
 
+_GAP = re.compile("x{3,}|_+")
+"""What de-identification leaves of a word."""
+_TIMES = frozenset({"onset", "no_change", "improved", "worsened"})
+"""Columns of words that say since when, or in which course."""
 _NEAREST_BREAKS = ("break", "comma", "copula", "with", "and", "finding")
 
 
@@ -47,6 +55,8 @@ def settle(units: list[Unit], text: str, vocabulary: Vocabulary) -> None:
                 break
         if unit.kind == "hedged":
             _settle_hedge(units, at)
+        elif unit.kind == "hedged before" and unit.reaches("clause"):
+            _settle_whether(units, at)
         elif unit.kind in ("examination", "examined"):
             _forget_examined_parts(units, at)
 
@@ -56,10 +66,144 @@ def _is_less_favored(units: list[Unit], at: int) -> bool:
 
     "Edema over the left base" is a place.
     """
-    if units[at].kind != "preposition" or units[at].form != "over":
+    is_preferred = at > 0 and units[at - 1].form == "preferred"
+    is_over = units[at].form == "over" or (units[at].form == "to" and is_preferred)
+    if units[at].kind != "preposition" or not is_over:
         return False
     favors = any(u.kind == "hedged" and u.form in WORDS["favored"] for u in units[:at])
     return favors and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
+
+
+def _is_compared_in_likelihood(units: list[Unit], at: int) -> bool:
+    """ "Edema is suspected more than infection", "likelier than infiltrate".
+
+    "An effusion larger than the other" compares sizes.
+    """
+    if units[at].form != "than" or not at or units[at - 1].form not in WORDS["more"]:
+        return False
+    is_left_open = any(unit.kind == "hedged" for unit in units[:at])
+    return is_left_open and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
+
+
+def _is_low_likelihood(units: list[Unit], at: int) -> bool:
+    """ "The likelihood of a fracture is low": the predicate tells how likely."""
+    if units[at].kind != "hedged" or units[at].form not in WORDS["likelihoods"]:
+        return False
+    for position in range(at + 1, len(units) - 1):
+        if units[position].kind == "break":
+            return False
+        if units[position].kind == "copula":
+            degree = units[position + 1]
+            is_low = degree.form in WORDS["low_degrees"]
+            if is_low:
+                degree.become(UNKNOWN)
+            return is_low
+    return False
+
+
+def _is_limited_assessment(units: list[Unit], at: int) -> bool:
+    """ "Evaluation for pneumothorax is limited": it is not assessed.
+
+    "Evaluation of the effusion is limited" knows that it is there: `limitations`.
+    """
+    if units[at].form not in WORDS["assessments"] or units[at].kind == "limitation":
+        return False
+    if units[at].kind not in ("aim", "recommendation", "examined", "hedged", "other"):
+        return False
+    clause = takewhile(lambda one: one.kind != "break", units[at + 1 :])
+    is_verb_before = False
+    for unit in clause:
+        if is_verb_before and unit.form in WORDS["limited"]:
+            if unit.kind == "other":
+                unit.become(LIMITATION)
+            return True
+        is_verb_before = unit.kind == "copula" or (
+            is_verb_before and unit.kind in ("other", "word")
+        )
+    return False
+
+
+def _is_course_unclear(units: list[Unit], at: int) -> bool:
+    """ "It is unclear whether the mass is new": the mass is there."""
+    cue = units[at].cue
+    if cue is None or cue.id != "hedged.unclear_whether_there_is":
+        return False
+    clause = list(takewhile(lambda one: one.kind != "break", units[at + 1 :]))
+    verbs = [n for n, unit in enumerate(clause) if unit.kind == "copula"]
+    if not verbs or not any(unit.kind == "finding" for unit in clause[: verbs[0]]):
+        return False
+    said = [unit for unit in clause[verbs[0] + 1 :] if unit.code in _TIMES]
+    for unit in said:
+        unit.become(UNKNOWN)
+    return bool(said)
+
+
+def _is_inverted_condition(units: list[Unit], at: int) -> bool:
+    """ "Should fever persist, ...", "were an effusion to develop": a condition.
+
+    "Should be noted that" leaves out its subject.
+    """
+    if units[at].form not in WORDS["inverted"] or units[at].kind not in (
+        "other",
+        "copula",
+    ):
+        return False
+    if at and units[at - 1].kind != "break":
+        return False
+    if units[at].form in WORDS["then"]:
+        clause = takewhile(lambda one: one.kind != "comma", units[at + 1 :])
+        return any(unit.form == "to" for unit in clause)
+    return at + 1 < len(units) and units[at + 1].form != "be"
+
+
+def _is_supposition(units: list[Unit], at: int) -> bool:
+    """ "When tuberculosis is suspected, ...", but "when compared to the prior film"."""
+    if units[at].form != "when" or units[at].kind != "other":
+        return False
+    clause = takewhile(lambda one: one.kind not in ("comma", "break"), units[at + 1 :])
+    return any(unit.form in WORDS["supposed"] for unit in clause)
+
+
+def _is_aim_of_examination(units: list[Unit], at: int) -> bool:
+    """ "CT for abscess", "views for occult fracture": what is looked for."""
+    if units[at].kind != "preposition" or units[at].form != "for" or not at:
+        return False
+    examination = first_beyond(reversed(units[:at]), ("other", "word"))
+    if examination is None or examination.kind not in ("examined", "examination"):
+        begins = at == 1 or units[at - 2].kind in ("comma", "break")
+        if units[at - 1].form not in WORDS["procedures"] or not begins:
+            return False
+    aimed_at = first_beyond(units[at + 1 :], {*OWN_WORDS, *JOINTS, "preposition"})
+    if aimed_at is None or aimed_at.kind not in ("finding", "hedged"):
+        return False
+    # "Film for vomiting", "before surgery": why it was taken, and true.
+    return aimed_at.code not in ("PATIENT INFO.", DEVICE)
+
+
+def _is_calcified_gap(units: list[Unit], at: int) -> bool:
+    """ "Calcified hilar ___": the noun is blacked out, the calcification is not."""
+    if units[at].form != "calcified" or units[at].kind not in ("word", "abnormal"):
+        return False
+    if at and units[at - 1].kind in ("copula", "anatomy"):
+        return False  # "the aorta is calcified"
+    for position in range(at + 1, len(units)):
+        unit = units[position]
+        if _GAP.fullmatch(unit.form):
+            following = units[position + 1].kind if position + 1 < len(units) else ""
+            return following not in ("finding", "anatomy", "other", "place", "word")
+        if unit.kind not in ("place", "word", "and"):
+            return False
+    return False
+
+
+def _is_new_since(units: list[Unit], at: int) -> bool:
+    """ "The prior film did not show the opacity": it is there now."""
+    if units[at].kind != "negated" or units[at].form != "did" or not at:
+        return False
+    if units[at - 1].kind != "examination":
+        return False
+    shown = first_beyond(units[at + 1 :], ("copula", "other"))
+    return shown is not None and shown.is_definite
 
 
 def _is_for_of_worry(units: list[Unit], at: int) -> bool:
@@ -123,10 +267,33 @@ def _is_view(units: list[Unit], at: int) -> bool:
     )
 
 
+def _is_plain_copula(units: list[Unit], at: int) -> bool:
+    """ "The lungs appear clear": the verb only joins an adjective to its subject."""
+    if units[at].kind != "hedged" or units[at].form not in WORDS["appearances"]:
+        return False
+    predicate = first_beyond(units[at + 1 :], ("word", "place", "other"))
+    if predicate is None:
+        return False
+    if predicate.kind == "normal":
+        return True
+    is_described = predicate.kind == "abnormal" or is_adjective(predicate)
+    subject = first_beyond(reversed(units[:at]), ("word", "other"))
+    return is_described and subject is not None and subject.kind in ("anatomy", "place")
+
+
+def _names_a_service(units: list[Unit], at: int) -> bool:
+    """ "The stroke protocol", "the sarcoid clinic": no finding."""
+    if units[at].kind != "finding" or at + 1 == len(units):
+        return False
+    return units[at + 1].form in WORDS["services"]
+
+
 def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
     """ "Due to overlying soft tissues": what lies over the lung is the cause."""
     unit = units[at]
-    if unit.code != LIMITATION.code or unit.form not in WORDS["overlap"]:
+    is_monitor = unit.cue is not None and unit.cue.id == "examined.monitor_leads"
+    is_overlap = unit.code == LIMITATION.code and unit.form in WORDS["overlap"]
+    if not (is_overlap or is_monitor):
         return False
     cause = first_beyond(reversed(units[:at]), ("other", "word"))
     return cause is not None and cause.kind in ("link", "hedged")
@@ -141,16 +308,24 @@ def _is_range_of_states(units: list[Unit], at: int) -> bool:
 
 
 _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], ...] = (
+    (_is_plain_copula, lambda: Sense("copula")),
     (_is_less_favored, lambda: sense_of(cue_named("doubted.favored_over"))),
+    (_is_compared_in_likelihood, lambda: sense_of(cue_named("doubted.than"))),
+    (_is_low_likelihood, lambda: sense_of(cue_named("doubted.likelihood_is_low"))),
+    (_is_limited_assessment, lambda: sense_of(cue_named("limitation.assessment"))),
+    (_is_course_unclear, lambda: UNKNOWN),
+    (_is_new_since, lambda: UNKNOWN),
+    (_is_inverted_condition, lambda: sense_of(cue_named("condition.inverted"))),
+    (_is_supposition, lambda: sense_of(cue_named("condition.when"))),
+    (_is_aim_of_examination, lambda: sense_of(cue_named("aim.of_examination"))),
+    (_is_calcified_gap, lambda: Sense("finding", "calcification", "PF")),
     (_is_for_of_worry, lambda: sense_of(cue_named("hedged.worry_for"))),
     (_is_of_a_device_end, lambda: LIMITATION),
     (_is_setting_of_a_hedge, lambda: UNKNOWN),
     (_is_end_at_a_place, lambda: Sense("preposition")),
     (_is_view, lambda: Sense("examined")),
-    (
-        _is_range_of_states,
-        lambda: sense_of(cue_named("alternative.open_alternatives")),
-    ),
+    (_names_a_service, lambda: UNKNOWN),
+    (_is_range_of_states, lambda: sense_of(cue_named("alternative.or"))),
     (_is_overlap_as_cause, lambda: Sense("finding", "artifact", "PF")),
 )
 """When a unit means something else in its sentence, and what."""
@@ -189,6 +364,15 @@ def _settle_hedge(units: list[Unit], at: int) -> None:
         units[at - 1].become(UNKNOWN)  # "mildly concerning for": no mild finding
     if units[at].form == "differential":
         _settle_differential(units, at)
+
+
+def _settle_whether(units: list[Unit], at: int) -> None:
+    """ "Whether it has cleared is unclear"; "the cause is unclear" opens nothing."""
+    for unit in reversed(units[:at]):
+        if unit.form == "whether":
+            unit.become(UNKNOWN)
+            return
+    units[at].become(UNKNOWN)
 
 
 def _settle_differential(units: list[Unit], at: int) -> None:

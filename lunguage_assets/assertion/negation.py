@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.reach import (
+    OWN_WORDS,
     is_statement_behind,
     list_before,
+    list_behind,
     reaches_next,
 )
-from lunguage_assets.assertion.units import Unit
+from lunguage_assets.assertion.units import Unit, first_beyond, first_kind
 from lunguage_assets.assertion.word_files import WORDS
 
 _BETWEEN_STATEMENTS = frozenset(
@@ -36,7 +39,12 @@ def _deny_behind(units: list[Unit]) -> None:
     denial: Unit | None = None
     is_any_denied = False
     for at, unit in enumerate(units):
-        if unit.aside or unit.kind in ("break", "ended"):
+        if (
+            unit.aside
+            or unit.kind in ("break", "ended")
+            or (denial is not None and denial.stops_at(unit))
+            or _ends_aside(units, at)
+        ):
             denial = None
         elif unit.kind == "negated before" and denial is None:
             continue
@@ -44,17 +52,45 @@ def _deny_behind(units: list[Unit]) -> None:
             denial = None if _dismisses(units, at) else unit
             is_any_denied = False
         elif denial is not None:
+            if _is_sign_of_doubt(units, at, denial):
+                continue
             if unit.kind in ("finding", "abnormal", "normal"):
                 unit.negate(denial, "list behind")
                 is_any_denied |= unit.kind == "finding" or reaches_next(denial)
             elif unit.kind in ("hedged", "hedged before", "link"):
                 unit.negate(denial, "list behind")
+                if unit is units[at] and units[at - 1] is denial:
+                    _deny_belief(denial, unit)
             elif (
                 is_any_denied
                 and unit.kind in ("comma", "and", "with")
                 and is_statement_behind(units, at, denial)
             ):
                 denial = None
+
+
+def _ends_aside(units: list[Unit], at: int) -> bool:
+    """ "Edema, as opposed to infection, is suspected": the verb is said of edema."""
+    following = units[at + 1 : at + 2]
+    return units[at].kind == "comma" and first_kind(following, ("copula",)) != ""
+
+
+def _is_sign_of_doubt(units: list[Unit], at: int, denial: Unit) -> bool:
+    """ "It is unlikely that the opacity represents pneumonia": the opacity is there."""
+    is_clause_doubted = denial.cue is not None and denial.cue.id == "doubted.that"
+    if not is_clause_doubted or units[at].kind != "finding":
+        return False
+    behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "preposition"})
+    if behind is None or behind.kind not in ("link", "hedged", "copula"):
+        return False
+    following = units[units.index(behind) + 1 :]
+    return first_kind(following, ("finding", "break")) == "finding"
+
+
+def _deny_belief(denial: Unit, hedge: Unit) -> None:
+    """ "Not suspicious for cancer" denies with doubt; "not consistent with" does not."""
+    if hedge.form in WORDS["beliefs"] and reaches_next(denial):
+        denial.doubted_by = hedge
 
 
 def _deny(reached: Iterable[Unit], by: Unit, reason: str) -> None:
@@ -64,7 +100,8 @@ def _deny(reached: Iterable[Unit], by: Unit, reason: str) -> None:
 
 def _dismisses(units: list[Unit], at: int) -> bool:
     """ "Atelectasis more likely, pneumonia less likely": a doubt behind its finding."""
-    if units[at].kind != "negated" or not units[at].doubts or at == 0:
+    cue = units[at]
+    if cue.kind != "negated" or not cue.doubts or not cue.looks("before") or at == 0:
         return False
     is_last = at + 1 == len(units) or units[at + 1].kind in ("break", "comma")
     return is_last and units[at - 1].kind in ("finding", "place")
@@ -72,7 +109,8 @@ def _dismisses(units: list[Unit], at: int) -> bool:
 
 def _is_answer(units: list[Unit], at: int) -> bool:
     """ "Effusion: no": a denial that is the whole answer to a heading."""
-    if units[at].kind != "negated" or at == 0:
+    cue = units[at]
+    if cue.kind != "negated" or not cue.looks("before") or at == 0:
         return False
     is_last = at + 1 == len(units) or units[at + 1].kind == "break"
     return is_last and units[at - 1].kind == "copula"
@@ -80,28 +118,68 @@ def _is_answer(units: list[Unit], at: int) -> bool:
 
 def _end(units: list[Unit], at: int) -> None:
     """Mark what has gone: what stands before, else what follows ("resolved edema")."""
-    gone = [] if units[at].leads else _with_sign(units, list_before(units, at))
+    cue = units[at]
+    is_said_before = cue.looks("before") and not _is_adjective(units, at)
+    gone = _with_sign(units, list_before(units, at)) if is_said_before else []
     reason = "list before" if gone else "next behind"
-    if not gone:
+    if not gone and cue.looks("behind"):
         gone = _gone_behind(units, at)
+    if _is_renewed(units, at, gone):
+        return
     for unit in gone:
-        unit.negate(units[at], reason)
-        unit.past = units[at]
+        unit.negate(cue, reason)
+        if unit.negation:
+            unit.past = cue
+
+
+def _is_adjective(units: list[Unit], at: int) -> bool:
+    """ "Lung cancer, now resolved pneumonia": it stands before its finding."""
+    before = first_beyond(reversed(units[:at]), ("other", "seen"))
+    behind = first_beyond(units[at + 1 :], OWN_WORDS)
+    is_first = before is None or before.kind in ("break", "comma")
+    return is_first and behind is not None and behind.kind == "finding"
+
+
+def _is_renewed(units: list[Unit], at: int, gone: list[Unit]) -> bool:
+    """ "The tube was exchanged for a longer tube": a tube is there."""
+    if not gone or units[at].cue != cue_named("ended.exchanged_for"):
+        return False
+    behind = first_beyond(units[at + 1 :], OWN_WORDS)
+    return behind is not None and (behind.kind, behind.name) == (
+        "finding",
+        gone[0].name,
+    )
 
 
 def _gone_behind(units: list[Unit], at: int) -> list[Unit]:
     """Find what has gone behind "resolution of", with what explained it."""
-    gone: list[Unit] = []
+    gone = [] if reaches_next(units[at]) else _gone_list(units, at)
+    last = units.index(gone[-1]) if gone else at
     is_explained = False
-    for unit in units[at + 1 :]:
+    for unit in units[last + 1 :]:
         if unit.kind == "finding" and (is_explained or not gone):
             gone.append(unit)
             is_explained = False
         elif unit.kind in ("hedged", "link"):
             is_explained = bool(gone)
-        elif unit.kind in ("break", "comma", "copula", "finding"):
+        elif unit.kind in ("break", "comma", "copula", "finding") or units[at].stops_at(
+            unit
+        ):
             break
     return gone
+
+
+def _gone_list(units: list[Unit], at: int) -> list[Unit]:
+    """List what has gone together: "resolution of edema and effusion".
+
+    A comma alone may begin a statement: "resolution of edema, cardiomegaly is stable".
+    """
+    findings = [unit for unit in list_behind(units, at) if unit.kind == "finding"]
+    if not findings:
+        return []
+    between = units[units.index(findings[0]) : units.index(findings[-1])]
+    is_joined = any(unit.kind in ("and", "alternative") for unit in between)
+    return findings if is_joined else findings[:1]
 
 
 def _with_sign(units: list[Unit], reached: list[Unit]) -> list[Unit]:

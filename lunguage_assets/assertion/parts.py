@@ -13,8 +13,12 @@ from lunguage_assets.assertion.axes import (
     names_axis,
     part_of_size,
 )
-from lunguage_assets.assertion.hedging import ADJECTIVE_ENDS
-from lunguage_assets.assertion.units import Unit, first_beyond, first_kind
+from lunguage_assets.assertion.units import (
+    Unit,
+    first_beyond,
+    first_kind,
+    is_adjective,
+)
 from lunguage_assets.assertion.vocabulary import Kind, Sense
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -68,7 +72,7 @@ def restore_parts(units: list[Unit], text: str) -> None:
         unit = units[at]
         if unit.kind == "anatomy":
             part = _part_at(units, at, text)
-        elif unit.kind == "finding" and not unit.form.endswith(ADJECTIVE_ENDS):
+        elif unit.kind == "finding" and not is_adjective(unit):
             part = None
         elif part is not None and unit.kind in _JUDGING:
             at = _join_nouns(units, at, text)

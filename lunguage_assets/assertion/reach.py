@@ -33,17 +33,21 @@ def list_behind(units: list[Unit], at: int) -> list[Unit]:
         unit = units[position]
         if unit.aside or unit.kind in ("break", "ended", "negated before"):
             break
-        if reached and unit.kind in ("negated", "with", "copula", "hedged"):
+        if units[at].stops_at(unit):
+            break
+        if unit.kind == "negated" and (reached or unit.doubts):
+            break  # "is favored over edema"
+        if reached and unit.kind in ("with", "copula", "hedged"):
             break
         if unit.kind in ("finding", "abnormal"):
             reached.append(unit)
         elif unit.kind in ("comma", "and"):
             if not reached:
-                if _joins_words(units, position):
+                if _joins_words(units, position) or _is_said_on(units, position):
                     continue
                 break
-            if units[position - 1].kind in JOINTS:
-                continue
+            if units[position - 1].kind in JOINTS or unit.form == "/":
+                continue  # "questionable airspace disease/atelectasis" is one doubt
             if reaches_next(units[at]) and not _has_alternative_ahead(
                 units[position + 1 :]
             ):
@@ -71,6 +75,40 @@ def _joins_words(units: list[Unit], at: int) -> bool:
     return units[at].kind == "and" and around in ({"place"}, {"word"})
 
 
+def _is_relative(units: list[Unit], at: int, cue: int) -> bool:
+    """Whether "which" or "that" stands here, with nothing but a verb before the cue."""
+    if units[at].kind != "break" or units[at].form not in ("which", "that"):
+        return False
+    if units[cue].kind not in ("ended", "negated before"):
+        return False
+    if any(unit.form in WORDS["one_view"] for unit in units[cue + 1 : cue + 3]):
+        return False  # "which is not evident on the lateral view"
+    return all(unit.kind in ("copula", "other", "seen") for unit in units[at + 1 : cue])
+
+
+def _begin_of_parenthesis(units: list[Unit], at: int) -> int:
+    """Find where the aside begins that a comma closes.
+
+    "Edema, as opposed to infection, is suspected" suspects edema.
+
+    Returns:
+        The position of its first comma; that behind the last one where there is none.
+    """
+    for position in range(at - 1, 0, -1):
+        if units[position].kind == "comma":
+            first = units[position + 1]
+            is_doubt = first.kind == "negated" and first.doubts
+            return position if is_doubt else at + 1
+        if units[position].kind in ("break", "copula"):
+            return at + 1
+    return at + 1
+
+
+def _is_said_on(units: list[Unit], at: int) -> bool:
+    """ "Is not diagnostic of, but suggestive of, edema": the comma ends no hedge."""
+    return units[at].kind == "comma" and units[at - 1].form in WORDS["said_on"]
+
+
 def list_before(
     units: list[Unit], at: int, *, of_alternatives: bool = False, of_hedge: bool = False
 ) -> list[Unit]:
@@ -86,11 +124,20 @@ def list_before(
     """
     reached: list[Unit] = []
     is_joined = True
-    is_list = of_alternatives and units[at].form == "or"
+    # "A, B, and C are considerations" is of all three.
+    is_plural = units[at].form in WORDS["plural_verbs"]
+    is_list = is_plural or (of_alternatives and units[at].form == "or")
+    begin_of_parenthesis = at
     for position in range(at - 1, -1, -1):
         unit = units[position]
+        if unit.kind == "comma" and not reached:
+            begin_of_parenthesis = _begin_of_parenthesis(units, position)
+        if position >= begin_of_parenthesis:
+            continue
+        if not reached and _is_relative(units, position, at):
+            continue  # "consolidation, which is no longer visible"
         ends = ("break", "negated", "negated before", "hedged", "ended", "with")
-        if unit.aside or unit.kind in ends:
+        if unit.aside or unit.kind in ends or units[at].stops_at(unit):
             break
         if unit.kind == "finding":
             # "Opacity, atelectasis or pneumonia": the sign is there, causes are open.
@@ -98,9 +145,14 @@ def list_before(
             if not is_joined or is_sign:
                 break
             reached.append(unit)
+            if reaches_next(units[at]):
+                break
             is_joined = False
         elif unit.form == "either" or (
-            of_hedge and unit.kind == "and" and units[position - 1].kind == "comma"
+            of_hedge
+            and not is_plural
+            and unit.kind == "and"
+            and units[position - 1].kind == "comma"
         ):
             break
         elif of_alternatives and unit.kind == "and" and unit.form != "/":
@@ -133,6 +185,9 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
     behind = units[at + 1 + len(joint) :]
     if not behind or behind[0].kind in ("negated", "break", "hedged", "past"):
         return True
+    if units[at - 1].kind == "seen" and not _has_alternative_ahead(behind):
+        # "No effusion is seen (blunting may be scarring)": its verb has closed the list.
+        return True
     if _describes_anatomy(behind):
         return True
     is_hedge = cue.kind == "hedged"
@@ -141,15 +196,17 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
     if is_hedge and units[at].kind == "and":
         return False
     columns = _BEGINS_BEHIND_HEDGE if is_hedge else STATEMENT_BEGINS
-    first = first_beyond(behind, ("place",)) or behind[-1]
-    if first.kind not in ("word", "abnormal") or first.code not in columns:
+    first = first_beyond(behind, ("place", "other")) or behind[-1]
+    is_stated = first.form in WORDS["stated"] and not is_hedge
+    is_description = first.kind in ("word", "abnormal") and first.code in columns
+    if not is_stated and not is_description:
         return False
     return not _has_alternative_ahead(behind[behind.index(first) :])
 
 
 def reaches_next(cue: Unit) -> bool:
     """Whether a cue is said of what follows directly only: "possible", "not"."""
-    return cue.cue is not None and cue.cue.reach == "next"
+    return cue.reaches("next")
 
 
 def _is_joint(unit: Unit) -> bool:

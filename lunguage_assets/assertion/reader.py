@@ -5,14 +5,21 @@ from __future__ import annotations
 from lunguage_assets.assertion.asides import mark_asides
 from lunguage_assets.assertion.clauses import divide_run_ons
 from lunguage_assets.assertion.ellipsis import restore_ellipsis
+from lunguage_assets.assertion.ends import settle_ends
 from lunguage_assets.assertion.hedging import (
     is_undecided,
     mark_alternatives,
     mark_hedge,
     mark_hedge_behind,
     mark_undecided,
+    mark_undecided_clause,
+)
+from lunguage_assets.assertion.limitations import (
+    mark_limitations,
+    mark_reservations,
 )
 from lunguage_assets.assertion.meaning import settle
+from lunguage_assets.assertion.mimics import mark_mimics
 from lunguage_assets.assertion.negation import mark_denials
 from lunguage_assets.assertion.parts import restore_parts
 from lunguage_assets.assertion.times import mark_examination, mark_history
@@ -32,11 +39,18 @@ def mark_assertions(units: list[Unit], text: str, vocabulary: Vocabulary) -> Non
         vocabulary: with which it was tagged.
     """
     divide_run_ons(units)
+    settle_ends(units)
     restore_parts(units, text)
     restore_ellipsis(units)
     settle(units, text, vocabulary)
     mark_asides(units)
+    mark_limitations(units)
+    mark_mimics(units)
+    for at, unit in enumerate(units):
+        if unit.kind in ("hedged", "hedged before"):
+            mark_undecided_clause(units, at)
     mark_denials(units)
+    mark_reservations(units)
     for at, unit in enumerate(units):
         if unit.aside:
             continue

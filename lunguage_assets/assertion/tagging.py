@@ -20,6 +20,7 @@ _SIZE = Sense("word", code="measurement")
 _DISTANCE = Sense("word", code="placement")
 _AWAY = Sense("preposition")
 _NORMAL = Sense("normal", code="morphology")
+_AIRWAY = Sense("finding", "endotracheal tube", "OTH")
 
 
 def tag(text: str, vocabulary: Vocabulary, section: str) -> list[Unit]:
@@ -33,6 +34,7 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> list[Unit]:
     tokens = vocabulary.tokens(text)
     units: list[Unit] = []
     position = 0
+    is_definite = False
     while position < len(tokens):
         sense, end = vocabulary.match(tokens, position, section)
         if sense is None:
@@ -40,7 +42,9 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> list[Unit]:
         else:
             unit = _listed(sense, tokens, position, end, units, section)
         if unit.kind != "article":
+            unit.is_definite = is_definite
             units.append(unit)
+        is_definite = unit.kind == "article" and unit.form in WORDS["definite"]
         position = end
     return units
 
@@ -96,7 +100,6 @@ def _listed(
     first, last = tokens[at], tokens[end - 1]
     sense = _beside(sense, first, tokens[at - 1] if at else None, before, section)
     unit = Unit(sense, first.form, first.begin, last.end)
-    unit.leads = last.form == "of"
     unit.is_single_word = last is first
     if sense.kind in ("place", "anatomy") and last is not first:
         unit.noun = _noun_of_place(tokens[at:end])
@@ -143,6 +146,10 @@ def _beside(
     if first.form == "free" and sense.kind == "negated" and kind_before == "copula":
         # "The lungs are free of infiltrate" also says that the lungs are clear.
         before.append(Unit(_NORMAL, first.form, first.begin, first.end))
+        return sense
+    if sense.kind == "ended" and first.form in WORDS["extubated"]:
+        # It names what has gone itself.
+        before.append(Unit(_AIRWAY, first.form, first.begin, first.end))
         return sense
     is_behind_clear = unit_before is not None and unit_before.form in WORDS["clear"]
     if (

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
+from pydantic import BaseModel, RootModel
+
 from lunguage_assets.assertion.plurals import Singulars
+from lunguage_assets.assertion.word_files import word_file
 from lunguage_assets.caches import remembered
+from lunguage_assets.data_files import read_as, resource
 
 _WORD_OR_SIGN = re.compile(
     r"""<finding>                                   # the masked finding of a judge's question
@@ -21,6 +26,7 @@ _WORD_OR_SIGN = re.compile(
     """,
     re.VERBOSE,
 )
+_PARTS_WORDS = " \t\n-–"
 _ALTERNATIVES = re.compile(r"\(([^()]*)\)")
 
 
@@ -52,28 +58,32 @@ class Shorthand:
     """
 
     def __init__(self, meanings: Mapping[str, str]) -> None:
-        self._exact = {
-            key: words for key, words in meanings.items() if key != key.lower()
-        }
-        self._folded = {
-            key: words for key, words in meanings.items() if key == key.lower()
-        }
-        exact = "|".join(map(_pattern_of, sorted(self._exact, key=len, reverse=True)))
-        folded = "|".join(map(_pattern_of, sorted(self._folded, key=len, reverse=True)))
-        # "L" of "L/R" or of "L1" is no side, and "w/o" is not "w/" before an o.
-        self._pattern = re.compile(rf"(?<![\w/])(?:{exact}|(?i:{folded}))(?![\w/])")
+        self._exact: dict[str, str] = {}
+        self._folded: dict[str, str] = {}
+        for abbreviation, words in meanings.items():
+            key = "".join(abbreviation.split())
+            is_exact = abbreviation != abbreviation.lower()
+            (self._exact if is_exact else self._folded)[key] = words
+        exact = _pattern_of(self._exact)
+        folded = _pattern_of(self._folded)
+        # "L" of "L/R", of "L1" or of "2 L" is no side, "w/o" is not "w/" before an o.
+        self._pattern = re.compile(
+            rf"(?<![\w/])(?:(?<!\d\s){exact}|(?i:{folded}))(?![\w/])"
+        )
 
     def found_in(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield where each abbreviation begins and ends, and its words."""
         for found in self._pattern.finditer(text):
-            written = " ".join(found.group().split())
-            meaning = self._exact.get(written) or self._folded.get(written.lower())
-            if meaning:
-                yield found.start(), found.end(), meaning
+            written = "".join(found.group().split())
+            meaning = self._exact.get(written) or self._folded[written.lower()]
+            yield found.start(), found.end(), meaning
 
 
-def _pattern_of(abbreviation: str) -> str:
-    return r"\s*".join(map(re.escape, abbreviation.split()))
+def _pattern_of(abbreviations: Iterable[str]) -> str:
+    """Match any of some abbreviations, the longest first, with blanks or without."""
+    longest_first = sorted(abbreviations, key=len, reverse=True)
+    spaced = (r"\s*".join(map(re.escape, key)) for key in longest_first)
+    return f"(?:{'|'.join(spaced)})"
 
 
 class Tokenizer:
@@ -113,6 +123,16 @@ class Tokenizer:
         tokens += self._tokens_between(text, end, len(text))
         return tokens
 
+    def unseen(self, text: str) -> str:
+        """Find a sign that no token has, and that parts no words; empty: there is none."""
+        begin = 0
+        for token in self.tokens(text):
+            between = text[begin : token.begin]
+            begin = max(begin, token.end)
+            if between.strip(_PARTS_WORDS):
+                return between.strip(_PARTS_WORDS)
+        return text[begin:].strip(_PARTS_WORDS)
+
     def _tokens_between(self, text: str, begin: int, end: int) -> Iterator[Token]:
         lower = text.lower()
         # A few letters have a longer lower case, which would shift all characters behind them.
@@ -126,3 +146,25 @@ class Tokenizer:
             return self._form_by_spelling[word]
         singular = self._singulars.of_word(word)
         return self._form_by_spelling.get(singular, singular)
+
+
+class _Forms(BaseModel):
+    """The part of `resources/terms.yaml` about plurals; its header says more."""
+
+    plurals: dict[str, list[str]]
+    invariable: list[str]
+
+
+class _Shorthand(RootModel[dict[str, str]]):
+    """Abbreviation -> the words that it stands for."""
+
+
+@cache
+def bundled_tokenizer() -> Tokenizer:
+    """Build the tokenizer of the bundled words."""
+    remedy = "The header of the file explains its form."
+    forms = read_as(resource("terms.yaml"), _Forms, remedy)
+    spellings = {form: listed for (_, form), listed in word_file("words").items()}
+    file = resource("assertion", "shorthand.yaml")
+    shorthand = read_as(file, _Shorthand, remedy).root
+    return Tokenizer(Singulars(forms.plurals, forms.invariable), spellings, shorthand)

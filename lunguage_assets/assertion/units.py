@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
+from lunguage_assets.assertion.categories import Direction, Reach
 from lunguage_assets.assertion.vocabulary import Kind, Sense
+from lunguage_assets.assertion.word_files import WORDS
 
 JOINTS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
 """What joins the members of a list."""
@@ -14,6 +16,8 @@ DEVICE = "OTH"
 LIMITATION = Sense("word", code="assessment_limitations")
 """What limits the view."""
 UNKNOWN = Sense("other")
+
+_ADJECTIVE_ENDS = tuple(WORDS["adjective_ends"])
 
 Negation = Literal["", "definite", "doubtful"]
 
@@ -42,17 +46,21 @@ class Unit:
         begin, end: its characters.
         negation: whether it is denied, and how surely.
         is_hedged: whether it is left open.
+        doubted_by: of an end, the hedge before it ("probably resolved").
+        undecided_by: the hedge that leaves open all that its clause says.
         past: the unit that says that it is past.
         aside: why it is not said of the patient now; empty where it is.
         edges: the cues that reached it.
-        leads: whether it governs what follows ("resolution of").
+        is_definite: whether "the" or "this" stands right before it.
         is_single_word: of a place, whether it is one word.
         noun: of a place of several words, the last one ("zone").
     """
 
     __slots__ = (
-        "aside", "begin", "code", "cue", "edges", "end", "form", "is_hedged",
-        "is_single_word", "kind", "leads", "name", "negation", "noun", "past", "sense",
+        "aside", "begin", "code", "cue", "doubted_by",
+        "edges", "end", "form", "is_definite", "is_hedged",
+        "is_single_word", "kind", "name", "negation", "noun",
+        "past", "sense", "undecided_by",
     )  # fmt: skip
 
     def __init__(self, sense: Sense, form: str, begin: int, end: int) -> None:
@@ -63,9 +71,11 @@ class Unit:
         self.negation: Negation = ""
         self.is_hedged = False
         self.past: Unit | None = None
+        self.doubted_by: Unit | None = None
+        self.undecided_by: Unit | None = None
         self.aside = ""
         self.edges: list[Edge] = []
-        self.leads = False
+        self.is_definite = False
         self.is_single_word = True
         self.noun: Unit | None = None
 
@@ -77,13 +87,42 @@ class Unit:
     @property
     def doubts(self) -> bool:
         """Whether, as a denial, it denies with doubt ("unlikely")."""
-        return self.cue is not None and self.cue.category == "doubted"
+        is_doubt = self.cue is not None and self.cue.category in ("doubted", "mimic")
+        return is_doubt or self.doubted_by is not None
+
+    @property
+    def is_mimicry(self) -> bool:
+        """Whether it says that something only looks like a finding."""
+        return self.cue is not None and self.cue.category == "mimic"
+
+    def looks(self, direction: Direction) -> bool:
+        """Whether, as a cue, it looks for what it is said of on this side of it."""
+        return self.cue is not None and self.cue.direction in (direction, "both")
+
+    def reaches(self, reach: Reach) -> bool:
+        """Whether, as a cue, it reaches so far, and no farther."""
+        return self.cue is not None and self.cue.reach == reach
+
+    def stops_at(self, unit: Unit) -> bool:
+        """Whether, as a cue, its reach ends at a word that its entry names."""
+        return self.cue is not None and unit.form in self.cue.ends_at
 
     def negate(self, by: Unit, reason: str) -> None:
         """Deny it, unless something nearer has done so."""
-        if not self.negation:
+        if self.undecided_by is not None:
+            # "Unclear whether it has resolved" denies nothing.
+            self.leave_open(self.undecided_by, "clause")
+        elif not self.negation:
             self.negation = "doubtful" if by.doubts else "definite"
             self._reached(by, reason)
+            if by.doubted_by is not None:
+                self._reached(by.doubted_by, reason)
+
+    def doubt_denial(self, by: Unit) -> None:
+        """Make its denial doubtful, unless it has gone."""
+        if self.negation == "definite" and self.past is None:
+            self.negation = "doubtful"
+            self._reached(by, "denial before")
 
     def leave_open(self, by: Unit, reason: str) -> None:
         """Leave it open, unless it is denied: a hedge in a denial changes nothing."""
@@ -123,3 +162,8 @@ def clause_around(units: list[Unit], at: int) -> list[Unit]:
     behind = range(at + 1, len(units))
     end = next((n for n in behind if units[n].kind == "break"), len(units))
     return units[begin:end]
+
+
+def is_adjective(unit: Unit) -> bool:
+    """Whether a finding is said of a part of the body: "the lungs are hyperexpanded"."""
+    return unit.kind == "finding" and unit.form.endswith(_ADJECTIVE_ENDS)

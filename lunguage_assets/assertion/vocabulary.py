@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, RootModel
+from pydantic import RootModel
 
 from lunguage_assets.assertion.cues import FILES as CUE_FILES
-from lunguage_assets.assertion.cues import Cue, bundled_cues, cue_path, read_cues
+from lunguage_assets.assertion.cues import Cue, bundled_cues, cue_path
 from lunguage_assets.assertion.hedges import hedge_cues
-from lunguage_assets.assertion.plurals import Singulars
-from lunguage_assets.assertion.tokens import Token, Tokenizer, alternatives
+from lunguage_assets.assertion.tokens import (
+    Token,
+    Tokenizer,
+    alternatives,
+    bundled_tokenizer,
+)
 from lunguage_assets.assertion.word_files import require, word_file, word_path
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.tables import ATTRIBUTES
@@ -30,9 +33,10 @@ Kind = Literal[
     # grammar
     "break", "copula", "seen", "link", "preposition", "with", "article", "and", "comma",
     # cues, by category; doubt is a negation, and a setting a hedge
-    "negated", "negated before", "ended", "hedged", "hedged before", "alternative",
+    "negated", "negated before", "ended", "partial", "partial before", "hedged", "hedged before", "alternative",
     "question", "past", "examination", "examined", "recommendation", "aim", "condition",
-    "relative",
+    "relative", "limitation", "limitation before", "reservation",
+    "mimic before",
     "other",
 ]  # fmt: skip
 """What a spelling is for the rules; `other` is an unknown word."""
@@ -48,7 +52,9 @@ REPOSITIONING = "move"
 SETTING = "setting"
 """Name of cues that leave open what is said where nothing else does."""
 
-_WORD_FILES = ("attributes", "devices", "findings", "places", "rules", "words")
+_WORD_FILES = (
+    "attributes", "devices", "findings", "no_findings", "places", "rules", "words",
+)  # fmt: skip
 _GRAMMAR: Mapping[str, Kind] = {
     "prepositions": "preposition", "articles": "article", "seen": "seen", "links": "link",
     "with": "with", "copulas": "copula", "breaks": "break", "commas": "comma",
@@ -80,19 +86,8 @@ class Sense(NamedTuple):
     cue: Cue | None = None
 
 
-class _Forms(BaseModel):
-    """The part of `resources/terms.yaml` that is about plurals; its header says more."""
-
-    plurals: dict[str, list[str]]
-    invariable: list[str]
-
-
 class _Grammar(RootModel[dict[str, list[str]]]):
     """Groups of words that hold a sentence together."""
-
-
-class _Shorthand(RootModel[dict[str, str]]):
-    """Abbreviation -> the words that it stands for."""
 
 
 class Vocabulary:
@@ -101,6 +96,13 @@ class Vocabulary:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokens = tokenizer.tokens
         self._tree: dict[str | None, Any] = {}
+
+    @classmethod
+    def of_cue(cls, cue: Cue) -> Vocabulary:
+        """Make a vocabulary that has the words of one cue alone."""
+        vocabulary = cls(bundled_tokenizer())
+        _add_cue(vocabulary, cue)
+        return vocabulary
 
     def add(self, spelling: str, sense: Sense) -> None:
         """Add every alternative of a spelling, in the place of what it meant before."""
@@ -185,38 +187,32 @@ def _holds(
 # --- the words put together
 
 
-def content_hash(*more: bytes) -> str:
-    """Hash the bundled words, and what widens them; no vocabulary is built for it."""
+def content_hash(*more: bytes, own_cues: Path | None = None) -> str:
+    """Hash the bundled words, and what widens them; no vocabulary is built for it.
+
+    Args:
+        more: what else widens them.
+        own_cues: a home's cue file.
+    """
     paths = [word_path(name) for name in (*_WORD_FILES, "languages")]
     paths += [cue_path(name) for name in (*CUE_FILES, "axes", "grammar", "shorthand")]
     paths += [resource(name) for name in ("hedges.yaml", "terms.yaml")]
+    if own_cues is not None:
+        paths.append(own_cues)
     content = [path.read_bytes() for path in paths]
     return hashlib.blake2b(b"\x1f".join([*content, *more]), digest_size=8).hexdigest()
 
 
-def build_vocabulary(own_cues: Path | None = None) -> Vocabulary:
+def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
     """Build the bundled vocabulary anew, so that a caller may widen it.
 
     Args:
-        own_cues: a home's cue file, whose spellings replace the bundled ones.
+        own_cues: a home's cues (`own_cues.read_own_cues`), whose spellings lose the
+            meaning that they have in the bundled files.
 
     Raises:
         ConfigurationError: a word file that cannot be read; names file and field.
     """
-    return _build(read_cues(own_cues) if own_cues is not None else ())
-
-
-@cache
-def bundled_tokenizer() -> Tokenizer:
-    """Build the tokenizer of the bundled words."""
-    remedy = "The header of the file explains its form."
-    forms = read_as(resource("terms.yaml"), _Forms, remedy)
-    spellings = {form: listed for (_, form), listed in word_file("words").items()}
-    shorthand = read_as(cue_path("shorthand"), _Shorthand, remedy).root
-    return Tokenizer(Singulars(forms.plurals, forms.invariable), spellings, shorthand)
-
-
-def _build(own_cues: Iterable[Cue]) -> Vocabulary:
     vocabulary = Vocabulary(bundled_tokenizer())
     for spelling, sense in (*_words_of_grammar(), *_describing_words(), *_places()):
         vocabulary.add(spelling, sense)
@@ -224,6 +220,8 @@ def _build(own_cues: Iterable[Cue]) -> Vocabulary:
         _add_cue(vocabulary, cue)
     for spelling, sense in _findings():
         vocabulary.add(spelling, sense)
+    for spelling in word_file("no_findings")["no_findings", ""]:
+        vocabulary.add(spelling, Sense("other"))
     for cue in own_cues:
         _add_cue(vocabulary, cue)
     return vocabulary
@@ -245,11 +243,19 @@ def sense_of(cue: Cue) -> Sense:
         return Sense("recommendation", REPOSITIONING, cue=cue)
     if cue.category == "setting":
         return Sense("hedged before", SETTING, cue=cue)
+    if cue.category == "mimic":
+        return Sense(
+            "negated" if cue.direction == "behind" else "mimic before", cue=cue
+        )
     kind: Kind = "negated" if cue.category == "doubted" else cue.category
     if cue.direction == "before" and kind == "negated":
         kind = "negated before"
     elif cue.direction == "before" and kind == "hedged":
         kind = "hedged before"
+    elif cue.direction == "before" and kind == "limitation":
+        kind = "limitation before"
+    elif cue.direction == "before" and kind == "partial":
+        kind = "partial before"
     return Sense(kind, cue=cue)
 
 

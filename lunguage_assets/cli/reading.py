@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from lunguage_assets.sample import RawFormat
 
 DEFAULT_PORT = 8642
+_cues_option = click.option(
+    "--cues",
+    type=GIVEN_FILE,
+    help="Words of negation and doubt to add, such as the home's assertion.yaml (docs/adding.md).",
+)
 
 
 @click.command(short_help="Read one report: what it says, how surely, and why.")
@@ -24,6 +29,7 @@ DEFAULT_PORT = 8642
 @click.option(
     "--views", default="", help="Views of the images, such as 'PA and lateral'; default: as the text says."
 )
+@_cues_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON (docs/read.md).")
 @click.option("--html", type=FILE, help="Write a page that opens without a network, readable by you only.")
 @click.option("--serve", is_flag=True, help="Open a page on this machine to paste reports into.")
@@ -31,7 +37,13 @@ DEFAULT_PORT = 8642
     "--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="For --serve."
 )
 def read(
-    files: tuple[str, ...], views: str, as_json: bool, html: Path | None, serve: bool, port: int
+    files: tuple[str, ...],
+    views: str,
+    cues: Path | None,
+    as_json: bool,
+    html: Path | None,
+    serve: bool,
+    port: int,
 ) -> None:
     """Read the report in FILE: what it states and implies, how surely, and why; - is standard input.
 
@@ -44,7 +56,7 @@ def read(
     if as_json and html is not None:
         raise click.UsageError("Use --json or --html, one at a time.")
     if serve:
-        _serve(port)
+        _serve(port, cues)
         return
     from rich.console import Console
 
@@ -53,7 +65,7 @@ def read(
     from lunguage_assets.annotation.shown import shown_reports
     from lunguage_assets.files import write_private
 
-    annotation = annotate_files(files, views)
+    annotation = annotate_files(files, views, cues)
     if as_json:
         click.echo(json_document(annotation), nl=False)
     elif html is not None:
@@ -72,8 +84,11 @@ def read(
     "--id-column", default="", help="Column of their ids; default: study_id, else the row's number."
 )
 @click.option("--views-column", default="", help="Column of their views; default: as the texts say.")
+@_cues_option
 @click.option("--wide", is_flag=True, help="A row per report, with p of each label in a column.")
-def annotate(file: Path, text_column: str, id_column: str, views_column: str, wide: bool) -> None:
+def annotate(
+    file: Path, text_column: str, id_column: str, views_column: str, cues: Path | None, wide: bool
+) -> None:
     """Label every report of FILE (CSV or Parquet) and print the labels: lunguage annotate reports.csv >
     labels.csv
 
@@ -82,7 +97,7 @@ def annotate(file: Path, text_column: str, id_column: str, views_column: str, wi
     from lunguage_assets.annotation.annotation import annotate_table
     from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 
-    parts, broken = annotate_table(file, text_column, id_column, views_column)
+    parts, broken = annotate_table(file, text_column, id_column, views_column, cues)
     foreign = 0
     for number_of_part, part in enumerate(parts):
         foreign += sum(NOT_ENGLISH in notes for notes in part.reports["notes"])
@@ -102,12 +117,12 @@ def annotate(file: Path, text_column: str, id_column: str, views_column: str, wi
         raise InputError(file.name, found, "whole rows", "Correct them; the others are labelled.")
 
 
-def _serve(port: int) -> None:
+def _serve(port: int, cues: Path | None) -> None:
     from lunguage_assets.annotation.serving import ADDRESS, serve, serving_socket
 
     with serving_socket(port) as opened:
         click.echo(f"http://{ADDRESS}:{opened.getsockname()[1]}  (only on this machine; end with Ctrl-C)")
-        serve(opened)
+        serve(opened, cues)
 
 
 class TextKeptBack(LunguageError):

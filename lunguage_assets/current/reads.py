@@ -68,7 +68,7 @@ class Reads:
             case "judge":
                 return judge_identity(key, self._judges, self._prompts)
             case "structurer":
-                return structurer_identity(key, self._judges, self._prompts)
+                return structurer_identity(key, self._judges, self._prompts, home.assertion_file)
             case "members":
                 return fingerprint([self._kept("judge", judge) for judge in self._judges.members(key)])
             case "delivery":
@@ -107,6 +107,7 @@ def broken_files(home: Home) -> list[str]:
     """What is wrong with files that a person edits in a home, each with file, place and remedy; a broken
     judges file is refused before.
     """
+    from lunguage_assets.assertion.own_cues import read_own_cues
     from lunguage_assets.corpus.vocabulary import Vocabulary
     from lunguage_assets.explicit.hedges.hedging import load_corrections
     from lunguage_assets.implicit.merging.apart import load_blacklist
@@ -116,6 +117,7 @@ def broken_files(home: Home) -> list[str]:
         lambda: _anchors(home),
         lambda: load_corrections(home.corrections_file),
         lambda: load_blacklist(home.blacklist_file),
+        lambda: read_own_cues(home.assertion_file) if home.assertion_file else None,
         lambda: load_dictionary(home.pathways_file, Vocabulary.from_terms(TERMS.frame())),
     ]
     problems: dict[str, None] = {}

@@ -139,6 +139,11 @@ class Home:
         """The person's own blacklist, in the form of resources/blacklist.yaml, or None: the packaged one."""
         return self._if_there("blacklist.yaml")
 
+    @property
+    def assertion_file(self) -> Path | None:
+        """The person's own cues, which are added to those of resources/assertion, or None."""
+        return self._if_there("assertion.yaml")
+
     def _if_there(self, name: str) -> Path | None:
         return self.root / name if (self.root / name).exists() else None
 

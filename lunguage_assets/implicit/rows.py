@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields
-from functools import lru_cache
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.caches import ENTRIES, remembered
+from lunguage_assets.caches import remembered
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 from lunguage_assets.tables.schema import Table
 
@@ -202,22 +201,6 @@ def claim_preference(row: Row, status: int = 0) -> tuple[bool, float, int, int, 
 def tokens(text: str) -> tuple[str, ...]:
     """Lower-case words in order; all punctuation splits, but a decimal number stays whole."""
     return tuple(_TOKEN.findall(text.lower()))
-
-
-@lru_cache(maxsize=ENTRIES)
-def word_forms(token: str) -> frozenset[str]:
-    """The token, and the singulars of which it may be the plural ("masses", "atelectases")."""
-    forms = {token}
-    if len(token) > 3:
-        if token.endswith(("s", "ae")):
-            forms.add(token[:-1])
-        if token.endswith("es"):
-            forms.update((token[:-2], token[:-2] + "is"))
-        if token.endswith("ies"):
-            forms.add(token[:-3] + "y")
-        if token.endswith("ces"):
-            forms.add(token[:-3] + "x")
-    return frozenset(forms)
 
 
 @remembered

@@ -92,6 +92,12 @@ def read_templates(
     Raises:
         ConfigurationError: see `load_prompts`.
     """
+    if not root.is_dir():
+        # Not what was found: the variable may hold a key by mistake, and messages go into logs.
+        raise ConfigurationError(
+            "the folder of your prompts ($LUNGUAGE_PROMPTS) is not there; expected a folder such as "
+            "resources/prompts. Fix or unset it."
+        )
     digest, templates = hashlib.sha256(), {}
     for (task, role), places in places_of.items():
         file = root / task / f"{role}.txt"

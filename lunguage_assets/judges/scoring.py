@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from lunguage_assets.draws import Floats
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
 
 
+@runtime_checkable
 class Scorer(Protocol):
     """Says how certain a masked sentence is of its finding."""
 
@@ -55,7 +56,7 @@ class ScorerJudge:
 
     def __init__(self, key: str, scorer: Scorer) -> None:
         self.key, self.identity, self._scorer = key, scorer.identity, scorer
-        self._known: dict[str, float | None] = {}
+        self._known: dict[str, tuple[float, float]] = {}
 
     def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """Nothing valid."""
@@ -63,12 +64,21 @@ class ScorerJudge:
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
         """The more certain sentence of each question, as `chosen` says."""
-        asked = {one for question in questions for one in (question.sentence_1, question.sentence_2)}
-        if new := sorted(asked - self._known.keys()):
-            found = self._scorer.scores(new)[0].tolist()
-            self._known |= {one: None if math.isnan(mu) else mu for one, mu in zip(new, found, strict=True)}
-        known = self._known
-        return [chosen(self.identity, one, known[one.sentence_1], known[one.sentence_2]) for one in questions]
+        first = self._mu_of([question.sentence_1 for question in questions])
+        second = self._mu_of([question.sentence_2 for question in questions])
+        scored = zip(questions, first, second, strict=True)
+        return [chosen(self.identity, question, one, other) for question, one, other in scored]
+
+    def scores(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
+        """mu and mu_sd of each sentence, as of any `Scorer`; the scorer sees a sentence once."""
+        if new := sorted(set(masked_sentences) - self._known.keys()):
+            mu, mu_sd = self._scorer.scores(new)
+            self._known |= dict(zip(new, zip(mu.tolist(), mu_sd.tolist(), strict=True), strict=True))
+        found = np.array([self._known[sentence] for sentence in masked_sentences], dtype=np.float64)
+        return found.reshape(-1, 2)[:, 0], found.reshape(-1, 2)[:, 1]
+
+    def _mu_of(self, masked_sentences: Sequence[str]) -> list[float | None]:
+        return [None if math.isnan(mu) else mu for mu in self.scores(masked_sentences)[0].tolist()]
 
 
 def unknown_deviation(mu: Sequence[float | None]) -> tuple[Floats, Floats]:

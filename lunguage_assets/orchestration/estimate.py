@@ -188,7 +188,8 @@ class _Preview:
         received = receive(delivery, options)
         read = read_reports(received)
         reports = list(sectioned_reports(read.report_texts, read.report_sentences))
-        rows = structured_tables(reports, RuleStructurer(received.terms).structure(reports))
+        structurer = RuleStructurer(received.terms, self.home.assertion_file)
+        rows = structured_tables(reports, structurer.structure(reports))
         if batch in self.planned("structure"):
             self.to_structure += [sentences for one in reports if (sentences := sentences_asked(one))]
         texts = Received(read.report_texts, read.rejected_reports, read.reading_notes, received.terms)

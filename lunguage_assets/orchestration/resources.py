@@ -206,7 +206,9 @@ class HomeResource:
         bill: Bill | None = None,
     ) -> Structurer:
         """A structurer (`rules`, or a language model of the active preset) for reports with these `terms`."""
-        return open_structurer(key, self.judges, terms, lambda: self.surroundings(progress, bill))
+        return open_structurer(
+            key, self.judges, terms, lambda: self.surroundings(progress, bill), self.home.assertion_file
+        )
 
     def surroundings(
         self, progress: Callable[[Progress], None] = announce, bill: Bill | None = None

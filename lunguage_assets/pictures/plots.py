@@ -275,16 +275,51 @@ def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
     figure = bare_figure(size + 1.0, size)
     axes = figure.subplots()
     if len(square):
-        values = square.to_numpy()
-        shown = _shown(figure, axes, values, "share of equal answers", _CHANCE_TO_FULL)
-        axes.set_aspect("auto")
-        axes.set_xticks(range(len(square)), square.columns, rotation=30, ha="right")
-        axes.set_yticks(range(len(square)), square.index)
-        for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
-            colour = "white" if shown.norm(values[row, column]) < 0.5 else "black"
-            style = {"ha": "center", "va": "center", "color": colour, "fontsize": _SMALL}
-            axes.text(column, row, f"{values[row, column]:.3f}", **style)
+        image = _draw_shares(axes, square, decimals=3)
+        figure.colorbar(image, ax=axes, label="share of equal answers", shrink=0.8)
     return png(figure)
+
+
+def expert_heat_map(experts: pd.DataFrame, published: pd.DataFrame) -> bytes:
+    """Agreement of single experts with each other and with the ranking and judges, with its numbers, beside
+    the published agreement of others.
+
+    Args:
+        experts: measure, first, second and value, as `numbered_experts` gives them.
+        published: shares of the paper's experts (lines) with ranking and judges (columns).
+    """
+    with_experts = _square(experts[experts["measure"] == "with expert"], "value")
+    of_references = experts[experts["measure"] != "with expert"]
+    with_references = of_references.pivot(index="first", columns="second", values="value")
+    panels = {
+        "with each other": with_experts,
+        "with the ranking and judges": with_references,
+        "published (six experts of the paper)": published,
+    }
+    columns = [max(table.shape[1], 2) for table in panels.values()]
+    lines = max(map(len, panels.values()))
+    figure = bare_figure(0.75 * sum(columns) + 6.0, 0.45 * lines + 2.6)
+    shares = {"width_ratios": columns}
+    for axes, (title, table) in zip(figure.subplots(1, 3, gridspec_kw=shares), panels.items(), strict=True):
+        image = _draw_shares(axes, table, decimals=2)
+        axes.set_title(title, fontsize=10, loc="left")
+    figure.colorbar(image, ax=figure.axes, label="share of equal answers", shrink=0.8)
+    return png(figure)
+
+
+def _draw_shares(axes: Any, table: pd.DataFrame, decimals: int) -> Any:
+    """Draw a table of shares between chance and 1 as coloured cells with their numbers; empty where NaN."""
+    values = table.to_numpy(dtype=np.float64)
+    low, high = _CHANCE_TO_FULL
+    image = axes.imshow(values, cmap="cividis", vmin=low, vmax=high)
+    axes.set_aspect("auto")
+    axes.set_xticks(range(table.shape[1]), table.columns, rotation=30, ha="right")
+    axes.set_yticks(range(len(table)), table.index)
+    for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
+        colour = "white" if image.norm(values[row, column]) < 0.5 else "black"
+        style = {"ha": "center", "va": "center", "color": colour, "fontsize": _SMALL}
+        axes.text(column, row, f"{values[row, column]:.{decimals}f}", **style)
+    return image
 
 
 def correlation_heat_map(correlations: pd.DataFrame) -> bytes:

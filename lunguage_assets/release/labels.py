@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.implicit.rows import PAPER, column_values, natural, rounded
-from lunguage_assets.implicit.statements.against import QUALIFIER, belief_of, qualifying
+from lunguage_assets.implicit.statements.against import QUALIFIER, belief_of, is_course_alone, qualifying
 from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, Meaning, is_borderline
 from lunguage_assets.implicit.statements.places import Qualifier, anatomy, place_parts, says_resolved
 from lunguage_assets.tables.released import (
@@ -38,7 +38,7 @@ _PREFERRED = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
 _INVERTED = {"dp": "dn", "tp": "tn", "tn": "tp", "dn": "dp"}
 _COLUMNS = (
     "study_id", "finding_id", "name", "ent", "sent", "location", "location_parts", "measurement", "improved",
-    "status", "currency", "section", "mode", *REFINING,
+    "no_change", "status", "currency", "section", "mode", *REFINING,
 )  # fmt: skip
 _BELIEF = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound", "source")
 READ = (*_COLUMNS, *_BELIEF, "evidence")
@@ -208,14 +208,16 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
         zip(*(column_values(rows, name) for name in names), strict=True) for names in (_COLUMNS, _BELIEF)
     )
     for values, belief in zip(read, beliefs, strict=True):
-        study, own, name, ent, sent, location, parts, measurement, improved, *others = values
+        study, own, name, ent, sent, location, parts, measurement, improved, unchanged, *others = values
         (status, currency, section, mode), refining = others[:4], tuple(others[4:])
         resolved = says_resolved(improved)
         wording = name, ent, diagnosis.get(own, "")
         meanings = known.get(wording)
         if meanings is None:
             meanings = known[wording] = listed.meanings(*wording)
-        if section == "impr" and name in listed.concluding and status[1] == "n" and currency == "current dx":
+        is_course = is_course_alone(status, unchanged, measurement, refining[0])
+        is_normal = name in listed.concluding and status[1] == "n" and not is_course
+        if section == "impr" and is_normal and currency == "current dx":
             label, part = listed.concluding[name]
             if anatomy().covers(parts, ()):
                 concluded.setdefault((study, label), {}).setdefault(

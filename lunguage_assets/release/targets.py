@@ -229,7 +229,23 @@ def _given_labels(
         )
     for column in ("p", "p_low", "p_high"):
         _require_probabilities(labels[column], column)
+    _require_each_once(labels)
     return labels.copy()
+
+
+def _require_each_once(labels: pd.DataFrame) -> None:
+    """Refuse a label that a report has twice: of two reports of one id the last would win unseen."""
+    named = [name for name in ("study_id", "source_id", "label") if name in labels]
+    again = labels.duplicated(named)
+    if again.any():
+        raise InputError(
+            "labels",
+            "a label of one report twice",
+            "each label of a report once",
+            "Give every report an id of its own before frames are joined.",
+            row=int(np.flatnonzero(again.to_numpy())[0]),
+            column="label",
+        )
 
 
 def _require_probabilities(values: pd.Series, column: str) -> None:

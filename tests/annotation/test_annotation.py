@@ -191,10 +191,16 @@ def test_a_report_that_breaks_a_rule_is_shown_as_such_and_the_others_go_through(
     assert [report.is_read for report in shown] == [False, True]
 
 
-@pytest.mark.parametrize("nothing", [None, 7, 1.5])
+@pytest.mark.parametrize("nothing", [None, 7, 1.5, {"a": "Clear lungs."}])
 def test_what_is_no_frame_and_no_list_is_refused(nothing: Any) -> None:
     with pytest.raises(InputError, match=r"found a \w+; expected a frame, or a list of texts"):
         lunguage_assets.annotate(nothing)
+
+
+def test_two_columns_of_one_name_are_refused_by_it() -> None:
+    frame = pd.DataFrame([["clear", "clear", "a"]], columns=["report", "report", "study_id"])
+    with pytest.raises(InputError, match="column 'report': found columns of one name"):
+        lunguage_assets.annotate(frame)
 
 
 def test_a_prompt_completes_the_public_names_alone() -> None:

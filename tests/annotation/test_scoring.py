@@ -155,6 +155,10 @@ def test_what_is_no_pair_is_refused() -> None:
         lunguage_assets.score([REFERENCE] * 2, [REFERENCE])
     with pytest.raises(InputError, match="generated, row 0: found a int"):
         lunguage_assets.score([REFERENCE], [7])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="references: found a str; expected a list of texts"):
+        lunguage_assets.score(REFERENCE, [REFERENCE])
+    with pytest.raises(InputError, match="generated: found a NoneType; expected a list of texts"):
+        lunguage_assets.rewards([REFERENCE], None)  # type: ignore[arg-type]
 
 
 def test_the_first_row_of_a_table_without_a_header_is_not_told(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from dagster._core.errors import DagsterInvalidConfigError
 from lunguage_assets.current.recipes import STEPS_OF_JOB
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
+from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import VARIABLES, HomeResource
 
@@ -65,6 +66,7 @@ def test_the_value_of_a_variable_is_in_no_message(
         lambda: home.surroundings().budget,
         lambda: home.surroundings().open_ledger(),
         lambda: home.judge("claude-opus-4-8"),
+        lambda: load_prompts(home.prompts),
     ):
         try:
             use()

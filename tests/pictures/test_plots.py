@@ -38,6 +38,14 @@ ANCHORS = (Anchor("less likely", 0.17, 0.156, 0.185), Anchor("most likely", 0.83
 CALIBRATION = calibrate(PUBLISHED, ANCHORS)
 
 
+EXPERTS = pd.DataFrame(
+    [("with ranking", f"expert {n}", "panel", 0.9 - n / 10) for n in (1, 2, 3)]
+    + [("with expert", f"expert {a}", f"expert {b}", 0.8) for a, b in ((1, 2), (1, 3), (2, 3))],
+    columns=["measure", "first", "second", "value"],
+)
+PUBLISHED_SHARES = pd.DataFrame({"ranking": [0.8, 0.7], "model": [0.6, 0.9]}, index=["one", "two"])
+
+
 def fitted(size: int) -> pd.DataFrame:
     mu = np.linspace(2.0, 48.0, size)
     p, low, high = probability_of(mu, np.full(size, 1.5), CALIBRATION)
@@ -63,6 +71,7 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "curves": lambda: plots.validation_curves(VALIDATION, 5, 10),
     "spread": lambda: plots.validation_spread(VALIDATION, 5, 10),
     "agreement": lambda: plots.agreement_heat_map(AGREEMENT),
+    "experts": lambda: plots.expert_heat_map(EXPERTS, PUBLISHED_SHARES),
     "correlations": lambda: plots.correlation_heat_map(CORRELATIONS),
     "no agreement": lambda: plots.agreement_heat_map(JUDGE_AGREEMENT.frame()),
     "no correlations": lambda: plots.correlation_heat_map(RANKING_CORRELATIONS.frame()),

@@ -172,6 +172,11 @@ def test_labels_without_a_column_are_refused_by_its_name(labels: pd.DataFrame) -
         lunguage_assets.targets(labels.drop(columns="p_low"))
 
 
+def test_reports_of_one_id_are_refused_by_their_row(labels: pd.DataFrame) -> None:
+    with pytest.raises(InputError, match=f"row {len(labels)}, column 'label': found a label of one report"):
+        lunguage_assets.targets(pd.concat([labels, labels]))
+
+
 @pytest.mark.parametrize("p", [7.0, -0.1])
 def test_a_p_that_is_no_probability_is_refused_by_its_row(labels: pd.DataFrame, p: float) -> None:
     wrong = labels["p"].astype("float64")

@@ -99,6 +99,14 @@ def test_a_long_text_of_one_piece_is_cut_to_the_end(piece: str) -> None:
     assert all(sentence.text.strip() for sentence in sectioned("1", text).sentences)
 
 
+@pytest.mark.parametrize("stop", ["?", "!", "?!", '?"'])
+def test_a_long_run_of_stops_before_a_small_letter_ends_no_sentence(stop: str) -> None:
+    """A pattern that tries every part of the run again would not come back from this."""
+    run = "Is it" + stop * (100_000 // len(stop)) + "no."
+    (sentence,) = sectioned("1", f"FINDINGS: {run}").sentences
+    assert sentence.text == run
+
+
 # --- sections
 
 

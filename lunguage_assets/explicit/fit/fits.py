@@ -24,6 +24,7 @@ from lunguage_assets.explicit.fit.probability import placed
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
 from lunguage_assets.judges.rules.lexicon import ruler_sentences
+from lunguage_assets.judges.scoring import Scorer
 from lunguage_assets.settings import ExplicitSettings
 
 VOID_STEPS = 10
@@ -208,7 +209,9 @@ def choose_opponents(
 class FitPanel:
     """Asks a panel about distinct masked sentences.
 
-    Every draw follows from (seed, sentence, step, judge) and nothing else.
+    Every draw follows from (seed, sentence, step, judge) and nothing else. For a judge that is a scorer the
+    sentence is left out: it says one number of a sentence, so that chance between two sentences of one
+    number would only tell apart words that mean nothing (explicit.md section 5).
     """
 
     sentences: Sequence[str]
@@ -217,8 +220,17 @@ class FitPanel:
     settings: ExplicitSettings
 
     @cached_property
+    def _seed(self) -> int:
+        return text_hash(self.settings.seed, "fit")
+
+    @cached_property
     def _seeds(self) -> U64:
-        return mix(text_hash(self.settings.seed, "fit"), text_hashes(self.sentences))
+        return mix(self._seed, text_hashes(self.sentences))
+
+    @cached_property
+    def _draws_by_step(self) -> bool:
+        """Whether no judge is a language model: then who plays alone follows from the step, too."""
+        return all(isinstance(judge, Scorer) for judge in self.panel)
 
     def ask(self, active: Integers, opponent: Integers, step: Integers, whole: NDArray[np.bool_]) -> Answers:
         """The judges' answers, shape (plays, judges), all judges asked at the same time, each against its own
@@ -229,30 +241,54 @@ class FitPanel:
             step: number of the play for that sentence.
             whole: all judges play; else one, drawn by hash.
         """
-        keys = np.stack(
-            [mix(self._seeds[active], step, text_hash(judge.key)) for judge in self.panel], axis=1
-        )
+        seeds = self._seed if self._draws_by_step else self._seeds[active]
+        keys = np.stack([mix(seeds, step, text_hash(judge.key)) for judge in self.panel], axis=1)
         drawn = np.argmin(mix(keys, 2), axis=1)
         asked = whole[:, None] | (np.arange(len(self.panel)) == drawn[:, None])
-        swaps, questions = [], []
-        for judge, key in enumerate(keys.T):
-            rows = np.flatnonzero(asked[:, judge])
-            shown = self._examples(opponent[rows], mix(key[rows], 0))
-            swapped = coins(mix(key[rows], 1)) & (self.settings.position == "coin")
+        won = np.full(asked.shape, NOT_ASKED, dtype=np.int8)
+        swaps: list[NDArray[np.bool_]] = []
+        questions: list[list[ComparisonQuestion]] = []
+        for number, judge in enumerate(self.panel):
+            rows = np.flatnonzero(asked[:, number])
             own = [self.sentences[i] for i in active[rows].tolist()]
+            if isinstance(judge, Scorer):
+                won[rows, number] = self._compared(judge, own, opponent[rows], step[rows])
+                swaps.append(np.empty(0, dtype=np.bool_))
+                questions.append([])
+                continue
+            key = keys[rows, number]
+            shown = self._examples(opponent[rows], mix(key, 0))
+            swapped = coins(mix(key, 1)) & (self.settings.position == "coin")
             sides = zip(own, shown, step[rows].tolist(), swapped.tolist(), strict=True)
             swaps.append(swapped)
             questions.append(
                 [
-                    ComparisonQuestion(theirs if second else mine, mine if second else theirs, number)
-                    for mine, theirs, number, second in sides
+                    ComparisonQuestion(theirs if second else mine, mine if second else theirs, replicate)
+                    for mine, theirs, replicate, second in sides
                 ]
             )
-        won = np.full(asked.shape, NOT_ASKED, dtype=np.int8)
-        for judge, answers in enumerate(ask_panel(self.panel, questions)):
-            first = np.array([_FIRST_WON[answer] for answer in answers], dtype=np.int8)
-            won[asked[:, judge], judge] = np.where((first >= 0) & swaps[judge], 1 - first, first)
+        for number, answers in enumerate(ask_panel(self.panel, questions)):
+            if questions[number]:
+                first = np.array([_FIRST_WON[answer] for answer in answers], dtype=np.int8)
+                won[asked[:, number], number] = np.where((first >= 0) & swaps[number], 1 - first, first)
         return won
+
+    def _compared(self, judge: Judge, own: Sequence[str], opponent: Integers, step: Integers) -> Answers:
+        """A scorer's answers, shape (plays,): the higher score wins, without a score of both it is invalid.
+
+        Args:
+            judge: a scorer.
+            own: sentences that play.
+            opponent: numbers of the phrases that they play.
+            step: numbers of the plays; the example and the coin between equal scores follow from them alone.
+        """
+        assert isinstance(judge, Scorer)
+        keys = mix(self._seed, step, text_hash(judge.key))
+        mu, _ = judge.scores(own)
+        opponent_mu, _ = judge.scores(self._examples(opponent, mix(keys, 0)))
+        has_won = np.where(mu == opponent_mu, coins(mix(keys, 1)), mu > opponent_mu)
+        is_valid = ~(np.isnan(mu) | np.isnan(opponent_mu))
+        return np.where(is_valid, np.where(has_won, WON, LOST), INVALID).astype(np.int8)
 
     def _examples(self, opponent: Integers, draws: U64) -> list[str]:
         """One example sentence of each opponent, the one with the smallest hash: added examples change few

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
+from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.merging.beliefs import derive_belief
 from lunguage_assets.implicit.pathways.pathways import (
@@ -31,7 +33,6 @@ from lunguage_assets.implicit.rows import (
     read_rows,
     tokens,
     united_cells,
-    word_forms,
     write_rows,
 )
 from lunguage_assets.implicit.statements.against import Statements, is_present, qualifier_of
@@ -185,23 +186,31 @@ class _StudyExpander:
 
     def _excluding(self, child: Row, edge: Edge) -> Row | None:
         """The statement by which the pathway file leaves a child out; None without one."""
-        found = []
-        for row in self._told:
-            if is_present(row):
-                excludes = self._is_one_of(row, edge.unless_stated)
-            else:
-                excludes = self._is_one_of(row, edge.unless_denied) and _denies(row, child)
-            if excludes and row.currency == child.currency:
-                found.append(row)
-        return self._strongest(found)
+        stated = (row for row in self._about_any(edge.unless_stated) if is_present(row))
+        denied = (row for row in self._about_any(edge.unless_denied) if not is_present(row))
+        found = [*stated, *(row for row in denied if _denies(row, child))]
+        return self._strongest(row for row in found if row.currency == child.currency)
 
-    def _is_one_of(self, row: Row, listed: Sequence[Subject]) -> bool:
-        """Whether a row is about a subject of the pathway file, by its name or as a kind of its diagnosis."""
-        if not listed:
-            return False
-        names = {self._listed.read(row).diagnosis or row.name, row.name, self._vocabulary.finding(row.ent)}
-        said = self._listed.read(row).refinements
-        return any(subject in names and refinements <= said for subject, refinements in listed)
+    def _about_any(self, listed: Sequence[Subject]) -> Iterator[Row]:
+        """The rows about a subject of the pathway file, by its name or as a kind of its diagnosis."""
+        for subject, refinements in listed:
+            for row in self._told_by_subject.get(subject, ()):
+                if refinements <= self._listed.read(row).refinements:
+                    yield row
+
+    @cached_property
+    def _told_by_subject(self) -> Mapping[str, Sequence[Row]]:
+        """What the report says now, by each name under which the pathway file may know it.
+
+        Every implied finding asks for a few subjects: to look through all rows for each would take the
+        square of a long report.
+        """
+        rows_by_subject: dict[str, list[Row]] = {}
+        for row in self._told:
+            diagnosis = self._listed.read(row).diagnosis
+            for name in {diagnosis or row.name, row.name, self._vocabulary.finding(row.ent)}:
+                rows_by_subject.setdefault(name, []).append(row)
+        return rows_by_subject
 
     def _strongest(self, rows: Iterable[Row]) -> Row | None:
         """The preferred row; a merged row counts through its survivor."""
@@ -282,7 +291,7 @@ def _gives_reason(row: Row, parent: Row) -> bool:
 
 def defines(stated: str, wanted: str) -> bool:
     """Whether a cell says all that a pathway's attribute says ("nodular" within "small nodular")."""
-    said = {form for token in tokens(stated) for form in word_forms(token)}
+    said = {form for token in tokens(stated) for form in possible_singulars(token)}
     return said.issuperset(tokens(wanted))
 
 
@@ -297,12 +306,15 @@ def _inherits(edge: Edge, parent: Row) -> bool:
 
 
 def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
-    """Unite the parent's attributes with the pathway's. A negative sub-finding has the pathway's alone, a
-    symptom no clinical ones; a stated distribution of the parent goes before the pathway's.
+    """Unite the parent's attributes with the pathway's; a symptom has no clinical ones.
+
+    Not in mode `paper`: a negative sub-finding has the pathway's alone, because "small" or "worse" is said of
+    what is there; a stated distribution of the parent goes before the pathway's.
     """
     for name in ATTRIBUTE_NAMES:
         setattr(child, name, edge.attributes.get(name, ""))
-    if edge.status == "dn" or not (edge.is_symptom or _inherits(edge, parent)):
+    is_denied = edge.status == "dn" and parent.mode != PAPER
+    if is_denied or not (edge.is_symptom or _inherits(edge, parent)):
         return
     for name, inherited in zip(ATTRIBUTE_NAMES, _ATTRIBUTES_OF(parent), strict=True):
         if inherited and not (edge.is_symptom and name in CLINICAL_ATTRIBUTES):

@@ -324,12 +324,25 @@ def restated(block: Sequence[Row], blacklist: Blacklist, listed: LabelList) -> I
 
 
 def _may_state_the_same(statements: Sequence[_Statement]) -> Iterator[Pair]:
-    """The pairs of statements that have a name or a label in common: others never state the same thing."""
+    """The pairs of statements that have a label in common, or a name that stands in findings and in
+    impression: others never state the same thing.
+    """
     positions_by_subject: dict[str | int, list[int]] = {}
     for position, statement in enumerate(statements):
         for subject in statement.subjects():
             positions_by_subject.setdefault(subject, []).append(position)
-    pairs = {pair for positions in positions_by_subject.values() for pair in combinations(positions, 2)}
+    pairs = set[Pair]()
+    for subject, positions in positions_by_subject.items():
+        if isinstance(subject, int):
+            pairs.update(combinations(positions, 2))
+            continue
+        # Under one name only what is told twice is one: pairs inside a section would be the square of it.
+        in_findings, in_impression = (
+            [position for position in positions if statements[position].row.section == section]
+            for section in ("find", "impr")
+        )
+        crossed = product(in_findings, in_impression)
+        pairs.update((min(pair), max(pair)) for pair in crossed)
     yield from sorted(pairs)
 
 

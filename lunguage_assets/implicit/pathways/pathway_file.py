@@ -14,9 +14,10 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import remembered
 from lunguage_assets.data_files import wrong_at
-from lunguage_assets.implicit.rows import cell_parts, collapsed, tokens, united_cells, word_forms
+from lunguage_assets.implicit.rows import cell_parts, collapsed, tokens, united_cells
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
 T = TypeVar("T")
@@ -341,6 +342,8 @@ def _find(part: Phrase, phrase: Phrase, plurals: bool = False) -> int:
         said = part[start : start + len(phrase)]
         if said == phrase:
             return start
-        if plurals and all(word in word_forms(token) for word, token in zip(phrase, said, strict=True)):
+        if plurals and all(
+            word in possible_singulars(token) for word, token in zip(phrase, said, strict=True)
+        ):
             return start
     return -1

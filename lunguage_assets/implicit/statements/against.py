@@ -38,6 +38,9 @@ _DENIALS = frozenset({"no", "not", "without", "nor", "neither", "never", "negati
 _ENDS = frozenset({"but", "except", "however", "although", "there", "which", "is", "are", "was", "were"})
 _DEVICE = "OTH"
 
+COURSE = "course"
+"""Axis of what is only called unchanged: it contradicts no judgement."""
+
 Key = tuple[str, str, tuple[str, ...], str]
 """Currency, canonical finding (never the diagnosis), place, and what restricts a denial or its axes,
 inside one study.
@@ -164,7 +167,21 @@ def axes_of_row(row: Row) -> frozenset[str]:
     """Find the axes along which a row describes a part of the body; of any other row, none."""
     if not has_axes(row.name):
         return frozenset()
-    return axes_of(", ".join((row.measurement, row.morphology, row.placement)))
+    described = ", ".join((row.measurement, row.morphology, row.placement))
+    if is_course_alone(row.status, row.no_change, described):
+        return frozenset({COURSE})
+    return axes_of(described)
+
+
+def is_course_alone(status: str, no_change: str, *described: str) -> bool:
+    """Whether a part of the body is called unchanged, and neither normal nor abnormal.
+
+    Args:
+        status: of the row.
+        no_change: its cell.
+        described: its cells that say how the part is.
+    """
+    return status[1] == "n" and bool(no_change) and not "".join(described).strip(", ")
 
 
 def _are_along_other_axes(denials: Sequence[Row], presences: Sequence[Row]) -> bool:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, Self
 from pydantic import BaseModel, model_validator
 
 from lunguage_assets.assertion.axes import axes_of, has_axes
+from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import read_as, resource, wrong_at
@@ -24,7 +25,7 @@ from lunguage_assets.implicit.pathways.pathways import (
     is_of_device,
     load_dictionary,
 )
-from lunguage_assets.implicit.rows import Content, Row, content_of, tokens, word_forms
+from lunguage_assets.implicit.rows import Content, Row, content_of, tokens
 from lunguage_assets.tables import TERMS
 
 REFINING = ("morphology", "distribution", "severity", "onset")
@@ -136,7 +137,7 @@ class RowReading(NamedTuple):
 @lru_cache(maxsize=ENTRIES)
 def _words(location: str) -> frozenset[str]:
     """The words of a place, and the singulars that they may be the plural of."""
-    return frozenset(form for token in tokens(location) for form in word_forms(token))
+    return frozenset(form for token in tokens(location) for form in possible_singulars(token))
 
 
 class LabelList:

@@ -12,9 +12,10 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
+from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.data_files import read_as, resource
-from lunguage_assets.implicit.rows import tokens, word_forms
+from lunguage_assets.implicit.rows import tokens
 
 _BOTH = frozenset({"left", "right"})
 
@@ -114,7 +115,9 @@ class Anatomy:
         """The region with this wording; the last word may be a plural."""
         found = self._wordings.get(words)
         if found is None:
-            forms = (self._wordings.get((*words[:-1], form)) for form in sorted(word_forms(words[-1])))
+            forms = (
+                self._wordings.get((*words[:-1], form)) for form in sorted(possible_singulars(words[-1]))
+            )
             found = next((form for form in forms if form is not None), None)
         return found
 

@@ -29,7 +29,7 @@ REPLIED: tuple[str, ...] = get_args(Flaw)
 """Failures that are replies: they came and were paid, and are not used."""
 
 Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
-_TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$"
+_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 MOST_AHEAD = timedelta(days=1)
@@ -49,7 +49,9 @@ def _existing(time: str) -> str:
 _LONGEST_KEY = 128
 _LONGEST_NAME = 1_000
 _LONGEST_ANSWER = 4_000_000
-Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
+_PRINTABLE = r"^\P{C}*$"
+"""Names are shown on terminals, which control characters command."""
+Name = Annotated[str, Field(max_length=_LONGEST_NAME, pattern=_PRINTABLE)]
 
 
 def tries_of(stage: str) -> int:
@@ -121,7 +123,7 @@ class Attempt:
     """
 
     key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    judge: Annotated[str, Field(max_length=_LONGEST_KEY)]
+    judge: Annotated[str, Field(max_length=_LONGEST_KEY, pattern=_PRINTABLE)]
     stage: Literal["extract", "compare", "structure"]
     model: Name
     answer: Annotated[str, Field(max_length=_LONGEST_ANSWER)] | None = field(default=None, repr=False)

@@ -185,7 +185,9 @@ def _negates(reading: Reading, place: int) -> bool:
 def _distance(reading: Reading, mention: int, contrast: Contrast) -> int:
     """Tokens between, or more than any reach where the clause ends between."""
     start, end = (mention + 1, contrast.start) if mention < contrast.start else (contrast.end, mention)
-    return 10**6 if _ENDS.intersection(reading.tokens[start:end]) else max(0, end - start)
+    # What is out of reach is not read: hundreds of findings may stand behind hundreds of contrasts.
+    is_far = end - start > _REACH
+    return 10**6 if is_far or _ENDS.intersection(reading.tokens[start:end]) else max(0, end - start)
 
 
 class RuleJudge(ABC):

@@ -19,6 +19,7 @@ GROUP = "edited_files"
 FILES: Mapping[str, tuple[str, Sequence[str]]] = {
     "pathways_file": ("pathways.yaml of the home, or the packaged one", ["pathways"]),
     "blacklist_file": ("blacklist.yaml of the home, or the packaged one", ["blacklist"]),
+    "assertion_file": ("assertion.yaml of the home: cues of negation and doubt", ["structurer"]),
     "corrections_file": ("corrections.csv of the home: phrases that a person corrected", ["corrections"]),
     "anchors_file": ("Anchors: ratings of the home, or the set that the settings name", ["anchors"]),
     "settings_file": ("settings.toml of the home: the options of the method", [*OPTIONS]),
@@ -56,6 +57,8 @@ def version_of(home: HomeResource, name: str) -> str:
         return _digest(Path(home.judges_file) if home.judges_file else resource("judges.toml"))
     if name == "corrections_file":
         return _digest(place.corrections_file)
+    if name == "assertion_file":
+        return _digest(place.assertion_file) if place.assertion_file else "none"
     reads = home.standings().reads
     return fingerprint([reads.of(read, {}) for read in FILES[name][1]])
 

@@ -76,6 +76,7 @@ def read_origin(
     files["report_template"] = ("packaged", resource("release", "report.html.j2"))
     files["anchors"] = ("home" if anchors.is_own else "packaged", anchors.file)
     own = {"pathways": home.pathways_file, "blacklist": home.blacklist_file}
+    own |= {"assertion": home.assertion_file}
     own |= {"corrections": home.corrections_file if home.corrections_file.exists() else None}
     files |= {name: ("home", path) for name, path in own.items() if path is not None}
     corpus = home.corpus() or Corpus("unnamed", "credentialed")
@@ -162,7 +163,8 @@ def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | Non
     if not any(batch.kind == "text" and batch.key in included for batch in origin.batches):
         return None
     key = origin.configuration.structurer
-    identity = structurer_identity(key, origin.configuration, origin.prompts)
+    _, own_cues = origin.files.get("assertion", ("", None))
+    identity = structurer_identity(key, origin.configuration, origin.prompts, own_cues)
     return {"key": key, "identity": identity, "model": _bound(origin.configuration, key)}
 
 

@@ -19,7 +19,7 @@ from lunguage_assets.assertion.vocabulary import content_hash
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import Asker
-from lunguage_assets.judges.configuration import RADGRAPH, RULES, JudgesConfiguration
+from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS, RULES, JudgesConfiguration
 from lunguage_assets.judges.ledger.attempts import model_identity, request_key
 from lunguage_assets.judges.model_judge import read_templates
 from lunguage_assets.judges.opening import Surroundings, open_asker
@@ -45,24 +45,45 @@ _PLACES = {
 
 
 def open_structurer(
-    key: str, configuration: JudgesConfiguration, terms: pd.DataFrame, around: Callable[[], Surroundings]
+    key: str,
+    configuration: JudgesConfiguration,
+    terms: pd.DataFrame,
+    around: Callable[[], Surroundings],
+    own_cues: Path | None = None,
 ) -> Structurer:
-    """The structurer of a key: `rules` with the delivered vocabulary, or a language model of the judges file.
+    """Open the structurer of a key.
+
+    Args:
+        key: `rules`, or a language model of the judges file.
+        configuration: the judges file.
+        terms: the delivered vocabulary, which widens the words of `rules`.
+        around: what a language model needs of the home.
+        own_cues: the home's cue file, which does as `terms` do.
 
     Raises:
-        ConfigurationError: no such structurer, or unusable prompt templates.
+        ConfigurationError: no such structurer, or unusable prompt templates or cues.
     """
     if key == RULES:
-        return RuleStructurer(terms)
+        return RuleStructurer(terms, own_cues)
     slot, surroundings = _model_slot(key, configuration), around()
     prompts = load_structuring_prompts(surroundings.prompts)
     return ModelStructurer(open_asker(key, slot, surroundings), prompts, slot.mode)
 
 
-def structurer_identity(key: str, configuration: JudgesConfiguration, prompts: Path | None = None) -> str:
-    """Identity of the structurer with the bundled words or these prompts; errors as in `open_structurer`."""
-    if key in (RULES, RADGRAPH):
-        return (identity_of if key == RULES else radgraph_identity)(content_hash())
+def structurer_identity(
+    key: str,
+    configuration: JudgesConfiguration,
+    prompts: Path | None = None,
+    own_cues: Path | None = None,
+) -> str:
+    """Identity of the structurer with the bundled words, a home's cues, or these prompts.
+
+    Errors are those of `open_structurer`.
+    """
+    if key == RULES:
+        return identity_of(content_hash(own_cues=own_cues))
+    if key in OFFLINE_STRUCTURERS:
+        return radgraph_identity(content_hash(), key)
     slot = _model_slot(key, configuration)
     return ModelStructurer.identity_of(slot.binding, load_structuring_prompts(prompts), slot.mode)
 

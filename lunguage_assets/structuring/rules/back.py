@@ -95,12 +95,33 @@ def connected(
                 name = mentions[first + number].normed_ent
                 same = [at for at in before if mentions[at].normed_ent == name]
                 _place(report.text, mentions, same, first + number)
+        elif before and own.mentions:
+            _explain_sign_before(report.text, mentions, before, first)
         if own.mentions and not (back is not None and back.explains and before):
             seen = (at for at in range(first, len(mentions)) if mentions[at].cat in ("PF", "CF"))
             before = [at for at in seen if mentions[at].status.endswith("p")]
         elif back is None:
             before = []
     return tuple(readings), _without_taken_back(report, mentions)
+
+
+def _explain_sign_before(text: str, mentions: list[Mention], before: list[int], first: int) -> None:
+    """ "Opacity in the lingula. Pneumonia cannot be excluded.": it is left open there.
+
+    Args:
+        text: of the report.
+        mentions: of the report so far; changed in place.
+        before: numbers of the findings of the sentence before.
+        first: number of the sentence's first mention.
+    """
+    signs = [at for at in before if mentions[at].normed_ent in WORDS["explained_signs"]]
+    if not signs or len(signs) < len(before):
+        return
+    for at in range(first, len(mentions)):
+        mention = mentions[at]
+        is_cause = mention.status == "tp" and mention.normed_ent in WORDS["causes_of_signs"]
+        if is_cause and not (mention.location or mention.evidence):
+            _explain(text, mentions, signs, at)
 
 
 def _moved(mention: Mention, sentence: int, by: int, first: int) -> Mention:

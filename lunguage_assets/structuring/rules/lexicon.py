@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from lunguage_assets.assertion.own_cues import read_own_cues
 from lunguage_assets.assertion.vocabulary import (
     Sense,
     Vocabulary,
@@ -29,18 +30,22 @@ def build_lexicon(terms: pd.DataFrame | None = None, own_cues: Path | None = Non
         own_cues: a home's cue file.
 
     Raises:
-        ConfigurationError: a word file that cannot be read; names file and field.
+        ConfigurationError: a word file or cue file that cannot be read; names file and field.
     """
     rows: tuple[tuple[str, str, str], ...] = ()
     if terms is not None:
         cells = (terms[name].tolist() for name in ("category", "target_term", "normed_term"))
         rows = tuple(sorted(set(zip(*cells, strict=True))))
-    return _build(rows, own_cues)
+    if own_cues is not None:
+        read_own_cues(own_cues)  # before its hash: a file that is not there says so in its own words
+    more = [repr(list(rows)).encode("utf-8", "surrogatepass")] if rows else []
+    content = content_hash(*more, own_cues=own_cues)
+    return _build(rows, own_cues, content), content
 
 
 @lru_cache(maxsize=2)
-def _build(terms: tuple[tuple[str, str, str], ...], own_cues: Path | None) -> tuple[Vocabulary, str]:
-    vocabulary = build_vocabulary(own_cues)
+def _build(terms: tuple[tuple[str, str, str], ...], own_cues: Path | None, _content: str) -> Vocabulary:
+    vocabulary = build_vocabulary(read_own_cues(own_cues) if own_cues is not None else ())
     column_by_title = {published: column for column, published in ATTRIBUTES.items()}
     for category, spelling, name in terms:
         # A delivered spelling adds a meaning, and never takes one away.
@@ -57,7 +62,4 @@ def _build(terms: tuple[tuple[str, str, str], ...], own_cues: Path | None) -> tu
         else:
             continue
         vocabulary.add_literal(spelling, sense, replace=False)
-    more = [] if own_cues is None else [own_cues.read_bytes()]
-    if terms:
-        more.append(repr(list(terms)).encode("utf-8", "surrogatepass"))
-    return vocabulary, content_hash(*more)
+    return vocabulary

@@ -46,14 +46,29 @@ class Phrases:
                 self._take(step, after)
         self._limit()
         self.drafts = [draft for draft in self.drafts if draft.is_finding or draft.judged]
+        self._explain_signs()
         for draft in self.drafts:
             draft.complete()
+
+    def _explain_signs(self) -> None:
+        """Link what is left open to the sign before it ("basal opacity, pneumonia cannot be excluded")."""
+        sign: Draft | None = None
+        for draft in self.drafts:
+            explains = draft.unit.is_hedged and draft.unit.name in WORDS["causes_of_signs"]
+            if sign is not None and explains and not (draft.links or draft.unit.negation or draft.all_places):
+                draft.links = [sign]
+            elif draft.unit.name in WORDS["explained_signs"]:
+                sign = None if draft.unit.negation or draft.unit.past else draft
+            elif not explains and draft.unit.code != "PATIENT INFO.":
+                sign = None  # something else is spoken of
 
     def _limit(self) -> None:
         """What limits the view, said behind a finding ("..., given patient rotation"), is said of it."""
         found = next((draft for draft in reversed(self.drafts) if draft.is_finding or draft.described), None)
         if found is not None:
-            found.words = [*found.words, *(word for word in self._held if word.code == LIMITATION.code)]
+            # "..., and the left base cannot be assessed" is said of the base
+            limits = (word for word in self._held if word.code == LIMITATION.code and not _limits_alone(word))
+            found.words = [*found.words, *limits]
 
     def _begin_clause(self) -> None:
         self._limit()
@@ -75,8 +90,11 @@ class Phrases:
         topic = self._topic if unsaid or unit.form == "but" else []
         labelled = self._labelled
         last = self._last if unit.form in ("which", "that", "this", "these", "it", "they", "but") else []
+        described = self._described if unit.form == "but" else []
         self._begin_clause()
         self._topic, self._last, self._labelled = topic, last, labelled
+        self._described = described  # "the heart is enlarged but stable"
+        self._role = "words" if described else ""
 
     def _take(self, step: Step, after: Step) -> None:
         between, chunk = step
@@ -87,6 +105,10 @@ class Phrases:
             kinds.discard("and")  # "an opacity is seen and may represent pneumonia"
         if "alternative" in kinds and all(unit.doubts for unit in between if unit.kind == "negated"):
             kinds.discard("negated")  # "atelectasis or, less likely, pneumonia"
+        if any(unit.is_mimicry for unit in between):
+            kinds = (kinds - {"negated"}) | {"link"}  # "a skin fold simulates a pneumothorax"
+        elif self._is_identified(step):
+            kinds = {"link"}
         self._joined = bool(kinds) and kinds <= JOINTS
         self._tightly = any(unit.form == "/" for unit in between)
         if self._is_what_broke(step):
@@ -120,6 +142,13 @@ class Phrases:
         broken = bool(self._last) and self._last[-1].unit.name == "fracture"
         return of and broken and bool(found) and all(unit.code == DEVICE for unit in found)
 
+    def _is_identified(self, step: Step) -> bool:
+        """Whether a verb says what a sign is ("the opacity is a granuloma")."""
+        if not self._last or not step.between or any(unit.kind != "copula" for unit in step.between):
+            return False
+        is_named = any(unit.kind == "finding" and _explains(unit) for unit in step.chunk)
+        return is_named and self._last[-1].unit.name in WORDS["identified"]
+
     def _is_where_judged(self, step: Step, kinds: set[Kind], after: Step) -> bool:
         """Whether a place is that of the judgement before it ("narrowed at the level of the arch")."""
         leads = "preposition" in kinds and step.between[-1].form != "of"
@@ -136,10 +165,15 @@ class Phrases:
         first = drafts[0]
         if kinds <= JOINTS and self._role == "side" and first.places:
             shared = first.places[1:] if all(unit.form in WORDS["sides"] for unit in self._topic) else []
-            other = Draft(first.unit, with_noun([*self._topic, *shared], first.places), held)
-            first.words = [word for word in first.words if word not in held]
+            places = with_noun([*self._topic, *shared], first.places)
+            words, first.words = _words_of_both(first, held)
             first.places = with_side(first.places, self._topic)
-            drafts.insert(0, other)
+            drafts.insert(0, Draft(first.unit, places, words))
+        elif kinds <= JOINTS and self._names_same_part(first):
+            # "Right fifth rib and left seventh rib fractures"
+            (subject,) = self._subjects
+            words, first.words = _words_of_both(first, subject.words)
+            drafts.insert(0, Draft(first.unit, [*subject.places, subject.unit], words))
         elif not (first.places or self._described or (self._last and kinds & JOINTS)):
             self._place_by_topic(drafts)
         last = self._last[-1] if self._last else None
@@ -147,7 +181,7 @@ class Phrases:
             first.places = [*first.places, *last.places, last.unit]  # "the wire is fractured"
         links: list[Draft] = []
         if kinds & {"link", "hedged"} and not kinds & {"and", "alternative", "with"}:
-            links = [one for one in self._last if one.unit.code not in ("PATIENT INFO.", DEVICE)]
+            links = [one for one in self._last if _explains(one.unit)]
         elif last and self._joined:
             links = last.links
         for draft in drafts:
@@ -167,6 +201,17 @@ class Phrases:
             self._topic = []
         self._subjects, self._described = [], []
         self._role = "finding"
+
+    def _names_same_part(self, draft: Draft) -> bool:
+        """Whether the part of the body before, of which nothing was said, is where this one is, too."""
+        parts = {unit.name for unit in draft.places if unit.kind == "anatomy"}
+        return (
+            self._role == "subject"
+            and self._joined
+            and len(self._subjects) == 1
+            and self._subjects[0].unit.name in WORDS["bones"]
+            and parts == {self._subjects[0].unit.name}
+        )
 
     def _place_by_topic(self, drafts: list[Draft]) -> None:
         """Give findings without a place what the clause is about: of several organs each, but no denial."""
@@ -199,7 +244,8 @@ class Phrases:
                 target.groups.append(with_side(places, before))
             return
         held, self._held = self._held, []
-        if not heads and "and" in kinds and self._joined and words and self._is_other_side(places, after):
+        describes = any(word.code != LIMITATION.code for word in words)
+        if not heads and "and" in kinds and self._joined and describes and self._is_other_side(places, after):
             other = Draft(self._last[-1].unit, places, held + words)
             self.drafts.append(other)
             self._last = [*self._last, other]
@@ -216,13 +262,18 @@ class Phrases:
                 self._joined and self._role == "side" and len(places) > 1
             ):  # "mediastinal and hilar lymph nodes"
                 places = [*self._topic, *places]
+            if _lacks_joint(places, heads):
+                # "The cardiac silhouette mediastinal contours are normal" speaks of both.
+                first, places = places[: places.index(heads[1])], places[places.index(heads[1]) :]
+                self._subject(Draft(heads[0], [unit for unit in first if unit is not heads[0]], held + words))
+                self._joined = True
             self._subject(Draft(heads[-1], [unit for unit in places if unit is not heads[-1]], held + words))
             self._topic, self._labelled = places, after.labels(places)
 
     def _place_behind(self, places: list[Unit], words: list[Unit], kinds: set[Kind], *, near: bool) -> None:
         """Add a place behind a preposition to the findings before it."""
         beside = False
-        for target in self._alternatives or self._placed(kinds):
+        for target in self._alternatives or self._placed(kinds, places):
             if near and target.lies_somewhere:
                 beside = True
                 continue
@@ -256,15 +307,20 @@ class Phrases:
             self._described = []
         self._last, self._role = [], "subject"
 
-    def _placed(self, kinds: set[Kind]) -> list[Draft]:
-        """The findings whose place follows: behind a verb, all that are joined and have none."""
+    def _placed(self, kinds: set[Kind], places: list[Unit]) -> list[Draft]:
+        """The findings whose place follows: behind a verb, all that are joined and have none.
+
+        "Scoliosis and degenerative changes of the spine" are both of the spine.
+        """
+        bones = any(unit.name in WORDS["bones"] for unit in places)
         verb = self._role == "words" or bool(kinds & {"copula", "seen"})
         others = (
             draft
             for draft in self._last[:-1]
             if not (draft.all_places or draft.is_device or draft.unit.name in WORDS["everywhere"])
         )
-        return [*(others if verb else ()), *self._last[-1:]]
+        reached = [draft for draft in others if verb or (bones and draft.unit.name in WORDS["skeletal"])]
+        return [*reached, *self._last[-1:]]
 
     def _is_other_side(self, places: list[Unit], after: Step) -> bool:
         """Whether a finding is named once for both sides ("small right effusion and moderate left")."""
@@ -311,6 +367,34 @@ class Phrases:
                     word.code = _COURSE_OF.get(word.form, word.code)
             draft.words = draft.words + words
             draft.places = [*draft.places, *places]
+
+
+def _explains(unit: Unit) -> bool:
+    """Whether a finding may support what stands behind it; devices and complaints don't."""
+    return unit.code not in ("PATIENT INFO.", DEVICE) or unit.name in WORDS["harmless"]
+
+
+def _limits_alone(word: Unit) -> bool:
+    """Whether it says of something else that it is not assessed."""
+    return word.cue is not None and word.cue.category == "limitation"
+
+
+def _lacks_joint(places: list[Unit], heads: list[Unit]) -> bool:
+    """Whether two organs of a list stand side by side, without the "and" between."""
+    listed = all(unit.name in WORDS["listed_organs"] for unit in heads)
+    apart = len({unit.name for unit in heads}) == 2 == len(heads)
+    return listed and apart and all(unit.kind == "anatomy" for unit in places)
+
+
+def _words_of_both(second: Draft, before: list[Unit]) -> tuple[list[Unit], list[Unit]]:
+    """The words of two findings with one noun: "healed fifth and sixth rib fractures" says healed of both.
+
+    Of "moderate right and small left effusions" each has a word of its own.
+    """
+    last_place = max((unit.begin for unit in second.places), default=0)
+    own = [word for word in second.words if word not in before]
+    of_noun = [word for word in own if word.begin > last_place]
+    return [*before, *of_noun], own if len(own) > len(of_noun) else [*before, *own]
 
 
 def _drafts_of(chunk: list[Unit], held: list[Unit]) -> list[Draft]:

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 
@@ -55,14 +56,20 @@ def identity_of(content: str) -> str:
 
 
 class RuleStructurer:
-    """Deterministic and free, with the bundled words, widened by a delivered vocabulary (`tables.TERMS`);
-    sentences are remembered, because real reports repeat them. A word file may raise `ConfigurationError`.
+    """Deterministic and free; sentences are remembered, because real reports repeat them.
+
+    Args:
+        terms: a delivered vocabulary (`tables.TERMS`), which widens the bundled words.
+        own_cues: a home's cue file, which does so, too.
+
+    Raises:
+        ConfigurationError: a word file or cue file cannot be read.
     """
 
     key = RULES
 
-    def __init__(self, terms: pd.DataFrame | None = None) -> None:
-        self._lexicon, content = build_lexicon(terms)
+    def __init__(self, terms: pd.DataFrame | None = None, own_cues: Path | None = None) -> None:
+        self._lexicon, content = build_lexicon(terms, own_cues)
         self.identity = identity_of(content)
         self.read_sentence = remembered(self._read_sentence)
 
@@ -111,9 +118,9 @@ class RuleStructurer:
         return back.SentenceRead(account, reason or "no finding named", back=before)
 
 
-def rule_structurer(terms: pd.DataFrame | None) -> tuple[RuleStructurer]:
-    """The offline structurer with a delivered vocabulary, for `cores.by_studies`."""
-    return (RuleStructurer(terms),)
+def rule_structurer(terms: pd.DataFrame | None, own_cues: Path | None = None) -> tuple[RuleStructurer]:
+    """The offline structurer with a delivered vocabulary and a home's cues, for `cores.by_studies`."""
+    return (RuleStructurer(terms, own_cues),)
 
 
 def _of_before(drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: str) -> back.Back | None:
@@ -179,7 +186,7 @@ def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:
     supports: dict[Draft, list[int]] = {draft: [] for draft in drafts}
     for draft in drafts:
         draft.links = [one for one in draft.links if one in first and not one.unit.negation]
-        draft.links = [] if draft.unit.negation else draft.links
+        draft.links = draft.links if _is_caused(draft.unit) else []
         for sign in draft.links:
             supports[sign].append(first[draft])
     mentions = []
@@ -189,6 +196,11 @@ def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:
         found = _mention(draft, places, text)
         mentions.append(replace(found, evidence=evidence, associate=associate))
     return tuple(mentions)
+
+
+def _is_caused(unit: Unit) -> bool:
+    """Whether something supports it: what is denied has no support, a mimic has its cause."""
+    return not unit.negation or any(edge.cue.startswith("mimic.") for edge in unit.edges)
 
 
 def _mention(draft: Draft, places: list[Unit], text: str) -> Mention:

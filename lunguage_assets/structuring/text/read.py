@@ -18,7 +18,8 @@ from lunguage_assets.structuring.text.sections import Section, cutting_words, se
 
 _STOP = re.compile(
     r"""
-        (?P<stop>[.!?]+)(?P<close>["')\]\u201d]*)   # with or without a blank behind
+        # Possessive, and only where a run begins: what fails behind a run fails behind every part of it.
+        (?<![.!?])(?P<stop>[.!?]++)(?P<close>["')\]\u201d]*+)   # with or without a blank behind
         (?=\s|$|[A-Z_]|[0-9]{1,2}[.)]\s?[A-Z])
     |   (?P<blank>\n\s*\n)                                      # a blank line
     |   \n[ \t]*(?P<bullet>(?:\(?[0-9]{1,2}[.)]|\#[0-9]{1,2}[.:]?|[-*\u2022\u00b7\u2013>])(?=[ \t]+\S))

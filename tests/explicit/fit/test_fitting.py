@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from lunguage_assets.explicit.rating.ranking import comparison_matches, referenc
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.judges.scoring import Scorer, unknown_deviation
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES
 from lunguage_assets.tables.explicit import FIT_LOG
@@ -60,7 +62,10 @@ def fit_one(
     steps = void = answers = invalid = 0
     history: list[int] = []
     log = []
-    seed = mix(text_hash(options.seed, "fit"), text_hashes([sentence]))
+    by_step = np.array([text_hash(options.seed, "fit")], dtype=np.uint64)
+    by_sentence = mix(by_step, text_hashes([sentence]))
+    seeds = [by_step if isinstance(judge, Scorer) else by_sentence for judge in panel]
+    drawing = by_step if all(isinstance(judge, Scorer) for judge in panel) else by_sentence
     places = list(zip(reference.mu.tolist(), reference.variance.tolist(), strict=True))
     while True:
         best, opponent = -1.0, -1
@@ -69,18 +74,27 @@ def fit_one(
             draw = math.sqrt(2 * b * b / c2) * math.exp(-((mu - place) ** 2) / (2 * c2))
             if counts[i] < options.opponent_limit and draw > best:
                 best, opponent = draw, i
-        keys = [mix(seed, steps + void, text_hash(judge.key)) for judge in panel]
+        keys = [
+            mix(seed, steps + void, text_hash(judge.key)) for seed, judge in zip(seeds, panel, strict=True)
+        ]
         playing = list(range(len(panel)))
         if steps >= options.panel_steps:
-            playing = [min(playing, key=lambda j: int(mix(keys[j], 2)[0]))]
+            turns = [mix(mix(drawing, steps + void, text_hash(judge.key)), 2)[0] for judge in panel]
+            playing = [int(np.argmin(turns))]
         results, said_by = [], []
         for j in playing:
             drawn = int(smallest(mix(keys[j], 0), reference.hashes[opponent])[0])
             theirs = reference.sentences[opponent][drawn]
-            second = options.position == "coin" and bool(coins(mix(keys[j], 1))[0])
-            shown = (theirs, sentence) if second else (sentence, theirs)
-            said = panel[j].compare([ComparisonQuestion(*shown, steps + void)])[0]
-            won = (said == "sentence_2") == second
+            judge = panel[j]
+            if isinstance(judge, Scorer):
+                (mine, other), _ = judge.scores([sentence, theirs])
+                said = "invalid" if np.isnan(mine + other) else "valid"
+                won = bool(coins(mix(keys[j], 1))[0]) if mine == other else bool(mine > other)
+            else:
+                second = options.position == "coin" and bool(coins(mix(keys[j], 1))[0])
+                shown = (theirs, sentence) if second else (sentence, theirs)
+                said = judge.compare([ComparisonQuestion(*shown, steps + void)])[0]
+                won = (said == "sentence_2") == second
             said_by.append(f"{panel[j].key}={'invalid' if said == 'invalid' else 'won' if won else 'lost'}")
             invalid += said == "invalid"
             if said != "invalid":
@@ -187,6 +201,32 @@ def test_a_fit_does_not_depend_on_batch_composition_or_order(
 ) -> None:
     part = fitted([ROWS[i] for i in order[:size]], stick).set_index("finding_id")
     pd.testing.assert_frame_equal(part.sort_index(), whole.loc[part.index].sort_index())
+
+
+def test_words_that_mean_nothing_move_no_p_of_a_scorer(stick: Stick) -> None:
+    places = ("lingula", "right upper lobe", "left base", "apex", "retrocardiac region", "hila")
+    rows = [
+        finding(i, ent="pneumonia", sent=f"{hedge} pneumonia in the {place}.")
+        for i, (hedge, place) in enumerate(product(("Unlikely", "Possible", "Probable"), places))
+    ]
+    frame = fitted(rows, stick, PANEL[:1])
+    assert frame["p"].round(12).nunique() == 3
+
+
+def test_a_scorer_beside_a_language_model_changes_no_draw_of_it(
+    reference: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opponents depend on all answers before: the scorer is mute here, so that they stay."""
+    sentences = ["Possible <finding>.", "Probable <finding> at the left base."]
+    options = ExplicitSettings(panel_steps=100, step_limit=20)
+    alone, beside = ScriptedJudge(moody(0.0), key="moody"), ScriptedJudge(moody(0.0), key="moody")
+    mute = LexiconJudge.bundled("lexicon")
+    nothing = unknown_deviation([None] * len(sentences))
+    monkeypatch.setattr(mute, "scores", lambda asked: tuple(part[: len(asked)] for part in nothing))
+    fit_sentences(sentences, reference, [alone], options)
+    fit_sentences(sentences, reference, [beside, mute], options)
+    assert alone.compared == beside.compared
+    assert len(alone.compared) > 20
 
 
 def test_identical_masked_sentences_are_fitted_and_logged_once(stick: Stick) -> None:

@@ -9,6 +9,7 @@ from invented_reports import Outcome, TableEmbedder, identity, in_mode, run, sai
 
 from lunguage_assets.implicit.resolution.resolve import AGAINST, GENERATED, STATED
 from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES
+from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
 
@@ -214,6 +215,31 @@ def test_a_merged_row_states_a_child_through_its_survivor() -> None:
     outcome = run(rows, embedder=TableEmbedder({("opacity rul", "density apex"): 0.95}))
     assert outcome.child(identity(0) + "/0")["linked_to"] == identity(2)
     assert identity(2) in outcome.row(identity(0))["evidence"]
+
+
+def test_what_excludes_a_sign_is_looked_for_among_its_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readings are counted: rows about something else may not be read again for every implied finding."""
+    read = LabelList.read
+    readings = 0
+
+    def counted(self: LabelList, row: Any, status: str = "") -> Any:
+        nonlocal readings
+        readings += 1
+        return read(self, row, status)
+
+    monkeypatch.setattr(LabelList, "read", counted)
+    sides = ("right", "left")
+    counts = []
+    for others in (100, 200):
+        rows = [said("consolidation", location=f"{side} upper lobe", sent_idx=1) for side in sides]
+        rows += [said(f"sign number {number}", sent_idx=number + 2) for number in range(others)]
+        readings = 0
+        run(rows[:2])
+        alone = readings
+        readings = 0
+        run(rows)
+        counts.append((readings - alone) / others)
+    assert counts[1] <= counts[0] < 30
 
 
 def test_recursion_stops_at_a_stated_row_which_expands_as_itself() -> None:

@@ -239,3 +239,10 @@ def test_a_list_is_read_in_time_that_grows_with_its_length(
         judges[judge].score("Possible " + "<finding> vs. " * length)
         counts.append(measured)
     assert counts[1] < 3 * counts[0]
+
+
+@both
+def test_contrasts_that_are_far_from_every_finding_are_not_read_through(judge):
+    """To look at all words between each contrast and each mention would not come back from this."""
+    sentence = "Signs " + "rather than " * 1_000 + "a " * 20 + "<finding> or " * 1_000
+    assert judge.score(sentence) == judge.score(sentence.replace("rather than ", ""))

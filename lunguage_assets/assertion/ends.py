@@ -1,0 +1,104 @@
+"""What has gone, what has nearly gone, and what has not: words beside an end.
+
+"Resolved" is absent now, "nearly resolved" is there and improved, "not resolved" is
+there, "probably resolved" is absent with doubt. The table of categories on the page of
+the method (implicit.md) says the same.
+"""
+
+from __future__ import annotations
+
+from lunguage_assets.assertion.units import UNKNOWN, Unit
+from lunguage_assets.assertion.vocabulary import Sense
+
+_PASSED_OVER = frozenset({"copula", "other"})
+"""Kinds between a word and the end that it changes: "has now probably been resolved"."""
+_MAX_PASSED_OVER = 3
+_IMPROVED = Sense("word", code="improved")
+_PERSISTS = Sense("word", code="no_change")
+
+
+def settle_ends(units: list[Unit]) -> None:
+    """Read each end together with the word before it that undoes or weakens it.
+
+    Args:
+        units: of the sentence; changed in place.
+    """
+    for at, unit in enumerate(units):
+        if unit.kind == "ended":
+            _settle_end(units, at)
+        elif unit.code == _IMPROVED.code:
+            _settle_improvement(units, at)
+        elif unit.kind == "partial before":
+            _undo_end_before(units, at)
+        elif unit.kind == "hedged before":
+            _open_end_before(units, at)
+    for unit in units:
+        # "Largely unchanged", "partially calcified": no end is near.
+        if unit.kind in ("partial", "partial before"):
+            unit.become(UNKNOWN)
+
+
+def _settle_end(units: list[Unit], at: int) -> None:
+    modifier = _modifier_of(units, at)
+    if modifier is None:
+        return
+    end = units[at]
+    if modifier.kind == "partial":
+        _unite(modifier, end, _IMPROVED)
+    elif modifier.kind == "hedged":
+        # "Has probably resolved": absent, with doubt.
+        end.doubted_by = modifier
+        modifier.become(UNKNOWN)
+    elif modifier.doubts:
+        # "Not definitely resolved": it may still be there.
+        hedge = Sense(
+            "hedged before" if end.looks("before") else "hedged", cue=modifier.cue
+        )
+        _unite(modifier, end, hedge)
+    else:
+        _unite(modifier, end, _PERSISTS)
+
+
+def _settle_improvement(units: list[Unit], at: int) -> None:
+    """ "No evidence of improvement of the edema": the edema is there, unchanged."""
+    modifier = _modifier_of(units, at)
+    if modifier is not None and modifier.kind == "negated":
+        _unite(modifier, units[at], _PERSISTS)
+
+
+def _modifier_of(units: list[Unit], at: int) -> Unit | None:
+    """Find the denial, hedge or "nearly" that is said of an end, if there is one."""
+    for unit in reversed(units[max(0, at - _MAX_PASSED_OVER - 1) : at]):
+        if unit.kind in ("partial", "negated", "hedged"):
+            return unit
+        if unit.kind not in _PASSED_OVER and unit.form != "to":
+            return None
+    return None
+
+
+def _unite(modifier: Unit, end: Unit, sense: Sense) -> None:
+    """Make one unit of both: a row quotes "nearly resolved" as a whole."""
+    end.begin = modifier.begin
+    end.form = modifier.form
+    end.become(sense)
+    modifier.become(UNKNOWN)
+
+
+def _undo_end_before(units: list[Unit], at: int) -> None:
+    """ "Resolution of the edema is incomplete": it has improved."""
+    for unit in reversed(units[:at]):
+        if unit.kind == "break":
+            return
+        if unit.kind == "ended" and not unit.looks("before"):
+            unit.become(_IMPROVED)
+            return
+
+
+def _open_end_before(units: list[Unit], at: int) -> None:
+    """ "Resolution of the effusion cannot be confirmed": nobody knows whether it has."""
+    for unit in reversed(units[:at]):
+        if unit.kind == "break":
+            return
+        if unit.kind == "ended" and not unit.looks("before"):
+            unit.become(UNKNOWN)
+            return

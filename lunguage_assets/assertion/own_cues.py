@@ -1,0 +1,86 @@
+"""Cues that a person adds in a home (`assertion.yaml`), checked by their examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from lunguage_assets.assertion.assertions import read_assertions
+from lunguage_assets.assertion.cues import Cue, Example, bundled_cues, read_cues
+from lunguage_assets.assertion.hedges import hedge_cues
+from lunguage_assets.assertion.vocabulary import Vocabulary, build_vocabulary
+from lunguage_assets.errors import ConfigurationError
+
+
+def read_own_cues(path: Path) -> tuple[Cue, ...]:
+    """Read a home's cues, and their examples with them.
+
+    Raises:
+        ConfigurationError: as of `read_cues`; an example gives something else than it
+            says, or has none of its cue's words.
+    """
+    return _read(path, path.read_bytes() if path.exists() else b"")
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, _content: bytes) -> tuple[Cue, ...]:
+    taken = (cue.id for cue in (*bundled_cues(), *hedge_cues()))
+    cues = read_cues(path, taken)
+    vocabulary = build_vocabulary(cues)
+    for fault in faults_of_examples(cues, vocabulary):
+        raise ConfigurationError(f"{path}, {fault}")
+    return cues
+
+
+def faults_of_examples(cues: Iterable[Cue], vocabulary: Vocabulary) -> Iterator[str]:
+    """Say which examples give something else than they say.
+
+    Args:
+        cues: with their examples.
+        vocabulary: that has these cues.
+    """
+    for cue in cues:
+        if cue.patterns and not any(_has_words(cue, one) for one in cue.examples):
+            yield (
+                f"cue {cue.id!r}: found no example with its words, expected one. Add a "
+                "sentence with them."
+            )
+        for example in cue.examples:
+            yield from _faults(cue, example, vocabulary)
+
+
+def _faults(cue: Cue, example: Example, vocabulary: Vocabulary) -> Iterator[str]:
+    place = f"cue {cue.id!r}, example {example.text!r}"
+    read = list(read_assertions(example.text, example.section, vocabulary))
+    for words, expected in example.meant_by_mention.items():
+        begin = example.text.lower().find(words.lower())
+        if begin < 0:
+            yield (
+                f"{place}: found {words!r} as a mention, expected words of the "
+                "sentence. Write them as they stand there."
+            )
+            continue
+        end = begin + len(words)
+        around = (one for one in read if one.begin <= begin and end <= one.end)
+        found = tuple(assertion.meant for assertion in around)
+        if not found:
+            yield (
+                f"{place}: found no known word at {words!r}, expected a finding, or "
+                "another word of the vocabulary. Take one that the reader knows."
+            )
+        elif found != expected:
+            yield (
+                f"{place}: found {words!r} to be {', '.join(found)}, expected "
+                f"{', '.join(expected)}. Change the cue, or what the example says."
+            )
+
+
+def _has_words(cue: Cue, example: Example) -> bool:
+    """Whether a sentence has words of a cue where they count."""
+    vocabulary = Vocabulary.of_cue(cue)
+    tokens = vocabulary.tokens(example.text)
+    return any(
+        vocabulary.match(tokens, start, example.section)[0] is not None
+        for start in range(len(tokens))
+    )
