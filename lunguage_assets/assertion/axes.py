@@ -63,8 +63,8 @@ def _axes_by_word() -> dict[str, frozenset[str]]:
 def axes_of(words: str) -> frozenset[str]:
     """Find the axes that words name: "not dilated" size, "normal" none.
 
-    Where a noun names the axis, it decides: "increased density" is no size. Words behind
-    a comma are read by themselves.
+    Where a noun names the axis, it decides: "increased density" is no size. Words
+    behind a comma are read by themselves.
     """
     axes = frozenset[str]()
     for part in words.lower().split(","):

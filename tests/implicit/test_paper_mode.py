@@ -106,10 +106,10 @@ def test_a_pair_of_the_paper_counts_inside_words_in_mode_paper_only(mode: str, m
 def test_a_denied_sign_has_the_diagnosis_own_attributes_in_mode_paper_only(
     mode: str, severity: str, course: str
 ) -> None:
-    row = said("consolidation", location="RUL", severity="mild", no_change="stable")
-    loss = in_mode([row], mode).row(identity(0) + "/1")
-    assert (loss["name"], loss["status"], loss["location"]) == ("volume loss", "dn", "RUL")
-    assert (loss["severity"], loss["no_change"]) == (severity, course)
+    row = said("pneumothorax", location="right apex", severity="mild", no_change="stable")
+    marking = in_mode([row], mode).row(identity(0) + "/1")
+    assert (marking["name"], marking["status"]) == ("marking", "dn")
+    assert (marking["severity"], marking["no_change"]) == (severity, course)
 
 
 def test_attributes_that_exclude_each_other_are_kept_apart_in_the_method_only() -> None:
