@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import takewhile
 
 from lunguage_assets.assertion.reach import (
@@ -79,6 +80,9 @@ def _is_predicate(units: list[Unit], at: int) -> bool:
         return True
     if _is_preferred(units, at):
         return True
+
+    if following.kind == "negated before" or following.doubts:
+        return True  # "is probably not seen", "is more likely than edema"
     if units[at].form in WORDS["modals"]:
         return True
     is_behind_verb = at > 0 and units[at - 1].kind == "copula"
@@ -97,7 +101,8 @@ def mark_hedge_behind(units: list[Unit], at: int) -> None:
     reached = list_before(units, at, of_hedge=True, of_alternatives=is_last_of_list)
     if not reached:
         # "Minimal, if any, edema"
-        behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "comma"})
+        # "Another possibility is edema"
+        behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "comma", "copula"})
         reached = [behind] if behind is not None and behind.kind == "finding" else []
     for unit in reached:
         unit.leave_open(units[at], "list before")
@@ -137,6 +142,8 @@ def mark_alternatives(units: list[Unit], at: int) -> None:
     """
     joint = units[at]
     if joint.form == "either":
+        for member in _members_of_either(units, at):
+            member.leave_open(joint, "list behind")
         return
     before, behind = finding_beside(units, at, -1), finding_beside(units, at, 1)
     if before is not None and behind is not None:
@@ -153,6 +160,22 @@ def mark_alternatives(units: list[Unit], at: int) -> None:
             known.leave_open(joint, "list around")
             return
     _mark_states(units, at)
+
+
+def _members_of_either(units: list[Unit], at: int) -> Iterator[Unit]:
+    """Yield the findings of "either A or B", up to the one behind the "or"."""
+    is_last = False
+    for unit in units[at + 1 :]:
+        if unit.kind == "finding":
+            yield unit
+            if is_last:
+                return
+        elif unit.kind == "alternative":
+            if unit.form == "either":
+                return
+            is_last = True
+        elif unit.kind in ("break", "copula", "negated", "hedged"):
+            return
 
 
 def _mark_states(units: list[Unit], at: int) -> None:

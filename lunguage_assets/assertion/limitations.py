@@ -84,14 +84,14 @@ def mark_reservations(units: list[Unit]) -> None:
     for unit in units:
         if unit.kind == "reservation":
             for finding in denied:
-                finding.doubt_denial(unit)
+                finding.doubt_denial(unit, "denial before")
             pending = None if denied else unit
         elif unit.kind == "negated":
             denied = []  # "no effusion, no pneumothorax within the limits of ..."
         elif unit.kind == "finding" and unit.negation:
             if pending is not None:
                 # "Within the limits of this film there is no pneumothorax"
-                unit.doubt_denial(pending)
+                unit.doubt_denial(pending, "denial before")
             denied.append(unit)
         elif unit.kind == "finding" and not unit.aside:
             denied = []

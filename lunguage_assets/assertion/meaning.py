@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
+from typing import NamedTuple
 
 from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.reach import OWN_WORDS
@@ -21,6 +22,7 @@ from lunguage_assets.assertion.units import (
 from lunguage_assets.assertion.vocabulary import (
     DEVICE_PART,
     SETTING,
+    Kind,
     Sense,
     Vocabulary,
     sense_of,
@@ -49,9 +51,9 @@ def settle(units: list[Unit], text: str, vocabulary: Vocabulary) -> None:
         if unit.kind in JOINTS:
             _share_noun(units, at, text, vocabulary)
             continue
-        for is_meant, sense in _READINGS:
-            if is_meant(units, at):
-                unit.become(sense())
+        for reading in _READINGS_BY_KIND.get(unit.kind, ()):
+            if reading.is_meant(units, at):
+                unit.become(reading.sense())
                 break
         if unit.kind == "hedged":
             _settle_hedge(units, at)
@@ -307,28 +309,59 @@ def _is_range_of_states(units: list[Unit], at: int) -> bool:
     return behind is not None and behind.kind == "abnormal"
 
 
-_READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], ...] = (
-    (_is_plain_copula, lambda: Sense("copula")),
-    (_is_less_favored, lambda: sense_of(cue_named("doubted.favored_over"))),
-    (_is_compared_in_likelihood, lambda: sense_of(cue_named("doubted.than"))),
-    (_is_low_likelihood, lambda: sense_of(cue_named("doubted.likelihood_is_low"))),
-    (_is_limited_assessment, lambda: sense_of(cue_named("limitation.assessment"))),
-    (_is_course_unclear, lambda: UNKNOWN),
-    (_is_new_since, lambda: UNKNOWN),
-    (_is_inverted_condition, lambda: sense_of(cue_named("condition.inverted"))),
-    (_is_supposition, lambda: sense_of(cue_named("condition.when"))),
-    (_is_aim_of_examination, lambda: sense_of(cue_named("aim.of_examination"))),
-    (_is_calcified_gap, lambda: Sense("finding", "calcification", "PF")),
-    (_is_for_of_worry, lambda: sense_of(cue_named("hedged.worry_for"))),
-    (_is_of_a_device_end, lambda: LIMITATION),
-    (_is_setting_of_a_hedge, lambda: UNKNOWN),
-    (_is_end_at_a_place, lambda: Sense("preposition")),
-    (_is_view, lambda: Sense("examined")),
-    (_names_a_service, lambda: UNKNOWN),
-    (_is_range_of_states, lambda: sense_of(cue_named("alternative.or"))),
-    (_is_overlap_as_cause, lambda: Sense("finding", "artifact", "PF")),
+class _Reading(NamedTuple):
+    """A word that means something else beside others.
+
+    Attributes:
+        kinds: of the units that it may be; others are not asked.
+        is_meant: whether the unit at a position is meant so.
+        sense: its meaning then.
+    """
+
+    kinds: tuple[Kind, ...]
+    is_meant: Callable[[list[Unit], int], bool]
+    sense: Callable[[], Sense]
+
+
+def _as_cue(cue_id: str) -> Callable[[], Sense]:
+    """Give the meaning of a cue that has no words of its own."""
+    return lambda: sense_of(cue_named(cue_id))
+
+
+def _as(sense: Sense) -> Callable[[], Sense]:
+    return lambda: sense
+
+
+_ARTIFACT = Sense("finding", "artifact", "PF")
+_CALCIFICATION = Sense("finding", "calcification", "PF")
+_ASSESSMENT: tuple[Kind, ...] = ("aim", "recommendation", "examined", "hedged", "other")
+
+_READINGS = (
+    _Reading(("hedged",), _is_plain_copula, _as(Sense("copula"))),
+    _Reading(("preposition",), _is_less_favored, _as_cue("doubted.favored_over")),
+    _Reading(("other",), _is_compared_in_likelihood, _as_cue("doubted.than")),
+    _Reading(("hedged",), _is_low_likelihood, _as_cue("doubted.likelihood_is_low")),
+    _Reading(_ASSESSMENT, _is_limited_assessment, _as_cue("limitation.assessment")),
+    _Reading(("hedged",), _is_course_unclear, _as(UNKNOWN)),
+    _Reading(("negated",), _is_new_since, _as(UNKNOWN)),
+    _Reading(("other", "copula"), _is_inverted_condition, _as_cue("condition.inverted")),
+    _Reading(("other",), _is_supposition, _as_cue("condition.when")),
+    _Reading(("preposition",), _is_aim_of_examination, _as_cue("aim.of_examination")),
+    _Reading(("word", "abnormal"), _is_calcified_gap, _as(_CALCIFICATION)),
+    _Reading(("preposition",), _is_for_of_worry, _as_cue("hedged.worry_for")),
+    _Reading(("negated", "negated before"), _is_of_a_device_end, _as(LIMITATION)),
+    _Reading(("hedged before",), _is_setting_of_a_hedge, _as(UNKNOWN)),
+    _Reading(("other",), _is_end_at_a_place, _as(Sense("preposition"))),
+    _Reading(("anatomy", "place"), _is_view, _as(Sense("examined"))),
+    _Reading(("finding",), _names_a_service, _as(UNKNOWN)),
+    _Reading(("preposition", "other"), _is_range_of_states, _as_cue("alternative.or")),
+    _Reading(("word", "examined"), _is_overlap_as_cause, _as(_ARTIFACT)),
 )
-"""When a unit means something else in its sentence, and what."""
+"""When a unit means something else in its sentence; the first that holds decides."""
+_READINGS_BY_KIND: Mapping[str, Sequence[_Reading]] = {
+    kind: [reading for reading in _READINGS if kind in reading.kinds]
+    for kind in sorted({kind for reading in _READINGS for kind in reading.kinds})
+}
 
 
 def _unite_organs(units: list[Unit], at: int) -> None:
@@ -378,13 +411,14 @@ def _settle_whether(units: list[Unit], at: int) -> None:
 def _settle_differential(units: list[Unit], at: int) -> None:
     """ "The differential for the opacity includes edema": the opacity is there."""
     for position in range(at + 1, len(units)):
-        if units[position].kind == "break":
+        verb = units[position]
+        # "The differential for these nodules includes edema"
+        if verb.kind == "break" and verb.form not in WORDS["pronouns"]:
             return
-        if units[position].form in WORDS["include"]:
+        if verb.form in WORDS["include"]:
             if any(unit.kind == "finding" for unit in units[at:position]):
-                units[position].become(
-                    sense_of(cue_named("hedged.differential_includes"))
-                )
+                verb.become(sense_of(cue_named("hedged.differential_includes")))
+                verb.begin = units[at].begin
                 units[at].become(UNKNOWN)
             return
 

@@ -54,7 +54,13 @@ def _deny_behind(units: list[Unit]) -> None:
         elif denial is not None:
             if _is_sign_of_doubt(units, at, denial):
                 continue
-            if unit.kind in ("finding", "abnormal", "normal"):
+            if (
+                is_any_denied
+                and unit.kind == "hedged"
+                and units[at - 1].kind == "copula"
+            ):
+                denial = None  # "without fever this is more likely edema"
+            elif unit.kind in ("finding", "abnormal", "normal"):
                 unit.negate(denial, "list behind")
                 is_any_denied |= unit.kind == "finding" or reaches_next(denial)
             elif unit.kind in ("hedged", "hedged before", "link"):

@@ -25,14 +25,28 @@ _BEGINS_BEHIND_HEDGE = STATEMENT_BEGINS | {
 }  # fmt: skip
 """The same, behind a hedge: "may represent scarring, scattered calcifications"."""
 
+LONGEST_CHAIN = 3
+"""Hedges that may stand between a finding and a cue behind it."""
+
 
 def list_behind(units: list[Unit], at: int) -> list[Unit]:
     """List findings and predicates behind a hedge: the first, and what is joined."""
     reached: list[Unit] = []
+    passed_hedges = 0
     for position in range(at + 1, len(units)):
         unit = units[position]
         if unit.aside or unit.kind in ("break", "ended", "negated before"):
             break
+        passed_hedges += unit.kind == "hedged"
+        if passed_hedges > LONGEST_CHAIN:
+            break
+        if unit.doubts:
+            break  # "is favored over scarring"
+        if reached and unit.kind == "negated" and reaches_next(unit):
+            # "Likely atelectasis, not pneumonia": what is likely is the denial, too.
+            behind = finding_beside(units, position, 1)
+            is_denied = behind is not None and bool(behind.negation)
+            return [*reached, behind] if behind is not None and is_denied else reached
         if units[at].stops_at(unit):
             break
         if unit.kind == "negated" and (reached or unit.doubts):
@@ -48,6 +62,8 @@ def list_behind(units: list[Unit], at: int) -> list[Unit]:
                 break
             if units[position - 1].kind in JOINTS or unit.form == "/":
                 continue  # "questionable airspace disease/atelectasis" is one doubt
+            if _is_before_not(units, position):
+                continue
             if reaches_next(units[at]) and not _has_alternative_ahead(
                 units[position + 1 :]
             ):
@@ -64,6 +80,12 @@ def _separate(units: list[Unit], at: int) -> None:
     behind = first_beyond(units[at + 1 :], OWN_WORDS)
     if behind is not None and behind.kind == "finding":
         units[at].become(Sense("break"))
+
+
+def _is_before_not(units: list[Unit], at: int) -> bool:
+    """ "Likely atelectasis, not pneumonia", "... and not pneumonia"."""
+    following = units[at + 1] if at + 1 < len(units) else units[at]
+    return following.kind == "negated" and reaches_next(following)
 
 
 def _joins_words(units: list[Unit], at: int) -> bool:
@@ -124,6 +146,7 @@ def list_before(
     """
     reached: list[Unit] = []
     is_joined = True
+    chain = at
     # "A, B, and C are considerations" is of all three.
     is_plural = units[at].form in WORDS["plural_verbs"]
     is_list = is_plural or (of_alternatives and units[at].form == "or")
@@ -137,6 +160,9 @@ def list_before(
         if not reached and _is_relative(units, position, at):
             continue  # "consolidation, which is no longer visible"
         ends = ("break", "negated", "negated before", "hedged", "ended", "with")
+        if unit.kind == "hedged" and position == chain - 1 >= at - LONGEST_CHAIN:
+            chain = position
+            continue  # "is probably not seen", "would be difficult to exclude"
         if unit.aside or unit.kind in ends or units[at].stops_at(unit):
             break
         if unit.kind == "finding":
@@ -157,6 +183,8 @@ def list_before(
             break
         elif of_alternatives and unit.kind == "and" and unit.form != "/":
             break  # "A and B or C": A is there
+        elif unit.kind == "alternative" and of_alternatives and reached:
+            break  # what stands before another "or" is that one's
         elif unit.kind in ("and", "alternative"):
             is_joined = is_list = True
         elif unit.kind == "comma":
@@ -164,11 +192,6 @@ def list_before(
         elif unit.kind in ("copula", "link", "seen") and reached:
             break
     return reached
-
-
-def _begins_anew(units: list[Unit], at: int) -> bool:
-    """Whether ", and" stands before the finding: "A, and B cannot be excluded"."""
-    return units[at].kind == "and" and units[at - 1].kind == "comma"
 
 
 def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:

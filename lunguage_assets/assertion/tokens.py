@@ -14,6 +14,8 @@ from lunguage_assets.assertion.word_files import word_file
 from lunguage_assets.caches import remembered
 from lunguage_assets.data_files import read_as, resource
 
+MASK = "<finding>"
+"""Stands for the finding in a judge's question."""
 _WORD_OR_SIGN = re.compile(
     r"""<finding>                                   # the masked finding of a judge's question
     | and/or | // | vs\b\.?
@@ -151,12 +153,15 @@ class Tokenizer:
         """Cut a text into tokens; those of an abbreviation share its characters."""
         tokens: list[Token] = []
         end = 0
+        lower = text.lower()
+        # A few letters have a longer lower case, which would shift all characters behind.
+        compared = lower if len(lower) == len(text) else text
         for begin, behind, meaning in self._shorthand.found_in(text):
-            tokens += self._tokens_between(text, end, begin)
+            tokens += self._tokens_between(compared, end, begin)
             for word in _WORD_OR_SIGN.finditer(meaning):
                 tokens.append(Token(self._form(word.group()), begin, behind))
             end = behind
-        tokens += self._tokens_between(text, end, len(text))
+        tokens += self._tokens_between(compared, end, len(text))
         return tokens
 
     def unseen(self, text: str) -> str:
@@ -169,12 +174,11 @@ class Tokenizer:
                 return between.strip(_PARTS_WORDS)
         return text[begin:].strip(_PARTS_WORDS)
 
-    def _tokens_between(self, text: str, begin: int, end: int) -> Iterator[Token]:
-        lower = text.lower()
-        # A few letters have a longer lower case, which would shift all characters behind them.
-        compared = lower if len(lower) == len(text) else text
-        for word in _WORD_OR_SIGN.finditer(compared, begin, end):
-            yield Token(self._form(word.group()), *word.span())
+    def _tokens_between(self, text: str, begin: int, end: int) -> list[Token]:
+        return [
+            Token(self._form(word.group()), word.start(), word.end())
+            for word in _WORD_OR_SIGN.finditer(text, begin, end)
+        ]
 
     def _form_of(self, word: str) -> str:
         word = word.replace("’", "'").rstrip(".") or word

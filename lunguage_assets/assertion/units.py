@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
-from lunguage_assets.assertion.categories import Direction, Reach
+from lunguage_assets.assertion.categories import Category, Direction, Reach
 from lunguage_assets.assertion.vocabulary import Kind, Sense
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -29,12 +29,14 @@ class Edge(NamedTuple):
         cue: id.
         begin, end: characters of the cue in the sentence.
         reason: why it reached so far ("list behind", "clause", ...).
+        category: of the cue.
     """
 
     cue: str
     begin: int
     end: int
     reason: str
+    category: Category
 
 
 class Unit:
@@ -108,7 +110,7 @@ class Unit:
         return self.cue is not None and unit.form in self.cue.ends_at
 
     def negate(self, by: Unit, reason: str) -> None:
-        """Deny it, unless something nearer has done so."""
+        """Deny it, unless something nearer has done so; of two, the doubt stays."""
         if self.undecided_by is not None:
             # "Unclear whether it has resolved" denies nothing.
             self.leave_open(self.undecided_by, "clause")
@@ -117,17 +119,25 @@ class Unit:
             self._reached(by, reason)
             if by.doubted_by is not None:
                 self._reached(by.doubted_by, reason)
-
-    def doubt_denial(self, by: Unit) -> None:
-        """Make its denial doubtful, unless it has gone."""
-        if self.negation == "definite" and self.past is None:
-            self.negation = "doubtful"
-            self._reached(by, "denial before")
+        elif by.doubts and self.negation == "definite":
+            self.doubt_denial(by, reason)
 
     def leave_open(self, by: Unit, reason: str) -> None:
-        """Leave it open, unless it is denied: a hedge in a denial changes nothing."""
+        """Leave it open; where it is denied, the denial.
+
+        A hedge inside a denial changes nothing ("no possible effusion").
+        """
         if not self.negation:
             self.is_hedged = True
+            self._reached(by, reason)
+        elif self.edges and self.edges[0].begin >= by.end:
+            # "Likely no effusion", "an effusion is probably not present"
+            self.doubt_denial(by, reason)
+
+    def doubt_denial(self, by: Unit, reason: str) -> None:
+        """Make a denial one with doubt; what has gone stays gone."""
+        if self.negation == "definite" and self.past is None:
+            self.negation = "doubtful"
             self._reached(by, reason)
 
     def make_past(self, by: Unit, reason: str) -> None:
@@ -143,7 +153,9 @@ class Unit:
 
     def _reached(self, by: Unit, reason: str) -> None:
         if by.cue is not None:
-            self.edges.append(Edge(by.cue.id, by.begin, by.end, reason))
+            self.edges.append(
+                Edge(by.cue.id, by.begin, by.end, reason, by.cue.category)
+            )
 
 
 def first_kind(units: Iterable[Unit], kinds: Collection[str]) -> str:

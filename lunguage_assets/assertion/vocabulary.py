@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +18,7 @@ from lunguage_assets.assertion.cues import FILES as CUE_FILES
 from lunguage_assets.assertion.cues import Cue, bundled_cues, cue_path
 from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.assertion.tokens import (
+    MASK,
     Token,
     Tokenizer,
     bundled_tokenizer,
@@ -84,6 +86,10 @@ class Sense(NamedTuple):
     name: str = ""
     code: str = ""
     cue: Cue | None = None
+
+
+NAMED = Sense("finding", MASK)
+"""The meaning of a finding that is named by whoever asks (`governing.py`)."""
 
 
 class _Grammar(RootModel[dict[str, list[str]]]):
@@ -172,20 +178,20 @@ class Vocabulary:
             Its meaning and the position behind it; None and the next position where no
             spelling is known.
         """
-        branch, sense, end = self._tree, None, start + 1
+        branches = [self._tree]
+        known: list[tuple[list[Sense], int]] = []
         for position in range(start, len(tokens)):
-            form = tokens[position].form
-            following = branch.get(form)
-            if following is None and form.endswith("ly"):
-                following = branch.get("adverb")
-            if following is None:
+            branches = _following(branches, tokens[position].form)
+            if not branches:
                 break
-            branch = following
-            for candidate in branch.get(None, ()):
-                if _holds(candidate.cue, tokens, start, position + 1, section):
-                    sense, end = candidate, position + 1
-                    break
-        return sense, end
+            for branch in branches:
+                if None in branch:
+                    known.append((branch[None], position + 1))
+        for senses, end in reversed(known):
+            for sense in senses:
+                if _holds(sense.cue, tokens, start, end, section):
+                    return sense, end
+        return None, start + 1
 
 
 def _descend(branch: _Branch, forms: Sequence[str]) -> _Branch:
@@ -193,6 +199,18 @@ def _descend(branch: _Branch, forms: Sequence[str]) -> _Branch:
     for form in forms:
         branch = branch.setdefault(form, {})
     return branch
+
+
+def _following(branches: list[_Branch], form: str) -> list[_Branch]:
+    """Go on by a word, and, where it is one, by "any adverb".
+
+    "Cannot be entirely excluded" is a spelling of its own; "cannot be entirely ruled
+    out" is not, and must not end there.
+    """
+    following = [branch[form] for branch in branches if form in branch]
+    if form.endswith("ly"):
+        following += [branch["adverb"] for branch in branches if "adverb" in branch]
+    return following
 
 
 def _is_conditional(cue: Cue) -> bool:
@@ -235,6 +253,12 @@ def content_hash(*more: bytes, own_cues: Path | None = None) -> str:
     return hashlib.blake2b(b"\x1f".join([*content, *more]), digest_size=8).hexdigest()
 
 
+@cache
+def bundled_vocabulary() -> Vocabulary:
+    """Build the bundled vocabulary once; nobody widens this one."""
+    return build_vocabulary()
+
+
 def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
     """Build the bundled vocabulary anew, so that a caller may widen it.
 
@@ -254,6 +278,8 @@ def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
         vocabulary.add(spelling, sense)
     for spelling in word_file("no_findings")["no_findings", ""]:
         vocabulary.add(spelling, Sense("other"))
+    # What a judge is asked about stands masked in its sentence.
+    vocabulary.add_literal(MASK, NAMED)
     for cue in own_cues:
         _add_cue(vocabulary, cue)
     return vocabulary

@@ -7,9 +7,9 @@ from functools import cache
 
 import pandas as pd
 
+from lunguage_assets.assertion.hedges import bundled_lexicon
 from lunguage_assets.implicit.rows import PAPER, Row, rounded, values_of
 from lunguage_assets.implicit.statements.against import QUALIFIER, belief_of, qualifier_of
-from lunguage_assets.judges.rules.lexicon import bundled_lexicon
 
 ALTERNATIVE = "alternative"
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
+from lunguage_assets.assertion.hedges import published_ranking
 from lunguage_assets.data_files import page_template
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.implicit.pathways.pathways import pathway_tree
-from lunguage_assets.judges.rules.lexicon import published_ranking
 from lunguage_assets.pictures.plots import (
     agreement_heat_map,
     calibration_plot,
