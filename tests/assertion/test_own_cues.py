@@ -93,7 +93,7 @@ def test_every_field_of_an_own_cue_is_obeyed(
         ("relative", "cousin with", "Cousin with edema and so effusion.", "aside"),
         ("condition", "lest", "Lest edema and so effusion.", "aside"),
         ("ended", "vanished", "Vanished edema and so effusion.", "ended"),
-        ("recommendation", "urge", "Urge CT for edema and so effusion.", "aside"),
+        ("recommendation", "urge", "Urge edema and so effusion.", "aside"),
         ("aim", "so as to find", "So as to find edema and so effusion.", "aside"),
     ],
 )
