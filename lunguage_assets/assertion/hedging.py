@@ -19,6 +19,9 @@ from lunguage_assets.assertion.units import (
 from lunguage_assets.assertion.vocabulary import UNDECIDED
 from lunguage_assets.assertion.word_files import WORDS
 
+_BESIDE = 5
+"""Words after which a comparison is said of something else."""
+
 
 def mark_undecided_clause(units: list[Unit], at: int) -> None:
     """Leave open all that "it is unclear whether" governs, denials in it included.
@@ -80,7 +83,6 @@ def _is_predicate(units: list[Unit], at: int) -> bool:
         return True
     if _is_preferred(units, at):
         return True
-
     if following.kind == "negated before" or following.doubts:
         return True  # "is probably not seen", "is more likely than edema"
     if units[at].form in WORDS["modals"]:
@@ -91,7 +93,8 @@ def _is_predicate(units: list[Unit], at: int) -> bool:
 
 def _is_preferred(units: list[Unit], at: int) -> bool:
     """ "Pneumonia is favored over edema", "... is suspected more than edema"."""
-    behind = first_beyond(units[at + 1 :], ("word", "other", "hedged"))
+    nearest = units[at + 1 : at + 1 + _BESIDE]
+    behind = first_beyond(nearest, ("word", "other", "hedged"))
     return behind is not None and behind.kind == "negated" and behind.doubts
 
 

@@ -92,14 +92,17 @@ def _is_low_likelihood(units: list[Unit], at: int) -> bool:
     if units[at].kind != "hedged" or units[at].form not in WORDS["likelihoods"]:
         return False
     for position in range(at + 1, len(units) - 1):
-        if units[position].kind == "break":
+        verb = units[position]
+        if verb.kind == "break":
             return False
-        if units[position].kind == "copula":
-            degree = units[position + 1]
-            is_low = degree.form in WORDS["low_degrees"]
-            if is_low:
-                degree.become(UNKNOWN)
-            return is_low
+        if verb.kind in ("copula", "hedged before"):
+            # "Is low", "is considered very low"
+            degree = first_beyond(units[position + 1 :], ("other",))
+            if degree is None or degree.form not in WORDS["low_degrees"]:
+                return False
+            degree.become(UNKNOWN)
+            verb.become(Sense("copula"))
+            return True
     return False
 
 
