@@ -145,7 +145,7 @@ def test_json_has_the_documented_keys_and_joins_by_finding_id() -> None:
     (report,) = document["reports"]
     assert list(report) == [
         "study_id", "view_information", "view_source", "report", "notes",
-        "sentences", "findings", "left_out", "conflicts", "labels", "spans", "set_aside",
+        "sentences", "findings", "left_out", "conflicts", "labels", "spans", "cues", "set_aside",
     ]  # fmt: skip
     known = {row["finding_id"] for row in (*report["findings"], *report["left_out"])}
     assert {span["finding_id"] for span in report["spans"]} <= known

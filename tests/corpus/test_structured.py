@@ -76,6 +76,7 @@ def structured(studies: int, rows: int, seed: int) -> pd.DataFrame:
                 "evidence": dice.sample(earlier, min(len(earlier), dice.randint(0, 2))),
                 "associate": dice.sample(earlier, min(len(earlier), dice.randint(0, 1))),
                 "spans": "ent 0-4",
+                "cues": dice.choice(["", "hedged.may 6-12"]),
             }
         )
     dice.shuffle(made)
