@@ -46,12 +46,13 @@ def deciding_cues(written: str, report: str, status: str) -> list[DecidingCue]:
         report: the text in which its characters count.
         status: of the row, in the words of `explain.status_of`.
     """
+    claim = status.rpartition(" ")[2]
     cues = []
     for cue, span in read_cues(written):
         says = SAYS_BY_KIND.get(cue.partition(".")[0], _OF_ANOTHER_KIND)
-        if "normal" in status:
-            # "The heart is not enlarged" says that it is normal, and not absent.
-            says = says.replace("absent", "normal")
+        if claim in ("normal", "abnormal"):
+            # "The heart is not normal" says that it is abnormal, and not absent.
+            says = says.replace("absent", claim)
         cues.append(DecidingCue(cue, says, span.begin, span.end, span.of(report)))
     return cues
 

@@ -213,6 +213,7 @@ DECIDED = {
     "pneumothorax": 'absent: by "No evidence of" (negated.no_evidence)',
     "pneumonia": 'left open: by "cannot be excluded" (hedged.cannot_be_excluded)',
     "effusion": 'ended: by "resolved" (ended.resolved)',
+    "heart": 'abnormal: by "not" (negated.not)',
     "nodule": "",
 }
 
