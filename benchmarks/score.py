@@ -1,23 +1,37 @@
-"""How `lunguage_assets.score` answers reports that were changed on purpose: `python benchmarks/score.py`.
+"""How `lunguage_assets.score` agrees with people: `python benchmarks/score.py FILE`.
 
-Invented reports of eight statements are changed in one, two or three of them, in one way at a time. The table
-has the score of the findings by the Brier and the logarithmic score, what it lost of which kind, the score of
-the labels, and beside them the F1 of the 14 CheXpert labels, counted over all reports, with hedged labels as
-positive, as it is usual. With `--speed FILE` (the Open-i collection) it prints pairs a CPU second instead.
+FILE (.csv, .csv.gz or .parquet) has a reference, a generated report and a rating in every
+row. Printed is the rank correlation of every measure with the ratings (Kendall's tau-b,
+which counts ties), with its 95% interval by a bootstrap over references, and beside them
+that of the share of words that both reports have.
+
+Without FILE: how the score answers reports that were changed on purpose. Invented reports
+of eight statements are changed in one, two or three of them, in one way at a time. The
+table has the score of the findings by the Brier and the logarithmic score, what it lost of
+which kind, the score of the labels, and beside them the F1 of the 14 CheXpert labels,
+counted over all reports, with hedged labels as positive, as it is usual.
+
+With `--ladders FILE` (tests/fixtures/score_ladders.csv) it prints the first ladder of every
+behaviour, with scores; with `--speed FILE` (the Open-i collection) pairs a CPU second.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import kendalltau
 
 import lunguage_assets
+from lunguage_assets.corpus.columns import shown_names
+from lunguage_assets.errors import InputError
 
 SURE, PROBABLE, POSSIBLE, DENIED = "sure", "probable", "possible", "denied"
 SIDES = ("on the left", "on the right")
@@ -32,7 +46,12 @@ WORDED = {SURE: "There is {}.", PROBABLE: "Probable {}.", POSSIBLE: "Possible {}
 AGAIN = {SURE: "{} is present.", PROBABLE: "{} is probable.", POSSIBLE: "{} is possible.",
          DENIED: "{} is not seen."}  # fmt: skip
 SYNONYMS = {"pleural effusion": "pleural fluid", "cardiomegaly": "enlarged heart"}
-MEASURES = ["findings", "findings_log", "presence", "certainty", "omission", "invention", "labels"]
+LOST = ["presence", "certainty", "omission", "invention", "name", "place", "description"]
+MEASURES = ["findings", "findings_log", *LOST, "labels"]
+RATED_MEASURES = ("findings", "findings_log", "labels", "labels_log")
+RESAMPLES = 1000
+USUAL_COLUMNS = ("id", "study_id", "reference", "candidate", "generated", "rating", "score")
+"""Names of columns that a message may repeat."""
 
 
 @dataclass(frozen=True)
@@ -150,22 +169,132 @@ def markdown(found: pd.DataFrame) -> str:
 
 
 def speed(file: Path) -> str:
-    """Pairs a CPU second: of texts that were never read, and with references that were."""
+    """Pairs a CPU second: of texts that were never read, with references that were, and with both."""
     read = pd.read_csv(file, dtype="str").fillna("")
     texts = list(dict.fromkeys("FINDINGS: " + read["findings"] + "\nIMPRESSION: " + read["impression"]))
     lunguage_assets.rewards(texts[:50], texts[:50])
     parts = [texts[50:550], texts[550:1050], texts[1050:1550]]
     lines = []
-    for what, pairs in (("both new", parts[:2]), ("references known", [parts[0], parts[2]])):
+    pairs_by_name = {
+        "both new": parts[:2],
+        "references known": [parts[0], parts[2]],
+        "both known": [parts[0], parts[1]],
+    }
+    for what, pairs in pairs_by_name.items():
         begin = time.process_time()
         lunguage_assets.rewards(*pairs)
         lines.append(f"{what}: {len(pairs[0]) / (time.process_time() - begin):.0f} pairs a CPU second")
     return "\n".join(lines)
 
 
-if __name__ == "__main__":
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--reports", type=int, default=40)
-    options.add_argument("--speed", type=Path, default=None)
+def agreement(rated: pd.DataFrame, lower_is_better: bool = False) -> pd.DataFrame:
+    """Correlate the measures with ratings.
+
+    Args:
+        rated: columns `reference`, `candidate` and `rating`.
+        lower_is_better: the ratings count errors.
+
+    Returns:
+        A row per measure, and one for the words in common: `tau` and its 95% interval `low` to `high`, from
+        references that are drawn again with all their candidates (candidates of one report are alike).
+    """
+    references = rated["reference"].fillna("").tolist()
+    candidates = rated["candidate"].fillna("").tolist()
+    values = lunguage_assets.score(references, candidates).studies[list(RATED_MEASURES)]
+    values["words in common"] = [
+        words_in_common(reference, candidate)
+        for reference, candidate in zip(references, candidates, strict=True)
+    ]
+    ratings = rated["rating"].to_numpy(dtype=float) * (-1.0 if lower_is_better else 1.0)
+    groups = rated.reset_index(drop=True).groupby("reference", dropna=False)
+    rows_by_reference = [*groups.indices.values()]
+    draw = np.random.default_rng(0)
+    resampled = []
+    for _ in range(RESAMPLES):
+        drawn = draw.integers(len(rows_by_reference), size=len(rows_by_reference))
+        resampled.append(np.concatenate([rows_by_reference[number] for number in drawn]))
+    rows = []
+    for measure in values:
+        scores = values[measure].to_numpy()
+        taus = [kendalltau(scores[drawn], ratings[drawn]).statistic for drawn in resampled]
+        low, high = np.nanquantile(taus, (0.025, 0.975))
+        tau = kendalltau(scores, ratings).statistic
+        rows.append({"measure": measure, "tau": tau, "low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+def words_in_common(reference: str, candidate: str) -> float:
+    """F1 of the words of two texts, each as often as it stands there: a baseline that knows no medicine."""
+    first = Counter(re.findall(r"[a-z0-9.]+", reference.lower()))
+    second = Counter(re.findall(r"[a-z0-9.]+", candidate.lower()))
+    return 2.0 * (first & second).total() / max(first.total() + second.total(), 1)
+
+
+def read_rated(file: Path, reference: str, candidate: str, rating: str) -> pd.DataFrame:
+    """The pairs of a file and their ratings, from the columns that are named.
+
+    Raises:
+        InputError: a column is missing, a rating is no number, or there are fewer than two rows.
+    """
+    table = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
+    for name in (reference, candidate, rating):
+        if name not in table:
+            found = f"columns {shown_names([*map(str, table.columns)], USUAL_COLUMNS)}"
+            remedy = "Name it with --reference, --candidate or --rating."
+            raise InputError(file.name, found, f"a column {name!r}", remedy)
+    ratings = pd.to_numeric(table[rating], errors="coerce")
+    if ratings.isna().any():
+        row = int(ratings.isna().to_numpy().argmax()) + 1
+        raise InputError(
+            file.name, "no number", "a number", "Rate every row, or leave it out.", row=row, column=rating
+        )
+    if len(table) < 2:
+        raise InputError(file.name, f"{len(table)} rows", "two rows or more", "Give more pairs.")
+    return pd.DataFrame({"reference": table[reference], "candidate": table[candidate], "rating": ratings})
+
+
+def behaviours(file: Path) -> str:
+    """The first ladder of every behaviour, from the best generated report to the worst, with its scores."""
+    ladders = pd.read_csv(file)
+    first_ladders = ladders.drop_duplicates("behaviour")["ladder"]
+    shown = ladders[ladders["ladder"].isin(first_ladders)]
+    scores = lunguage_assets.rewards(shown["reference"].tolist(), shown["candidate"].tolist())
+    lines = ["| behaviour | reference | generated | score |", "|---|---|---|---|"]
+    previous_ladder = ""
+    for row, value in zip(shown.itertuples(index=False), scores, strict=True):
+        is_first = row.ladder != previous_ladder
+        previous_ladder = row.ladder
+        start = f"{row.behaviour} | {row.reference}" if is_first else " | "
+        lines.append(f"| {start} | {row.candidate} | {value:.2f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print what the options ask for."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options.add_argument("file", type=Path, nargs="?", help="pairs with ratings")
+    options.add_argument("--reference", default="reference", help="column of the references")
+    options.add_argument("--candidate", default="candidate", help="column of the generated reports")
+    options.add_argument("--rating", default="rating", help="column of the ratings")
+    options.add_argument("--lower-is-better", action="store_true", help="the ratings count errors")
+    options.add_argument("--reports", type=int, default=40, help="how many are changed on purpose")
+    options.add_argument("--ladders", type=Path, default=None, help="invented reports by behaviour")
+    options.add_argument("--speed", type=Path, default=None, help="the Open-i collection")
     chosen = options.parse_args()
-    print(speed(chosen.speed) if chosen.speed else markdown(table(chosen.reports)))
+    if chosen.speed:
+        print(speed(chosen.speed))
+    elif chosen.ladders:
+        print(behaviours(chosen.ladders))
+    elif chosen.file:
+        try:
+            rated = read_rated(chosen.file, chosen.reference, chosen.candidate, chosen.rating)
+        except InputError as error:
+            raise SystemExit(str(error)) from None
+        print(f"{len(rated)} pairs of {rated['reference'].nunique(dropna=False)} references")
+        print(agreement(rated, chosen.lower_is_better).round(3).to_string(index=False))
+    else:
+        print(markdown(table(chosen.reports)))
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,8 @@ The packages `corpus`, `judges`, `explicit`, `implicit` and `release` hold the m
 Dagster; `orchestration` wires them into assets, checks, partitions and jobs; `cli` is the `lunguage` command.
 `read` and `annotate` are the method for a report or a frame of reports, without any of that (docs/read.md),
 `targets` what a classifier is trained with (docs/reports.md), `score` and `rewards` how near a generated
-report is to its reference (docs/score.md).
+report is to its reference, `reward_function` and `RadEvalMetric` the same for trainers and for RadEval
+(docs/score.md).
 """
 
 from __future__ import annotations
@@ -15,14 +16,28 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lunguage_assets.annotation.annotation import Annotation, annotate, read
     from lunguage_assets.annotation.scoring import Scores, rewards, score
+    from lunguage_assets.annotation.training import RadEvalMetric, reward_function, reward_function_of
     from lunguage_assets.release.targets import Targets, targets
 
 _PLACES = {
     "annotation.annotation": ("Annotation", "annotate", "read"),
     "annotation.scoring": ("Scores", "rewards", "score"),
+    "annotation.training": ("RadEvalMetric", "reward_function", "reward_function_of"),
     "release.targets": ("Targets", "targets"),
 }
-__all__ = ["Annotation", "Scores", "Targets", "annotate", "read", "rewards", "score", "targets"]
+__all__ = [
+    "Annotation",
+    "RadEvalMetric",
+    "Scores",
+    "Targets",
+    "annotate",
+    "read",
+    "reward_function",
+    "reward_function_of",
+    "rewards",
+    "score",
+    "targets",
+]
 
 
 def __getattr__(name: str) -> Any:

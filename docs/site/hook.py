@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from markdown_it import MarkdownIt
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -24,10 +25,13 @@ from pygments.lexers import get_lexer_for_filename
 from pygments.util import ClassNotFound
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.files import cell_text
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.implicit.pathways.pathways import load_dictionary, pathway_tree
 from lunguage_assets.release.bundle.bundle import table_section
+from lunguage_assets.release.report.paper_tables import published_experts, published_values
 from lunguage_assets.tables import RELEASE, TABLES, TERMS
+from lunguage_assets.tables.columns import CONFLICT_SOURCES
 from lunguage_assets.tables.released import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,7 +73,42 @@ def pathway_trees() -> str:
     return "\n".join(written)
 
 
-GENERATED = {"data_dictionary.md": data_dictionary, "pathways.md": pathway_trees}
+def printed_tables() -> str:
+    """The numbers that the paper prints, as tables."""
+    printed = published_values()
+    agreement = pd.DataFrame(printed["agreement"]["judges"] + printed["agreement"]["experts"])
+    agreement.columns = pd.Index(["measure", "coding", "first", "second", "value"])
+    by_diagnosis = {
+        "Certainty by finding (Table 2)": "certainty",
+        "Structure of the pathways (Table 3, left half)": "structure",
+        "Expansion by diagnosis (Table 3, right half)": "expansion",
+    }
+    tables = {
+        title: pd.DataFrame(printed[part]).T.rename_axis("diagnosis").reset_index()
+        for title, part in by_diagnosis.items()
+    }
+    crossed = pd.DataFrame(printed["conflicts"], index=list(CONFLICT_SOURCES)).T
+    tables["Conflicts by type and source"] = crossed.rename_axis("conflict").reset_index()
+    tables["Counts and shares"] = pd.DataFrame(printed["figures"].items(), columns=["measure", "printed"])
+    tables["Fits"] = pd.DataFrame(printed["fit"]).T.rename_axis("measure").reset_index()
+    tables["Experts (Table 1)"] = published_experts()
+    tables["Agreement"] = agreement
+    return "\n".join(f"## {title}\n\n{_as_markdown(table)}" for title, table in tables.items())
+
+
+def _as_markdown(table: pd.DataFrame) -> str:
+    """A table as Markdown; an empty cell where nothing is printed."""
+    lines = [list(map(str, table.columns)), ["---"] * table.shape[1]]
+    for row in table.itertuples(index=False):
+        lines.append(["" if pd.isna(cell) else cell_text(cell) for cell in row])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+GENERATED = {
+    "data_dictionary.md": data_dictionary,
+    "pathways.md": pathway_trees,
+    "published.md": printed_tables,
+}
 """What is written behind a page, by its address in the site."""
 
 paths: dict[str, str] = {}

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -45,8 +46,32 @@ from lunguage_assets.tables.implicit import RESOLUTION_LOG
 
 Frames = dict[str, pd.DataFrame]
 """Tables of a run by name, in memory."""
-Stated = tuple[str | int, tuple[str, ...], bool, float]
-"""A finding (its name, or the number of the label that it means), its place, whether it is there, and p."""
+
+
+class StatedFinding(NamedTuple):
+    """What a row says now of its finding, and of the label whose diagnosis it means.
+
+    `label` is empty when the row means none. `label_present` differs from `present` where a row is read the
+    other way round: an enlarged heart is there, and so is cardiomegaly; a heart of normal size denies it.
+    """
+
+    row: Row
+    name: str
+    present: bool
+    label: str
+    label_present: bool
+
+    def p(self, present: bool) -> float:
+        """The probability that the finding, or its label, is there, when the row says `present` of it."""
+        return self.row.prob if present == self.row.positive else 1.0 - self.row.prob
+
+
+class StatedLabel(NamedTuple):
+    """What a report says now of a label."""
+
+    label: int
+    present: bool
+    p: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +114,7 @@ class Method:
 
     def read(self, given: Mapping[str, Given]) -> Frames:
         """Texts, sentences, structured rows and findings of reports, by study id ("s" and digits)."""
-        terms, unknown = TERMS.frame(), {"file": "", "line": 1, "taken_at": ""}
+        terms, unknown = TERMS.frame(), {"file": "", "line": 1, "taken_at": "", "sequence": 0}
         rows = []
         for study, one in given.items():
             ids = {"study_id": study, "subject_id": "p" + study[1:], "source_id": one.name}
@@ -104,25 +129,35 @@ class Method:
         intake = take_in_structured(received, structured.structured_findings, CorpusSettings())
         return {**vars(read), **structured._asdict(), **vars(intake)}
 
-    def stated(self, given: Mapping[str, Given]) -> dict[str, tuple[list[Stated], list[Stated]]]:
+    def stated(self, given: Mapping[str, Given]) -> dict[str, tuple[list[StatedFinding], list[StatedLabel]]]:
         """What reports state now of findings, and of labels; nothing is merged, implied or resolved."""
         made = self.read(given)
         findings = made["findings"]
         fitted = self._fitted(findings, hedge_phrases(findings, self._panel[0]))
         rows = [row for row in believed_rows(findings, fitted, self._implicit) if row.disposition == "kept"]
         statements = Statements(self._labels, ())
-        found: dict[str, tuple[list[Stated], list[Stated]]] = {study: ([], []) for study in given}
+        stated: dict[str, tuple[list[StatedFinding], list[StatedLabel]]] = {
+            study: ([], []) for study in given
+        }
         for row in rows:
             if row.currency == "current dx":
-                said = statements.of(row)
-                one = said[min(1, len(said) - 1)]  # by the diagnosis that it means, else by its name
-                p = row.prob if one.present == row.positive else 1.0 - row.prob
-                found[row.study_id][0].append((one.subject, one.place, one.present, p))
+                stated[row.study_id][0].append(self._stated_finding(row, statements))
         for (study, label), about in said_by_rows(rows, self._labels).items():
             claim = about.verdict()[0]
             if claim is not None:
-                found[study][1].append((label, (), claim.present, claim.p))
-        return found
+                stated[study][1].append(StatedLabel(label, claim.present, claim.p))
+        return stated
+
+    def _stated_finding(self, row: Row, statements: Statements) -> StatedFinding:
+        """What a row says, by its name and by the first diagnosis that it means."""
+        assertions = statements.of(row)
+        by_name = assertions[0]
+        name = str(by_name.subject)
+        if len(assertions) == 1:
+            return StatedFinding(row, name, by_name.present, "", by_name.present)
+        by_label = assertions[1]
+        label = self._labels.names[int(by_label.subject)]
+        return StatedFinding(row, name, by_name.present, label, by_label.present)
 
     def _fitted(self, findings: pd.DataFrame, hedges: pd.DataFrame) -> pd.DataFrame:
         return fit_pairs(

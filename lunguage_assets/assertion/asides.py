@@ -53,7 +53,7 @@ def _is_examination(unit: Unit) -> bool:
 
 
 def _end_of_reach(units: list[Unit], at: int) -> int:
-    """Find where the clause behind a cue ends, or the sentence, as far as it reaches."""
+    """Find where what an aside reaches ends: its clause, or its sentence."""
     cue = units[at]
     for position in range(at + 1, len(units)):
         unit = units[position]

@@ -9,7 +9,11 @@ from lunguage_assets.assertion.categories import Meant
 from lunguage_assets.assertion.reader import mark_assertions
 from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.units import Edge, Unit
-from lunguage_assets.assertion.vocabulary import Vocabulary
+from lunguage_assets.assertion.vocabulary import Kind, Vocabulary
+
+_MENTIONS: frozenset[Kind] = frozenset(
+    {"finding", "anatomy", "place", "word", "abnormal", "normal"}
+)
 
 
 class Assertion(NamedTuple):
@@ -44,7 +48,7 @@ def read_assertions(
     units = tag(text, vocabulary, section)
     mark_assertions(units, text, vocabulary)
     for unit in units:
-        if unit.cue is None and unit.begin < unit.end:
+        if unit.kind in _MENTIONS and unit.begin < unit.end:
             yield Assertion(unit.begin, unit.end, meant(unit), tuple(unit.edges))
 
 

@@ -35,12 +35,10 @@ class _AxesFile(BaseModel):
         """Nouns are words of an axis, sizes are of a part."""
         known = frozenset[str]().union(*self.axes.values())
         for noun in sorted(self.nouns - known):
-            problem = (
-                f"found {noun!r}, expected a word of one of the axes: add it there"
-            )
+            problem = f"found {noun!r}, expected a word of an axis: add it"
             raise wrong_at(("nouns",), problem)
         for name in sorted(self.sizes):
-            if self.sizes[name] not in self.parts:
+            if self.parts.isdisjoint(possible_singulars(self.sizes[name])):
                 problem = f"found {self.sizes[name]!r}, expected one of the parts"
                 raise wrong_at(("sizes", name), problem)
         return self
@@ -65,10 +63,18 @@ def _axes_by_word() -> dict[str, frozenset[str]]:
 def axes_of(words: str) -> frozenset[str]:
     """Find the axes that words name: "not dilated" size, "normal" none.
 
-    Where a noun names the axis, it decides: "increased density" is no size.
+    Where a noun names the axis, it decides: "increased density" is no size. Words
+    behind a comma are read by themselves.
     """
+    axes = frozenset[str]()
+    for part in words.lower().split(","):
+        axes |= _axes_of_part(part)
+    return axes
+
+
+def _axes_of_part(words: str) -> frozenset[str]:
     axes_by_word = _axes_by_word()
-    forms = [possible_singulars(word) for word in _WORD.findall(words.lower())]
+    forms = [possible_singulars(word) for word in _WORD.findall(words)]
     known = frozenset[str]().union(*forms) & axes_by_word.keys()
     deciding = known & _axes_file().nouns or known
     return frozenset[str]().union(*(axes_by_word[word] for word in deciding))
@@ -81,7 +87,7 @@ def names_axis(form: str) -> bool:
 
 def has_axes(name: str) -> bool:
     """Whether axes are told apart of what has this canonical name."""
-    return name in _axes_file().parts
+    return not _axes_file().parts.isdisjoint(possible_singulars(name))
 
 
 def part_of_size(name: str) -> str:

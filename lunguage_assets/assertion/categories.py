@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 Category = Literal[
     "negated", "doubted", "ended", "partial", "hedged", "alternative", "setting",
-    "question", "past", "examination", "examined", "recommendation", "repositioning", "aim",
-    "condition", "relative", "device_part",
+    "question", "past", "examination", "examined", "recommendation", "repositioning",
+    "aim", "condition", "relative", "device_part", "limitation", "mimic", "reservation",
 ]  # fmt: skip
 """What a cue does to what it reaches; `CATEGORIES` says more."""
 
@@ -44,7 +44,8 @@ class CategoryRule(NamedTuple):
         makes: how a mention is meant that they reach; empty: they reach none by
             themselves.
         says: the same in a sentence, with an example.
-        directions: that a cue may have, the usual one first; empty: it has no such field.
+        directions: that a cue may have, the usual one first; empty: it has no such
+            field.
         reaches: the same of its reach.
     """
 
@@ -76,8 +77,8 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
     ),
     "hedged": CategoryRule(
         "hedged",
-        'It is left open: "possible effusion"; what is denied or ends in the clause, too: '
-        '"unclear whether it has resolved".',
+        'It is left open: "possible effusion". With the reach `clause` also what is '
+        'denied or ends there: "unclear whether it has resolved".',
         _AROUND,
         ("list", "next", "clause"),
     ),
@@ -130,6 +131,22 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
     ),
     "device_part": CategoryRule(
         "", 'A part of a device; that it is not seen denies nothing: "tip not seen".'
+    ),
+    "limitation": CategoryRule(
+        "aside",
+        'It is neither there nor absent: "pneumothorax cannot be assessed".',
+        ("behind", "before"),
+        ("list",),
+    ),
+    "mimic": CategoryRule(
+        "doubted",
+        'Something only looks like it: "a skin fold simulates a pneumothorax".',
+        ("behind", "before"),
+        _LISTS,
+    ),
+    "reservation": CategoryRule(
+        "doubted",
+        'That it is denied is not certain: "though a small one could be missed".',
     ),
 }  # fmt: skip
 """The categories of cues; an entry of the data that says another thing is refused."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from itertools import islice
+from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,12 +24,12 @@ from lunguage_assets.assertion.categories import (
     Meant,
     Reach,
 )
-from lunguage_assets.assertion.tokens import Tokenizer, alternatives, bundled_tokenizer
+from lunguage_assets.assertion.tokens import Tokenizer, bundled_tokenizer, groups_of
 from lunguage_assets.data_files import read_as, resource, wrong_at
 from lunguage_assets.errors import ConfigurationError, did_you_mean
 
 FILES = ("negation", "hedges", "time", "asides", "contextual")
-MOST_WORDINGS = 50_000
+MOST_WORDINGS = 10_000
 """Of one pattern: brackets behind brackets multiply."""
 
 _REMEDY = (
@@ -159,10 +159,10 @@ def _fault_of_pattern(pattern: str) -> str:
     unseen = bundled_tokenizer().unseen(re.sub(r"[()|]", " ", pattern))
     if unseen:
         return f"with {unseen!r}, which is read in no report; expected words and signs"
-    wordings = list(islice(alternatives(pattern), MOST_WORDINGS + 1))
-    if len(wordings) > MOST_WORDINGS:
+    groups = groups_of(pattern)
+    if prod(map(len, groups)) > MOST_WORDINGS:
         return f"with more than {MOST_WORDINGS:,} wordings; expected several patterns"
-    if "" in wordings:
+    if all(any(not choice.strip() for choice in group) for group in groups):
         return "of which a wording is empty; expected words in each"
     return ""
 

@@ -73,9 +73,21 @@ def _restore_subjects(units: list[Unit]) -> None:
         if unit.kind in ("finding", "anatomy"):
             # What is said next may be of a part of the body: then nothing is put back.
             subject = unit if unit.kind == "finding" else None
+        elif subject is not None and _is_pronoun_of_finding(units, at):
+            # "There was no effusion, but there is a small one today"
+            units[at] = _copy(subject)
         elif subject is not None and _begins_statement(units, at):
             _restore_at(units, at, subject)
         at += 1
+
+
+def _is_pronoun_of_finding(units: list[Unit], at: int) -> bool:
+    """Whether it is the "one" of "there is a small one"."""
+    if units[at].kind != "other" or units[at].form not in WORDS["ones"]:
+        return False
+    own_words = ("word", "place", "abnormal", "other")
+    before = first_beyond(reversed(units[:at]), own_words)
+    return before is not None and before.kind == "break" and before.form == "there"
 
 
 def _restore_predicates(units: list[Unit]) -> None:

@@ -76,11 +76,14 @@ class Lexicon:
 
     Attributes:
         hedges: the phrases, in every inflection.
+        places_by_cue: id or category of a cue without a known phrase -> its place;
+            `preferred`: of a finding for which another one is dismissed.
         shifts: word near the finding -> points of mu by which it shifts a place.
         inflections: word -> all forms of it.
     """
 
     hedges: tuple[Hedge, ...]
+    places_by_cue: Mapping[str, float]
     shifts: Mapping[str, float]
     inflections: Mapping[str, tuple[str, ...]]
 
@@ -92,6 +95,7 @@ class _File(BaseModel):
     inflections: list[tuple[str, ...]]
     rarer: list[Hedge]
     judged: list[Hedge]
+    cues: dict[str, float]
     shifts: dict[str, float]
 
 
@@ -129,7 +133,7 @@ def bundled_lexicon() -> Lexicon:
         for phrase in map(" ".join, product(*inflected)):
             unlisted = replace(group[0], phrase=phrase, structured=False)
             found.append(replace(listed.get(phrase, unlisted), place=place))
-    return Lexicon(tuple(found), file.shifts, inflections)
+    return Lexicon(tuple(found), file.cues, file.shifts, inflections)
 
 
 def hedge_cues() -> Iterator[Cue]:

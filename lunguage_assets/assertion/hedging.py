@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import takewhile
 
 from lunguage_assets.assertion.reach import (
@@ -17,6 +18,9 @@ from lunguage_assets.assertion.units import (
 )
 from lunguage_assets.assertion.vocabulary import UNDECIDED
 from lunguage_assets.assertion.word_files import WORDS
+
+_BESIDE = 5
+"""Words after which a comparison is said of something else."""
 
 
 def mark_undecided_clause(units: list[Unit], at: int) -> None:
@@ -77,18 +81,31 @@ def _is_predicate(units: list[Unit], at: int) -> bool:
         return True
     if following.kind in ("break", "comma", "seen", "preposition", "and"):
         return True
+    if _is_preferred(units, at):
+        return True
+    if following.kind == "negated before" or following.doubts:
+        return True  # "is probably not seen", "is more likely than edema"
     if units[at].form in WORDS["modals"]:
         return True
     is_behind_verb = at > 0 and units[at - 1].kind == "copula"
     return is_behind_verb and units[at].form in WORDS["predicates"]
 
 
+def _is_preferred(units: list[Unit], at: int) -> bool:
+    """ "Pneumonia is favored over edema", "... is suspected more than edema"."""
+    nearest = units[at + 1 : at + 1 + _BESIDE]
+    behind = first_beyond(nearest, ("word", "other", "hedged"))
+    return behind is not None and behind.kind == "negated" and behind.doubts
+
+
 def mark_hedge_behind(units: list[Unit], at: int) -> None:
     """Leave open what stands before a hedge such as "cannot be excluded"."""
-    reached = list_before(units, at, of_hedge=True)
+    is_last_of_list = units[at].form == "or"  # "atelectasis, scarring, or both"
+    reached = list_before(units, at, of_hedge=True, of_alternatives=is_last_of_list)
     if not reached:
         # "Minimal, if any, edema"
-        behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "comma"})
+        # "Another possibility is edema"
+        behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "comma", "copula"})
         reached = [behind] if behind is not None and behind.kind == "finding" else []
     for unit in reached:
         unit.leave_open(units[at], "list before")
@@ -128,6 +145,8 @@ def mark_alternatives(units: list[Unit], at: int) -> None:
     """
     joint = units[at]
     if joint.form == "either":
+        for member in _members_of_either(units, at):
+            member.leave_open(joint, "list behind")
         return
     before, behind = finding_beside(units, at, -1), finding_beside(units, at, 1)
     if before is not None and behind is not None:
@@ -144,6 +163,22 @@ def mark_alternatives(units: list[Unit], at: int) -> None:
             known.leave_open(joint, "list around")
             return
     _mark_states(units, at)
+
+
+def _members_of_either(units: list[Unit], at: int) -> Iterator[Unit]:
+    """Yield the findings of "either A or B", up to the one behind the "or"."""
+    is_last = False
+    for unit in units[at + 1 :]:
+        if unit.kind == "finding":
+            yield unit
+            if is_last:
+                return
+        elif unit.kind == "alternative":
+            if unit.form == "either":
+                return
+            is_last = True
+        elif unit.kind in ("break", "copula", "negated", "hedged"):
+            return
 
 
 def _mark_states(units: list[Unit], at: int) -> None:

@@ -12,7 +12,7 @@ from lunguage_assets.assertion.reach import (
     list_behind,
     reaches_next,
 )
-from lunguage_assets.assertion.units import Unit, first_beyond
+from lunguage_assets.assertion.units import Unit, first_beyond, first_kind
 from lunguage_assets.assertion.word_files import WORDS
 
 _BETWEEN_STATEMENTS = frozenset(
@@ -43,6 +43,7 @@ def _deny_behind(units: list[Unit]) -> None:
             unit.aside
             or unit.kind in ("break", "ended")
             or (denial is not None and denial.stops_at(unit))
+            or _ends_aside(units, at)
         ):
             denial = None
         elif unit.kind == "negated before" and denial is None:
@@ -51,7 +52,15 @@ def _deny_behind(units: list[Unit]) -> None:
             denial = None if _dismisses(units, at) else unit
             is_any_denied = False
         elif denial is not None:
-            if unit.kind in ("finding", "abnormal", "normal"):
+            if _is_sign_of_doubt(units, at, denial):
+                continue
+            if (
+                is_any_denied
+                and unit.kind == "hedged"
+                and units[at - 1].kind == "copula"
+            ):
+                denial = None  # "without fever this is more likely edema"
+            elif unit.kind in ("finding", "abnormal", "normal"):
                 unit.negate(denial, "list behind")
                 is_any_denied |= unit.kind == "finding" or reaches_next(denial)
             elif unit.kind in ("hedged", "hedged before", "link"):
@@ -64,6 +73,24 @@ def _deny_behind(units: list[Unit]) -> None:
                 and is_statement_behind(units, at, denial)
             ):
                 denial = None
+
+
+def _ends_aside(units: list[Unit], at: int) -> bool:
+    """ "Edema, as opposed to infection, is suspected": the verb is said of edema."""
+    following = units[at + 1 : at + 2]
+    return units[at].kind == "comma" and first_kind(following, ("copula",)) != ""
+
+
+def _is_sign_of_doubt(units: list[Unit], at: int, denial: Unit) -> bool:
+    """ "It is unlikely that the opacity represents pneumonia": the opacity is there."""
+    is_clause_doubted = denial.cue is not None and denial.cue.id == "doubted.that"
+    if not is_clause_doubted or units[at].kind != "finding":
+        return False
+    behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "preposition"})
+    if behind is None or behind.kind not in ("link", "hedged", "copula"):
+        return False
+    following = units[units.index(behind) + 1 :]
+    return first_kind(following, ("finding", "break")) == "finding"
 
 
 def _deny_belief(denial: Unit, hedge: Unit) -> None:

@@ -27,7 +27,7 @@ _BEFORE_A_SUBJECT: frozenset[Kind] = frozenset({"place", "word", "normal", "abno
 _BEFORE_A_JUDGEMENT: frozenset[Kind] = frozenset(
     {"other", "copula", "word", "with", "preposition", "hedged", "negated"}
 )
-"""What may stand between a break and the judgement behind it: "; it is slightly ..."."""
+"""What may stand between a break and the judgement behind it: "; it is ..."."""
 _BETWEEN_NOUN_AND_JUDGEMENT: frozenset[Kind] = frozenset(
     {"other", "copula", "word", "hedged"}
 )
@@ -101,11 +101,17 @@ def _group_of(form: str) -> str:
 
 
 def _part_at(units: list[Unit], at: int, text: str) -> _Part | None:
-    """Take a part of the body with its side; none where it is the place of something."""
+    """Take a part of the body with its side; none where something lies there."""
     begin = at
     while begin and units[begin - 1].kind in _BEFORE_A_SUBJECT:
         begin -= 1
-    if begin and units[begin - 1].kind in ("preposition", "finding", "link"):
+    is_of_axis = _names_axis_of(units, begin)
+    if is_of_axis:
+        column = (
+            "measurement" if _SIZE in axes_of(units[begin - 2].form) else "morphology"
+        )
+        units[begin - 2].become(Sense("word", code=column))
+    elif begin and units[begin - 1].kind in ("preposition", "finding", "link"):
         return None
     places = [unit for unit in units[begin:at] if unit.kind == "place"]
     of_size = part_of_size(units[at].name)
@@ -114,6 +120,14 @@ def _part_at(units: list[Unit], at: int, text: str) -> _Part | None:
     if has_axes(units[at].name):
         return _Part([*places, units[at]], is_size=False)
     return None
+
+
+def _names_axis_of(units: list[Unit], begin: int) -> bool:
+    """ "The contour of the heart is normal": the noun is a word of the part."""
+    if begin < 2 or units[begin - 1].form != "of":
+        return False
+    noun = units[begin - 2]
+    return noun.kind == "other" and names_axis(noun.form)
 
 
 def _without_size(size: Unit, part: str, text: str) -> Unit:

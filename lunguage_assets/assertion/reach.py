@@ -25,27 +25,45 @@ _BEGINS_BEHIND_HEDGE = STATEMENT_BEGINS | {
 }  # fmt: skip
 """The same, behind a hedge: "may represent scarring, scattered calcifications"."""
 
+LONGEST_CHAIN = 3
+"""Hedges that may stand between a finding and a cue behind it."""
+
 
 def list_behind(units: list[Unit], at: int) -> list[Unit]:
     """List findings and predicates behind a hedge: the first, and what is joined."""
     reached: list[Unit] = []
+    passed_hedges = 0
     for position in range(at + 1, len(units)):
         unit = units[position]
         if unit.aside or unit.kind in ("break", "ended", "negated before"):
             break
+        passed_hedges += unit.kind == "hedged"
+        if passed_hedges > LONGEST_CHAIN:
+            break
+        if unit.doubts:
+            break  # "is favored over scarring"
+        if reached and unit.kind == "negated" and reaches_next(unit):
+            # "Likely atelectasis, not pneumonia": what is likely is the denial, too.
+            behind = finding_beside(units, position, 1)
+            is_denied = behind is not None and bool(behind.negation)
+            return [*reached, behind] if behind is not None and is_denied else reached
         if units[at].stops_at(unit):
             break
-        if reached and unit.kind in ("negated", "with", "copula", "hedged"):
+        if unit.kind == "negated" and (reached or unit.doubts):
+            break  # "is favored over edema"
+        if reached and unit.kind in ("with", "copula", "hedged"):
             break
         if unit.kind in ("finding", "abnormal"):
             reached.append(unit)
         elif unit.kind in ("comma", "and"):
             if not reached:
-                if _joins_words(units, position):
+                if _joins_words(units, position) or _is_said_on(units, position):
                     continue
                 break
             if units[position - 1].kind in JOINTS or unit.form == "/":
                 continue  # "questionable airspace disease/atelectasis" is one doubt
+            if _is_before_not(units, position):
+                continue
             if reaches_next(units[at]) and not _has_alternative_ahead(
                 units[position + 1 :]
             ):
@@ -64,6 +82,12 @@ def _separate(units: list[Unit], at: int) -> None:
         units[at].become(Sense("break"))
 
 
+def _is_before_not(units: list[Unit], at: int) -> bool:
+    """ "Likely atelectasis, not pneumonia", "... and not pneumonia"."""
+    following = units[at + 1] if at + 1 < len(units) else units[at]
+    return following.kind == "negated" and reaches_next(following)
+
+
 def _joins_words(units: list[Unit], at: int) -> bool:
     """Whether an "and" is inside a phrase: "possible right third and fourth rib"."""
     if units[at].form == "/":
@@ -71,6 +95,40 @@ def _joins_words(units: list[Unit], at: int) -> bool:
     following = units[min(at + 1, len(units) - 1)]
     around = {units[at - 1].kind, following.kind}
     return units[at].kind == "and" and around in ({"place"}, {"word"})
+
+
+def _is_relative(units: list[Unit], at: int, cue: int) -> bool:
+    """Whether "which" or "that" stands here, with nothing but a verb before the cue."""
+    if units[at].kind != "break" or units[at].form not in ("which", "that"):
+        return False
+    if units[cue].kind not in ("ended", "negated before"):
+        return False
+    if any(unit.form in WORDS["one_view"] for unit in units[cue + 1 : cue + 3]):
+        return False  # "which is not evident on the lateral view"
+    return all(unit.kind in ("copula", "other", "seen") for unit in units[at + 1 : cue])
+
+
+def _begin_of_parenthesis(units: list[Unit], at: int) -> int:
+    """Find where the aside begins that a comma closes.
+
+    "Edema, as opposed to infection, is suspected" suspects edema.
+
+    Returns:
+        The position of its first comma; that behind the last one where there is none.
+    """
+    for position in range(at - 1, 0, -1):
+        if units[position].kind == "comma":
+            first = units[position + 1]
+            is_doubt = first.kind == "negated" and first.doubts
+            return position if is_doubt else at + 1
+        if units[position].kind in ("break", "copula"):
+            return at + 1
+    return at + 1
+
+
+def _is_said_on(units: list[Unit], at: int) -> bool:
+    """ "Is not diagnostic of, but suggestive of, edema": the comma ends no hedge."""
+    return units[at].kind == "comma" and units[at - 1].form in WORDS["said_on"]
 
 
 def list_before(
@@ -88,10 +146,23 @@ def list_before(
     """
     reached: list[Unit] = []
     is_joined = True
-    is_list = of_alternatives and units[at].form == "or"
+    chain = at
+    # "A, B, and C are considerations" is of all three.
+    is_plural = units[at].form in WORDS["plural_verbs"]
+    is_list = is_plural or (of_alternatives and units[at].form == "or")
+    begin_of_parenthesis = at
     for position in range(at - 1, -1, -1):
         unit = units[position]
+        if unit.kind == "comma" and not reached:
+            begin_of_parenthesis = _begin_of_parenthesis(units, position)
+        if position >= begin_of_parenthesis:
+            continue
+        if not reached and _is_relative(units, position, at):
+            continue  # "consolidation, which is no longer visible"
         ends = ("break", "negated", "negated before", "hedged", "ended", "with")
+        if unit.kind == "hedged" and position == chain - 1 >= at - LONGEST_CHAIN:
+            chain = position
+            continue  # "is probably not seen", "would be difficult to exclude"
         if unit.aside or unit.kind in ends or units[at].stops_at(unit):
             break
         if unit.kind == "finding":
@@ -104,11 +175,16 @@ def list_before(
                 break
             is_joined = False
         elif unit.form == "either" or (
-            of_hedge and unit.kind == "and" and units[position - 1].kind == "comma"
+            of_hedge
+            and not is_plural
+            and unit.kind == "and"
+            and units[position - 1].kind == "comma"
         ):
             break
         elif of_alternatives and unit.kind == "and" and unit.form != "/":
             break  # "A and B or C": A is there
+        elif unit.kind == "alternative" and of_alternatives and reached:
+            break  # what stands before another "or" is that one's
         elif unit.kind in ("and", "alternative"):
             is_joined = is_list = True
         elif unit.kind == "comma":
@@ -116,11 +192,6 @@ def list_before(
         elif unit.kind in ("copula", "link", "seen") and reached:
             break
     return reached
-
-
-def _begins_anew(units: list[Unit], at: int) -> bool:
-    """Whether ", and" stands before the finding: "A, and B cannot be excluded"."""
-    return units[at].kind == "and" and units[at - 1].kind == "comma"
 
 
 def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:

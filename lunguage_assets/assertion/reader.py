@@ -14,7 +14,12 @@ from lunguage_assets.assertion.hedging import (
     mark_undecided,
     mark_undecided_clause,
 )
+from lunguage_assets.assertion.limitations import (
+    mark_limitations,
+    mark_reservations,
+)
 from lunguage_assets.assertion.meaning import settle
+from lunguage_assets.assertion.mimics import mark_mimics
 from lunguage_assets.assertion.negation import mark_denials
 from lunguage_assets.assertion.parts import restore_parts
 from lunguage_assets.assertion.times import mark_examination, mark_history
@@ -39,10 +44,13 @@ def mark_assertions(units: list[Unit], text: str, vocabulary: Vocabulary) -> Non
     restore_ellipsis(units)
     settle(units, text, vocabulary)
     mark_asides(units)
+    mark_limitations(units)
+    mark_mimics(units)
     for at, unit in enumerate(units):
         if unit.kind in ("hedged", "hedged before"):
             mark_undecided_clause(units, at)
     mark_denials(units)
+    mark_reservations(units)
     for at, unit in enumerate(units):
         if unit.aside:
             continue

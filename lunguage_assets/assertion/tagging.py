@@ -31,9 +31,14 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> list[Unit]:
         vocabulary: the spellings that are known.
         section: code of its section: words of a request ask, words of findings state.
     """
-    tokens = vocabulary.tokens(text)
+    return tag_tokens(vocabulary.tokens(text), vocabulary, section)
+
+
+def tag_tokens(tokens: list[Token], vocabulary: Vocabulary, section: str) -> list[Unit]:
+    """Cut the tokens of a sentence into units, as `tag` does."""
     units: list[Unit] = []
     position = 0
+    is_definite = False
     while position < len(tokens):
         sense, end = vocabulary.match(tokens, position, section)
         if sense is None:
@@ -41,7 +46,9 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> list[Unit]:
         else:
             unit = _listed(sense, tokens, position, end, units, section)
         if unit.kind != "article":
+            unit.is_definite = is_definite
             units.append(unit)
+        is_definite = unit.kind == "article" and unit.form in WORDS["definite"]
         position = end
     return units
 
@@ -49,10 +56,9 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> list[Unit]:
 def _unlisted(tokens: list[Token], at: int, before: list[Unit]) -> tuple[Unit, int]:
     """Read what begins no spelling: a vertebra, a size, a distance, or unknown."""
     token = tokens[at]
-    if token.form == "than" and any(_compares(unit) for unit in before):
-        # "More likely edema than pneumonia" doubts the second.
-        doubt = sense_of(cue_named("doubted.than"))
-        return Unit(doubt, token.form, token.begin, token.end), at + 1
+    if token.form == "than" and (cue := _comparison(tokens, at, before)):
+        sense = sense_of(cue_named(cue))
+        return Unit(sense, token.form, token.begin, token.end), at + 1
     if _LEVEL_OF_BONE.fullmatch(token.form):
         return Unit(_LEVEL, token.form, token.begin, token.end), at + 1
     end = _end_of_size(tokens, at) if _NUMBER.match(token.form) else at + 1
@@ -69,8 +75,22 @@ def _unlisted(tokens: list[Token], at: int, before: list[Unit]) -> tuple[Unit, i
     return Unit(_SIZE, token.form, begin, tokens[end - 1].end), end
 
 
-def _compares(unit: Unit) -> bool:
-    return unit.kind == "hedged" and unit.form == "more"
+def _comparison(tokens: list[Token], at: int, before: list[Unit]) -> str:
+    """Name the cue that "than" is behind a comparison of two findings.
+
+    "More likely edema than pneumonia" doubts the second; "less likely edema than
+    pneumonia" prefers it.
+    """
+    # "More than" compares no findings.
+    for token in reversed(tokens[: at - 1]):
+        if token.form in (".", ";"):
+            return ""
+        if token.form in WORDS["comparisons"]:
+            is_doubt = token.form == "more"
+            cues = [unit for unit in before if unit.begin <= token.begin < unit.end]
+            if any(unit.kind == "hedged" or unit.doubts for unit in cues):
+                return "doubted.than" if is_doubt else "hedged.than"
+    return ""
 
 
 def _end_of_size(tokens: list[Token], at: int) -> int:

@@ -30,7 +30,9 @@ def mark_history(units: list[Unit], at: int) -> None:
 def mark_examination(units: list[Unit], at: int) -> None:
     """Mark what an earlier examination showed: "was seen on the prior film"."""
     verb = _verb_of_examination(units, at)
-    if verb is None and units[at].form == "on":
+    cue = units[at].cue
+    tells_time = cue is not None and cue.id == "examination.then"
+    if verb is None and (units[at].form == "on" or tells_time):
         verb = _begin_of_past_clause(units, at)
     clause = clause_around(units, at if verb is None else verb)
     is_told_in_past = any(
@@ -38,11 +40,15 @@ def mark_examination(units: list[Unit], at: int) -> None:
     )
     if verb is None and not is_told_in_past:
         return
+    end = clause[-1].end if clause else 0
     for unit in clause:
         if unit.begin > units[at].begin and units[at].stops_at(unit):
             break
-        # "Was not seen on the prior film" is about now: it is new.
-        is_denied_now = bool(unit.negation) and verb is None
+        # "Was not seen on the prior film" is about now: it is new; so is what was not
+        # there yesterday, but "no effusion was seen yesterday" is of yesterday.
+        is_denied_now = bool(unit.negation) and verb is None and not tells_time
+        # "The CT showed a nodule, which is not visible": not now.
+        is_denied_now |= any(edge.begin >= end for edge in unit.edges)
         if (
             unit.kind in ("finding", "anatomy")
             and unit.past is None
@@ -57,6 +63,9 @@ def _verb_of_examination(units: list[Unit], at: int) -> int | None:
         unit = units[position]
         if unit.form in WORDS["told"]:
             return position
+        if unit.kind == "negated" and unit.form in ("do", "did"):
+            # "The prior film did not show an effusion"
+            return position if position > at + 1 or unit.form == "did" else None
         if unit.kind not in _BEFORE_VERB and unit.form not in ("which", "that"):
             return None
     return None

@@ -14,6 +14,8 @@ from lunguage_assets.assertion.word_files import word_file
 from lunguage_assets.caches import remembered
 from lunguage_assets.data_files import read_as, resource
 
+MASK = "<finding>"
+"""Stands for the finding in a judge's question."""
 _WORD_OR_SIGN = re.compile(
     r"""<finding>                                   # the masked finding of a judge's question
     | and/or | // | vs\b\.?
@@ -47,6 +49,42 @@ def alternatives(spelling: str) -> Iterator[str]:
     before, behind = spelling[: inner.start()], spelling[inner.end() :]
     for choice in inner.group(1).split("|"):
         yield from alternatives(before + choice + behind)
+
+
+def groups_of(spelling: str) -> list[list[str]]:
+    """Cut a spelling into its groups: "no (a|b|) c" is [["no"], ["a", "b", ""], ["c"]].
+
+    A bracket inside a bracket is written out; one without its other half is a sign.
+    """
+    if spelling.count("(") != spelling.count(")"):
+        return [[spelling]]
+    groups: list[list[str]] = []
+    begin = depth = 0
+    for at, sign in enumerate(spelling):
+        if sign == "(":
+            if depth == 0:
+                groups.append([spelling[begin:at]])
+                begin = at + 1
+            depth += 1
+        elif sign == ")":
+            depth -= 1
+            if depth == 0:
+                groups.append(_choices(spelling[begin:at]))
+                begin = at + 1
+    groups.append([spelling[begin:]])
+    return [group for group in groups if group != [""]]
+
+
+def _choices(inside: str) -> list[str]:
+    """List what a bracket offers, of which a choice may have brackets of its own."""
+    choices: list[str] = []
+    begin = depth = 0
+    for at, sign in enumerate(inside):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "|" and depth == 0:
+            choices += alternatives(inside[begin:at])
+            begin = at + 1
+    return [*choices, *alternatives(inside[begin:])]
 
 
 class Shorthand:
@@ -115,16 +153,19 @@ class Tokenizer:
         """Cut a text into tokens; those of an abbreviation share its characters."""
         tokens: list[Token] = []
         end = 0
+        lower = text.lower()
+        # A few letters have a longer lower case, which would shift all characters behind.
+        compared = lower if len(lower) == len(text) else text
         for begin, behind, meaning in self._shorthand.found_in(text):
-            tokens += self._tokens_between(text, end, begin)
+            tokens += self._tokens_between(compared, end, begin)
             for word in _WORD_OR_SIGN.finditer(meaning):
                 tokens.append(Token(self._form(word.group()), begin, behind))
             end = behind
-        tokens += self._tokens_between(text, end, len(text))
+        tokens += self._tokens_between(compared, end, len(text))
         return tokens
 
     def unseen(self, text: str) -> str:
-        """Find a sign that no token has, and that parts no words; empty: there is none."""
+        """Find a sign that no token has and that parts no words, if there is one."""
         begin = 0
         for token in self.tokens(text):
             between = text[begin : token.begin]
@@ -133,12 +174,11 @@ class Tokenizer:
                 return between.strip(_PARTS_WORDS)
         return text[begin:].strip(_PARTS_WORDS)
 
-    def _tokens_between(self, text: str, begin: int, end: int) -> Iterator[Token]:
-        lower = text.lower()
-        # A few letters have a longer lower case, which would shift all characters behind them.
-        compared = lower if len(lower) == len(text) else text
-        for word in _WORD_OR_SIGN.finditer(compared, begin, end):
-            yield Token(self._form(word.group()), *word.span())
+    def _tokens_between(self, text: str, begin: int, end: int) -> list[Token]:
+        return [
+            Token(self._form(word.group()), word.start(), word.end())
+            for word in _WORD_OR_SIGN.finditer(text, begin, end)
+        ]
 
     def _form_of(self, word: str) -> str:
         word = word.replace("’", "'").rstrip(".") or word

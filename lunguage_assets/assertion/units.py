@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
-from lunguage_assets.assertion.categories import Direction, Reach
+from lunguage_assets.assertion.categories import Category, Direction, Reach
 from lunguage_assets.assertion.vocabulary import Kind, Sense
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -29,12 +29,14 @@ class Edge(NamedTuple):
         cue: id.
         begin, end: characters of the cue in the sentence.
         reason: why it reached so far ("list behind", "clause", ...).
+        category: of the cue.
     """
 
     cue: str
     begin: int
     end: int
     reason: str
+    category: Category
 
 
 class Unit:
@@ -51,14 +53,16 @@ class Unit:
         past: the unit that says that it is past.
         aside: why it is not said of the patient now; empty where it is.
         edges: the cues that reached it.
+        is_definite: whether "the" or "this" stands right before it.
         is_single_word: of a place, whether it is one word.
         noun: of a place of several words, the last one ("zone").
     """
 
     __slots__ = (
-        "aside", "begin", "code", "cue", "doubted_by", "edges", "end", "form", "is_hedged",
-        "is_single_word", "kind", "name", "negation", "noun", "past", "sense",
-        "undecided_by",
+        "aside", "begin", "code", "cue", "doubted_by",
+        "edges", "end", "form", "is_definite", "is_hedged",
+        "is_single_word", "kind", "name", "negation", "noun",
+        "past", "sense", "undecided_by",
     )  # fmt: skip
 
     def __init__(self, sense: Sense, form: str, begin: int, end: int) -> None:
@@ -73,6 +77,7 @@ class Unit:
         self.undecided_by: Unit | None = None
         self.aside = ""
         self.edges: list[Edge] = []
+        self.is_definite = False
         self.is_single_word = True
         self.noun: Unit | None = None
 
@@ -84,8 +89,13 @@ class Unit:
     @property
     def doubts(self) -> bool:
         """Whether, as a denial, it denies with doubt ("unlikely")."""
-        is_doubt = self.cue is not None and self.cue.category == "doubted"
+        is_doubt = self.cue is not None and self.cue.category in ("doubted", "mimic")
         return is_doubt or self.doubted_by is not None
+
+    @property
+    def is_mimicry(self) -> bool:
+        """Whether it says that something only looks like a finding."""
+        return self.cue is not None and self.cue.category == "mimic"
 
     def looks(self, direction: Direction) -> bool:
         """Whether, as a cue, it looks for what it is said of on this side of it."""
@@ -100,7 +110,7 @@ class Unit:
         return self.cue is not None and unit.form in self.cue.ends_at
 
     def negate(self, by: Unit, reason: str) -> None:
-        """Deny it, unless something nearer has done so."""
+        """Deny it, unless something nearer has done so; of two, the doubt stays."""
         if self.undecided_by is not None:
             # "Unclear whether it has resolved" denies nothing.
             self.leave_open(self.undecided_by, "clause")
@@ -109,11 +119,25 @@ class Unit:
             self._reached(by, reason)
             if by.doubted_by is not None:
                 self._reached(by.doubted_by, reason)
+        elif by.doubts and self.negation == "definite":
+            self.doubt_denial(by, reason)
 
     def leave_open(self, by: Unit, reason: str) -> None:
-        """Leave it open, unless it is denied: a hedge in a denial changes nothing."""
+        """Leave it open; where it is denied, the denial.
+
+        A hedge inside a denial changes nothing ("no possible effusion").
+        """
         if not self.negation:
             self.is_hedged = True
+            self._reached(by, reason)
+        elif self.edges and self.edges[0].begin >= by.end:
+            # "Likely no effusion", "an effusion is probably not present"
+            self.doubt_denial(by, reason)
+
+    def doubt_denial(self, by: Unit, reason: str) -> None:
+        """Make a denial one with doubt; what has gone stays gone."""
+        if self.negation == "definite" and self.past is None:
+            self.negation = "doubtful"
             self._reached(by, reason)
 
     def make_past(self, by: Unit, reason: str) -> None:
@@ -129,7 +153,9 @@ class Unit:
 
     def _reached(self, by: Unit, reason: str) -> None:
         if by.cue is not None:
-            self.edges.append(Edge(by.cue.id, by.begin, by.end, reason))
+            self.edges.append(
+                Edge(by.cue.id, by.begin, by.end, reason, by.cue.category)
+            )
 
 
 def first_kind(units: Iterable[Unit], kinds: Collection[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -17,10 +18,11 @@ from lunguage_assets.assertion.cues import FILES as CUE_FILES
 from lunguage_assets.assertion.cues import Cue, bundled_cues, cue_path
 from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.assertion.tokens import (
+    MASK,
     Token,
     Tokenizer,
-    alternatives,
     bundled_tokenizer,
+    groups_of,
 )
 from lunguage_assets.assertion.word_files import require, word_file, word_path
 from lunguage_assets.data_files import read_as, resource
@@ -35,7 +37,8 @@ Kind = Literal[
     # cues, by category; doubt is a negation, and a setting a hedge
     "negated", "negated before", "ended", "partial", "partial before", "hedged", "hedged before", "alternative",
     "question", "past", "examination", "examined", "recommendation", "aim", "condition",
-    "relative",
+    "relative", "limitation", "limitation before", "reservation",
+    "mimic before",
     "other",
 ]  # fmt: skip
 """What a spelling is for the rules; `other` is an unknown word."""
@@ -85,8 +88,16 @@ class Sense(NamedTuple):
     cue: Cue | None = None
 
 
+NAMED = Sense("finding", MASK)
+"""The meaning of a finding that is named by whoever asks (`governing.py`)."""
+
+
 class _Grammar(RootModel[dict[str, list[str]]]):
     """Groups of words that hold a sentence together."""
+
+
+_Branch = dict[str | None, Any]
+"""Word -> what may follow; None -> the senses of the spelling that ends here."""
 
 
 class Vocabulary:
@@ -94,7 +105,7 @@ class Vocabulary:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokens = tokenizer.tokens
-        self._tree: dict[str | None, Any] = {}
+        self._tree: _Branch = {}
 
     @classmethod
     def of_cue(cls, cue: Cue) -> Vocabulary:
@@ -103,10 +114,32 @@ class Vocabulary:
         _add_cue(vocabulary, cue)
         return vocabulary
 
-    def add(self, spelling: str, sense: Sense) -> None:
-        """Add every alternative of a spelling, in the place of what it meant before."""
-        for wording in alternatives(spelling):
-            self.add_literal(wording, sense)
+    def add(self, spelling: str, sense: Sense, *, replace: bool = True) -> None:
+        """Add every alternative of a spelling.
+
+        Group by group, so that what the alternatives have in common is walked once:
+        some spellings have thousands.
+
+        Args:
+            spelling: words, with alternatives in brackets.
+            sense: their meaning.
+            replace: whether they lose the meaning that they had.
+        """
+        ends: list[_Branch] = [self._tree]
+        for group in groups_of(spelling):
+            choices = [self._forms(choice) for choice in group]
+            reached: dict[int, _Branch] = {}
+            for branch in ends:
+                for forms in choices:
+                    end = _descend(branch, forms)
+                    reached[id(end)] = end
+            ends = list(reached.values())
+        for branch in ends:
+            self._note(branch, sense, replace=replace)
+
+    def _forms(self, words: str) -> tuple[str, ...]:
+        # Blanks around tell a dash between words from a hyphen inside one.
+        return tuple(token.form for token in self.tokens(f" {words} "))
 
     def add_literal(self, spelling: str, sense: Sense, *, replace: bool = True) -> None:
         """Add a spelling in which brackets mean nothing; one without words is left out.
@@ -116,16 +149,15 @@ class Vocabulary:
             sense: their meaning.
             replace: whether they lose the meaning that they had.
         """
-        branch = self._tree
-        for token in self.tokens(spelling):
-            branch = branch.setdefault(token.form, {})
+        self._note(_descend(self._tree, self._forms(spelling)), sense, replace=replace)
+
+    def _note(self, branch: _Branch, sense: Sense, *, replace: bool) -> None:
         if branch is self._tree:
-            return
+            return  # a spelling without words
         senses = branch.setdefault(None, [])
         if sense.cue is not None and _is_conditional(sense.cue):
-            senses.insert(
-                0, sense
-            )  # asked first; where it does not hold, the others count
+            # Asked first; where it does not hold, the others count.
+            senses.insert(0, sense)
         elif replace:
             senses[:] = [known for known in senses if _is_conditional_sense(known)]
             senses.append(sense)
@@ -146,20 +178,39 @@ class Vocabulary:
             Its meaning and the position behind it; None and the next position where no
             spelling is known.
         """
-        branch, sense, end = self._tree, None, start + 1
+        branches = [self._tree]
+        known: list[tuple[list[Sense], int]] = []
         for position in range(start, len(tokens)):
-            form = tokens[position].form
-            following = branch.get(form)
-            if following is None and form.endswith("ly"):
-                following = branch.get("adverb")
-            if following is None:
+            branches = _following(branches, tokens[position].form)
+            if not branches:
                 break
-            branch = following
-            for candidate in branch.get(None, ()):
-                if _holds(candidate.cue, tokens, start, position + 1, section):
-                    sense, end = candidate, position + 1
-                    break
-        return sense, end
+            for branch in branches:
+                if None in branch:
+                    known.append((branch[None], position + 1))
+        for senses, end in reversed(known):
+            for sense in senses:
+                if _holds(sense.cue, tokens, start, end, section):
+                    return sense, end
+        return None, start + 1
+
+
+def _descend(branch: _Branch, forms: Sequence[str]) -> _Branch:
+    """Follow words through the tree, which grows where it has them not."""
+    for form in forms:
+        branch = branch.setdefault(form, {})
+    return branch
+
+
+def _following(branches: list[_Branch], form: str) -> list[_Branch]:
+    """Go on by a word, and, where it is one, by "any adverb".
+
+    "Cannot be entirely excluded" is a spelling of its own; "cannot be entirely ruled
+    out" is not, and must not end there.
+    """
+    following = [branch[form] for branch in branches if form in branch]
+    if form.endswith("ly"):
+        following += [branch["adverb"] for branch in branches if "adverb" in branch]
+    return following
 
 
 def _is_conditional(cue: Cue) -> bool:
@@ -202,6 +253,12 @@ def content_hash(*more: bytes, own_cues: Path | None = None) -> str:
     return hashlib.blake2b(b"\x1f".join([*content, *more]), digest_size=8).hexdigest()
 
 
+@cache
+def bundled_vocabulary() -> Vocabulary:
+    """Build the bundled vocabulary once; nobody widens this one."""
+    return build_vocabulary()
+
+
 def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
     """Build the bundled vocabulary anew, so that a caller may widen it.
 
@@ -221,6 +278,8 @@ def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
         vocabulary.add(spelling, sense)
     for spelling in word_file("no_findings")["no_findings", ""]:
         vocabulary.add(spelling, Sense("other"))
+    # What a judge is asked about stands masked in its sentence.
+    vocabulary.add_literal(MASK, NAMED)
     for cue in own_cues:
         _add_cue(vocabulary, cue)
     return vocabulary
@@ -229,9 +288,8 @@ def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
 def _add_cue(vocabulary: Vocabulary, cue: Cue) -> None:
     sense = sense_of(cue)
     for pattern in cue.patterns:
-        for wording in alternatives(pattern):
-            # Words of a request count as one only where they mean nothing else.
-            vocabulary.add_literal(wording, sense, replace=cue.category != "question")
+        # Words of a request count as one only where they mean nothing else.
+        vocabulary.add(pattern, sense, replace=cue.category != "question")
 
 
 def sense_of(cue: Cue) -> Sense:
@@ -242,11 +300,17 @@ def sense_of(cue: Cue) -> Sense:
         return Sense("recommendation", REPOSITIONING, cue=cue)
     if cue.category == "setting":
         return Sense("hedged before", SETTING, cue=cue)
+    if cue.category == "mimic":
+        return Sense(
+            "negated" if cue.direction == "behind" else "mimic before", cue=cue
+        )
     kind: Kind = "negated" if cue.category == "doubted" else cue.category
     if cue.direction == "before" and kind == "negated":
         kind = "negated before"
     elif cue.direction == "before" and kind == "hedged":
         kind = "hedged before"
+    elif cue.direction == "before" and kind == "limitation":
+        kind = "limitation before"
     elif cue.direction == "before" and kind == "partial":
         kind = "partial before"
     return Sense(kind, cue=cue)

@@ -140,7 +140,7 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     fitted = fitted_of(place, ranker, set(released.labels["finding_id"].dropna()))
     found = label_outcomes(released.labels, fitted, given)
     used = chosen_anchors(chosen.settings.explicit.anchors, place.anchor_ratings, place.root)
-    table = calibration(found, used.spread.sd, rated_by_readers(used))
+    table = calibration(found, used.spread, rated_by_readers(used))
     anchors, why_none = refitted_anchors(found, used.anchors)
     written = write_calibration(out, found, table, anchors)
     click.echo(
@@ -161,7 +161,8 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     "others",
     required=True,
     type=GIVEN_FILE,
-    help="A label file of MIMIC-CXR-JPG: CheXpert's, NegBio's or the radiologists' (.csv or .csv.gz).",
+    help="A label file of MIMIC-CXR-JPG: CheXpert's, NegBio's or the radiologists' (.csv or .csv.gz), or "
+    "CheXbert's lines of CheXpert Plus (impression_fixed.json).",
 )
 @into("what is found")
 @chooses(there=True)
@@ -174,7 +175,7 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
     from lunguage_assets.files import write_csv
     from lunguage_assets.implicit.statements.label_file import load_label_list
     from lunguage_assets.release.outcomes.calibrating import compared
-    from lunguage_assets.release.outcomes.files import read_label_file, released_labels
+    from lunguage_assets.release.outcomes.files import DIFFERING, read_label_file, released_labels
 
     given = read_label_file(others, load_label_list())
     theirs = set(given["study_id"])
@@ -187,6 +188,8 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
         f"{in_both} studies in both; {len(theirs) - in_both} only in {others.name}, "
         f"{released.studies - in_both} only in release {released.version}"
     )
+    if differing := given.attrs[DIFFERING]:
+        click.echo(f"{differing} studies have lines that differ in {others.name}: the first one counts")
     for frame in (
         crossed[crossed["label"] == "all labels"],
         agreement.drop(columns=["kappa_low", "kappa_high"]),

@@ -129,7 +129,7 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     from datetime import UTC, datetime
 
     from lunguage_assets.current.reads import broken_files
-    from lunguage_assets.judges.configuration import RADGRAPH, RULES
+    from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS
     from lunguage_assets.judges.opening import ask_once, examination
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
@@ -144,7 +144,7 @@ def doctor(chosen: Chosen, ask: bool) -> None:
         of_patients = examination(judges, "credentialed", today, os.environ)
         refused_to_patients = [one for one in of_patients if one[0] == "refusal" and one not in lines]
         lines += [("ok", told), *(("warning", message) for _, message in refused_to_patients)]
-    if judges.structurer in (RULES, RADGRAPH):
+    if judges.structurer in OFFLINE_STRUCTURERS:
         lines.append(("ok", "raw reports are structured in this process: nothing is sent"))
     lines.append(instance_examination(chosen.home))
     lines += [("refusal", problem) for problem in broken_files(chosen.home)]

@@ -83,7 +83,9 @@ def run(
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)  # what cannot be written into is said before anything is made
     if (settings := chosen.settings).as_published:
-        click.echo("as published (settings.toml); not options: the judges, and this package's own prompts")
+        own_prompts = os.environ.get("LUNGUAGE_PROMPTS")
+        prompts = f"the prompts of {own_prompts}" if own_prompts else "this package's own prompts"
+        click.echo(f"as published (settings.toml); not options: the judges, and {prompts}")
         for option, (was, used) in departures(settings).items():
             click.echo(f"not as published: {option} = {used} (published: {was})")
     if chosen.data is not None:

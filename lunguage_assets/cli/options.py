@@ -78,8 +78,9 @@ _OF_CHOSEN: dict[str, dict[str, Any]] = {
         "('offline'). Also $LUNGUAGE_PRESET."
     },
     "structurer": {
-        "help": "Who reads findings in raw reports: 'rules', 'radgraph' (delivered entities) or a model of "
-        "the judges file; default: what the preset says ('rules'). Also $LUNGUAGE_STRUCTURER."
+        "help": "Who reads findings in raw reports: 'rules', 'radgraph' (delivered entities; 'radgraph-2': "
+        "those of a second person) or a model of the judges file; default: what the preset says ('rules'). "
+        "Also $LUNGUAGE_STRUCTURER."
     },
     "budget": {
         "type": click.FloatRange(min=0),

@@ -20,6 +20,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as validated
 
 from lunguage_assets.corpus import columns
+from lunguage_assets.corpus.packages import TABLE_FORM, is_package, only_member
 from lunguage_assets.corpus.records import read_header, read_records
 from lunguage_assets.corpus.side_files import read_patients
 from lunguage_assets.corpus.texts import layouts, published
@@ -70,7 +71,9 @@ class Corpus:
 _DECLARED = TypeAdapter(Corpus)
 _DECLARABLE = ("name", "data_class")
 
-TableKind = Literal["findings", "open-i", "projections", "reports", "patients", "chexpert-plus"]
+TableKind = Literal[
+    "findings", "open-i", "projections", "reports", "patients", "rexgradient", "chexpert-plus"
+]
 _COLUMNS_OF: Mapping[TableKind, Sequence[str]] = {
     "findings": columns.REQUIRED,
     "open-i": layouts.OPENI_REQUIRED,
@@ -81,6 +84,7 @@ _COLUMNS_OF: Mapping[TableKind, Sequence[str]] = {
 _KNOWN_COLUMNS = {
     *(name for required in _COLUMNS_OF.values() for name in required),
     *(*columns.OPTIONAL, *layouts.OPTIONAL, *layouts.OPENI_OPTIONAL, *published.CHEXPERT_PLUS),
+    *(*published.REXGRADIENT, *published.REXGRADIENT_IDS),
 }
 DeliveryKind = Literal["findings", "text"]
 """What a delivery holds: findings in the Lunguage structure, or raw reports."""
@@ -249,8 +253,8 @@ def _of_tree(place: Path) -> list[TextSource]:
 
 
 def _of_files(files: Sequence[Path]) -> list[TextSource]:
-    """Tables of reports, and packages of files of one report each."""
-    held = {path: table_holds(path) for path in files if _TABLE.search(path.name)}
+    """Tables of reports, JSON files, either of them also alone in a package, and packages of reports."""
+    held = {path: table_holds(path) for path in files if _holds_table(path)}
     beside = {what: path for path, what in reversed(held.items())}
     layout_of = {"open-i": "open-i table", "reports": "table", "chexpert-plus": "chexpert-plus"}
     found = [
@@ -258,19 +262,37 @@ def _of_files(files: Sequence[Path]) -> list[TextSource]:
         for path, what in held.items()
         if what in layout_of
     ]
-    shaped = {path: published.shape_of(path) for path in files if published.JSON_FORM.search(path.name)}
+    shaped = {path: published.shape_of(path) for path in files if published.holds_json(path)}
     splits = [path for path, shape in shaped.items() if shape == "rexgradient"]
     if splits := [path for path in splits if "view_position" in path.name.lower()] or splits:
         found.append(TextSource("rexgradient", splits[0], more=tuple(splits[1:])))
+    # the JSON file of the same split has the same studies, with their views
+    read_splits = {_split(path) for path in splits}
+    tables = [
+        path for path, what in held.items() if what == "rexgradient" and _split(path) not in read_splits
+    ]
+    if tables:
+        found.append(TextSource("rexgradient table", tables[0], more=tuple(tables[1:])))
     found += [
         TextSource(shape, path, beside.get("patients"))
         for path, shape in shaped.items()
         if shape in ("padchest-gr", "radgraph")
     ]
+    read = {source.place for source in found}
     for path in files:
-        if path.name.lower().endswith(".zip"):
+        if is_package(path) and path not in read:
             found += _of_tree(path)[-1:]  # text files before others
     return found
+
+
+def _split(path: Path) -> str:
+    """The split that a file of ReXGradient is named after: `train` of `train_metadata.csv`."""
+    return path.name.lower().partition("_metadata")[0]
+
+
+def _holds_table(path: Path) -> bool:
+    """Whether a file is a table by its name, or a package with one table."""
+    return _TABLE.search(path.name) is not None or (is_package(path) and only_member(path, TABLE_FORM) != "")
 
 
 def table_holds(path: Path) -> TableKind | Literal[""]:
@@ -285,6 +307,8 @@ def table_holds(path: Path) -> TableKind | Literal[""]:
             return held
     if len(names & {*published.CHEXPERT_PLUS}) > 1:
         return "chexpert-plus"
+    if names >= {*published.REXGRADIENT} and not names.isdisjoint(published.REXGRADIENT_IDS):
+        return "rexgradient"
     return "reports" if is_named else ""
 
 
@@ -321,7 +345,7 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
     parts: list[list[RawReport]] = [[]]
     part_of: dict[str, list[RawReport]] = {}
     for report in raw_reports(delivery.texts):
-        held += len(report.content) + len(report.graph)
+        held += len(report.content) + len(report.graph) + len(report.second_graph)
         if held > _MOST_TEXT:
             found, expected = "more than 4 GiB of raw reports", "at most 4 GiB in a delivery"
             raise InputError(delivery.main_file, found, expected, "Deliver them in several deliveries.")

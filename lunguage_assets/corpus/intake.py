@@ -172,14 +172,18 @@ def _take_in_part(
 
 def _studies(texts: pd.DataFrame) -> Iterator[DeliveredStudy]:
     """The studies of REPORT_TEXTS, without their rows."""
-    names = ("study_id", "subject_id", "source_id", "report", "view_information", "view_source", "taken_at")
-    columns = (texts[name].tolist() for name in (*names, "rows_delivered"))
-    for line, (study_id, subject, own, report, *views, taken_at, refused) in enumerate(
-        zip(*columns, strict=True), 1
-    ):
-        study = DeliveredStudy(study_id, subject, own, line, report=report, taken_at=taken_at)
-        study.views, study.rows_delivered = (views[0], views[1]), refused
-        yield study
+    for line, row in enumerate(texts.to_dict("records"), 1):
+        yield DeliveredStudy(
+            row["study_id"],
+            row["subject_id"],
+            row["source_id"],
+            line,
+            sequence=row["sequence"] or None,  # 0: the delivery does not say
+            report=row["report"],
+            views=(row["view_information"], row["view_source"]),
+            taken_at=row["taken_at"],
+            rows_delivered=row["rows_delivered"],
+        )
 
 
 def _tables(

@@ -8,9 +8,9 @@ reading resumes there.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
+import zipfile
 import zlib
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus import columns
+from lunguage_assets.corpus.packages import TABLE_FORM, open_unpacked
 from lunguage_assets.errors import InputError, damaged
 
 MOST_UNPACKED = 1 << 30
@@ -76,7 +77,8 @@ class Record:
 def read_records(
     path: Path, *, may_be_empty: bool = False, keep_bytes: bool = False
 ) -> tuple[list[str], Iterator[Record]]:
-    """Header and records of a Parquet or CSV file (UTF-8 with or without BOM, any newline, `.gz` by name).
+    """Header and records of a Parquet or CSV file (UTF-8 with or without BOM, any newline; by name also
+    `.gz`, or a `.zip` with one CSV file in it).
 
     A file with a header only is refused unless it `may_be_empty`. With `keep_bytes` a record is not broken by
     bytes that are not UTF-8: they stay, as `surrogateescape` has them. Raises `InputError`: the file is
@@ -143,8 +145,9 @@ class _Lines:
 
     def __init__(self, path: Path) -> None:
         csv.field_size_limit(_CELL_LIMIT)
-        self.file, self._is_packed = path.name, path.name.lower().endswith(".gz")
-        stream = gzip.GzipFile(path) if self._is_packed else path.open("rb")
+        self.file = path.name
+        self._is_packed = path.name.lower().endswith((".gz", ".zip"))
+        stream = open_unpacked(path, TABLE_FORM)
         self._text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
         self._unpacked = 0
         self.ahead, self.taken = deque[str](), list[str]()
@@ -168,7 +171,7 @@ class _Lines:
     def _read(self) -> str:
         try:
             line = self._text.readline(_LINE_LIMIT)
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             raise damaged(self.file, "a file that cannot be unpacked", error, "a whole file") from None
         if self._is_packed:
             self._unpacked += len(line)

@@ -85,7 +85,7 @@ RECIPES: Mapping[str, Recipe] = {
     "report_texts": Recipe(
         ("report_texts", "report_sentences", "rejected_reports", "reading_notes"),
         reads=("delivery", "text rules"),
-        code="4",
+        code="5",
     ),
     "structured_findings": Recipe(
         ("structured_findings", "sentence_accounts", "refused_values"),
@@ -132,13 +132,13 @@ RECIPES: Mapping[str, Recipe] = {
         ("deduplicated_findings",),
         _inputs("findings", "terms", "fitted_probabilities"),
         ("merge settings", "encoder", "blacklist", "statements", "labels"),
-        code="6",
+        code="7",
     ),
     "expansions": Recipe(
         ("expansions", "pathway_matches"),
         _inputs("terms", "deduplicated_findings"),
         ("pathways", "labels", "statements"),
-        code="5",
+        code="6",
     ),
     RESULT: Recipe(
         _RESULT,
@@ -181,7 +181,7 @@ RECIPES: Mapping[str, Recipe] = {
             *_inputs(*_ANALYSES, optional=True),
         ),
         ("labels", "statements", "release settings"),
-        code="11",
+        code="12",
         by_query=True,
     ),
 }

@@ -21,13 +21,17 @@ RULES = "rules"
 """The offline structurer."""
 
 RADGRAPH = "radgraph"
-"""The structurer that takes delivered entities of RadGraph as findings; every other one is a language model
-among the judges.
-"""
+"""The structurer that takes delivered entities of RadGraph as findings."""
+
+RADGRAPH_SECOND = "radgraph-2"
+"""The same with what a second person annotated in the same reports."""
+
+OFFLINE_STRUCTURERS = (RULES, RADGRAPH, RADGRAPH_SECOND)
+"""Structurers of this package; every other one is a language model among the judges."""
 
 
 def _free(key: str) -> str:
-    if key in (PANEL, RULES, RADGRAPH):
+    if key in (PANEL, *OFFLINE_STRUCTURERS):
         raise ValueError(f"key {key!r} is reserved for the active preset's panel or a structurer")
     return key
 
@@ -111,13 +115,14 @@ class JudgesConfiguration(Part):
 
     @property
     def structurers(self) -> tuple[str, ...]:
-        """`rules`, `radgraph`, then the language models of the active preset."""
-        return (RULES, RADGRAPH, *self.models)
+        """Those of this package, then the language models of the active preset."""
+        return (*OFFLINE_STRUCTURERS, *self.models)
 
     @property
     def known_structurers(self) -> tuple[str, ...]:
-        """`rules`, `radgraph`, and every language model of the file."""
-        return (RULES, RADGRAPH, *(key for key, slot in self.judges.items() if isinstance(slot, ModelSlot)))
+        """Those of this package, and every language model of the file."""
+        models = [key for key, slot in self.judges.items() if isinstance(slot, ModelSlot)]
+        return (*OFFLINE_STRUCTURERS, *models)
 
     @property
     def active_judges(self) -> tuple[str, ...]:

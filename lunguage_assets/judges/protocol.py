@@ -11,12 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from lunguage_assets.assertion.tokens import MASK as MASK
 from lunguage_assets.errors import MethodError
 
 Choice = Literal["sentence_1", "sentence_2", "invalid"]
 """The sentence chosen, or `invalid` after the last try."""
-
-MASK = "<finding>"
 
 
 @dataclass(frozen=True, slots=True)

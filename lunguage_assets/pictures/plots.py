@@ -29,6 +29,10 @@ _DRAWN_INTERVALS = 30
 _BLUE, _ORANGE, _GREY, _VERMILION = "#0072B2", "#E69F00", "#6F6F6F", "#D55E00"
 _STRATEGIES = (("draw probability", _BLUE, "o"), ("random", _VERMILION, "s"))
 _CHANCE_TO_FULL = (0.5, 1.0)
+_SCALE_MARKERS = tuple(
+    zip("D^sPvX", (_ORANGE, _VERMILION, _GREY, "#009E73", "#CC79A7", "black"), strict=True)
+)
+"""Marker and colour of published scales, in the order of their file."""
 
 
 def bare_figure(width: float, height: float) -> Any:
@@ -95,6 +99,48 @@ def ranking_plot(ranking: pd.DataFrame, beside: Mapping[str, float] | None = Non
         axes.plot(elsewhere, places, "D", ms=4, mfc="none", color=_GREY, label="published mu")
     axes.set_xlabel("mu (position on the ranking, prior 25)")
     axes.legend(loc="lower right", fontsize=_SMALL)
+    return png(figure)
+
+
+def phrase_scale_plot(
+    scale: pd.DataFrame, means_by_scale: Mapping[str, Mapping[str, Sequence[float]]]
+) -> bytes:
+    """p of ranked phrases beside the numbers that people give for them, the most certain at the top.
+
+    Args:
+        scale: rows of a `PHRASE_SCALE` frame that have a p.
+        means_by_scale: name of a published scale -> phrase -> its means, in hundredths.
+    """
+    ascending = scale.sort_values("p", kind="stable").reset_index(drop=True)
+    figure, axes = _of_phrases(ascending["phrase"].tolist())
+    height = np.arange(len(ascending))
+    axes.hlines(
+        height,
+        ascending["reader_low"],
+        ascending["reader_high"],
+        color=_BLUE,
+        lw=7,
+        alpha=0.18,
+        label="another reader, 95%",
+    )
+    p = ascending["p"]
+    reach = np.clip([p - ascending["p_low"], ascending["p_high"] - p], 0.0, None)
+    style = {"fmt": "o", "ms": 5, "lw": 1.2, "capsize": 2, "label": "p of this ranking, 95%"}
+    axes.errorbar(p, height, xerr=reach, color=_BLUE, **style)
+    height_by_phrase = dict(zip(ascending["phrase"], height.tolist(), strict=True))
+    named_markers = zip(means_by_scale, _SCALE_MARKERS, strict=False)
+    for name, (marker, colour) in named_markers:
+        numbers: list[float] = []
+        heights: list[int] = []
+        for phrase, means in means_by_scale[name].items():
+            if phrase in height_by_phrase:
+                numbers += [mean / 100.0 for mean in means]
+                heights += [height_by_phrase[phrase]] * len(means)
+        if numbers:
+            axes.plot(numbers, heights, marker, ms=5, mfc="none", color=colour, label=name)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("p that the finding is present; people's numbers as shares")
+    figure.legend(loc="outside lower center", ncols=2, fontsize=_SMALL)
     return png(figure)
 
 
@@ -275,16 +321,51 @@ def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
     figure = bare_figure(size + 1.0, size)
     axes = figure.subplots()
     if len(square):
-        values = square.to_numpy()
-        shown = _shown(figure, axes, values, "share of equal answers", _CHANCE_TO_FULL)
-        axes.set_aspect("auto")
-        axes.set_xticks(range(len(square)), square.columns, rotation=30, ha="right")
-        axes.set_yticks(range(len(square)), square.index)
-        for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
-            colour = "white" if shown.norm(values[row, column]) < 0.5 else "black"
-            style = {"ha": "center", "va": "center", "color": colour, "fontsize": _SMALL}
-            axes.text(column, row, f"{values[row, column]:.3f}", **style)
+        image = _draw_shares(axes, square, decimals=3)
+        figure.colorbar(image, ax=axes, label="share of equal answers", shrink=0.8)
     return png(figure)
+
+
+def expert_heat_map(experts: pd.DataFrame, published: pd.DataFrame) -> bytes:
+    """Agreement of single experts with each other and with the ranking and judges, with its numbers, beside
+    the published agreement of others.
+
+    Args:
+        experts: measure, first, second and value, as `numbered_experts` gives them.
+        published: shares of the paper's experts (lines) with ranking and judges (columns).
+    """
+    with_experts = _square(experts[experts["measure"] == "with expert"], "value")
+    of_references = experts[experts["measure"] != "with expert"]
+    with_references = of_references.pivot(index="first", columns="second", values="value")
+    panels = {
+        "with each other": with_experts,
+        "with the ranking and judges": with_references,
+        "published (six experts of the paper)": published,
+    }
+    columns = [max(table.shape[1], 2) for table in panels.values()]
+    lines = max(map(len, panels.values()))
+    figure = bare_figure(0.75 * sum(columns) + 6.0, 0.45 * lines + 2.6)
+    shares = {"width_ratios": columns}
+    for axes, (title, table) in zip(figure.subplots(1, 3, gridspec_kw=shares), panels.items(), strict=True):
+        image = _draw_shares(axes, table, decimals=2)
+        axes.set_title(title, fontsize=10, loc="left")
+    figure.colorbar(image, ax=figure.axes, label="share of equal answers", shrink=0.8)
+    return png(figure)
+
+
+def _draw_shares(axes: Any, table: pd.DataFrame, decimals: int) -> Any:
+    """Draw a table of shares between chance and 1 as coloured cells with their numbers; empty where NaN."""
+    values = table.to_numpy(dtype=np.float64)
+    low, high = _CHANCE_TO_FULL
+    image = axes.imshow(values, cmap="cividis", vmin=low, vmax=high)
+    axes.set_aspect("auto")
+    axes.set_xticks(range(table.shape[1]), table.columns, rotation=30, ha="right")
+    axes.set_yticks(range(len(table)), table.index)
+    for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
+        colour = "white" if image.norm(values[row, column]) < 0.5 else "black"
+        style = {"ha": "center", "va": "center", "color": colour, "fontsize": _SMALL}
+        axes.text(column, row, f"{values[row, column]:.{decimals}f}", **style)
+    return image
 
 
 def correlation_heat_map(correlations: pd.DataFrame) -> bytes:

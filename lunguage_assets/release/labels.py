@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.implicit.rows import column_values, natural, rounded
-from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
+from lunguage_assets.implicit.rows import PAPER, column_values, natural, rounded
+from lunguage_assets.implicit.statements.against import QUALIFIER, belief_of, is_course_alone, qualifying
 from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, Meaning, is_borderline
-from lunguage_assets.implicit.statements.places import anatomy, place_parts, says_resolved
+from lunguage_assets.implicit.statements.places import Qualifier, anatomy, place_parts, says_resolved
 from lunguage_assets.tables.released import (
     CHEXPERT,
     CHEXPERT_LABELS,
@@ -38,7 +38,7 @@ _PREFERRED = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
 _INVERTED = {"dp": "dn", "tp": "tn", "tn": "tp", "dn": "dp"}
 _COLUMNS = (
     "study_id", "finding_id", "name", "ent", "sent", "location", "location_parts", "measurement", "improved",
-    "status", "currency", "section", *REFINING,
+    "no_change", "status", "currency", "section", "mode", *REFINING,
 )  # fmt: skip
 _BELIEF = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound", "source")
 READ = (*_COLUMNS, *_BELIEF, "evidence")
@@ -208,14 +208,16 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
         zip(*(column_values(rows, name) for name in names), strict=True) for names in (_COLUMNS, _BELIEF)
     )
     for values, belief in zip(read, beliefs, strict=True):
-        study, own, name, ent, sent, location, parts, measurement, improved, *others = values
-        (status, currency, section), refining = others[:3], tuple(others[3:])
+        study, own, name, ent, sent, location, parts, measurement, improved, unchanged, *others = values
+        (status, currency, section, mode), refining = others[:4], tuple(others[4:])
         resolved = says_resolved(improved)
         wording = name, ent, diagnosis.get(own, "")
         meanings = known.get(wording)
         if meanings is None:
             meanings = known[wording] = listed.meanings(*wording)
-        if section == "impr" and name in listed.concluding and status[1] == "n" and currency == "current dx":
+        is_course = is_course_alone(status, unchanged, measurement, refining[0])
+        is_normal = name in listed.concluding and status[1] == "n" and not is_course
+        if section == "impr" and is_normal and currency == "current dx":
             label, part = listed.concluding[name]
             if anatomy().covers(parts, ()):
                 concluded.setdefault((study, label), {}).setdefault(
@@ -224,7 +226,7 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
         taken: set[int] = set()
         where, words = ", ".join((location, *parts)), (name, ent, measurement, *refining)
         for meaning in listed.held(meanings, where, words, causes.get(own, frozenset())):
-            reading = listed.read_as(meaning, status, f"{measurement}, {refining[0]}")
+            reading = listed.read_as(meaning, status, name, measurement, refining[0])
             if meaning.label in taken or reading is None:
                 continue
             taken.add(meaning.label)
@@ -240,10 +242,14 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
             else:
                 claim = _claim(own, status, reading, () if meaning.placeless else parts, belief)
                 claim.refinements = listed.refinements(wording[2], name, ent, (location, *parts), refining)
-                qualified = status[1] == "n" and not resolved
-                claim.denies_only_more = (
-                    qualified and qualifying(name, ent, sent, (measurement, *refining)) is not None
-                ) or (meaning.reads in ("size", "whole") and is_borderline(measurement))
+                qualifier = None
+                if status[1] == "n" and not resolved:
+                    qualifier = qualifying(name, ent, sent, (measurement, *refining))
+                if qualifier is not None and qualifier[0].certain and mode != PAPER:
+                    _leave_open(claim, qualifier[0])
+                claim.denies_only_more = qualifier is not None or (
+                    meaning.reads in ("size", "whole") and is_borderline(measurement)
+                )
                 if meaning.reads == "presence" and not listed.is_diagnosis(meaning.label):
                     claim.member = name
                 if meaning.reads != "against":
@@ -254,6 +260,17 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
         if len(parts_of) == len(listed.labels[label].concluded_from):
             said.setdefault((study, label), Said()).add(min(parts_of.values(), key=lambda one: one.strength))
     return said
+
+
+def _leave_open(denial: Claim, qualifier: Qualifier) -> None:
+    """Give the certain denial of a kind, as the denial of the whole, the p of its qualifier."""
+    if denial.status != "dn":
+        return
+    denial.status = "tn"
+    denial.order = _PREFERRED["tn"]
+    denial.p_source = QUALIFIER
+    denial.p, denial.p_low, denial.p_high = belief_of(qualifier.name)
+    denial.support = rounded(1.0 - denial.p)
 
 
 def _causes(rows: pd.DataFrame) -> dict[str, set[str]]:

@@ -5,6 +5,11 @@ RadGraph names no canonical names, categories or kinds of attributes: they are t
 `resources/structuring` give to the spelling around an entity, and what these do not know is left empty and
 listed in `refused_values`, as are entities outside every sentence. "Uncertain" has no direction: it counts
 as tentatively present. An observation at several places is one row.
+
+RadGraph2 has entities for what changed since an earlier film (`CHAN-NC`, `CHAN-CON-WOR`, ...). They are
+attributes of the observation that they modify, in the column that their label names. What has resolved or was
+removed is negative, as for the rules (docs/method.md section 7). A part of the body that did not change is a
+negative row of its own; another change of one says nothing about a finding, and is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ import pandas as pd
 
 from lunguage_assets.assertion.tokens import Token
 from lunguage_assets.assertion.vocabulary import Sense
-from lunguage_assets.corpus.texts.published import RADGRAPH_LABELS
+from lunguage_assets.corpus.texts.published import RADGRAPH_LABELS, is_change
 from lunguage_assets.judges.configuration import RADGRAPH
 from lunguage_assets.structuring.contract import (
     Mention,
@@ -33,8 +38,31 @@ from lunguage_assets.structuring.contract import (
 from lunguage_assets.structuring.rules.lexicon import build_lexicon
 from lunguage_assets.tables import ATTRIBUTES
 
-VERSION = 1
+VERSION = 2
 """Of these rules: part of the structurer's identity."""
+_CHANGE = "CHANGE"
+"""The part that an entity of RadGraph2 for a change plays."""
+_COLUMN_OF_CHANGE = {
+    "CHAN-NC": "no_change",
+    "CHAN-WOR": "worsened",
+    "CHAN-CON-WOR": "worsened",
+    "CHAN-IMP": "improved",
+    "CHAN-CON-IMP": "improved",
+    "CHAN-CON-AP": "onset",
+    "CHAN-DEV-AP": "onset",
+    "CHAN-AP": "onset",
+    "CHAN-CON-RES": "improved",
+    "CHAN-DEV-DISA": "improved",
+    "CHAN-DISA": "improved",
+    "CHAN-DEV-PLACE": "placement",
+    "CHAN-DISP": "placement",
+}
+"""Labels of RadGraph2, of its paper and of its files, the older ones too. The words of a label that is not
+here say the column themselves, as those of other attributes do.
+"""
+_ENDED = frozenset({"CHAN-CON-RES", "CHAN-DEV-DISA", "CHAN-DISA"})
+"""What is said of these is not there now."""
+_WITHOUT = {"dp": "dn", "tp": "tn"}
 _STATUS = {"DP": "dp", "U": "tp", "DA": "dn"}
 _TURNED = {"dp": "dn", "tp": "tn", "dn": "dp"}
 _UNKNOWN = Sense("other")
@@ -43,14 +71,25 @@ _WORD, _BETWEEN = re.compile(r"\S+"), re.compile(r"[\s-]*")
 _SIDE = re.compile(r"\b(?:right|left|bilateral|both)", re.IGNORECASE)
 
 
-def radgraph_identity(content: str) -> str:
-    """Identity of the structurer with words of this hash (`lexicon.content_hash`)."""
-    return f"{RADGRAPH}/{hashlib.blake2b(f'{VERSION}/{content}'.encode(), digest_size=8).hexdigest()}"
+def radgraph_identity(content: str, key: str = RADGRAPH) -> str:
+    """Identity of the structurer of this key with words of this hash (`lexicon.content_hash`)."""
+    return f"{key}/{hashlib.blake2b(f'{VERSION}/{content}'.encode(), digest_size=8).hexdigest()}"
 
 
 @dataclass(slots=True)
 class _Entity:
-    """An entity in a sentence; `spelling` are the known words around it, with what they mean."""
+    """An entity in a sentence.
+
+    Args:
+        part: OBS, ANAT, SIZE, or `_CHANGE`.
+        sure: DP, U or DA; of a change its label.
+        span: its words.
+        sentence: position of its sentence in the report.
+        relations: kind and name of the other entity.
+        spelling: the known words around it.
+        sense: what these mean.
+        modified_by: names of entities.
+    """
 
     part: str
     sure: str
@@ -64,15 +103,16 @@ class _Entity:
 
 class RadGraphStructurer:
     """Takes `graphs`, entities as JSON by study id, for what the reports say; a report without any is
-    unreadable. `terms`: a delivered vocabulary (`tables.TERMS`).
+    unreadable. `terms`: a delivered vocabulary (`tables.TERMS`). `key`: whose entities these are.
     """
 
-    key = RADGRAPH
-
-    def __init__(self, graphs: Mapping[str, str], terms: pd.DataFrame | None = None) -> None:
+    def __init__(
+        self, graphs: Mapping[str, str], terms: pd.DataFrame | None = None, key: str = RADGRAPH
+    ) -> None:
+        self.key = key
         self._graphs = graphs
         self._lexicon, content = build_lexicon(terms)
-        self.identity = radgraph_identity(content)
+        self.identity = radgraph_identity(content, key)
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
         """One answer per report, in the reports' order."""
@@ -125,7 +165,8 @@ class RadGraphStructurer:
                 reason = "section" if section == "other" else "not-in-sentence"
                 refused.append(RefusedValue(section, 0, "ent", said, reason))
                 continue
-            part, sure = RADGRAPH_LABELS[one["label"]]
+            label = one["label"]
+            part, sure = (_CHANGE, label) if is_change(label) else RADGRAPH_LABELS[label]
             begin = report.sentences[place].span.begin
             spelling, sense = self._spelled(tokens[place], span.moved(-begin))
             links = [
@@ -163,10 +204,15 @@ class RadGraphStructurer:
         made, root = list[tuple[Mention, str]](), dict[str, str]()
         for name, one in found.items():
             own = {*_with_modifiers(found, [name])}
-            modified = (goal for kind, goal in one.relations if kind == "modify" and goal not in own)
-            if one.part == "OBS" and not any(found[goal].part == "OBS" for goal in modified):
+            modified = [goal for kind, goal in one.relations if kind == "modify" and goal not in own]
+            if any(found[goal].part in ("OBS", _CHANGE) for goal in modified):
+                continue
+            if one.part == "OBS" or _is_unchanged_anatomy(found, one):
                 made.append((_mention(report, found, name, refused), name))
                 root |= dict.fromkeys(own, name)
+            elif one.part == _CHANGE:
+                at, said = report.sentences[one.sentence], one.span.of(report.text)
+                refused.append(RefusedValue(at.section, at.number, "modify", said, "no-such-finding"))
         made.sort(key=lambda pair: pair[0].ent)
         place = {name: number for number, (_, name) in enumerate(made)}
         supports = {
@@ -189,19 +235,37 @@ class RadGraphStructurer:
 def _mention(
     report: SectionedReport, found: Mapping[str, _Entity], name: str, refused: list[RefusedValue]
 ) -> Mention:
-    """The row of an observation; one that only calls its place normal or not is a row of the place."""
+    """The row of an observation; one that only calls its place normal or not, or unchanged, is a row of the
+    place.
+    """
     one = about = found[name]
-    status, attributes = _STATUS[one.sure], dict[str, list[Span]]()
-    places = [goal for kind, goal in one.relations if kind != "suggestive_of" and found[goal].part == "ANAT"]
-    words = [found[other] for other in _with_modifiers(found, one.modified_by)]
-    if one.sense.kind in ("normal", "abnormal") and places:
+    attributes = dict[str, list[Span]]()
+    places = _places(found, one)
+    names = [*_with_modifiers(found, one.modified_by)]
+    if one.part == _CHANGE:
+        status = "dn"  # a part of the body that did not change is taken for normal
+    else:
+        status = _STATUS[one.sure]
+    if places and (one.part == _CHANGE or one.sense.kind in ("normal", "abnormal")):
         about = found[places[0]]
-        status = _TURNED[status] if one.sense.kind == "normal" else status
-        words.append(one)
-    location = {found[other].span for other in _with_modifiers(found, places)}
-    for word in words:
+        status = _TURNED[status] if one.sense.kind == "normal" and one.part != _CHANGE else status
+        names.append(name)
+    changes = [other for other in names if found[other].part == _CHANGE]
+    column_of_change = {
+        word: _COLUMN_OF_CHANGE.get(found[change].sure, found[change].sense.code)
+        for change in changes
+        for word in _with_modifiers(found, [change])
+    }
+    if any(found[change].sure in _ENDED for change in changes):
+        status = _WITHOUT.get(status, status)
+    within = [other for other in _with_modifiers(found, places) if other not in column_of_change]
+    location = {found[other].span for other in within}
+    for word_name in names:
+        word = found[word_name]
         column = "measurement" if word.part == "SIZE" else word.sense.code
-        if word.part == "ANAT" or word.sense.kind in ("place", "anatomy"):
+        column = column_of_change.get(word_name, column)
+        is_place = word.part == "ANAT" or word.sense.kind in ("place", "anatomy")
+        if is_place and word_name not in column_of_change:
             location.add(word.span)
         elif column in ATTRIBUTES:
             attributes.setdefault(column, []).append(word.span)
@@ -222,6 +286,17 @@ def _mention(
         tuple(sorted(_joined(outside, report.text), key=lambda span: not _SIDE.search(span.of(report.text)))),
         {column: tuple(sorted(attributes[column])) for column in ATTRIBUTES if column in attributes},
     )
+
+
+def _places(found: Mapping[str, _Entity], one: _Entity) -> list[str]:
+    """The parts of the body that an entity lies in, or is said of."""
+    goals = [goal for kind, goal in one.relations if kind != "suggestive_of"]
+    return [goal for goal in goals if found[goal].part == "ANAT"]
+
+
+def _is_unchanged_anatomy(found: Mapping[str, _Entity], one: _Entity) -> bool:
+    """Whether an entity says of a part of the body alone that it did not change."""
+    return one.part == _CHANGE and one.sure == "CHAN-NC" and bool(_places(found, one))
 
 
 def _with_modifiers(found: Mapping[str, _Entity], names: Sequence[str]) -> Iterator[str]:

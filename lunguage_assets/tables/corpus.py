@@ -95,6 +95,7 @@ REPORT_TEXTS = table(
     text("file", "Delivered file"),
     integer("line", "1-based record in the file; 1 for a file of one report", 1),
     text("taken_at", "Date and time of the study, sortable; empty when unknown"),
+    integer("sequence", "Place in the patient's time line as delivered, from 1; 0 when unknown"),
     c.VIEWS_WRITTEN,
     code("view_source", "Where the views come from", _VIEW_SOURCES),
     restricted("report", "Full report text"),

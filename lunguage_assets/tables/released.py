@@ -153,7 +153,9 @@ PHRASE_SCALE = table(
     *ends("p", "its 95% interval, the mean's", nullable=True),
     *ends("reader", "the range in which another reader's p would lie, 95%", nullable=True),
     flag("is_anchor", "The scale goes through this phrase"),
-    text("published", "What published scales say of the phrase, in hundredths, with the scale's name"),
+    probability("people", "Mean of the numbers that 5,174 people gave for the phrase", nullable=True),
+    *ends("people", "the middle 80% of these people", nullable=True),
+    text("published", "What other published scales say of it, in hundredths, with the scale's name"),
     key=("number",),
     ordered=(("reader_low", "p_low", "p", "p_high", "reader_high"),),
 )
@@ -196,6 +198,12 @@ STATUS_COLUMNS = {
     "tn": "tentative_negative",
     "dn": "definitive_negative",
 }
+PUBLISHED_CERTAINTY = {
+    "definitive_positive": "definitive positive",
+    "definitive_negative": "definitive negative",
+    "tentative": "tentative",
+}
+"""What the paper's Table 2 counts -> in words."""
 FIT_MEASURES = ("steps", "rank", "mu", "p")
 SPREAD = ("mean", "sd", "minimum", "maximum")
 STRUCTURE = {
@@ -215,6 +223,11 @@ def _published(name: str, description: str) -> Column:
     return number(name, f"Published {description}; {only}", nullable=True)
 
 
+def _published_p(name: str, description: str) -> Column:
+    corpus = "of the paper's corpus, whatever this one is; null where none is printed"
+    return probability(f"published_{name}", f"Published {description} {corpus}", nullable=True)
+
+
 CERTAINTY_TABLE = table(
     "certainty_table",
     "Stated current findings by diagnosis, before any is merged: status and p (the paper's Table 2).",
@@ -227,6 +240,14 @@ CERTAINTY_TABLE = table(
     number("p_sd", "Standard deviation (population) of their p; null without any", 0.0, nullable=True),
     probability("p_min", "Lowest p of the tentative rows; null without any", nullable=True),
     probability("p_max", "Highest p of the tentative rows; null without any", nullable=True),
+    *(
+        _published(f"published_{name}", f"number of {what} rows")
+        for name, what in PUBLISHED_CERTAINTY.items()
+    ),
+    _published_p("p_mean", "mean p"),
+    _published_p("p_sd", "standard deviation of p"),
+    _published_p("p_min", "lowest p"),
+    _published_p("p_max", "highest p"),
     key=("diagnosis",),
 )
 
@@ -244,6 +265,8 @@ EXPANSION_TABLE = table(
     integer("already_stated", "Sub-findings of its rows that the report already states"),
     integer("added", "Generated rows below its stated rows in the result"),
     _percent("added", "all added rows that are below its stated rows"),
+    _published("published_expanded", "findings that expand, 62 rows included that cannot"),
+    _published("published_added", "inferred sub-findings, which add to 4,670 and are printed as 4,761"),
     key=("diagnosis",),
 )
 

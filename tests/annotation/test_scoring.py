@@ -16,6 +16,7 @@ import lunguage_assets
 from lunguage_assets.annotation import scoring
 from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.annotation.scoring import PARTS, divergence
+from lunguage_assets.annotation.significance import packaged_significance
 from lunguage_assets.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,17 +75,74 @@ def test_more_doubt_costs_more_and_negation_more_than_either(behaviour: pd.DataF
     assert by["doubt added: probable"] > by["doubt added: possible"] > by["finding dropped"] > by["negated"]
 
 
+def test_the_ladders_of_the_page_are_what_the_script_prints(benchmark: ModuleType) -> None:
+    page = (ROOT / "docs" / "score.md").read_text(encoding="utf-8")
+    assert benchmark.behaviours(ROOT / "tests" / "fixtures" / "score_ladders.csv") in page
+
+
+def test_doubt_costs_the_square_of_the_distance_of_the_probabilities() -> None:
+    sure = "FINDINGS: There is pneumonia."
+    hedged = "FINDINGS: Possible pneumonia."
+    p = lunguage_assets.read(hedged).findings["prob"].iloc[0]
+    found = findings(sure, hedged)
+    # Nothing else is lost, so that what is lost is the share of the pair.
+    assert found["certainty"] == pytest.approx(1.0 - found["findings"])
+    significance = packaged_significance()
+    weight = significance.weight("pneumonia", "CF", "pneumonia", None)
+    whole = significance.agreement + weight
+    assert found["certainty"] == pytest.approx(weight * (1.0 - p) ** 2 / whole)
+    assert 1.0 - found["findings_log"] == pytest.approx(weight * divergence(1.0, p) / whole)
+
+
+@pytest.mark.parametrize("said", ["Probable", "Possible", "There is", "No"])
+def test_of_all_p_that_a_report_can_state_its_own_scores_best(said: str) -> None:
+    reference = f"FINDINGS: {said} pneumonia."
+    others = {"Probable", "Possible", "There is", "No"} - {said}
+    own = findings(reference, reference)["findings"]
+    assert own == 1.0
+    assert all(findings(reference, f"FINDINGS: {other} pneumonia.")["findings"] < own for other in others)
+
+
+def test_what_is_lost_is_split_into_parts_without_remainder() -> None:
+    generated = "FINDINGS: No pleural effusion. Probable pneumonia. Rib fracture. No pneumothorax."
+    found = findings(REFERENCE, generated)
+    assert sum(found[part] for part in PARTS) == pytest.approx(1.0 - found["findings"])
+    lost = {part for part in PARTS if found[part] > 0.0}
+    assert lost == {"presence", "certainty", "omission", "invention"}
+
+
+@pytest.mark.parametrize(
+    ("generated", "part"),
+    [
+        ("Large right pleural effusion.", "place"),
+        ("Small left pleural effusion.", "description"),
+        ("Large left pleural effusion, decreased.", "description"),
+        ("Possible large left pleural effusion.", "certainty"),
+        ("No pleural effusion.", "presence"),
+        ("The heart is normal.", "omission"),
+        ("Large left pleural effusion. Left rib fracture.", "invention"),
+    ],
+)
+def test_every_kind_of_error_has_its_own_column(generated: str, part: str) -> None:
+    found = findings("Large left pleural effusion.", generated)
+    assert [name for name in PARTS if found[name] > 0.0] == [part]
+
+
+def test_a_more_general_name_is_lost_in_its_own_column() -> None:
+    found = findings("Consolidation in the right middle lobe.", "Opacity in the right middle lobe.")
+    assert [name for name in PARTS if found[name] > 0.0] == ["name"]
+
+
+def test_rewards_are_floats_in_the_order_of_the_pairs() -> None:
+    found = lunguage_assets.rewards([REFERENCE] * 2, [REFERENCE, "FINDINGS: No pneumothorax."])
+    assert all(type(one) is float for one in found)
+    assert found[0] == 1.0
+    assert found[1] == findings(REFERENCE, "FINDINGS: No pneumothorax.")["findings"] < 0.6
+
+
 def test_a_label_f1_hears_neither_doubt_nor_place(behaviour: pd.DataFrame) -> None:
     deaf = behaviour["change"].str.contains("doubt") | (behaviour["change"] == "place changed")
     assert (behaviour.loc[deaf, "label F1"] == 1.0).all()
-
-
-def test_a_pair_costs_by_the_square_of_the_distance_of_its_probabilities() -> None:
-    sure, hedged = "FINDINGS: There is pneumonia.", "FINDINGS: Possible pneumonia."
-    p = lunguage_assets.read(hedged).findings["prob"].iloc[0]
-    assert findings(sure, hedged)["certainty"] == pytest.approx((1.0 - p) ** 2)
-    assert findings(sure, hedged)["findings"] == pytest.approx(1.0 - (1.0 - p) ** 2)
-    assert findings(sure, hedged)["findings_log"] == pytest.approx(1.0 - divergence(1.0, p))
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.2, 0.7), (1.0, 0.5), (0.9, 0.0), (0.3, 0.3)])
@@ -95,30 +153,8 @@ def test_the_logarithmic_cost_is_what_an_honest_forecast_would_have_saved(p: flo
     assert divergence(1.0, 0.0) == pytest.approx(1.0)
 
 
-def test_what_is_lost_is_split_into_four_parts_without_remainder() -> None:
-    generated = "FINDINGS: No pleural effusion. Probable pneumonia. Rib fracture. No pneumothorax."
-    found = findings(REFERENCE, generated)
-    assert sum(found[part] for part in PARTS) == pytest.approx(1.0 - found["findings"])
-    assert all(found[part] > 0.0 for part in PARTS)
-    size = 8  # claims of both texts: the heart is omitted, the fracture invented
-    assert (found["omission"], found["invention"]) == (1 / size, 1 / size)
-    assert found["presence"] == 2 / size
-
-
-def test_a_place_inside_the_other_is_the_same_place_and_another_side_is_not() -> None:
-    left = "FINDINGS: Consolidation in the left lower lobe."
-    assert findings(left, "FINDINGS: Consolidation in the left lung.")["findings"] == 1.0
-    assert findings(left, "FINDINGS: Consolidation in the right lower lobe.")["findings"] == 0.0
-
-
 def test_empty_reports_agree_and_an_empty_one_beside_a_full_one_does_not() -> None:
     assert lunguage_assets.rewards(["", REFERENCE, ""], ["", "", REFERENCE]) == [1.0, 0.0, 0.0]
-
-
-def test_rewards_are_floats_in_the_order_of_the_pairs() -> None:
-    found = lunguage_assets.rewards([REFERENCE] * 2, [REFERENCE, "FINDINGS: No pneumothorax."])
-    assert all(type(one) is float for one in found)
-    assert found == [1.0, pytest.approx(2 / 5)]
 
 
 def test_labels_are_those_that_read_gives() -> None:
@@ -179,7 +215,8 @@ def test_the_command_scores_a_table(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     written = pd.read_csv(out)
     assert written["uid"].tolist() == [1, 2]
-    assert written["findings"].tolist() == pytest.approx([1.0, 0.4])
+    expected = lunguage_assets.rewards([REFERENCE] * 2, [REFERENCE, "FINDINGS: No pneumothorax."])
+    assert written["findings"].tolist() == pytest.approx(expected)
     assert "findings_log" in done.stdout
     assert "pneumothorax" not in done.stdout + out.read_text()
 

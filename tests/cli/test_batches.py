@@ -92,6 +92,12 @@ def test_status_names_one_reason_per_step_and_how_many_more(home: Path) -> None:
             "diagnoses:\n  - {name: oedema, spelings: {}}\n",
             "diagnoses.0: a key that is not known. Did you mean 'spellings'",
         ),
+        (
+            "assertion.yaml",
+            '- {id: negated.nix, category: negated, patterns: [nix],\n   examples: [{text: "Nix edema.", '
+            "edema: hedged}]}\n",
+            "cue 'negated.nix', example 'Nix edema.': found 'edema' to be negated, expected hedged",
+        ),
     ],
 )
 def test_status_and_doctor_name_a_file_that_was_edited_wrongly_and_the_place(

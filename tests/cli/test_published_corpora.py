@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from commands import lunguage
 from published_shapes import (
+    chexbert_line,
     chexpert_row,
     graph,
     padchest_study,
@@ -48,6 +49,13 @@ def test_labels_come_of_every_shape_and_an_own_id_explains_itself(tmp_path: Path
     ids = ["patient00001/study1", "st1", "9" * 44, "s50000001"]
     assert found["pneumonia"][ids].tolist() == ["tp"] * 4
     assert found["pleural effusion"][ids].tolist() == ["dn"] * 4
+    line = chexbert_line("patient00001/study1/view1_frontal", Pneumonia=-1.0, Pleural_Effusion=0.0)
+    (tmp_path / "impression_fixed.json").write_text(f"{line}\n")
+    compared = tmp_path / "compared"
+    done = lunguage(home, "compare-labels", "--with", tmp_path / "impression_fixed.json", "--out", compared)
+    assert "1 studies in both; 0 only in impression_fixed.json" in done.stdout, done.stderr
+    agreement = pd.read_csv(compared / "agreement.csv").set_index("label")
+    assert agreement.loc[["Pneumonia", "Pleural Effusion"], "agreement"].tolist() == [1.0, 1.0]
     told = lunguage(home, "explain", "patient00001/study1")
     assert (told.returncode, "pneumonia" in told.stdout) == (0, True), told.stderr
     alone = tmp_path / "alone"

@@ -14,7 +14,7 @@ from read_reports import HEDGED
 import lunguage_assets
 from lunguage_assets.annotation import annotation
 from lunguage_assets.cli.main import commands
-from lunguage_assets.errors import InputError
+from lunguage_assets.errors import ConfigurationError, InputError
 
 
 def _read(*arguments: str, given: str | bytes | None = None) -> Result:
@@ -49,6 +49,35 @@ def test_the_page_is_readable_by_its_owner_only(report: Path, tmp_path: Path) ->
     assert "may represent" in page.read_text()
     assert page.stat().st_mode & 0o777 == 0o600
     assert "may represent" not in said
+
+
+def test_cues_of_a_file_are_read_with_the_bundled_ones(tmp_path: Path) -> None:
+    cues, report, reports = (tmp_path / name for name in ("assertion.yaml", "report.txt", "reports.csv"))
+    entry = 'examples: [{text: "Nix edema.", edema: negated}]'
+    cues.write_text(f"- {{id: negated.nix, category: negated, patterns: [nix], {entry}}}\n")
+    report.write_text("Nix pneumothorax.")
+    reports.write_text("study_id,report\na,Nix pneumothorax.\n")
+
+    def status(*options: str) -> str:
+        document = json.loads(_read(str(report), "--json", *options).output)
+        return str(document["reports"][0]["findings"][0]["status"])
+
+    def p_of_label(*options: str) -> float:
+        arguments = ["annotate", str(reports), *options]
+        output = CliRunner().invoke(commands, arguments, standalone_mode=False).output
+        labels = pd.read_csv(io.StringIO(output)).set_index("label")
+        return float(labels.loc["pneumothorax", "p"])
+
+    assert (status(), status("--cues", str(cues))) == ("dp", "dn")
+    assert p_of_label() > 0.5 > p_of_label("--cues", str(cues))
+
+
+def test_a_wrong_file_of_cues_is_refused_before_anything_is_read(tmp_path: Path, report: Path) -> None:
+    cues = tmp_path / "assertion.yaml"
+    cues.write_text("- {id: negated.nix, category: nothing, patterns: [nix]}\n")
+    refused = _read(str(report), "--cues", str(cues)).exception
+    assert isinstance(refused, ConfigurationError)
+    assert "found 'nothing', expected negated or" in str(refused)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_few_kilobytes_that_unpack_to_too_much_are_refused_with_the_limit(
 
 
 def test_a_package_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lunguage_assets.corpus.texts.layouts.MOST_ENTRIES", 4)
+    monkeypatch.setattr("lunguage_assets.corpus.packages.MOST_ENTRIES", 4)
     assert len(studies(tmp_path, "a.zip", zipped({f"{number}.txt": REPORT for number in range(4)}))) == 4
     with pytest.raises(InputError, match="found 5 files in one package; expected at most 4"):
         studies(tmp_path, "a.zip", zipped({f"1{number}.txt": REPORT for number in range(5)}))

@@ -37,6 +37,7 @@ def received(studies: int, rejected: pd.DataFrame | None = None) -> Received:
                 "file": "reports.csv",
                 "line": number + 1,
                 "taken_at": "",
+                "sequence": 0,
                 "view_information": views,
                 "view_source": source,
                 "report": f"FINDINGS: Invented report {number}.",

@@ -1,4 +1,4 @@
-"""Mode `paper`: its three departures from the method, and nothing else (implicit.md section 6)."""
+"""Mode `paper`: where it follows the paper and the method does not (docs/method.md section 10)."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def test_a_weak_suspicion_outlives_a_certain_denial_in_mode_paper_only(mode: str
 def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
     mode: str, prob: float, low: float, high: float
 ) -> None:
-    """Consolidation with p 0.6, at least 0.3, denies volume loss: P(volume loss) is at most 1 - 0.8 * 0.3,
-    and the paper stores 0.6.
+    """Pneumothorax with p 0.6, at least 0.3, denies markings: P(markings) is at most 1 - 0.8 * 0.3, and the
+    paper stores 0.6.
     """
-    outcome = in_mode([said("consolidation", "tp", p=0.6)], mode)
-    loss = outcome.row(identity(0) + "/1")
-    assert (loss["name"], loss["status"]) == ("volume loss", "tn")
-    np.testing.assert_allclose([loss["prob"], loss["p_low"], loss["p_high"]], [prob, low, high])
-    assert loss["support"] == pytest.approx(0.6)
-    assert loss["prob_is_bound"]
+    outcome = in_mode([said("pneumothorax", "tp", p=0.6)], mode)
+    marking = outcome.row(identity(0) + "/1")
+    assert (marking["name"], marking["status"]) == ("marking", "tn")
+    np.testing.assert_allclose([marking["prob"], marking["p_low"], marking["p_high"]], [prob, low, high])
+    assert marking["support"] == pytest.approx(0.6)
+    assert marking["prob_is_bound"]
 
 
 def test_the_papers_pairs_hold_in_both_modes_and_a_persons_own_in_the_method() -> None:
@@ -93,6 +93,23 @@ def test_in_mode_paper_the_winner_of_a_key_has_the_highest_stated_p(rows: list[S
 )
 def test_a_departure_decides_in_which_mode_a_row_is(rows: list[Said], own: str, there: list[str]) -> None:
     assert [mode for mode in ("method", "paper") if f"{STUDY}:{own}" in in_mode(rows, mode).ids()] == there
+
+
+@pytest.mark.parametrize(("mode", "merged"), [("method", 1), ("paper", 0)])
+def test_a_pair_of_the_paper_counts_inside_words_in_mode_paper_only(mode: str, merged: int) -> None:
+    rows = [said("cardiomegaly"), said("pulmonary vascular congestion")]
+    frame = in_mode(rows, mode, embedder=AlikeEmbedder()).deduplicated
+    assert frame["merged_into"].notna().sum() == merged
+
+
+@pytest.mark.parametrize(("mode", "severity", "course"), [("method", "", ""), ("paper", "mild", "stable")])
+def test_a_denied_sign_has_the_diagnosis_own_attributes_in_mode_paper_only(
+    mode: str, severity: str, course: str
+) -> None:
+    row = said("pneumothorax", location="right apex", severity="mild", no_change="stable")
+    marking = in_mode([row], mode).row(identity(0) + "/1")
+    assert (marking["name"], marking["status"]) == ("marking", "dn")
+    assert (marking["severity"], marking["no_change"]) == (severity, course)
 
 
 def test_attributes_that_exclude_each_other_are_kept_apart_in_the_method_only() -> None:

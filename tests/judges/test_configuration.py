@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
+from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS, JudgesConfiguration, load_judges
 from lunguage_assets.judges.opening import PolicyRefused, judge_identity, preflight, require
 from lunguage_assets.judges.providers.base import variables_of
 from lunguage_assets.judges.slots import ModelSlot, checked_base_url, on_this_machine
@@ -114,7 +114,7 @@ def test_the_panel_of_another_preset_than_the_homes_ranks_under_the_name_of_its_
     ('["gpt", "lexicon"]', "[]", "panels.models.members", "at least 1"),
     ('extractor = "claude"', 'extractor = "gemini"', "", "presets.models.extractor names 'gemini'"),
     ('extractor = "claude"', 'extractor = "claude"\nstructurer = "lexicon"', "",
-     "presets.models.structurer names 'lexicon'; expected one of rules, radgraph, claude, gpt"),
+     "presets.models.structurer names 'lexicon'; expected one of rules, radgraph, radgraph-2, claude, gpt"),
     ("[judges.gpt]", "[judges.panel]", "judges.panel", "reserved"),
     ("[judges.gpt]", "[judges.GPT]", "judges.GPT", "match pattern"),
     ("[judges.gpt]", "[judges.lexicon]", "", "a changed model gets a new key"),
@@ -176,9 +176,9 @@ def test_a_model_in_this_process_is_free_keeps_text_here_and_has_the_next_batch_
 
 
 def test_the_structurer_is_the_rules_or_a_language_model_of_the_file() -> None:
-    assert (load_judges().structurer, load_judges().structurers) == ("rules", ("rules", "radgraph"))
+    assert (load_judges().structurer, load_judges().structurers) == ("rules", OFFLINE_STRUCTURERS)
     chosen = load_judges(structurer="gpt-5.5")
-    assert (chosen.structurer, chosen.structurers) == ("gpt-5.5", ("rules", "radgraph", "gpt-5.5"))
+    assert (chosen.structurer, chosen.structurers) == ("gpt-5.5", (*OFFLINE_STRUCTURERS, "gpt-5.5"))
     assert "gpt-5.5" in chosen.active_judges
     assert chosen.members("panel") == load_judges().members("panel")
     with pytest.raises(ConfigurationError, match=r"structurer 'lexicon' is not known.*--structurer"):

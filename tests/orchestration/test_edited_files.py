@@ -39,6 +39,15 @@ def test_a_version_follows_the_content_and_is_noted_once(small: SmallHome) -> No
     assert {name for name, times in observed(small).items() if times == 2} == {"settings_file"}
 
 
+def test_a_home_that_gets_cues_has_another_version_of_that_file_alone(small: SmallHome) -> None:
+    before = {name: version_of(small.resource, name) for name in FILES}
+    file = small.home.root / "assertion.yaml"
+    file.write_text("[]\n")
+    after = {name: version_of(small.resource, name) for name in FILES}
+    file.unlink()
+    assert {name for name in FILES if before[name] != after[name]} == {"assertion_file"}
+
+
 def test_what_rests_on_an_edited_file_is_stale_for_dagster(small: SmallHome) -> None:
     table, partition = dg.AssetKey("deduplicated_findings"), "panel|first"
 

@@ -90,6 +90,24 @@ def test_other_rules_of_the_structurer_make_only_the_batch_of_raw_reports_stale(
     assert text_home.plan()[:2] == FIRST[1:]
 
 
+def test_a_cue_of_the_home_makes_its_raw_reports_stale_and_changes_rows(text_home: SmallHome) -> None:
+    place = {"structurer": "rules", "report_batch": "raw"}
+    edema = table(text_home, "structured_findings").query("ent == 'pulmonary edema'")
+    file = text_home.home.root / "assertion.yaml"
+    file.write_text(
+        "- {id: hedged.mild, category: hedged, patterns: [mild], reach: next,\n"
+        '   examples: [{text: "Mild edema.", edema: hedged}]}\n'
+    )
+    assert text_home.standings().of("structured_findings", "rules", "raw").because == ("structurer changed",)
+    assert [stage for stage in text_home.plan() if "five" in stage] == []
+    text_home.make(RECIPES["structured_findings"].tables, place)
+    reread = table(text_home, "structured_findings").query("ent == 'pulmonary edema'")
+    assert (edema["status"].tolist(), reread["status"].tolist()) == (["dp"], ["tp"])
+    file.unlink()
+    assert not text_home.standings().is_current("structured_findings", "rules", "raw")
+    text_home.make(RECIPES["structured_findings"].tables, place)
+
+
 def test_automation_carries_raw_reports_and_leaves_findings_to_who_registers_them(
     text_home: SmallHome,
 ) -> None:

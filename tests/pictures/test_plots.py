@@ -17,11 +17,13 @@ from PIL import Image
 
 from lunguage_assets.explicit.analysis.agreement import judge_agreement, ranking_correlations
 from lunguage_assets.explicit.analysis.validation import fit_validation
+from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 from lunguage_assets.explicit.fit.probability import probability as probability_of
 from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.pictures import plots
+from lunguage_assets.release.report.phrase_scales import phrase_scale, published_scales, rated_phrases
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
 from lunguage_assets.tables.analyses import FIT_VALIDATION, JUDGE_AGREEMENT, RANKING_CORRELATIONS
@@ -36,6 +38,16 @@ VOCABULARY = hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS)
 PUBLISHED = reference_ranking(VOCABULARY, {"one": COMPARISON_MATCHES.frame()}, SETTINGS)
 ANCHORS = (Anchor("less likely", 0.17, 0.156, 0.185), Anchor("most likely", 0.839, 0.818, 0.86))
 CALIBRATION = calibrate(PUBLISHED, ANCHORS)
+SCALE = phrase_scale(PUBLISHED, chosen_anchors("published"))
+MEANS = {scale.name: scale.means_by_phrase for scale in published_scales()}
+
+
+EXPERTS = pd.DataFrame(
+    [("with ranking", f"expert {n}", "panel", 0.9 - n / 10) for n in (1, 2, 3)]
+    + [("with expert", f"expert {a}", f"expert {b}", 0.8) for a, b in ((1, 2), (1, 3), (2, 3))],
+    columns=["measure", "first", "second", "value"],
+)
+PUBLISHED_SHARES = pd.DataFrame({"ranking": [0.8, 0.7], "model": [0.6, 0.9]}, index=["one", "two"])
 
 
 def fitted(size: int) -> pd.DataFrame:
@@ -63,12 +75,15 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "curves": lambda: plots.validation_curves(VALIDATION, 5, 10),
     "spread": lambda: plots.validation_spread(VALIDATION, 5, 10),
     "agreement": lambda: plots.agreement_heat_map(AGREEMENT),
+    "experts": lambda: plots.expert_heat_map(EXPERTS, PUBLISHED_SHARES),
     "correlations": lambda: plots.correlation_heat_map(CORRELATIONS),
     "no agreement": lambda: plots.agreement_heat_map(JUDGE_AGREEMENT.frame()),
     "no correlations": lambda: plots.correlation_heat_map(RANKING_CORRELATIONS.frame()),
     "no ranking": lambda: plots.ranking_plot(REFERENCE_RANKING.frame()),
     "no findings": lambda: probabilities([]),
     "no fits": lambda: calibrated(fitted(0)),
+    "phrase scale": lambda: plots.phrase_scale_plot(rated_phrases(SCALE), MEANS),
+    "phrase scale without people": lambda: plots.phrase_scale_plot(rated_phrases(SCALE), {}),
     "no curves": lambda: plots.validation_curves(FIT_VALIDATION.frame(), 5, 10),
     "no spread": lambda: plots.validation_spread(FIT_VALIDATION.frame(), 5, 10),
     "one judge": lambda: plots.validation_curves(VALIDATION[VALIDATION["judges"] == "one"], 5, 10),

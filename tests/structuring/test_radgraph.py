@@ -85,6 +85,43 @@ def test_a_measurement_is_an_attribute_and_labels_of_radgraph_xl_mean_the_same()
     assert said(entry) == [("nodule", "nodule", "tp", "Right", {"measurement": ["9 mm"]})]
 
 
+@pytest.mark.parametrize(
+    ("label", "column", "status"),
+    [
+        ("CHAN-NC", "no_change", "dp"),
+        ("CHAN-WOR", "worsened", "dp"),
+        ("CHAN-CON-WOR", "worsened", "dp"),
+        ("CHAN-IMP", "improved", "dp"),
+        ("CHAN-CON-AP", "onset", "dp"),
+        ("CHAN-CON-RES", "improved", "dn"),
+        ("CHAN-DEV-DISA", "improved", "dn"),
+        ("CHAN-DEV-PLACE", "placement", "dp"),
+    ],
+)
+def test_a_change_is_an_attribute_of_what_it_modifies(label: str, column: str, status: str) -> None:
+    entry = graph("Slightly whorled opacity .", ("Slightly", "OBS-DP", [("modify", "2")]),
+                  ("whorled", label, [("modify", "3")]), ("opacity", "OBS-DP", []))  # fmt: skip
+    assert said(entry) == [("opacity", "opacity", status, "", {column: ["Slightly", "whorled"]})]
+
+
+def test_a_part_of_the_body_that_did_not_change_is_a_negative_row_of_its_own() -> None:
+    entry = graph("Heart is unchanged .", ("Heart", "ANAT-DP", []),
+                  ("unchanged", "CHAN-NC", [("modify", "1")]))  # fmt: skip
+    assert said(entry) == [("Heart", "heart", "dn", "", {"no_change": ["unchanged"]})]
+
+
+def test_a_change_without_a_finding_is_listed_as_refused() -> None:
+    entry = graph("Heart is larger .", ("Heart", "ANAT-DP", []), ("larger", "CHAN-WOR", [("modify", "1")]))
+    _, answer = read(entry)
+    assert answer.mentions == ()
+    assert [(one.found, one.reason) for one in answer.refused] == [("larger", "no-such-finding")]
+
+
+def test_a_change_of_a_label_that_nobody_knows_is_read_by_its_words() -> None:
+    entry = graph("New opacity .", ("New", "CHAN-ZZ", [("modify", "2")]), ("opacity", "OBS-DP", []))
+    assert said(entry) == [("opacity", "opacity", "dp", "", {"onset": ["New"]})]
+
+
 def test_what_no_sentence_and_no_column_has_is_listed_and_costs_nothing_else() -> None:
     entry = graph(
         "COMPARISON : edema FINDINGS : Whorled density . Shifted words .",

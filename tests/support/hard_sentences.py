@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 from functools import cache
 
-from lunguage_assets.judges.rules.lexicon import bundled_lexicon
+from lunguage_assets.assertion.hedges import bundled_lexicon
 
 _FINDINGS = (
     "atelectasis", "pneumonia", "pulmonary edema", "pleural effusion", "consolidation", "scarring",

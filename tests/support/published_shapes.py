@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from lunguage_assets.tables.released import CHEXPERT
 
 CHEXPERT_PLUS = """
 path_to_image path_to_dcm frontal_lateral ap_pa deid_patient_id patient_report_date_order report
@@ -23,7 +26,8 @@ def chexpert_row(image: str, ap_pa: str = "", **sections: str) -> dict[str, str]
     return {
         "path_to_image": f"train/{image}.jpg", "ap_pa": ap_pa, "deid_patient_id": patient, "split": "train",
         "frontal_lateral": view.split("_")[1].capitalize(), "section_summary": "SUMMARY: 4-INVENTED",
-        **{name if name == "report" else f"section_{name}": text for name, text in sections.items()},
+        **{name if name in CHEXPERT_PLUS.split() else f"section_{name}": text
+           for name, text in sections.items()},
     }  # fmt: skip
 
 
@@ -33,6 +37,35 @@ def write_chexpert_plus(folder: Path, rows: Sequence[Mapping[str, str]]) -> Path
         writer = csv.DictWriter(stream, ["", *CHEXPERT_PLUS.split()], restval="")
         writer.writeheader()
         writer.writerows(rows)
+    return path
+
+
+def chexbert_line(image: str, **labels: float | None) -> str:
+    """A line of `impression_fixed.json`: every label that is not given is null."""
+    said = dict.fromkeys(CHEXPERT) | {name.replace("_", " "): v for name, v in labels.items()}
+    return json.dumps({"path_to_image": f"train/{image}.jpg", **said})
+
+
+REXGRADIENT = (
+    *("id", "PatientID", "AccessionNumber", "StudyInstanceUid", "PatientSex", "PatientAge", "StudyDate"),
+    *("EthnicGroup", "Indication", "Comparison", "Findings", "Impression"),
+)
+"""Columns of `<split>_metadata.csv` that its users name."""
+
+
+def write_rexgradient_table(path: Path, *rows: Mapping[str, str]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, REXGRADIENT, restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def write_package(path: Path, **texts: str) -> Path:
+    """A `.zip` of texts, by their names with a double underscore for each dot."""
+    with zipfile.ZipFile(path, "w") as package:
+        for name, text in texts.items():
+            package.writestr(name.replace("__", "."), text)
     return path
 
 

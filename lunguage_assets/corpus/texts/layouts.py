@@ -13,7 +13,6 @@ import os
 import re
 import stat
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, fields, replace
@@ -25,10 +24,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import folded_name, is_plainly_study
+from lunguage_assets.corpus.packages import DAMAGES, names_in_package, open_member
 from lunguage_assets.corpus.records import ENCODING, Record, read_cells, require_size, shown
 from lunguage_assets.corpus.texts import published
 from lunguage_assets.corpus.texts.raw import LARGEST, RawReport, under_headings
-from lunguage_assets.errors import InputError, damaged
+from lunguage_assets.errors import damaged
 
 REQUIRED, OPTIONAL = ("study_id", "report"), ("subject_id", "view", "study_date")
 """Columns of a table of reports."""
@@ -37,16 +37,18 @@ OPENI_REQUIRED, OPENI_OPTIONAL = ("uid", "findings", "impression"), ("image", "i
 PROJECTIONS = ("uid", "projection")
 TEXT_FORM = re.compile(r"\.txt(?:\.gz)?$", re.IGNORECASE)
 XML_FORM = re.compile(r"\.xml(?:\.gz)?$", re.IGNORECASE)
-MOST_ENTRIES = 1_000_000
-"""Files and folders in one `.zip`; MIMIC-CXR's has 300,000."""
 _PARTS = ("indication", "comparison", "findings", "impression")
 _UNREADABLE = "unreadable-file"
 _TOGETHER = 1000
 """Stored reports in one row group: what is held at a time."""
 _TYPES: Mapping[str, pa.DataType] = {"line": pa.int64(), "content": pa.binary()}
 _STORED = pa.schema([(own.name, _TYPES.get(own.name, pa.string())) for own in fields(RawReport)])
-_SHORT = ("file", "study", "patient", "taken_at", "views", "procedure")
+_SHORT = ("file", "study", "patient", "taken_at", "views", "procedure", "sequence")
 """Fields of a record that are text, and go into cells of their own."""
+_ADDED = ("graph", "second_graph", "sequence", "noted")
+"""Fields that records did not always have, in the order in which they were added. An empty one changes no
+digest: a delivery without it is the same as before.
+"""
 _HALF = re.compile("[\ud800-\udfff]")
 _NOT_STORED = re.compile("[\0\ud800-\udfff]")
 _PATIENT = re.compile(r"p\d{8,18}", re.IGNORECASE | re.ASCII)
@@ -119,8 +121,10 @@ def reports_digest(reports: Iterable[RawReport]) -> str:
     for report in reports:
         for name in _STORED.names:
             value = getattr(report, name) if name != "file" else report.file.removesuffix(".gz")
-            if name == "graph" and not value:
+            if name in _ADDED and not value:
                 continue
+            if name in _ADDED[1:]:  # or two of them could take each other's place
+                digest.update(f"{name}\0".encode())
             written = value if isinstance(value, bytes) else str(value).encode()
             digest.update(f"{len(written)}\0".encode())
             digest.update(written)
@@ -130,7 +134,9 @@ def reports_digest(reports: Iterable[RawReport]) -> str:
 def _read_packed(path: Path) -> Iterator[RawReport]:
     try:
         file = pq.ParquetFile(path)
-        if file.schema_arrow.names not in (_STORED.names, _STORED.names[:-1]):  # before there were graphs
+        names = file.schema_arrow.names
+        # a home of an earlier version lacks the last fields
+        if names != _STORED.names[: len(names)] or len(names) < len(_STORED.names) - len(_ADDED):
             raise pa.ArrowInvalid("other columns")
         for batch in file.iter_batches(_TOGETHER):
             for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -234,7 +240,7 @@ def _report(parts: Mapping[str, str]) -> str:
 
 def names_in(place: Path, form: re.Pattern[str]) -> Iterator[str]:
     """Names of all reports of a form in a folder or a `.zip`, relative to it."""
-    for name in _in_package(place) if place.is_file() else _in_tree(place):
+    for name in names_in_package(place) if place.is_file() else _in_tree(place):
         if form.search(name) and not _NO_REPORT.search(name):
             yield name
 
@@ -254,18 +260,6 @@ def _in_tree(folder: Path) -> Iterator[str]:
         yield from (str(inside / name) for name in files)
 
 
-def _in_package(path: Path) -> list[str]:
-    try:
-        with zipfile.ZipFile(path) as package:
-            names = [item.filename for item in package.infolist() if not item.is_dir()]
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise damaged(path.name, "a package that cannot be opened", error, "a whole .zip file") from None
-    if len(names) > MOST_ENTRIES:
-        expected, remedy = f"at most {MOST_ENTRIES:,}", "Deliver it in several packages."
-        raise InputError(path.name, f"{len(names):,} files in one package", expected, remedy)
-    return names
-
-
 def _contents(place: Path, names: list[str]) -> Iterator[tuple[str, bytes | None]]:
     """Each file's name and its unpacked bytes, a little more than `LARGEST` at most; None: it is damaged."""
     unpacked = 0
@@ -273,9 +267,7 @@ def _contents(place: Path, names: list[str]) -> Iterator[tuple[str, bytes | None
         for name in names:
             is_packed = name.lower().endswith(".gz")
             content = None
-            # RuntimeError: it has a password, or says that it needs a newer unpacker
-            failures = (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, RuntimeError)
-            with suppress(*failures), _opened(name, package or place) as stream:
+            with suppress(*DAMAGES), _opened(name, package or place) as stream:
                 content = (gzip.GzipFile(fileobj=stream) if is_packed else stream).read(LARGEST + 1)
             if content is not None and (package is not None or is_packed):
                 unpacked += len(content)
@@ -284,21 +276,20 @@ def _contents(place: Path, names: list[str]) -> Iterator[tuple[str, bytes | None
 
 
 def _opened(name: str, place: Path | zipfile.ZipFile) -> IO[bytes]:
-    """A regular file of a folder, or a member of a package, packed so that its unpacking can be stopped."""
+    """A regular file of a folder, or a member of a package."""
     if isinstance(place, Path):
         descriptor = os.open(place / name, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO is opened without waiting
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise OSError("no file")
         return os.fdopen(descriptor, "rb")
-    if place.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise zipfile.BadZipFile("packed otherwise than usual")
-    return place.open(name)
+    return open_member(place, name)
 
 
 _READERS: Mapping[str, Callable[[Path], Iterator[RawReport]]] = {
     "packed": _read_packed,
     "chexpert-plus": published.read_chexpert_plus,
+    "rexgradient table": published.read_rexgradient_table,
     "open-i XML": read_openi_xml,
     "text files": read_text_files,
 }

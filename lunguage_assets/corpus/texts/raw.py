@@ -36,6 +36,10 @@ class RawReport:
         broken: reason code when the record itself could not be read (resources/reasons.yaml), with ": " and
             the column or key that is wrong, if one is.
         graph: entities of RadGraph as JSON; empty without any.
+        second_graph: those of a second person who read the same report; empty without any.
+        sequence: place in the patient's time line as delivered, from 1; empty when unknown.
+        noted: what the reader left out of the record, a line each: a reason code of
+            `resources/reasons.yaml`, with ": " and the key that is missing.
     """
 
     file: str
@@ -48,6 +52,9 @@ class RawReport:
     content: bytes = field(default=b"", repr=False)
     broken: str = ""
     graph: str = field(default="", repr=False)
+    second_graph: str = field(default="", repr=False)
+    sequence: str = ""
+    noted: str = ""
 
 
 def under_headings(parts: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from datetime import datetime
 
 import pandas as pd
 
+from lunguage_assets.corpus.columns import whole_number
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import StudyMetadata, read_metadata, read_terms
@@ -136,6 +137,9 @@ class _Reader:
         elif study_id not in self.studies:
             for reason in text.notes:
                 self._note(reason, raw, study_id, "report")
+            for noted in raw.noted.splitlines():
+                reason, _, key = noted.partition(": ")
+                self._note(reason, raw, study_id, key)
             self._take(raw, study_id, text.text)
         elif text.text == self.studies[study_id]["report"]:
             self._note("same-report-again", raw, study_id, "report")
@@ -160,6 +164,7 @@ class _Reader:
             "file": raw.file,
             "line": raw.line,
             "taken_at": self._taken_at(raw, study_id),
+            "sequence": self._sequence(raw, study_id),
             "view_information": views,
             "view_source": source,
             "report": text,
@@ -192,6 +197,15 @@ class _Reader:
         except ValueError:
             self._note("study-date-ignored", raw, study_id, "study_date", raw.taken_at)
             return ""
+
+    def _sequence(self, raw: RawReport, study_id: str) -> int:
+        """The delivered place in the patient's time line; 0 without one that can be read."""
+        if not raw.sequence:
+            return 0
+        number = whole_number(raw.sequence)
+        if not number:
+            self._note("study-order-ignored", raw, study_id, "sequence", raw.sequence)
+        return number or 0
 
     def learn(self, metadata: Mapping[str, StudyMetadata]) -> None:
         """Take views and times from the metadata, and patients that the delivery does not name; note once

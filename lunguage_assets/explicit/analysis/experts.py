@@ -36,6 +36,8 @@ OCCUPATION = "occupation: "
 """How the group of an occupation begins."""
 FEWEST = 2
 """Experts of a group that may be shown beside other groups: of one, it is a person's."""
+_FEWEST_SINGLE = 3
+"""Experts from which single ones are shown under numbers: of two, each would know the other's."""
 
 Described = Mapping[str, tuple[str, str]]
 """Role (writer or reader of reports, or empty) and occupation, in lower case, of each expert by name."""
@@ -146,6 +148,33 @@ def expert_agreement(
         if group == "all" or len(members) > 1:
             rows += _among(heard[members], phrases[members], group)
     return agreement_frame(EXPERT_AGREEMENT, [{**row, "experts": len(groups[row["group"]])} for row in rows])
+
+
+def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
+    """Say what single experts agree on without their names, roles and occupations.
+
+    Args:
+        agreement: an `EXPERT_AGREEMENT` frame.
+
+    Returns:
+        Its rows of single experts (measure, first, second, value), with a number for each name: 1 agrees most
+        often with the ranking. The order of the survey's columns is not told. No rows for fewer than three
+        experts.
+    """
+    single = agreement[(agreement["group"] == "all") & (agreement["first"] != "")]
+    with_ranking = single[single["measure"] == "with ranking"]
+    by_agreement = with_ranking.sort_values(["value", "first"], ascending=[False, True])["first"].tolist()
+    columns = ["measure", "first", "second", "value"]
+    if len(by_agreement) < _FEWEST_SINGLE:
+        return single.loc[[], columns]
+    width = len(str(len(by_agreement)))
+    numbers = {name: f"expert {place:0{width}d}" for place, name in enumerate(by_agreement, 1)}
+    of_experts = single["measure"] == "with expert"
+    numbered = single.assign(
+        first=single["first"].map(numbers),
+        second=single["second"].where(~of_experts, single["second"].map(numbers)),
+    )
+    return numbered[columns].reset_index(drop=True)
 
 
 def _surer(pair: tuple[str, str], places: Mapping[str, float]) -> str | None:

@@ -1,42 +1,33 @@
 """Which anchors tie the ranking to probabilities: a named set of `resources/anchors.toml`, or ratings or a
-file of one's own; and how far another radiologist's p would lie from ours (explicit.md section 6).
-
-Beside the interval of the mean stands a prediction interval for one more reader, on the logit scale.
+file of one's own (explicit.md section 6). With them comes how far readers differ (`readers.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
-from pydantic import BaseModel, Field
-from scipy.special import expit, logit, ndtri, stdtrit
+from pydantic import BaseModel, Field, model_validator
+from scipy.special import logit
 
 from lunguage_assets.data_files import read_as, resource
-from lunguage_assets.draws import Floats
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
+from lunguage_assets.explicit.fit.readers import (
+    NEAREST,
+    ReaderSpread,
+    people_numbers,
+    spread_between,
+    spread_of_numbers,
+    spread_of_points,
+)
 from lunguage_assets.files import edited_rows
 
 RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
-NEAREST = 0.005
-"""Ratings of 0 and 100 count as this far from the end: no reader's certainty is infinite."""
-
-
-class ReaderSpread(NamedTuple):
-    """How readers differ in what a phrase means to them: `sd` between readers, in logits, its degrees of
-    freedom (infinite where it is a stated default), and where it comes from.
-    """
-
-    sd: float
-    df: float
-    source: str
 
 
 class SetEntry(BaseModel, frozen=True, extra="forbid"):
@@ -47,10 +38,25 @@ class SetEntry(BaseModel, frozen=True, extra="forbid"):
 
 
 class ReadersEntry(BaseModel, frozen=True, extra="forbid"):
-    """Points that the middle 80% of readers span around one half, and who says so."""
+    """How far readers differ, and who says so: one of two forms.
 
-    points: float = Field(gt=0.0, lt=100.0)
+    Attributes:
+        points: of a hundred, that the middle 80% of readers span around one half, the same everywhere.
+        numbers: a CSV beside the file with what people said of phrases (`readers.NUMBER_COLUMNS`).
+        left_out: phrases of `numbers` that name their number.
+        source: who the readers are.
+    """
+
     source: str = Field(min_length=1)
+    points: float | None = Field(default=None, gt=0.0, lt=100.0)
+    numbers: str | None = Field(default=None, min_length=1)
+    left_out: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _in_one_form(self) -> ReadersEntry:
+        if (self.points is None) == (self.numbers is None):
+            raise ValueError("expected either points or numbers")
+        return self
 
 
 class AnchorFile(BaseModel, frozen=True, extra="forbid"):
@@ -107,7 +113,7 @@ def chosen_anchors(choice: str, ratings: Path | None = None, root: Path | None =
             "or a TOML file with one set in the home. Fix the option."
         )
     entry = sets[name]
-    return AnchorSet(name, entry.source, entry.anchors, _stated_spread(content.readers), file, is_own)
+    return AnchorSet(name, entry.source, entry.anchors, _stated_spread(file, content.readers), file, is_own)
 
 
 def published_anchors() -> tuple[Anchor, ...]:
@@ -162,7 +168,7 @@ def rated_anchors(ratings: pd.DataFrame, file: Path) -> AnchorSet:
         anchors.append(Anchor(str(phrase), mean, low, high))
     by_phrase = [means for _, means in reader_means(ratings).groupby("phrase", sort=False)]
     spread = spread_between(by_phrase, f"{ratings['rater'].nunique()} raters in {file.name}")
-    source, spread = f"ratings in {file.name}", spread or _stated_spread(None)
+    source, spread = f"ratings in {file.name}", spread or _stated_spread(file, None)
     return AnchorSet("ratings", source, tuple(anchors), spread, file, True)
 
 
@@ -174,46 +180,18 @@ def reader_means(ratings: pd.DataFrame) -> pd.Series:
     )
 
 
-def spread_between(means: Iterable[ArrayLike], source: str) -> ReaderSpread | None:
-    """The spread pooled over phrases: the squared deviations of raters from their phrase's mean, by the
-    degrees of freedom that they have together. None when no phrase has two raters.
-
-    `means` has the raters' mean logits of each phrase.
-    """
-    rated = [np.asarray(values, dtype=np.float64) for values in means]
-    df = sum(len(values) - 1 for values in rated)
-    if not df:
-        return None
-    squares = sum(float(((values - values.mean()) ** 2).sum()) for values in rated)
-    return ReaderSpread(math.sqrt(squares / df), float(df), source)
-
-
-def _stated_spread(readers: ReadersEntry | None) -> ReaderSpread:
+def _stated_spread(file: Path, readers: ReadersEntry | None) -> ReaderSpread:
     """The spread that a file of sets states, or else the packaged one."""
-    readers = readers or _content(resource("anchors.toml")).readers
+    if readers is None:
+        file = resource("anchors.toml")
+        readers = _content(file).readers
     assert readers is not None, "the packaged anchors.toml has a table [readers]"
-    half = float(logit(0.5 + readers.points / 200.0))
-    return ReaderSpread(half / float(ndtri(0.9)), math.inf, readers.source)
+    if readers.points is not None:
+        return spread_of_points(readers.points, readers.source)
+    assert readers.numbers is not None, "the form requires one of the two"
+    numbers = people_numbers(file.parent / readers.numbers)
+    return spread_of_numbers(numbers, readers.left_out, readers.source)
 
 
 def _content(file: Path) -> AnchorFile:
     return read_as(file, AnchorFile, "Fix it.")
-
-
-def reader_range(
-    p: ArrayLike, p_low: ArrayLike, p_high: ArrayLike, spread: ReaderSpread
-) -> tuple[Floats, Floats]:
-    """The range in which another reader's p would lie, 19 times of 20; arrays of the shape of `p`.
-
-    Args:
-        p: ours, strictly between 0 and 1.
-        p_low, p_high: its own 95% interval, which the range always contains.
-        spread: between readers.
-
-    The variances of our p and between readers are added on the logit scale.
-    """
-    centre, low, high = (logit(np.asarray(value, dtype=np.float64)) for value in (p, p_low, p_high))
-    own = ((high - low) / (2.0 * Z95)) ** 2
-    reach = Z95 if math.isinf(spread.df) else float(stdtrit(spread.df, 0.975))
-    margin = reach * np.sqrt(spread.sd**2 + own)
-    return np.minimum(expit(centre - margin), p_low), np.maximum(expit(centre + margin), p_high)

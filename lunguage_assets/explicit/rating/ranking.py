@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lunguage_assets.assertion.hedges import published_ranking
 from lunguage_assets.draws import U64, Integers, coins, digest, mix, smallest, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import ORDERS_PER_RESAMPLE, bootstrap_intervals
 from lunguage_assets.explicit.rating.readings import ASSUMED_DEVIATION, reading_deviation
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
-from lunguage_assets.judges.rules.lexicon import published_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, REFERENCE_RANKING
 

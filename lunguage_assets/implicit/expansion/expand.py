@@ -169,7 +169,7 @@ class _StudyExpander:
             return "already stated", first.finding_id
         if child.mode == PAPER:
             return "generated", None
-        if edge.is_symptom or edge.unless_said.in_any(self._cells(parent)):
+        if edge.is_symptom or edge.is_paper_only or edge.unless_said.in_any(self._cells(parent)):
             return None
         against = self._statements.against(child) or self._excluding(child, edge)
         return ("generated", None) if against is None else ("spoken against", against.finding_id)
@@ -307,12 +307,15 @@ def _inherits(edge: Edge, parent: Row) -> bool:
 
 
 def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
-    """Unite the parent's attributes with the pathway's. A negative sub-finding has the pathway's alone, a
-    symptom no clinical ones; a stated distribution of the parent goes before the pathway's.
+    """Unite the parent's attributes with the pathway's; a symptom has no clinical ones.
+
+    Not in mode `paper`: a negative sub-finding has the pathway's alone, because "small" or "worse" is said of
+    what is there; a stated distribution of the parent goes before the pathway's.
     """
     for name in ATTRIBUTE_NAMES:
         setattr(child, name, edge.attributes.get(name, ""))
-    if edge.status == "dn" or not (edge.is_symptom or _inherits(edge, parent)):
+    is_denied = edge.status == "dn" and parent.mode != PAPER
+    if is_denied or not (edge.is_symptom or _inherits(edge, parent)):
         return
     for name, inherited in zip(ATTRIBUTE_NAMES, _ATTRIBUTES_OF(parent), strict=True):
         if inherited and not (edge.is_symptom and name in CLINICAL_ATTRIBUTES):

@@ -68,8 +68,14 @@ class Marks(NamedTuple):
 
 
 class Blacklist:
-    """Pairs that must never be merged, in either order: `paper_pairs` (the paper's) and `term_pairs` of
-    single words, `exact_pairs` of whole phrases.
+    """Pairs that must never be merged, in either order.
+
+    Args:
+        term_pairs: pairs of single words.
+        exact_pairs: pairs of whole phrases.
+        paper_pairs: the paper's pairs of single words, which mode `paper` uses alone.
+        inside_words: a word counts wherever its letters stand, also inside another word ("cardio" in
+            "cardiomegaly"), as in the paper's table. Otherwise whole words count, and plurals.
     """
 
     def __init__(
@@ -77,9 +83,12 @@ class Blacklist:
         term_pairs: Iterable[tuple[str, str]],
         exact_pairs: Iterable[tuple[str, str]] = (),
         paper_pairs: Iterable[tuple[str, str]] = (),
+        inside_words: bool = False,
     ) -> None:
+        self._inside_words = inside_words
         self._paper_pairs = tuple((collapsed(a), collapsed(b)) for a, b in paper_pairs)
         self.term_pairs = (*self._paper_pairs, *((collapsed(a), collapsed(b)) for a, b in term_pairs))
+        self._words = frozenset(word for pair in self.term_pairs for word in pair)
         phrases = [((collapsed(a),), (collapsed(b),)) for a, b in exact_pairs]
         self._opposites: dict[object, set[object]] = {}
         """Of a word, or of a phrase in a tuple of its own."""
@@ -92,20 +101,30 @@ class Blacklist:
         self.marks = remembered(self._marks)
 
     def of_the_paper(self) -> Blacklist:
-        """The paper's pairs alone, for mode `paper`; raises `ConfigurationError` when the file lists none."""
+        """The paper's pairs alone, looked for inside words too, for mode `paper`; raises
+        `ConfigurationError` when the file lists none.
+        """
         if not self._paper_pairs:
             raise ConfigurationError(
                 "the blacklist has no paper_pairs, and mode 'paper' "
                 "uses nothing else. Restore them, or use mode 'method'."
             )
-        return Blacklist((), (), self._paper_pairs)
+        return Blacklist((), (), self._paper_pairs, inside_words=True)
 
     def _marks(self, phrases: tuple[str, ...], place: str = "") -> Marks:
-        """The listed words of a finding, plurals too, and which of its phrases are listed as a whole."""
-        texts = (*phrases, place)
-        said: set[object] = {form for text in texts for token in tokens(text) for form in self._listed(token)}
+        """The listed words of a finding, and which of its phrases are listed as a whole."""
+        said: set[object] = set()
+        for text in (*phrases, place):
+            said.update(self._listed_words(text))
         said.update((phrase,) for phrase in map(collapsed, phrases) if (phrase,) in self._opposites)
         return Marks(frozenset(said), frozenset[object]().union(*(self._opposites[one] for one in said)))
+
+    def _listed_words(self, text: str) -> set[str]:
+        """The listed words that a text says, in singular or plural, or, as in the paper, inside words."""
+        if self._inside_words:
+            lowered = text.lower()
+            return {word for word in self._words if word in lowered}
+        return {form for token in tokens(text) for form in self._listed(token)}
 
     def separates(self, a: str, b: str) -> bool:
         """Whether a pair keeps two plain phrases apart."""

@@ -7,9 +7,9 @@ from functools import cache
 
 import pandas as pd
 
+from lunguage_assets.assertion.hedges import bundled_lexicon
 from lunguage_assets.implicit.rows import PAPER, Row, rounded, values_of
 from lunguage_assets.implicit.statements.against import QUALIFIER, belief_of, qualifier_of
-from lunguage_assets.judges.rules.lexicon import bundled_lexicon
 
 ALTERNATIVE = "alternative"
 
@@ -24,15 +24,17 @@ def assign_beliefs(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
     """Give rows, whose mode is decided, their probabilities.
 
     Definite findings have 1 or 0, tentative ones what `probabilities` (FITTED_PROBABILITIES) says; one
-    without a row there has no information. Not in mode `paper`: the denial of a kind ("no large effusion")
-    becomes tentative, with the p of its qualifier; alternatives share what their list has.
+    without a row there has no information. Not in mode `paper`: a restricted denial ("no large effusion")
+    becomes tentative, with the p of its qualifier, unless it is certain of its kind ("no tension
+    pneumothorax"); alternatives share what their list has.
     """
     names = ("finding_id", "p", "p_low", "p_high", "p_source", "phrases")
     fitted = {own: values for own, *values in values_of(probabilities, *names)}
     lists: dict[tuple[str, str, int], list[_Member]] = {}
     for row in rows:
         if row.status.startswith("d"):
-            if (qualifier := qualifier_of(row)) is not None:
+            qualifier = qualifier_of(row)
+            if qualifier is not None and not qualifier.certain:
                 row.status, row.p_source = "tn", QUALIFIER
                 row.prob, row.p_low, row.p_high = belief_of(qualifier.name)
                 continue

@@ -384,6 +384,12 @@ class _Statement:
         return [self.row.name, *self._meant]
 
     def states_the_same(self, other: _Statement) -> bool:
+        # "Enlarged silhouette, possibly cardiomegaly": what explains a sign with doubt does not restate it.
+        is_one_sentence = (self.row.section, self.row.sent_idx) == (other.row.section, other.row.sent_idx)
+        explains = self.row.finding_id in other.row.evidence or other.row.finding_id in self.row.evidence
+        is_explained = explains or is_one_sentence
+        if is_explained and self.row.name != other.row.name and self.row.status != other.row.status:
+            return False
         twice = {self.row.section, other.row.section} == _TOLD_TWICE
         if not self.row.positive and not (twice and self.row.status == other.row.status):
             return False

@@ -51,6 +51,8 @@ class SubFinding(BaseModel, frozen=True, extra="forbid"):
     attributes: dict[str, str] = {}
     strength: float | None = Field(default=None, gt=0.0, lt=1.0)
     inherits: bool = True
+    paper_only: str = ""
+    """Why it is generated in mode "paper" alone; empty where it is generated in both."""
     unless: Unless = Unless()
 
     @field_validator("attributes")

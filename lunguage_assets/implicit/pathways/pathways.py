@@ -48,6 +48,7 @@ class Edge(NamedTuple):
     category: str
     is_symptom: bool
     inherits: bool
+    is_paper_only: bool
     unless_said: ListedWords
     unless_stated: tuple[Subject, ...]
     unless_denied: tuple[Subject, ...]
@@ -199,6 +200,7 @@ class PathwayDictionary:
             category=listed if symptom else self.vocabulary.category(child.name) or listed,
             is_symptom=symptom,
             inherits=child.inherits,
+            is_paper_only=bool(child.paper_only.strip()),
             unless_said=ListedWords(child.unless.said, self.reader),
             unless_stated=tuple(map(self._subject, child.unless.stated)),
             unless_denied=tuple(map(self._subject, child.unless.denied)),
@@ -285,6 +287,7 @@ def pathway_tree(dictionary: PathwayDictionary, diagnosis: str) -> Iterator[str]
             said = [f"at: {edge.location}"] if edge.location else []
             said += edge.published_attributes()
             said += ["symptom"] if edge.is_symptom else []
+            said += ["mode paper alone"] if edge.is_paper_only else []
             said += [f"strength {edge.strength:g}"] if edge.strength is not None else []
             named = edge.status == "dp" and dictionary.recognise(edge.name, edge.ent)
             said += ["a diagnosis"] if named else []

@@ -11,13 +11,14 @@ restrict what is denied, and how probable the finding is beside them, is data (`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
 from scipy.special import betaincinv
 
+from lunguage_assets.assertion.axes import axes_of, has_axes
 from lunguage_assets.caches import ENTRIES
 from lunguage_assets.implicit.rows import PAPER, Row, claim_preference, rounded, tokens
 from lunguage_assets.implicit.statements.label_file import LabelList
@@ -37,8 +38,13 @@ _DENIALS = frozenset({"no", "not", "without", "nor", "neither", "never", "negati
 _ENDS = frozenset({"but", "except", "however", "although", "there", "which", "is", "are", "was", "were"})
 _DEVICE = "OTH"
 
+COURSE = "course"
+"""Axis of what is only called unchanged: it contradicts no judgement."""
+
 Key = tuple[str, str, tuple[str, ...], str]
-"""Currency, canonical finding (never the diagnosis), place, and what restricts a denial; inside one study."""
+"""Currency, canonical finding (never the diagnosis), place, and what restricts a denial or its axes,
+inside one study.
+"""
 
 
 def qualifier_of(row: Row) -> Qualifier | None:
@@ -101,6 +107,8 @@ class Assertion(NamedTuple):
         denial, presence = (other, self) if self.present else (self, other)
         if not denial.refinements <= presence.refinements:
             return False
+        if _are_along_other_axes([denial.row], [presence.row]):
+            return False
         qualifier = qualifier_of(denial.row)
         if qualifier is not None and not (qualifier.implied and presence.row.source == "expansion"):
             return False
@@ -155,9 +163,44 @@ class Statements:
                         yield denial.row, presence.row
 
 
+def axes_of_row(row: Row) -> frozenset[str]:
+    """Find the axes along which a row describes a part of the body; of any other row, none."""
+    if not has_axes(row.name):
+        return frozenset()
+    described = ", ".join((row.measurement, row.morphology, row.placement))
+    if is_course_alone(row.status, row.no_change, described):
+        return frozenset({COURSE})
+    return axes_of(described)
+
+
+def is_course_alone(status: str, no_change: str, *described: str) -> bool:
+    """Whether a part of the body is called unchanged, and neither normal nor abnormal.
+
+    Args:
+        status: of the row.
+        no_change: its cell.
+        described: its cells that say how the part is.
+    """
+    return status[1] == "n" and bool(no_change) and not "".join(described).strip(", ")
+
+
+def _are_along_other_axes(denials: Sequence[Row], presences: Sequence[Row]) -> bool:
+    """Whether what is normal and what is abnormal of a part of the body have no axis in common.
+
+    A row that names none ("the heart is normal") is said of all.
+    """
+    normal = [axes_of_row(row) for row in denials]
+    abnormal = [axes_of_row(row) for row in presences]
+    if not all(normal) or not all(abnormal):
+        return False
+    return frozenset[str]().union(*normal).isdisjoint(frozenset[str]().union(*abnormal))
+
+
 def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
-    """Rows by key: the place is its anatomical parts, in mode `paper` its location set. A denial of a kind
-    only has a key of its own: it disputes no statement.
+    """Rows by key: the place is its anatomical parts, in mode `paper` its location set.
+
+    A denial of a kind only has a key of its own: it disputes no statement. So have the denials of a part of
+    the body ("contour normal") beside presences along other axes ("enlarged").
     """
     groups: dict[Key, list[Row]] = {}
     for row in rows:
@@ -168,4 +211,11 @@ def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
             kind = qualifier.name if qualifier is not None else ""
             key = row.currency, row.name, place_parts(row.location_parts), kind
         groups.setdefault(key, []).append(row)
+    for key, members in list(groups.items()):
+        denials = [row for row in members if not row.positive]
+        presences = [row for row in members if row.positive]
+        if denials and presences and _are_along_other_axes(denials, presences):
+            axes = sorted(frozenset[str]().union(*map(axes_of_row, denials)))
+            groups[key] = presences
+            groups[*key[:3], " ".join(axes)] = denials
     return groups

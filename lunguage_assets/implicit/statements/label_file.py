@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, Self
 
 from pydantic import BaseModel, model_validator
 
+from lunguage_assets.assertion.axes import axes_of, has_axes
 from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
@@ -194,7 +195,7 @@ class LabelList:
         meanings = []
         for meaning in self.meanings(row.name, row.ent, diagnosis):
             if meaning.holds_at(", ".join(location)):
-                reading = self.read_as(meaning, row.status, f"{row.measurement}, {row.morphology}")
+                reading = self.read_as(meaning, row.status, row.name, row.measurement, row.morphology)
                 if reading is not None:
                     meanings.append((meaning, (row.status[1] == "p") == reading))
         return RowReading(diagnosis, of_device, refinements, tuple(meanings))
@@ -247,18 +248,34 @@ class LabelList:
             return frozenset()
         return frozenset(self._dictionary.refinements(diagnosis, name, ent, location, attributes))
 
-    def read_as(self, meaning: Meaning, status: str, measured: str) -> bool | None:
-        """True when a row is read as it stands, False when the other way round, None when it says nothing of
-        the label.
+    def read_as(
+        self, meaning: Meaning, status: str, name: str, measurement: str, morphology: str
+    ) -> bool | None:
+        """Read a row as a label.
 
         Of a size, "normal" denies in either polarity: reports are annotated both ways (heart size, negative,
         normal). A whole that is normal denies it of its part; one that is enlarged says not of which part.
-        `measured` is the row's measurement and morphology, comma-separated.
+        A contour or a position says nothing of a size.
+
+        Args:
+            meaning: the label, and how the row is read.
+            status: of the row.
+            name: its canonical name.
+            measurement: its cell.
+            morphology: its cell.
+
+        Returns:
+            True when a row is read as it stands, False when the other way round, None when it says nothing of
+            the label.
         """
         if meaning.reads in ("kind", "against"):
             return True if status[1] == "p" else None
         if meaning.reads not in ("size", "whole"):
             return meaning.reads == "presence"
+        measured = f"{measurement}, {morphology}"
+        axes = axes_of(measured) if has_axes(name) else frozenset()
+        if axes and "size" not in axes:
+            return None
         enlarged = self._dictionary.contradictory(measured, "normal")
         if enlarged == self._dictionary.contradictory(measured, "increased"):
             return None  # neither enlarged nor normal

@@ -44,6 +44,7 @@ class Qualifier(BaseModel, frozen=True, extra="forbid"):
     of: frozenset[str] = frozenset()
     lists: bool
     implied: bool
+    certain: bool = False
     denied: int
     coded: int
 

@@ -1,5 +1,7 @@
-"""What the rule-based judges share: comparing by scores, and reading a masked sentence: its tokens, distances
-between places, and contrasts, which set one finding against another ("X rather than Y").
+"""What the rule-based judges share: comparing by scores, and the hedges of a masked finding.
+
+Which cues govern the finding, the engine of `assertion/` says; a judge brings phrases of its own, from
+which it knows how sure a cue is.
 """
 
 from __future__ import annotations
@@ -8,10 +10,16 @@ import hashlib
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from lunguage_assets.assertion.governing import (
+    PREFERRED,
+    GoverningCue,
+    NamedFinding,
+    governing_cues,
+    hedges_in,
+)
 from lunguage_assets.caches import remembered
 from lunguage_assets.draws import Floats
 from lunguage_assets.judges.protocol import (
@@ -24,170 +32,204 @@ from lunguage_assets.judges.protocol import (
 from lunguage_assets.judges.scoring import chosen, unknown_deviation
 
 _TOKEN = re.compile(r"<finding>|and/or|vs\.|[a-z]+(?:['’-][a-z]+)*|\d+(?:[.,]\d+)*|[;:.,?()/]")
-_HARD = frozenset({";", ":", ".", "but", "however", "although", "though", "while", "whereas"})
-_SOFT = frozenset({",", "(", ")", "with", "which"})
-_HARD_COST, _SOFT_COST = 20, 3
-
-_DENIALS = frozenset({"no", "without", "nor", "neither"})
-_DENIAL_REACH = 7
-
-SAME_CLAUSE = 16
-"""Cost of a distance below which two places belong to one clause."""
-
-_COPULAS = frozenset(
-    {"is", "are", "be", "was", "were", "remain", "remains", "considered", "felt", "seems", "thought"}
-)
-_PREDICATE_ADVERBS = frozenset(
-    {
-        "now", "also", "entirely", "still", "quite", "felt", "thought", "considered", "therefore", "strongly",
-        "highly", "clearly", "most",
-    }
-)  # fmt: skip
-_ADJECTIVES = frozenset({"likely", "unlikely", "probable", "possible", "doubtful"})
-_AFTER_PREDICATES = frozenset(
-    {
-        "", ".", ",", ";", "and", "but", "given", "in", "on", "at", "though", "although", "however", "based",
-        "here", "present", "as", "with",
-    }
-)  # fmt: skip
+_HEDGING = ("hedged", "doubted", "setting", "question")
+_DENYING = ("negated", "ended")
+_BESIDE = 3
+"""Words that may stand between a mention and a phrase that no cue of the engine explains."""
+_CHAIN_BREAKS = frozenset({MASK, ".", ",", ";", ":", "and", "or", "but"})
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A sentence in lower case, as tokens.
+class Words(NamedTuple):
+    """A phrase, or a single word, with its characters in the sentence."""
 
-    `mentions` are the places of `<finding>`; `walls[i]` is the cost of all clause breaks before token i, so
-    that the breaks between two tokens are a difference.
-    """
-
-    tokens: tuple[str, ...]
-    mentions: tuple[int, ...]
-    walls: tuple[int, ...]
-
-    @classmethod
-    def of(cls, masked_sentence: str) -> Reading:
-        tokens = tuple(_TOKEN.findall(masked_sentence.lower()))
-        walls = [0]
-        for i, token in enumerate(tokens):
-            cost = 0
-            if token in _HARD and i < len(tokens) - 1:  # the full stop at the end separates nothing
-                cost = _HARD_COST
-            elif token in _SOFT and not (token == "which" and tokens[i - 1] == ","):
-                cost = _SOFT_COST
-            walls.append(walls[-1] + cost)
-        return cls(tokens, tuple(i for i, token in enumerate(tokens) if token == MASK), tuple(walls))
-
-    def between(self, start: int, end: int) -> int:
-        """Cost of the tokens from `start` up to, not including, `end`: their number and the clause breaks
-        among them.
-        """
-        return max(0, end - start) + self.walls[max(start, end)] - self.walls[start]
-
-    def apart(self, start: int, end: int, mention: int) -> int:
-        """Cost of what stands between the words start..end-1 and a mention."""
-        return self.between(end, mention) if end <= mention else self.between(mention + 1, start)
-
-    def nearest_mentions(self, start: int, end: int) -> Sequence[int]:
-        """The last mention before the words start..end-1 and the first one behind: on either side every
-        other is farther away, whatever stands between. A sentence may mention its finding hundreds of times.
-        """
-        behind = bisect_left(self.mentions, start)
-        before = self.mentions[behind - 1 : behind] if behind else ()
-        first_behind = bisect_left(self.mentions, end)
-        return *before, *self.mentions[first_behind : first_behind + 1]
-
-    def word(self, place: int) -> str:
-        """The token there, or the empty string outside the sentence."""
-        return self.tokens[place] if 0 <= place < len(self.tokens) else ""
-
-
-def is_predicate(reading: Reading, start: int, end: int) -> bool:
-    """Whether the words start..end-1 are said of what stands before them: "<finding> is (now) likely
-    (present)", "<finding> less likely".
-    """
-    before = start - 2 if reading.word(start - 1) in _PREDICATE_ADVERBS else start - 1
-    behind = reading.word(start - 1) == MASK and reading.word(end - 1) in _ADJECTIVES
-    return (behind or reading.word(before) in _COPULAS) and reading.word(end) in _AFTER_PREDICATES
-
-
-def denies_list(reading: Reading, connector: int) -> bool:
-    """Whether the list joined at this token is denied as a whole: the `or` of "no effusion or pneumothorax"
-    expresses no uncertainty.
-    """
-    for place in range(connector - 1, max(-1, connector - _DENIAL_REACH), -1):
-        if reading.word(place) in _DENIALS:
-            return True
-        if reading.word(place) in {".", ";", ":", "but"}:
-            return False
-    return False
-
-
-_BELIEF = (
-    r"(?:likely|probabl[ey]|suggestive|consistent|compatible|typical|suspicious|concerning|favou?red|so)"
-)
-_CONTRASTS = (
-    (re.compile(r"\s(?:rather than|as opposed to|instead of)(?=\s)"), "first"),
-    (re.compile(rf"\smore {_BELIEF}(?:\s[^\s.;]+){{0,10}}?(\sthan)(?=\s)"), "first"),
-    (re.compile(rf"\s(?:less|not as) {_BELIEF}(?:\s[^\s.;]+){{0,10}}?(\s(?:than|as))(?=\s)"), "second"),
-    (re.compile(r"\s(?:favou?r(?:s|ed|ing)?|prefer(?:s|red)?)(?:\s[^\s.;]+){0,10}?(\sover)(?=\s)"), "first"),
-)
-"""What stands between the two findings, and which of them is preferred; over tokens joined by spaces."""
-
-_NOT = frozenset({"not", "never"})
-_NONE = frozenset({"no", "without"})
-_IDIOMS = frozenset({"excluded", "exclude", "excludes", "ruled", "rule", "only", "necessarily", "just"})
-_ENDS = frozenset({".", ";", ":", "but", "however", "although", "though", "while", "whereas"})
-_REACH = 8
-
-
-class Contrast(NamedTuple):
-    """The words start..end-1 between two findings of a sentence, and which of them is preferred."""
-
-    start: int
+    text: str
+    begin: int
     end: int
-    first_preferred: bool
 
 
-def contrast_of(reading: Reading) -> tuple[Contrast, bool] | None:
-    """The contrast that the finding asked about stands in, and whether the finding is the preferred one."""
-    text, known = " " + " ".join(reading.tokens) + " ", set()
-    for pattern, preferred in _CONTRASTS:
-        for match in pattern.finditer(text):
-            start, end = match.span(pattern.groups)
-            first = text.count(" ", 0, start)
-            last = first + text[start:end].strip().count(" ") + 1
-            known.add(Contrast(first, last, preferred == "first"))
-    for mention in reading.mentions if known else ():
-        apart, nearest = min((_distance(reading, mention, one), one) for one in known)
-        if apart <= _REACH:
-            return nearest, (mention < nearest.start) == nearest.first_preferred
-    return None
+def words_of(sentence: str, begin: int = 0, end: int | None = None) -> list[Words]:
+    """Cut a sentence, or a part of it, into words and signs in lower case."""
+    lower = sentence.lower()
+    # A few letters have a longer lower case, which would shift all characters behind them.
+    compared = lower if len(lower) == len(sentence) else sentence
+    found = _TOKEN.finditer(compared, begin, len(sentence) if end is None else end)
+    return [Words(match.group(), *match.span()) for match in found]
 
 
-def is_denied(reading: Reading, start: int, end: int, mention: int) -> bool:
-    """Whether a `not` stands beside the hedge at start..end-1, or between it and its finding: "not likely",
-    "probably not X", "probably no X", "likely Y and not X", "X is probably not present".
+class PhraseTable:
+    """Phrases that a judge knows, found in a sentence: the longest first, none overlapping.
 
-    A `not` of an exclusion ("not excluded") is an idiom of its own.
+    An adverb inside a phrase does not matter: "cannot be confidently excluded".
     """
-    places = range(end, mention) if end <= mention else range(end, end + 1)
-    if end <= mention and reading.word(mention - 1) in _NONE:
-        return True
-    return any(_negates(reading, place) for place in (start - 1, *places))
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        self._by_first: dict[str, list[list[str]]] = {}
+        for phrase in sorted(set(phrases), key=lambda text: (-text.count(" "), text)):
+            words = phrase.split()
+            self._by_first.setdefault(words[0], []).append(words)
+
+    def found_in(self, sentence: str) -> list[Words]:
+        """List the phrases of a sentence in order."""
+        words = words_of(sentence)
+        found: list[Words] = []
+        at = 0
+        while at < len(words):
+            phrase, end = self._match(words, at)
+            if phrase:
+                found.append(Words(phrase, words[at].begin, words[end - 1].end))
+            at = end
+        return found
+
+    def _match(self, words: Sequence[Words], at: int) -> tuple[str, int]:
+        for phrase in self._by_first.get(words[at].text, ()):
+            end = self._end(phrase, words, at)
+            if end:
+                return " ".join(phrase), end
+        return "", at + 1
+
+    def _end(self, phrase: Sequence[str], words: Sequence[Words], at: int) -> int:
+        """Find the word behind a phrase that begins here, or 0."""
+        for expected in phrase:
+            is_inside = expected is not phrase[0] and len(phrase) > 2
+            while is_inside and at < len(words) and words[at].text != expected and self._is_adverb(words[at]):
+                at += 1
+            if at == len(words) or words[at].text != expected:
+                return 0
+            at += 1
+        return at
+
+    def _is_adverb(self, word: Words) -> bool:
+        return word.text.endswith("ly") and word.text not in self._by_first
 
 
-def _negates(reading: Reading, place: int) -> bool:
-    return reading.word(place) in _NOT and not any(
-        reading.word(place + step) in _IDIOMS for step in (1, 2, 3, 4)
-    )
+class Hedging(NamedTuple):
+    """A cue that hedges the finding, and the judge's phrases in it."""
+
+    cue: GoverningCue
+    phrases: tuple[Words, ...]
+
+    @property
+    def begin(self) -> int:
+        """Where the cue begins, or a phrase that is longer ("low" of "low suspicion for")."""
+        return min([self.cue.begin, *(phrase.begin for phrase in self.phrases)])
+
+    @property
+    def end(self) -> int:
+        return max([self.cue.end, *(phrase.end for phrase in self.phrases)])
 
 
-def _distance(reading: Reading, mention: int, contrast: Contrast) -> int:
-    """Tokens between, or more than any reach where the clause ends between."""
-    start, end = (mention + 1, contrast.start) if mention < contrast.start else (contrast.end, mention)
-    # What is out of reach is not read: hundreds of findings may stand behind hundreds of contrasts.
-    is_far = end - start > _REACH
-    return 10**6 if is_far or _ENDS.intersection(reading.tokens[start:end]) else max(0, end - start)
+class Scope(NamedTuple):
+    """How a sentence hedges its masked finding.
+
+    Attributes:
+        chain: the nearest hedge, and those next to it ("could possibly represent"), in the order of the text.
+        farther: other hedges of the finding.
+        joints: what joins it to alternatives.
+        denials: what denies it.
+        is_preferred: whether another finding is dismissed for it ("<finding> rather than edema").
+        clauses: characters of the clauses in which it stands.
+    """
+
+    chain: tuple[Hedging, ...]
+    farther: tuple[Hedging, ...]
+    joints: tuple[Hedging, ...]
+    denials: tuple[GoverningCue, ...]
+    is_preferred: bool
+    clauses: tuple[tuple[int, int], ...]
+
+    @property
+    def all(self) -> tuple[Hedging, ...]:
+        """Hedges and joints."""
+        return (*self.chain, *self.farther, *self.joints)
+
+
+def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
+    """Find what hedges the masked finding of a sentence."""
+    named = governing_cues(masked_sentence)
+    phrases = table.found_in(masked_sentence)
+    is_preferred = any(cue.reason == PREFERRED for cue in named.cues)
+    hedges = [
+        _with_phrases(cue, phrases)
+        for cue in named.cues
+        if cue.category in _HEDGING and cue.reason != PREFERRED
+    ]
+    joints = [_with_phrases(cue, phrases) for cue in named.cues if cue.category == "alternative"]
+    denials = tuple(cue for cue in named.cues if cue.category in _DENYING)
+    # "Not suggestive of" is a denial for the engine, and a phrase with a place of its own.
+    denied_phrases = [_with_phrases(cue, phrases) for cue in denials]
+    hedges += [hedge for hedge in denied_phrases if hedge.phrases]
+    is_denied = any(cue.category == "negated" for cue in denials)
+    if not (hedges or joints or is_preferred or is_denied):
+        hedges = _beside(named, phrases, masked_sentence)
+    chain = _chain(masked_sentence, hedges)
+    farther = tuple(hedge for hedge in hedges if hedge not in chain)
+    return Scope(chain, farther, tuple(joints), denials, is_preferred, named.clauses)
+
+
+def all_hedges(sentence: str, table: PhraseTable) -> list[Words]:
+    """List the phrases of all hedges of a sentence, of whichever finding."""
+    phrases = table.found_in(sentence)
+    found = {phrase for begin, end in hedges_in(sentence) for phrase in _overlapping(phrases, begin, end)}
+    return sorted(found, key=lambda phrase: phrase.begin)
+
+
+def texts_of(hedges: Sequence[Hedging], sentence: str) -> tuple[str, ...]:
+    """Give the phrases of hedges in the order of the text; where none has any, the cues' own words."""
+    words = [phrase for hedge in hedges for phrase in hedge.phrases]
+    if not words:
+        for cue in (hedge.cue for hedge in hedges):
+            text = " ".join(word.text for word in words_of(sentence, cue.begin, cue.end))
+            words.append(Words(text, cue.begin, cue.end))
+    return tuple(dict.fromkeys(word.text for word in sorted(words, key=lambda word: word.begin)))
+
+
+def _with_phrases(cue: GoverningCue, phrases: Sequence[Words]) -> Hedging:
+    inside = _overlapping(phrases, cue.begin, cue.end)
+    # Of "felt to be less likely" the last phrase is the doubt.
+    return Hedging(cue, inside[-1:] if cue.category == "doubted" else inside)
+
+
+def _overlapping(phrases: Sequence[Words], begin: int, end: int) -> tuple[Words, ...]:
+    """Take the phrases that share characters with a span; they are in the order of the text."""
+    first = bisect_left(phrases, begin + 1, key=lambda phrase: phrase.end)
+    last = bisect_left(phrases, end, key=lambda phrase: phrase.begin)
+    return tuple(phrases[first:last])
+
+
+def _chain(sentence: str, hedges: Sequence[Hedging]) -> tuple[Hedging, ...]:
+    """Take the nearest hedge and those that touch it: at most one word between, which is no joint."""
+    if not hedges:
+        return ()
+    ordered = sorted(hedges, key=lambda hedge: hedge.begin)
+    first = last = ordered.index(hedges[0])
+    while first and _touch(sentence, ordered[first - 1].end, ordered[first].begin):
+        first -= 1
+    while last + 1 < len(ordered) and _touch(sentence, ordered[last].end, ordered[last + 1].begin):
+        last += 1
+    return tuple(ordered[first : last + 1])
+
+
+def _touch(sentence: str, begin: int, end: int, most_words: int = 1) -> bool:
+    """Whether at most so many words stand between, and no joint, break or finding."""
+    between = [word.text for word in words_of(sentence, begin, max(begin, end))]
+    return len(between) <= most_words and not _CHAIN_BREAKS.intersection(between)
+
+
+def _beside(named: NamedFinding, phrases: Sequence[Words], sentence: str) -> list[Hedging]:
+    """Take the phrases beside a mention where the engine finds no hedge.
+
+    Whoever asks knows that the finding is doubted: "borderline <finding>", "<finding> appears improved".
+    """
+    begins = [begin for begin, _ in named.mentions]
+    found: list[Hedging] = []
+    for phrase in phrases:
+        behind = bisect_left(begins, phrase.end)
+        is_before = behind < len(begins) and _touch(sentence, phrase.end, begins[behind], _BESIDE)
+        is_behind = behind > 0 and _touch(sentence, named.mentions[behind - 1][1], phrase.begin, _BESIDE)
+        if is_before or is_behind:
+            cue = GoverningCue("", phrase.begin, phrase.end, "beside", "hedged", 1)
+            found.append(Hedging(cue, (phrase,)))
+    return found
 
 
 class RuleJudge(ABC):

@@ -17,7 +17,7 @@ from lunguage_assets.corpus.texts.receiving import Received, receive, without_ot
 from lunguage_assets.current.old_ids import translate_corrections
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import Keys
-from lunguage_assets.judges.configuration import RADGRAPH, RULES
+from lunguage_assets.judges.configuration import RADGRAPH, RADGRAPH_SECOND, RULES
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.metadata import SHOWN, markdown
 from lunguage_assets.orchestration.resources import HomeResource
@@ -60,9 +60,13 @@ def structured_findings(
     key, batch = keys
     terms = read_terms(home.home.delivery(batch).vocabulary, IntakeLog())
     structurer: Structurer
-    if key == RADGRAPH:
-        graphs = ((one.study, one.graph) for one in home.home.delivery(batch).raw_reports() if one.graph)
-        structurer = RadGraphStructurer({study_of(study): graph for study, graph in graphs}, terms)
+    if key in (RADGRAPH, RADGRAPH_SECOND):
+        graphs = {}
+        for report in home.home.delivery(batch).raw_reports():
+            graph = report.graph if key == RADGRAPH else report.second_graph
+            if graph:
+                graphs[study_of(report.study)] = graph
+        structurer = RadGraphStructurer(graphs, terms, key)
     else:
         structurer = home.structurer(key, terms, spending.note, spending.bill)
     given = report_texts, report_sentences

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.experts import FEWEST, OCCUPATION
+from lunguage_assets.explicit.analysis.experts import FEWEST, OCCUPATION, numbered_experts
 from lunguage_assets.pictures.plots import P_EDGES, POINTS
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, language_models, provenance
-from lunguage_assets.release.report.paper_tables import label_table, paper_tables, phrase_scale
+from lunguage_assets.release.report.paper_tables import label_table, paper_tables
+from lunguage_assets.release.report.phrase_scales import phrase_scale
 from lunguage_assets.tables import ACCOUNTING, TABLES
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
@@ -70,9 +71,9 @@ class Release:
 class ReportContext:
     """Everything that the report and the tables of counts are made from.
 
-    `examples` is how often each phrase was extracted; `tables` the labels and the paper's; `points` the
-    fitted findings that are drawn one by one; `p_heights` bars of p between `P_EDGES`; `summary` the numbers,
-    ready for JSON.
+    `examples` is how often each phrase was extracted; `experts` what single experts agree on, under numbers
+    (`numbered_experts`); `tables` the labels and the paper's; `points` the fitted findings that are drawn one
+    by one; `p_heights` bars of p between `P_EDGES`; `summary` the numbers, ready for JSON.
     """
 
     ranker: str
@@ -82,6 +83,7 @@ class ReportContext:
     examples: pd.Series
     analyses: Mapping[str, pd.DataFrame]
     stale_analyses: bool
+    experts: pd.DataFrame
     tables: Mapping[str, pd.DataFrame]
     points: pd.DataFrame
     p_heights: NDArray[np.int64]
@@ -172,6 +174,7 @@ def context_of(
         examples=examples,
         analyses=shown,
         stale_analyses=stale,
+        experts=_single_experts(analyses, shown),
         tables={
             "labels": label_table(studies, labels),
             **paper_tables(studies, origin.dictionary.statistics()),
@@ -185,7 +188,7 @@ def context_of(
 def shown_analyses(
     analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame
 ) -> tuple[dict[str, pd.DataFrame], bool]:
-    """The analyses that are shown (of experts only groups, no single person), and whether all of them, which
+    """The analyses that are shown (of experts only groups, no named person), and whether all of them, which
     are made together, were left out because they belong to another ranking.
     """
     now, shown = set(ranking["ranking_version"]), dict(analyses)
@@ -202,6 +205,12 @@ def shown_analyses(
             & (~experts["group"].str.startswith(OCCUPATION) | (experts["experts"] >= FEWEST))
         ].reset_index(drop=True)
     return shown, False
+
+
+def _single_experts(analyses: Mapping[str, pd.DataFrame], shown: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The single experts of an analysis that is shown."""
+    name = EXPERT_AGREEMENT.name
+    return numbered_experts(analyses[name] if name in shown else EXPERT_AGREEMENT.frame())
 
 
 def _points(studies: NewestStudies, placed: int) -> pd.DataFrame:

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from scipy.special import logit
 
 from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
+from lunguage_assets.explicit.fit.readers import ReaderSpread
 from lunguage_assets.home.home import Batch, Home
 from lunguage_assets.implicit.pathways.estimates import CHANCE, EXPERTS
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
@@ -36,8 +38,10 @@ from lunguage_assets.tables import TERMS
 DISTRIBUTION = "lunguage-assets"
 _RESOURCES = (
     *("pathways.yaml", "blacklist.yaml", "labels.yaml"),
-    *("published_ranking.csv", "published_scales.toml"),
+    *("published_ranking.csv", "published_scales.toml", "people/people_numbers.csv"),
 )
+_SPREAD_SHOWN_AT = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""p at which provenance states how far readers differ."""
 _NOT_DECIDING = {"explicit": {"fit_log"}, "implicit": {"encoder_device", "encoder_batch_size"}}
 _PAIR = ("published", "used")
 _OWN_PATH = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
@@ -105,7 +109,7 @@ def provenance(
     entries = [entry for entry in metadata.requires(DISTRIBUTION) or () if "extra ==" not in entry]
     required = {re.split(r"[^A-Za-z0-9._-]", entry)[0].lower() for entry in entries}
     told = {
-        "bundle": 5,
+        "bundle": 6,
         "software": {"name": DISTRIBUTION, "version": metadata.version(DISTRIBUTION), "python": python},
         "packages": {name: metadata.version(name) for name in sorted(required)},
         "corpus": {"name": origin.corpus.name, "data_class": origin.corpus.data_class},
@@ -124,7 +128,7 @@ def provenance(
             "set": anchors.name,
             "source": anchors.source,
             "phrases": [one.phrase for one in anchors.of(set(ranking["phrase"]))],
-            "between_readers": {"sd_logit": round(anchors.spread.sd, 6), "source": anchors.spread.source},
+            "between_readers": _between_readers(anchors.spread),
         },
         "encoders": list(encoders),
         "settings": settings.model_dump(
@@ -140,6 +144,16 @@ def provenance(
         **({"p_estimate": {"experts": EXPERTS, "chance": CHANCE}} if settings.release.p_estimate else {}),
     }
     return {name: _without_paths(value) for name, value in told.items()}
+
+
+def _between_readers(spread: ReaderSpread) -> dict[str, Any]:
+    """Deviations of readers below and above some p, in logits, and where they come from."""
+    below, above = spread.deviations(logit(_SPREAD_SHOWN_AT))
+    sd_logit = {
+        f"{p:g}": [round(float(low), 6), round(float(high), 6)]
+        for p, low, high in zip(_SPREAD_SHOWN_AT, below, above, strict=True)
+    }
+    return {"sd_logit": sd_logit, "source": spread.source}
 
 
 def json_text(values: Mapping[str, Any]) -> str:

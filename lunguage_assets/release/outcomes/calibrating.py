@@ -18,6 +18,7 @@ from scipy.special import expit, logit, ndtri
 from lunguage_assets.draws import Floats
 from lunguage_assets.explicit.fit.anchors import AnchorSet, ratings_of, reader_means
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
+from lunguage_assets.explicit.fit.readers import ReaderSpread
 from lunguage_assets.files import replace_file, shown_phrase, write_csv
 from lunguage_assets.pictures.plots import reliability_diagram
 from lunguage_assets.release.outcomes.files import ANSWERS
@@ -68,13 +69,13 @@ def rated_by_readers(anchors: AnchorSet) -> dict[str, Floats]:
     return {str(phrase): expit(of.to_numpy()) for phrase, of in means if len(of) > 1}
 
 
-def calibration(found: LabelOutcomes, deviation: float, rated: Mapping[str, Floats]) -> pd.DataFrame:
+def calibration(found: LabelOutcomes, spread: ReaderSpread, rated: Mapping[str, Floats]) -> pd.DataFrame:
     """CALIBRATION: all cells, by label, by source, by source of p, and by hedging phrase where it is the only
     one of its finding. A hedge is a distribution over readers besides being a number (explicit.md section 6):
-    those who `rated` its phrase (`rated_by_readers`), else with a `deviation` in logits around p.
+    those who `rated` its phrase (`rated_by_readers`), else with the `spread` of readers around p.
     """
     return CALIBRATION.frame(
-        {"by": by, "group": group, **_measured(cells, deviation, rated)}
+        {"by": by, "group": group, **_measured(cells, spread, rated)}
         for by, group, cells in _groups(found.cells)
     )
 
@@ -90,10 +91,10 @@ def _groups(cells: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
             yield by, str(group), rows
 
 
-def _measured(cells: pd.DataFrame, deviation: float, rated: Mapping[str, Floats]) -> dict[str, Any]:
+def _measured(cells: pd.DataFrame, spread: ReaderSpread, rated: Mapping[str, Floats]) -> dict[str, Any]:
     p, outcome = _p_and_outcome(cells)
     readers = [
-        rated[phrase] if phrase in rated else readers_around(one, deviation)
+        rated[phrase] if phrase in rated else readers_around(one, spread)
         for phrase, one in zip(cells["phrase"].tolist(), p.tolist(), strict=True)
     ]
     found, whole = bins(cells), bins(cells, count=1).iloc[0]
@@ -239,12 +240,14 @@ def coverage(found: pd.DataFrame) -> float:
     return float(np.average(inside, weights=found["cells"]))
 
 
-def readers_around(p: float, deviation: float) -> Floats:
-    """Readings of a p by `READERS` readers: evenly spaced quantiles of a distribution around it that is
-    normal in logits. 0 and 1 leave nothing to read.
+def readers_around(p: float, spread: ReaderSpread) -> Floats:
+    """Readings of a p by `READERS` readers: evenly spaced quantiles of a distribution around it, on either
+    side normal in logits. 0 and 1 leave nothing to read.
     """
     if not 0.0 < p < 1.0:
         return np.array([p])
+    below, above = spread.deviations(logit(p))
+    deviation = np.where(_QUANTILES < 0.0, below, above)
     return np.asarray(expit(logit(p) + deviation * _QUANTILES))
 
 

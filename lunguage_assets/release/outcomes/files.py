@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from lunguage_assets.corpus.texts import published
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.files import edited_rows
@@ -27,6 +28,8 @@ from lunguage_assets.tables.released import CHEXPERT, LABELS, with_estimates
 
 ANSWERS = ("1", "0", "-1", "blank")
 """What a file of labels says of a cell."""
+
+DIFFERING = "differing"
 
 _ROWS_AT_ONCE = 50_000
 _FITTED = ("finding_id", "phrases", "p")
@@ -53,13 +56,24 @@ def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
 
 
 def read_label_file(path: Path, listed: LabelList) -> pd.DataFrame:
-    """A label file of MIMIC-CXR-JPG (CheXpert's, NegBio's, the radiologists' test set; also .csv.gz), a row
-    per study and label, sorted: study_id, label (this package's name), chexpert, said (`ANSWERS`); columns
-    that are no label are left out. Raises `InputError` for an unreadable file, no column of a label, an
-    unusable cell, or a repeated study.
+    """Read a label file of MIMIC-CXR-JPG (CheXpert's, NegBio's, the radiologists' test set; also .csv.gz), or
+    the lines of CheXbert that come with CheXpert Plus (`impression_fixed.json`, also .gz, or alone in a
+    .zip). Columns that are no label are left out.
+
+    Returns:
+        A row per study and label, sorted: study_id, label (this package's name), chexpert, said (`ANSWERS`);
+        `attrs[DIFFERING]`: of how many studies a later line says something else; the first one counts.
+
+    Raises:
+        InputError: for an unreadable file, no column of a label, an unusable cell, or a repeated study of a
+            table.
     """
-    frame = _read(path, ("study_id",))
-    _refuse(path, frame["study_id"], frame["study_id"].duplicated(), "one row per study")
+    differing = 0
+    if published.holds_json(path):
+        frame, differing = _read_lines(path)
+    else:
+        frame = _read(path, ("study_id",))
+        _refuse(path, frame["study_id"], frame["study_id"].duplicated(), "one row per study")
     ours = {label.chexpert: label.name for label in listed.labels if label.chexpert}
     theirs = {name.lower(): name for name in CHEXPERT} | _OTHER_NAMES
     columns = {name: theirs[name.lower()] for name in frame.columns if name.lower() in theirs}
@@ -71,7 +85,39 @@ def read_label_file(path: Path, listed: LabelList) -> pd.DataFrame:
         said = frame[column].map(_number).replace("", "blank")
         _refuse(path, frame[column], ~said.isin(ANSWERS), "1, 0, -1 or nothing")
         cells.append(frame[["study_id"]].assign(label=ours[chexpert], chexpert=chexpert, said=said))
-    return pd.concat(cells).sort_values(["study_id", "label"], ignore_index=True)
+    labels = pd.concat(cells).sort_values(["study_id", "label"], ignore_index=True)
+    labels.attrs[DIFFERING] = differing
+    return labels
+
+
+def _read_lines(path: Path) -> tuple[pd.DataFrame, int]:
+    """The first line of every study, all cells as text, and how many studies have a line that differs.
+
+    An object per line and image: `path_to_image`, and 14 labels, 1.0, 0.0, -1.0 or null. The images of a
+    study have the same report. Where it was made anonymous in two ways, CheXbert may have read two things.
+
+    Source: DOI 10.57761/fzna-pm76 (findings_fixed.json, impression_fixed.json, report_fixed.json); lines that
+    differ: github.com/Stanford-AIMI/chexpert-plus, issue 13.
+    """
+    first_of_study: dict[str, dict[str, str]] = {}
+    line_of_study: dict[str, int] = {}
+    differing = set()
+    for number, line in published.json_lines(path):
+        image = line.pop("path_to_image", None)
+        named = published.study_of_image(image) if isinstance(image, str) else None
+        if named is None:
+            expected = "the path of an image of CheXpert, such as train/patient00001/study1/view1_frontal.jpg"
+            remedy = "Fix the line, or leave it out."
+            found = "text" if isinstance(image, str) else "nothing"
+            raise InputError(path.name, found, expected, remedy, row=number, column="path_to_image")
+        cells = {label: "" if value is None else str(value) for label, value in line.items()}
+        if first_of_study.setdefault(named.study, cells) != cells:
+            differing.add(named.study)
+        line_of_study.setdefault(named.study, number)
+    numbers = [number - 1 for number in line_of_study.values()]  # as those of a table, from 0
+    frame = pd.DataFrame(list(first_of_study.values()), index=numbers, dtype="str").fillna("")
+    studies = [study_of(study) for study in first_of_study]
+    return frame.assign(study_id=pd.Series(studies, index=numbers, dtype="str")), len(differing)
 
 
 def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
@@ -91,8 +137,9 @@ def _number(text: str) -> str:
 def _refuse(path: Path, given: pd.Series, wrong: pd.Series, expected: str) -> None:
     """Raise `InputError` for the first cell that is wrong."""
     if wrong.any():
-        row = int(wrong.to_numpy().argmax())
-        text = given.iloc[row]
+        place = int(wrong.to_numpy().argmax())
+        row = int(given.index[place])
+        text = given.iloc[place]
         found = text if _NUMBER.fullmatch(text) else "text" if text else "nothing"
         remedy = "Fix the cell, or leave the row out."
         raise InputError(path.name, found, expected, remedy, row=row + 1, column=str(given.name))

@@ -16,8 +16,9 @@ LONG_CELL = 32
 """Characters from which a column holds sentences: it gets a width of its own, or each would be a tower."""
 
 _DECIMALS = {
-    **dict.fromkeys(("mu", "published_mu", "p", "another_reader"), 2),
+    **dict.fromkeys(("mu", "published_mu", "p", "another_reader", "people"), 2),
     **dict.fromkeys(("prevalence", "mean_p", "p_mean", "p_sd", "p_min", "p_max", "win_rate"), 3),
+    **dict.fromkeys((f"published_p_{part}" for part in ("mean", "sd", "min", "max")), 3),
 }
 _BARS = {"labels": "prevalence", "ranking": "p", "pathway_audit": "share"}
 """Table -> the estimate that is drawn with its interval beside the first column."""

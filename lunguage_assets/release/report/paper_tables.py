@@ -1,5 +1,4 @@
-"""The paper's tables for any corpus, as tidy frames (implicit.md sections 5, 7, explicit.md sections 5, 6),
-and the scale of hedging phrases beside published human scales.
+"""The paper's tables for any corpus, as tidy frames (implicit.md sections 5, 7, explicit.md sections 5, 6).
 
 Everything is counted from the stored tables (`resources/paper_tables.sql`). Each count says in its name
 what it counts, because the paper's own differ among themselves.
@@ -9,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -21,8 +20,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.analysis.agreement import wilson
-from lunguage_assets.explicit.fit.anchors import AnchorSet, reader_range
-from lunguage_assets.explicit.fit.probability import calibrate, probability
+from lunguage_assets.explicit.analysis.experts import OCCUPATION
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
@@ -36,7 +34,7 @@ from lunguage_assets.tables.released import (
     FIT_MEASURES,
     FIT_TABLE,
     LABEL_TABLE,
-    PHRASE_SCALE,
+    PUBLISHED_CERTAINTY,
     SPREAD,
     STATUS_COLUMNS,
     STRUCTURE,
@@ -60,6 +58,55 @@ def published_values() -> dict[str, Any]:
     return tomllib.loads(resource("published_tables.toml").read_text("utf-8"))
 
 
+def published_experts() -> pd.DataFrame:
+    """The paper's Table 1: a line per expert with occupation, role and experience, and the share of pairs on
+    which each agrees with the ranking (`panel`) and each model.
+    """
+    lines = [
+        {name: expert[name] for name in ("occupation", "role", "experience")} | expert["agrees_with"]
+        for expert in published_values()["experts"]
+    ]
+    return pd.DataFrame(lines)
+
+
+def printed_agreement(frame: pd.DataFrame, of: str) -> pd.Series:
+    """The published agreement beside every row of a table of agreement; NaN where none is printed.
+
+    Args:
+        frame: a `JUDGE_AGREEMENT` or `EXPERT_AGREEMENT` frame.
+        of: `judges` or `experts`.
+    """
+    published = {(*key,): value for *key, value in published_values()["agreement"][of]}
+    keys = frame[["measure", "coding", "first", "second"]].itertuples(index=False, name=None)
+    return pd.Series(map(published.get, keys), index=frame.index, dtype="float64")
+
+
+def printed_agreement_of_groups(frame: pd.DataFrame) -> pd.Series:
+    """The published agreement beside every row of an `EXPERT_AGREEMENT` frame of groups.
+
+    The averages of all experts are printed. Those of a role or an occupation are means of the printed shares
+    of its experts, to the digits that these have; NaN where the paper has no such expert.
+    """
+    of_all = printed_agreement(frame, "experts").where(frame["group"] == "all")
+    of_groups = [
+        _mean_of_printed(row["group"], row["second"])
+        if row["measure"] in ("with ranking", "with judge")
+        else None
+        for row in frame.to_dict("records")
+    ]
+    return of_all.fillna(pd.Series(of_groups, index=frame.index, dtype="float64"))
+
+
+def _mean_of_printed(group: str, reference: str) -> float | None:
+    """The mean share of the paper's experts of a role or an occupation; None for others."""
+    experts = published_experts()
+    occupation = group.removeprefix(OCCUPATION)
+    of_group = experts[(experts["role"] == group) | (experts["occupation"] == occupation)]
+    if of_group.empty or reference not in experts.columns:
+        return None
+    return round(float(of_group[reference].mean()), 2)
+
+
 def is_the_published_corpus(rows: int, studies: int, patients: int) -> bool:
     """True of a corpus with as many delivered rows, studies and patients as the paper's."""
     corpus = published_values()["corpus"]
@@ -77,8 +124,6 @@ def paper_tables(stored: NewestStudies, statistics: Sequence[DiagnosisStatistics
     used = {use: Counter(dict(stored.query(_queries()[use]))) for use in _USES}
     conflicts = _conflict_table(stored, beside["conflicts"])
     before, added, expanding = rows_out + taken_away, rows_out - originals, used["expanded"].total()
-    disagreeing = conflicts[~conflicts["conflict_type"].isin(["repeat_dp", "repeat_dn"])]
-    found, by_source = int(disagreeing["conflicts"].sum()), disagreeing.groupby("source")["conflicts"].sum()
     structure = _structure(statistics)
     figures: dict[str, float | None] = {
         **structure,
@@ -93,13 +138,13 @@ def paper_tables(stored: NewestStudies, statistics: Sequence[DiagnosisStatistics
         "rows before resolution": before,
         "rows that resolution took away": taken_away,
         "rows out": rows_out,
-        "conflicts": found,
-        "conflicts per row before resolution": _share(found, before),
-        **{f"conflicts per row: {one}": _share(int(by_source[one]), before) for one in CONFLICT_SOURCES},
+        **_conflict_figures(conflicts, before),
     }
     printed, notes = beside["figures"], beside["notes"]
     return {
-        "certainty": _certainty_table(stored, [line.diagnosis for line in statistics]),
+        "certainty": _certainty_table(
+            stored, [line.diagnosis for line in statistics], published, is_published
+        ),
         "fit": _fit_table(stored, published["fit"]),
         "expansion": _expansion_table(used, statistics, structure, beside),
         "conflicts": conflicts,
@@ -121,8 +166,62 @@ def label_table(stored: NewestStudies, file: Path) -> pd.DataFrame:
     return LABEL_TABLE.frame(lines)
 
 
-def _certainty_table(stored: NewestStudies, diagnoses: Sequence[str]) -> pd.DataFrame:
-    """Statuses and p by diagnosis, in the order given (the paper's Table 2)."""
+def _conflict_figures(conflicts: pd.DataFrame, before: int) -> dict[str, float | None]:
+    """Count conflicts as the paper's text does: all, by source, and the share of polarity.
+
+    Args:
+        conflicts: a CONFLICT_TABLE frame. The paper does not count equal definite statements.
+        before: rows before resolution.
+    """
+    counted = conflicts[~conflicts["conflict_type"].isin(["repeat_dp", "repeat_dn"])]
+    by_source = counted.groupby("source")["conflicts"].sum()
+    polarity = counted[counted["conflict_type"] == "polarity"].set_index("source")["conflicts"]
+    total = int(by_source.sum())
+    _, *with_expansions = CONFLICT_SOURCES
+    of_expansions = int(by_source[with_expansions].sum())
+    return {
+        "conflicts": total,
+        "conflicts per row before resolution": _share(total, before),
+        **{f"conflicts per row: {one}": _share(int(by_source[one]), before) for one in CONFLICT_SOURCES},
+        "conflicts with expansions": of_expansions,
+        "conflicts with expansions per row": _share(of_expansions, before),
+        **{f"conflicts: {one}": int(by_source[one]) for one in with_expansions},
+        **{
+            f"share of polarity in conflicts: {one}": _share(int(polarity[one]), int(by_source[one]))
+            for one in with_expansions
+        },
+    }
+
+
+def _published_certainty(published: Mapping[str, Any], is_published: bool) -> dict[str, dict[str, float]]:
+    """What Table 2 prints by diagnosis, by column: p for any corpus, counts for the paper's own alone."""
+    printed = dict(published["certainty"])
+    every = published["fit"]["p"]
+    ends = {"p_min": every["minimum"], "p_max": every["maximum"]}
+    printed[ALL_FINDINGS] = {"p_mean": every["mean"], "p_sd": every["sd"], **ends}
+    return {
+        diagnosis: {
+            f"published_{name}": value
+            for name, value in values.items()
+            if is_published or name not in PUBLISHED_CERTAINTY
+        }
+        for diagnosis, values in printed.items()
+    }
+
+
+def _certainty_table(
+    stored: NewestStudies, diagnoses: Sequence[str], published: Mapping[str, Any], is_published: bool
+) -> pd.DataFrame:
+    """Statuses and p by diagnosis, in the order given (the paper's Table 2).
+
+    Args:
+        stored: the tables of the release.
+        diagnoses: of the pathway dictionary.
+        published: `published_values()`.
+        is_published: whether this corpus is the paper's.
+    """
+    printed = _published_certainty(published, is_published)
+    published_columns = [name for name in CERTAINTY_TABLE.names if name.startswith("published_")]
     rows_of_status = _queries()["stated_current"]
     statuses: Counter[tuple[str, str]] = Counter()
     unknown: Counter[str] = Counter()
@@ -152,6 +251,7 @@ def _certainty_table(stored: NewestStudies, diagnoses: Sequence[str]) -> pd.Data
             | {f"percent_{column}": _percent(count, total) for column, count in counts.items()}
             | {"no_information": sum(unknown[name] for name in names)}
             | dict(zip(("p_mean", "p_sd", "p_min", "p_max"), spread, strict=True))
+            | {name: printed.get(title, {}).get(name) for name in published_columns}
         )
     return CERTAINTY_TABLE.frame(lines)
 
@@ -190,6 +290,10 @@ def _expansion_table(
             | {f"published_{part}": printed.get(title, {}).get(part) for part in STRUCTURE}
             | {"percent_expanded": _percent(uses["expanded"], uses["stated"])}
             | {"percent_added": _percent(uses["added"], every)}
+            | {
+                f"published_{use}": beside["expansion"].get(title, {}).get(use)
+                for use in ("expanded", "added")
+            }
         )
     return EXPANSION_TABLE.frame(lines)
 
@@ -236,41 +340,3 @@ def _spread(parts: Sequence[NDArray[Any]]) -> tuple[float | None, ...]:
     values = np.sort(np.concatenate([np.empty(0), *map(np.asarray, parts)]))  # equal sums, to the last bit
     known = pd.Series(values, dtype="float64")
     return (known.mean(), known.std(ddof=0), known.min(), known.max()) if len(known) else (None,) * 4
-
-
-def published_scales() -> list[dict[str, Any]]:
-    """The scales of `resources/published_scales.toml`: name, source, and phrases with their middle, low and
-    high in hundredths, or the spread between readers in points.
-    """
-    scales = tomllib.loads(resource("published_scales.toml").read_text("utf-8"))["scales"]
-    return list(scales)
-
-
-def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
-    """A `PHRASE_SCALE` frame of a `REFERENCE_RANKING`: the ranked phrases from the most certain, then
-    published ones that are not ranked. Raises `MethodError` when the anchors give no line on it.
-    """
-    anchors = chosen.of(set(ranking["phrase"]))
-    mu = ranking["mu"].to_numpy(dtype=np.float64)
-    p, low, high = probability(mu, np.zeros_like(mu), calibrate(ranking, anchors))
-    reader_low, reader_high = reader_range(p, low, high, chosen.spread)
-    numbers = {"p": p, "p_low": low, "p_high": high, "reader_low": reader_low, "reader_high": reader_high}
-    ranked = ranking[["phrase", "mu"]].assign(**numbers).sort_values("mu", ascending=False, kind="stable")
-    told = defaultdict(list)
-    for scale in published_scales():
-        for entry in scale["phrases"]:
-            told[entry["phrase"]].append(f"{scale['name']}: {_told(entry)}")
-    others = pd.DataFrame({"phrase": [phrase for phrase in told if phrase not in set(ranking["phrase"])]})
-    listed = pd.concat([ranked, others], ignore_index=True)
-    listed["number"] = range(len(listed))
-    listed["is_anchor"] = listed["phrase"].isin([anchor.phrase for anchor in anchors])
-    listed["published"] = ["; ".join(told.get(phrase, ())) for phrase in listed["phrase"]]
-    return PHRASE_SCALE.frame({name: listed[name].tolist() for name in PHRASE_SCALE.names})
-
-
-def _told(entry: dict[str, Any]) -> str:
-    """What a scale says of a phrase, as a reader sees it."""
-    if "spread" in entry:
-        return f"readers differ by {entry['spread']} points"
-    between = f"{entry['low']:g} to {entry['high']:g}"
-    return f"{entry['middle']:g} ({between})" if "middle" in entry else between

@@ -10,16 +10,18 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
+from lunguage_assets.assertion.hedges import published_ranking
 from lunguage_assets.data_files import page_template
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.implicit.pathways.pathways import pathway_tree
-from lunguage_assets.judges.rules.lexicon import published_ranking
 from lunguage_assets.pictures.plots import (
     agreement_heat_map,
     calibration_plot,
     correlation_heat_map,
     distilled_errors,
+    expert_heat_map,
+    phrase_scale_plot,
     probability_bars,
     ranking_plot,
     validation_curves,
@@ -28,7 +30,18 @@ from lunguage_assets.pictures.plots import (
 )
 from lunguage_assets.release.bundle.context import ReportContext
 from lunguage_assets.release.report.page_tables import page_table
-from lunguage_assets.release.report.paper_tables import published_scales, published_values
+from lunguage_assets.release.report.paper_tables import (
+    printed_agreement,
+    printed_agreement_of_groups,
+    published_experts,
+    published_values,
+)
+from lunguage_assets.release.report.phrase_scales import (
+    people_distance,
+    published_scales,
+    rated_phrases,
+    widest_gap,
+)
 from lunguage_assets.tables import PATHWAY_AUDIT
 from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
 from lunguage_assets.tables.released import LABEL_TABLE, PAPER_TABLES
@@ -54,6 +67,12 @@ def report_figures(context: ReportContext) -> dict[str, bytes]:
         drawn["calibration"] = calibration_plot(context.points, calibrate(ranking, anchors), anchors)
     except MethodError:
         pass  # the anchors give no line
+    means_by_scale = {
+        scale.name: scale.means_by_phrase for scale in published_scales() if scale.means_by_phrase
+    }
+    rated = rated_phrases(context.scale)
+    if len(rated):
+        drawn["scale"] = phrase_scale_plot(rated, means_by_scale)
     limits = settings.opponent_limit, settings.panel_steps
     of_analyses: tuple[tuple[str, str, Callable[[pd.DataFrame], bytes]], ...] = (
         ("agreement", "judge_agreement", agreement_heat_map),
@@ -62,6 +81,8 @@ def report_figures(context: ReportContext) -> dict[str, bytes]:
         ("distilled", "distilled_evaluation", distilled_errors),
         ("validation_spread", "fit_validation", lambda frame: validation_spread(frame, *limits)),
     )
+    if len(context.experts):
+        drawn["experts"] = expert_heat_map(context.experts, _shares_of_the_paper())
     for name, analysis, draw in of_analyses:
         frame = context.analyses.get(analysis)
         if frame is not None and len(frame):
@@ -79,6 +100,9 @@ def report_page(context: ReportContext, figures: Mapping[str, bytes]) -> str:
         about={name: table.description for name, table in (PAPER_TABLES | _OTHERS).items()},
         published=published_values(),
         scales=published_scales(),
+        rated=rated_phrases(context.scale),
+        distance=people_distance(context.scale),
+        gap=widest_gap(context.scale),
         pathway_tree=pathway_tree,
         size=lambda png: struct.unpack(">II", png[16:24]),  # a PNG's header
         inline=lambda png: f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}",
@@ -92,7 +116,7 @@ def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
     ranking = ranking.assign(place=ranking["rank"] + 1, published_mu=published_mu)
     measured = ["mu_low", "mu_high", "win_rate", "published_mu"]
     ranking = ranking[["phrase", "place", "mu", *(measured if context.has_own_ruler else [])]]
-    shown = {**context.tables, "ranking": ranking}
+    shown = {**context.tables, "ranking": ranking, "published_experts": _experts_of_the_paper()}
     if len(context.scale):  # one table of phrases; published ones that are not ranked come last
         scale = context.scale.drop(columns=["number", "mu", "is_anchor"])
         shown["ranking"] = ranking.merge(scale, on="phrase", how="outer").sort_values("place")
@@ -101,9 +125,10 @@ def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
         shown["ranking"]["phrase"] = phrases.where(~phrases.isin(anchors), phrases + " (anchor)")
     made = context.analyses
     if (judges := made.get("judge_agreement")) is not None:
-        shown["judge_agreement"] = judges.assign(published=_printed(judges, "judges"))[_AGREEMENT]
+        printed = printed_agreement(judges, "judges")
+        shown["judge_agreement"] = judges.assign(published=printed)[_AGREEMENT]
     if (experts := made.get("expert_agreement")) is not None and len(experts):
-        printed = _printed(experts, "experts").where(experts["group"] == "all")
+        printed = printed_agreement_of_groups(experts)
         shown["expert_agreement"] = experts.assign(published=printed)[["group", "experts", *_AGREEMENT]]
     if (fewer := made.get("ranking_robustness")) is not None and len(fewer):
         changes = ["mean_abs_mu", "largest_abs_mu", "mean_abs_rank", "spearman"]
@@ -115,11 +140,20 @@ def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
     return shown
 
 
-def _printed(frame: pd.DataFrame, of: str) -> pd.Series:
-    """The published agreement `of` judges or experts for every row; NaN where none is printed."""
-    published = {(*key,): value for *key, value in published_values()["agreement"][of]}
-    keys = frame[["measure", "coding", "first", "second"]].itertuples(index=False, name=None)
-    return pd.Series(map(published.get, keys), index=frame.index, dtype="float64")
+def _experts_of_the_paper() -> pd.DataFrame:
+    """The paper's Table 1, its averages last."""
+    experts = published_experts()
+    printed = published_values()["agreement"]["experts"]
+    average = {second: value for measure, _, _, second, value in printed if measure.startswith("with ")}
+    lines = pd.concat([experts, pd.DataFrame([{"occupation": "average", **average}])], ignore_index=True)
+    return lines.fillna({"role": "", "experience": ""}).rename(columns={"panel": "ranking"})
+
+
+def _shares_of_the_paper() -> pd.DataFrame:
+    """The shares of the paper's Table 1 by occupation and reference."""
+    experts = published_experts()
+    shares = experts.drop(columns=["role", "experience"]).set_index("occupation")
+    return shares.rename(columns={"panel": "ranking"})
 
 
 def _published_mu() -> dict[str, float]:

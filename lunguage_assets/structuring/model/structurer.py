@@ -19,7 +19,7 @@ from lunguage_assets.assertion.vocabulary import content_hash
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import Asker
-from lunguage_assets.judges.configuration import RADGRAPH, RULES, JudgesConfiguration
+from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS, RULES, JudgesConfiguration
 from lunguage_assets.judges.ledger.attempts import model_identity, request_key
 from lunguage_assets.judges.model_judge import read_templates
 from lunguage_assets.judges.opening import Surroundings, open_asker
@@ -82,8 +82,8 @@ def structurer_identity(
     """
     if key == RULES:
         return identity_of(content_hash(own_cues=own_cues))
-    if key == RADGRAPH:
-        return radgraph_identity(content_hash())
+    if key in OFFLINE_STRUCTURERS:
+        return radgraph_identity(content_hash(), key)
     slot = _model_slot(key, configuration)
     return ModelStructurer.identity_of(slot.binding, load_structuring_prompts(prompts), slot.mode)
 

@@ -19,6 +19,10 @@ POINTERS = (_THIS, _THESE)
 _VERBS: frozenset[Kind] = frozenset({"copula", "hedged", "hedged before", "link", "ended", "negated before"})
 
 
+_RESTRICTING = ("measurement", "morphology", "severity", "onset")
+"""Columns of words by which a denial denies a kind only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Back:
     """What a sentence says of what was named before it: its mentions that say what that means, or name it
@@ -91,12 +95,33 @@ def connected(
                 name = mentions[first + number].normed_ent
                 same = [at for at in before if mentions[at].normed_ent == name]
                 _place(report.text, mentions, same, first + number)
+        elif before and own.mentions:
+            _explain_sign_before(report.text, mentions, before, first)
         if own.mentions and not (back is not None and back.explains and before):
             seen = (at for at in range(first, len(mentions)) if mentions[at].cat in ("PF", "CF"))
             before = [at for at in seen if mentions[at].status.endswith("p")]
         elif back is None:
             before = []
     return tuple(readings), _without_taken_back(report, mentions)
+
+
+def _explain_sign_before(text: str, mentions: list[Mention], before: list[int], first: int) -> None:
+    """ "Opacity in the lingula. Pneumonia cannot be excluded.": it is left open there.
+
+    Args:
+        text: of the report.
+        mentions: of the report so far; changed in place.
+        before: numbers of the findings of the sentence before.
+        first: number of the sentence's first mention.
+    """
+    signs = [at for at in before if mentions[at].normed_ent in WORDS["explained_signs"]]
+    if not signs or len(signs) < len(before):
+        return
+    for at in range(first, len(mentions)):
+        mention = mentions[at]
+        is_cause = mention.status == "tp" and mention.normed_ent in WORDS["causes_of_signs"]
+        if is_cause and not (mention.location or mention.evidence):
+            _explain(text, mentions, signs, at)
 
 
 def _moved(mention: Mention, sentence: int, by: int, first: int) -> Mention:
@@ -182,11 +207,15 @@ def _without_taken_back(report: SectionedReport, mentions: list[Mention]) -> tup
 
 def _opposite(text: str, one: Mention, other: Mention) -> bool:
     """Whether one denies and one states a finding, and the place of the denial contains the other's."""
-    if one.normed_ent != other.normed_ent or one.status[1] == other.status[1]:
+    sizes = WORDS["size_of_the_heart"]
+    is_of_heart = one.normed_ent in sizes and other.normed_ent in sizes
+    if one.status[1] == other.status[1] or not (is_of_heart or one.normed_ent == other.normed_ent):
         return False
     denial, presence = (one, other) if one.status[1] == "n" else (other, one)
     denied, present = (
         {word for span in mention.location for word in span.of(text).lower().split()}
         for mention in (denial, presence)
     )
-    return denied <= present and "measurement" not in denial.attributes
+    # "No displaced fracture" takes no fracture back; "normal" of the heart is no kind.
+    is_restricted = not is_of_heart and any(column in denial.attributes for column in _RESTRICTING)
+    return denied <= present and not is_restricted

@@ -53,9 +53,15 @@ class Draft:
 
     @property
     def judged(self) -> bool:
-        """Whether it is called normal or abnormal, so that it is a row of its own; "stable" says neither."""
+        """Whether it is called normal or abnormal, so that it is a row of its own."""
         worse = any(word.code == "worsened" for word in self.words)
-        return self.unit.code == "normal" or says_state(self.words) or worse
+        return self.unit.code == "normal" or says_state(self.words) or worse or self.is_compared
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether a silhouette is called unchanged: "the cardiac silhouette is stable"."""
+        is_unchanged = any(word.code == "no_change" for word in self.words)
+        return self.unit.name in WORDS["sized"] and is_unchanged
 
     @property
     def lies_somewhere(self) -> bool:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.assertion.cues import Cue
 from lunguage_assets.assertion.own_cues import read_own_cues
 from lunguage_assets.assertion.vocabulary import (
     Sense,
@@ -37,14 +36,16 @@ def build_lexicon(terms: pd.DataFrame | None = None, own_cues: Path | None = Non
     if terms is not None:
         cells = (terms[name].tolist() for name in ("category", "target_term", "normed_term"))
         rows = tuple(sorted(set(zip(*cells, strict=True))))
-    cues = () if own_cues is None else read_own_cues(own_cues)
+    if own_cues is not None:
+        read_own_cues(own_cues)  # before its hash: a file that is not there says so in its own words
     more = [repr(list(rows)).encode("utf-8", "surrogatepass")] if rows else []
-    return _build(rows, cues), content_hash(*more, own_cues=own_cues)
+    content = content_hash(*more, own_cues=own_cues)
+    return _build(rows, own_cues, content), content
 
 
 @lru_cache(maxsize=2)
-def _build(terms: tuple[tuple[str, str, str], ...], own_cues: tuple[Cue, ...]) -> Vocabulary:
-    vocabulary = build_vocabulary(own_cues)
+def _build(terms: tuple[tuple[str, str, str], ...], own_cues: Path | None, _content: str) -> Vocabulary:
+    vocabulary = build_vocabulary(read_own_cues(own_cues) if own_cues is not None else ())
     column_by_title = {published: column for column, published in ATTRIBUTES.items()}
     for category, spelling, name in terms:
         # A delivered spelling adds a meaning, and never takes one away.

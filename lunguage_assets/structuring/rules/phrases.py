@@ -46,14 +46,29 @@ class Phrases:
                 self._take(step, after)
         self._limit()
         self.drafts = [draft for draft in self.drafts if draft.is_finding or draft.judged]
+        self._explain_signs()
         for draft in self.drafts:
             draft.complete()
+
+    def _explain_signs(self) -> None:
+        """Link what is left open to the sign before it ("basal opacity, pneumonia cannot be excluded")."""
+        sign: Draft | None = None
+        for draft in self.drafts:
+            explains = draft.unit.is_hedged and draft.unit.name in WORDS["causes_of_signs"]
+            if sign is not None and explains and not (draft.links or draft.unit.negation or draft.all_places):
+                draft.links = [sign]
+            elif draft.unit.name in WORDS["explained_signs"]:
+                sign = None if draft.unit.negation or draft.unit.past else draft
+            elif not explains and draft.unit.code != "PATIENT INFO.":
+                sign = None  # something else is spoken of
 
     def _limit(self) -> None:
         """What limits the view, said behind a finding ("..., given patient rotation"), is said of it."""
         found = next((draft for draft in reversed(self.drafts) if draft.is_finding or draft.described), None)
         if found is not None:
-            found.words = [*found.words, *(word for word in self._held if word.code == LIMITATION.code)]
+            # "..., and the left base cannot be assessed" is said of the base
+            limits = (word for word in self._held if word.code == LIMITATION.code and not _limits_alone(word))
+            found.words = [*found.words, *limits]
 
     def _begin_clause(self) -> None:
         self._limit()
@@ -90,6 +105,10 @@ class Phrases:
             kinds.discard("and")  # "an opacity is seen and may represent pneumonia"
         if "alternative" in kinds and all(unit.doubts for unit in between if unit.kind == "negated"):
             kinds.discard("negated")  # "atelectasis or, less likely, pneumonia"
+        if any(unit.is_mimicry for unit in between):
+            kinds = (kinds - {"negated"}) | {"link"}  # "a skin fold simulates a pneumothorax"
+        elif self._is_identified(step):
+            kinds = {"link"}
         self._joined = bool(kinds) and kinds <= JOINTS
         self._tightly = any(unit.form == "/" for unit in between)
         if self._is_what_broke(step):
@@ -123,11 +142,19 @@ class Phrases:
         broken = bool(self._last) and self._last[-1].unit.name == "fracture"
         return of and broken and bool(found) and all(unit.code == DEVICE for unit in found)
 
+    def _is_identified(self, step: Step) -> bool:
+        """Whether a verb says what a sign is ("the opacity is a granuloma")."""
+        if not self._last or not step.between or any(unit.kind != "copula" for unit in step.between):
+            return False
+        is_named = any(unit.kind == "finding" and _explains(unit) for unit in step.chunk)
+        return is_named and self._last[-1].unit.name in WORDS["identified"]
+
     def _is_where_judged(self, step: Step, kinds: set[Kind], after: Step) -> bool:
         """Whether a place is that of the judgement before it ("narrowed at the level of the arch")."""
         leads = "preposition" in kinds and step.between[-1].form != "of"
         are_places = all(unit.kind in ("anatomy", "place") for unit in step.chunk)
-        is_behind = bool(self._described) and self._role in ("subject", "words")
+        is_judged = bool(self._described) and says_state(self._described[-1].words)
+        is_behind = is_judged and self._role in ("subject", "words")
         return leads and are_places and is_behind and not after.is_predicate
 
     def _finding(self, chunk: list[Unit], kinds: set[Kind]) -> None:
@@ -154,7 +181,7 @@ class Phrases:
             first.places = [*first.places, *last.places, last.unit]  # "the wire is fractured"
         links: list[Draft] = []
         if kinds & {"link", "hedged"} and not kinds & {"and", "alternative", "with"}:
-            links = [one for one in self._last if one.unit.code not in ("PATIENT INFO.", DEVICE)]
+            links = [one for one in self._last if _explains(one.unit)]
         elif last and self._joined:
             links = last.links
         for draft in drafts:
@@ -217,7 +244,8 @@ class Phrases:
                 target.groups.append(with_side(places, before))
             return
         held, self._held = self._held, []
-        if not heads and "and" in kinds and self._joined and words and self._is_other_side(places, after):
+        describes = any(word.code != LIMITATION.code for word in words)
+        if not heads and "and" in kinds and self._joined and describes and self._is_other_side(places, after):
             other = Draft(self._last[-1].unit, places, held + words)
             self.drafts.append(other)
             self._last = [*self._last, other]
@@ -341,6 +369,16 @@ class Phrases:
             draft.places = [*draft.places, *places]
 
 
+def _explains(unit: Unit) -> bool:
+    """Whether a finding may support what stands behind it; devices and complaints don't."""
+    return unit.code not in ("PATIENT INFO.", DEVICE) or unit.name in WORDS["harmless"]
+
+
+def _limits_alone(word: Unit) -> bool:
+    """Whether it says of something else that it is not assessed."""
+    return word.cue is not None and word.cue.category == "limitation"
+
+
 def _lacks_joint(places: list[Unit], heads: list[Unit]) -> bool:
     """Whether two organs of a list stand side by side, without the "and" between."""
     listed = all(unit.name in WORDS["listed_organs"] for unit in heads)
@@ -372,6 +410,10 @@ def _drafts_of(chunk: list[Unit], held: list[Unit]) -> list[Draft]:
             unit.code = _COURSE_OF.get(unit.form, unit.code) if drafts else unit.code
             words.append(unit)
             continue
+        if unit.name in WORDS["changing"]:  # "increased effusion" has grown
+            for word in words:
+                if word.code == "measurement":
+                    word.code = _COURSE_OF.get(word.form, word.code)
         if drafts and drafts[-1].is_device != (unit.code == DEVICE):
             device, broken = sorted((drafts[-1].unit, unit), key=lambda one: one.code != DEVICE)
             if broken.name == "fracture":  # "the pacemaker lead fracture"

@@ -186,7 +186,7 @@ def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:
     supports: dict[Draft, list[int]] = {draft: [] for draft in drafts}
     for draft in drafts:
         draft.links = [one for one in draft.links if one in first and not one.unit.negation]
-        draft.links = [] if draft.unit.negation else draft.links
+        draft.links = draft.links if _is_caused(draft.unit) else []
         for sign in draft.links:
             supports[sign].append(first[draft])
     mentions = []
@@ -196,6 +196,11 @@ def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:
         found = _mention(draft, places, text)
         mentions.append(replace(found, evidence=evidence, associate=associate))
     return tuple(mentions)
+
+
+def _is_caused(unit: Unit) -> bool:
+    """Whether something supports it: what is denied has no support, a mimic has its cause."""
+    return not unit.negation or any(edge.cue.startswith("mimic.") for edge in unit.edges)
 
 
 def _mention(draft: Draft, places: list[Unit], text: str) -> Mention:

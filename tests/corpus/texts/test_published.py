@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from published_shapes import (
     chexpert_row,
@@ -15,15 +16,19 @@ from published_shapes import (
     rexgradient_entry,
     write_chexpert_plus,
     write_json,
+    write_package,
+    write_rexgradient_table,
 )
 
 from lunguage_assets.corpus.delivery import content_hash, find_delivery
+from lunguage_assets.corpus.intake import take_in_structured
 from lunguage_assets.corpus.texts.layouts import raw_reports, write_packed
 from lunguage_assets.corpus.texts.raw import patient_of, study_of
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
 from lunguage_assets.home.home import Home
 from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.tables import STRUCTURED_FINDINGS
 
 GRAPH = graph("No effusion .", ("effusion", "OBS-DA", []))
 TRAIN = "train_metadata_view_position.json"
@@ -67,6 +72,67 @@ def test_rows_of_chexpert_plus_that_cannot_be_read_cost_nothing_but_themselves(t
     ]
 
 
+def in_order(place: Path) -> dict[str, int]:
+    """The place of every study in its patient's time line, by its own id."""
+    taken = received(place)
+    intake = take_in_structured(taken, STRUCTURED_FINDINGS.frame(), CorpusSettings())
+    return dict(zip(intake.reports["source_id"], intake.reports["sequence"], strict=True))
+
+
+def test_studies_of_chexpert_plus_are_in_the_order_of_their_patient(tmp_path: Path) -> None:
+    orders = {"study7": "2", "study2": "1.0", "study9": ""}
+    rows = [
+        chexpert_row(f"patient00001/{study}/view1_frontal", findings=study, patient_report_date_order=order)
+        for study, order in orders.items()
+    ]
+    write_chexpert_plus(tmp_path, rows)
+    assert in_order(tmp_path) == {
+        "patient00001/study7": 2, "patient00001/study2": 1, "patient00001/study9": 3,
+    }  # fmt: skip
+
+
+def test_an_order_that_is_no_number_is_noted_and_costs_no_report(tmp_path: Path) -> None:
+    image = "patient00001/study1/view1_frontal"
+    write_chexpert_plus(tmp_path, [chexpert_row(image, findings="Clear.", patient_report_date_order="soon")])
+    taken = received(tmp_path)
+    assert taken.report_texts["sequence"].tolist() == [0]
+    assert "study-order-ignored" in set(taken.intake_notes["reason"])
+
+
+def test_a_table_of_rexgradient_alone_is_read_by_its_ids(tmp_path: Path) -> None:
+    row = {"id": "pINVENTED_st1", "PatientID": "GRDNINVENTED0001", "StudyDate": "20150102"}
+    row |= {"Indication": "Cough.", "Comparison": "None", "Impression": "Edema."}
+    write_rexgradient_table(tmp_path / "train_metadata.csv", row)
+    write_rexgradient_table(tmp_path / "test_metadata.csv", {"id": "st2", "Findings": "Clear."})
+    texts = received(tmp_path).report_texts.set_index("source_id")
+    own = texts.loc["pINVENTED_st1"]
+    assert own["report"] == "INDICATION: Cough.\n\nIMPRESSION: Edema."
+    assert (own["subject_id"], own["taken_at"]) == (patient_of("GRDNINVENTED0001"), "20150102000000")
+    assert sorted(texts.index) == ["pINVENTED_st1", "st2"]
+
+
+def test_a_row_of_rexgradient_without_an_id_is_rejected_by_its_column(tmp_path: Path) -> None:
+    write_rexgradient_table(
+        tmp_path / "test_metadata.csv", {"Findings": "Clear."}, {"id": "st2", "Findings": "Clear."}
+    )
+    taken = received(tmp_path)
+    assert taken.report_texts["source_id"].tolist() == ["st2"]
+    assert taken.rejected[["line", "reason", "column"]].to_numpy().tolist() == [[1, "rexgradient-id", "id"]]
+
+
+def test_the_json_of_a_split_is_read_and_its_table_of_the_same_studies_is_not(tmp_path: Path) -> None:
+    write_json(tmp_path / TRAIN, {"st1": rexgradient_entry(Findings="Clear.")})
+    write_rexgradient_table(tmp_path / "train_metadata.csv", {"id": "st1", "Findings": "Clear."})
+    assert received(tmp_path).report_texts["view_information"].tolist() == ["pa"]
+
+
+def test_a_table_of_another_split_beside_json_is_refused_with_both_names(tmp_path: Path) -> None:
+    write_json(tmp_path / TRAIN, {"st1": rexgradient_entry(Findings="Clear.")})
+    write_rexgradient_table(tmp_path / "test_metadata.csv", {"id": "st2", "Findings": "Clear."})
+    with pytest.raises(InputError, match=r"rexgradient table \(test_metadata\.csv\)"):
+        find_delivery(tmp_path)
+
+
 def test_rexgradient_is_read_from_its_splits_with_views_of_all_images(tmp_path: Path) -> None:
     one = rexgradient_entry(views=["POSTERO_ANTERIOR", "LL", None, "N/A"], Impression="Edema.")
     write_json(tmp_path / TRAIN, {"pINVENTED_st1": one})
@@ -94,6 +160,53 @@ def test_padchest_gr_is_read_by_its_english_sentences_with_patients_of_the_maste
         assert (own["source_id"], own["subject_id"]) == (study, "p00000012")
 
 
+def padchest_texts(study: str) -> tuple[str, str]:
+    """The reports and the master table of one study of patient 12."""
+    table = f"StudyID,ImageID,PatientID\n{study},1.png,12\n"
+    return json.dumps([padchest_study(study, "No edema.")]), table
+
+
+def test_padchest_gr_is_read_with_its_master_table_zipped(tmp_path: Path) -> None:
+    reports, table = padchest_texts("1" * 36)
+    (tmp_path / "grounded_reports_1.json").write_text(reports)
+    write_package(tmp_path / "master_table.csv.zip", master_table__csv=table)
+    assert received(tmp_path).report_texts["subject_id"].tolist() == ["p00000012"]
+
+
+def test_padchest_gr_is_read_whole_from_a_package(tmp_path: Path) -> None:
+    reports, table = padchest_texts("1" * 36)
+    package = tmp_path / "PadChest_GR.zip"
+    write_package(package, grounded_reports_1__json=reports, master_table__csv=table)
+    (own,) = received(package).report_texts.to_dict("records")
+    assert (own["report"], own["subject_id"]) == ("FINDINGS: No edema.", "p00000012")
+
+
+def test_a_damaged_package_is_refused_by_its_name(tmp_path: Path) -> None:
+    reports, _ = padchest_texts("1" * 36)
+    (tmp_path / "grounded_reports_1.json").write_text(reports)
+    (tmp_path / "master_table.csv.zip").write_bytes(b"PK\x03\x04 cut")
+    with pytest.raises(InputError, match=r"master_table\.csv\.zip"):
+        find_delivery(tmp_path)
+
+
+def test_a_finding_without_an_english_sentence_costs_itself_and_is_noted(tmp_path: Path) -> None:
+    study = padchest_study("1" * 36, "No edema.", "lost", "Scoliosis")
+    del study["findings"][1]["sentence_en"]
+    taken = received(write_json(tmp_path / "grounded_reports_1.json", [study]))
+    assert taken.report_texts["report"].tolist() == ["FINDINGS: No edema.\nScoliosis."]
+    notes = taken.intake_notes.set_index("reason").loc["padchest-gr-sentence"]
+    assert (notes["study_id"], notes["column"]) == (study_of("1" * 36), "findings.1.sentence_en")
+
+
+def test_a_study_without_any_english_sentence_is_rejected_by_its_first(tmp_path: Path) -> None:
+    silent = padchest_study("2" * 36, "lost")
+    silent["findings"][0]["sentence_en"] = None
+    told = padchest_study("1" * 36, "No edema.")
+    taken = received(write_json(tmp_path / "grounded_reports_1.json", [told, silent]))
+    assert taken.rejected["column"].tolist() == ["findings.0.sentence_en"]
+    assert len(taken.report_texts) == 1
+
+
 @pytest.mark.parametrize(
     ("content", "source", "patient"),
     [
@@ -111,6 +224,45 @@ def test_radgraph_names_studies_as_mimic_chexpert_or_its_package_does(
     (own,) = received(path).report_texts.to_dict("records")
     assert (own["source_id"], own["report"]) == (source, "No effusion .")
     assert patient in (None, own["subject_id"])
+
+
+def test_what_two_people_annotated_is_read_apart(tmp_path: Path) -> None:
+    other = graph("No effusion .", ("effusion", "OBS-U", []))
+    entry = {"text": GRAPH["text"], "labeler_1": GRAPH, "labeler_2": other}
+    delivery = find_delivery(write_json(tmp_path / "test.json", {"1": entry}))
+    (own,) = delivery.raw_reports()
+    assert [json.loads(one)["1"]["label"] for one in (own.graph, own.second_graph)] == ["OBS-DA", "OBS-U"]
+
+
+def test_a_wrong_entity_of_the_second_person_is_told_as_theirs(tmp_path: Path) -> None:
+    wrong = graph("No effusion .", ("effusion", "OBS-MAYBE", []))
+    entry = {"text": GRAPH["text"], "labeler_1": GRAPH, "labeler_2": wrong}
+    taken = received(write_json(tmp_path / "test.json", {"1": entry, "2": GRAPH}))
+    assert taken.rejected["column"].tolist() == ["labeler_2.entities.1.label"]
+
+
+def test_what_a_reader_learnt_stays_with_the_report_where_a_home_stores_it(tmp_path: Path) -> None:
+    write_chexpert_plus(
+        tmp_path,
+        [chexpert_row("patient00001/study1/view1_frontal", findings="Clear.", patient_report_date_order="4")],
+    )
+    delivery = find_delivery(tmp_path)
+    (tmp_path / "stored").mkdir()
+    write_packed([*delivery.raw_reports()], tmp_path / "stored" / "raw_reports.parquet")
+    stored = find_delivery(tmp_path / "stored")
+    assert [one.sequence for one in stored.raw_reports()] == ["4"]
+    assert content_hash(stored) == content_hash(delivery)
+
+
+def test_reports_that_an_earlier_version_stored_are_read(tmp_path: Path) -> None:
+    delivery = find_delivery(write_json(tmp_path / "graphs.json", {"1": GRAPH}))
+    (tmp_path / "stored").mkdir()
+    place = tmp_path / "stored" / "raw_reports.parquet"
+    write_packed([*delivery.raw_reports()], place)
+    pq.write_table(pq.read_table(place).drop_columns(["second_graph", "sequence", "noted"]), place)
+    stored = find_delivery(tmp_path / "stored")
+    assert [one.graph for one in stored.raw_reports()] == [one.graph for one in delivery.raw_reports()]
+    assert content_hash(stored) == content_hash(delivery)
 
 
 def test_entities_stay_with_their_report_where_a_home_stores_it(tmp_path: Path) -> None:

@@ -257,4 +257,4 @@ def test_from_the_form_to_the_anchors_of_a_home(tmp_path: Path, monkeypatch: pyt
     form.to_csv(place.anchor_ratings, index=False)
     chosen = chosen_anchors("", place.anchor_ratings, place.root)
     assert [one.probability for one in chosen.anchors] == pytest.approx([0.15, 0.85])
-    assert (chosen.spread.df, chosen.spread.sd > 0.0) == (1.0, True)
+    assert (chosen.spread.df, chosen.spread.below[0] > 0.0) == (1.0, True)

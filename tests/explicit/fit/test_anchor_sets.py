@@ -1,4 +1,4 @@
-"""Named sets of anchors, files of one's own, and the range in which another reader's p would lie."""
+"""Named sets of anchors, and files of one's own."""
 
 from __future__ import annotations
 
@@ -8,20 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from profiles import examples
-from scipy.special import expit, logit
 
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.explicit.fit.anchors import (
-    ReaderSpread,
     chosen_anchors,
     published_anchors,
     ratings_of,
     reader_means,
-    reader_range,
-    spread_between,
 )
 from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
@@ -104,52 +97,6 @@ def test_a_file_of_ones_own_is_a_set_and_a_wrong_one_is_named(tmp_path: Path) ->
         chosen_anchors("elsewhere")
     with pytest.raises(ConfigurationError, match=r"found 'none\.csv'"):
         chosen_anchors("none.csv", None, tmp_path)
-
-
-def test_readers_that_agree_have_no_spread_and_one_reader_alone_tells_nothing(tmp_path: Path) -> None:
-    agreed = [(rater, "may be", str(n), 50) for rater in "abc" for n in range(3)]
-    spread = chosen_anchors("", ratings(tmp_path, *agreed)).spread
-    assert (spread.sd, spread.df, spread.source) == (0.0, 2.0, "3 raters in anchor_ratings.csv")
-    alone = ratings(tmp_path, ("a", "may be", "1", 50), ("a", "may be", "2", 60))
-    assert chosen_anchors("", alone).spread == chosen_anchors("published").spread
-
-
-def test_without_ratings_per_rater_the_spread_is_the_stated_one_of_clinicians() -> None:
-    spread = chosen_anchors("published").spread
-    assert spread.sd == pytest.approx(float(logit(0.7)) / 1.2815515655, rel=1e-6)
-    assert "Clinical Radiology 2014" in spread.source
-    low, high = reader_range(0.5, 0.5 - 1e-12, 0.5 + 1e-12, spread)
-    ends = (expit(-1.96 * spread.sd), expit(1.96 * spread.sd))
-    assert (float(low), float(high)) == pytest.approx(ends, abs=1e-4)
-
-
-shares = st.floats(0.02, 0.98)
-
-
-@given(shares, shares, shares, st.floats(0.0, 2.0), st.integers(1, 50))
-@examples(100)
-def test_the_range_of_another_reader_holds_the_interval_of_the_mean(
-    a: float, b: float, c: float, sd: float, df: int
-) -> None:
-    low, p, high = sorted((a, b, c))
-    for freedom in (float(df), math.inf):
-        reader_low, reader_high = reader_range(p, low, high, ReaderSpread(sd, freedom, "invented"))
-        assert 0.0 <= reader_low <= low <= p <= high <= reader_high <= 1.0
-
-
-def test_the_range_holds_19_of_20_further_readers() -> None:
-    """Invented raters of two phrases; a further one is asked each time."""
-    draw, inside, asked, sd = np.random.default_rng(7), 0, 2000, 0.7
-    for _ in range(asked):
-        truth = draw.normal(0.0, 1.0, 2)
-        said = truth[:, None] + draw.normal(0.0, sd, (2, 6))
-        spread = spread_between(said, "invented")
-        assert spread is not None
-        mean, error = said[0].mean(), sd / math.sqrt(6)
-        ends = [float(expit(mean + z * error)) for z in (0.0, -1.96, 1.96)]
-        low, high = reader_range(*ends, spread)
-        inside += bool(low <= expit(truth[0] + draw.normal(0.0, sd)) <= high)
-    assert 0.93 < inside / asked < 0.97
 
 
 def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from lunguage_assets.assertion.hedges import published_ranking
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, probability, unmapped
-from lunguage_assets.judges.rules.lexicon import published_ranking
 
 PUBLISHED = pd.DataFrame(
     {

@@ -29,7 +29,7 @@ def test_heart_failure_expands_to_its_leaves() -> None:
         identity(0): ["cardiomegaly dp", "pulmonary edema dp"],
         identity(0) + "/0": ["heart size dp"],
         identity(0) + "/1": ["consolidation dp", "pleural effusion dp"],
-        identity(0) + "/1/0": ["opacity dp", "volume loss dn"],
+        identity(0) + "/1/0": ["opacity dp"],
         identity(0) + "/1/1": ["blunting dp"],
     }
     EXPANSIONS.to_arrow(outcome.expansion.expansions)
@@ -40,7 +40,7 @@ def test_a_child_inherits_where_it_stands_and_what_is_said_of_the_parent() -> No
     course = {"severity": "mild", "no_change": "stable", "comparison": "prior"}
     row = said("consolidation", "tp", p=0.7, location="RUL", section="impr", sent_idx=3, **course)
     outcome = run([said("filler", "dn"), row])
-    opacity, loss = outcome.child(identity(1) + "/0"), outcome.child(identity(1) + "/1")
+    opacity = outcome.child(identity(1) + "/0")
     expected = {
         "section": "impr", "sent_idx": 3, "sent": "", "sequence": 1, "ent": "opacity", "cat": "PF",
         "status": "tp", "currency": "current dx", "location": "RUL, airspace",
@@ -49,8 +49,14 @@ def test_a_child_inherits_where_it_stands_and_what_is_said_of_the_parent() -> No
         "root_id": identity(1), "edge": 0, "depth": 1, "parent_pathway_id": "consolidation_1",
     }  # fmt: skip
     assert {name: opacity[name] for name in expected} == expected
-    denied = [loss[name] for name in ("status", "location", "severity", "no_change", "comparison")]
-    assert denied == ["tn", "RUL", "", "", ""]
+
+
+def test_a_denied_child_takes_the_place_of_the_parent_alone() -> None:
+    course = {"severity": "mild", "no_change": "stable", "comparison": "prior"}
+    outcome = run([said("pneumothorax", "tp", p=0.7, location="right apex", **course)])
+    marking = outcome.child(identity(0) + "/1")
+    denied = [marking[name] for name in ("status", "location", "severity", "no_change", "comparison")]
+    assert denied == ["tn", "right apex, pulmonary", "", "", ""]
 
 
 def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
@@ -88,9 +94,10 @@ def implied(*rows: Any) -> set[str]:
         ([said("atelectasis", evidence=[1]), said("linear opacity")], "volume loss", False),
         ([said("atelectasis", sent_idx=1), said("opacity", morphology="streaky", sent_idx=1)],
          "volume loss", False),
-        ([said("consolidation"), said("atelectasis", "tp", p=0.4, morphology="linear")],
-         "volume loss", False),
-        ([said("consolidation"), said("atelectasis", "dn")], "volume loss", True),
+        ([said("pneumothorax")], "marking", True),
+        ([said("pneumothorax", measurement="tiny")], "marking", False),
+        ([said("pneumothorax", measurement="large")], "marking", True),
+        ([said("tension pneumothorax", measurement="small")], "marking", True),
         ([said("pulmonary edema")], "consolidation", True),
         ([said("pulmonary edema"), said("edema", section="impr", morphology="interstitial")],
          "consolidation", False),
@@ -109,6 +116,24 @@ def implied(*rows: Any) -> set[str]:
 )  # fmt: skip
 def test_conditions_of_the_pathway_file(rows: list[Any], sign: str, holds: bool) -> None:
     assert (sign in implied(*rows)) is holds
+
+
+PAPER_ONLY = [("COPD", "emphysema"), ("COPD", "lucency"), ("consolidation", "volume loss")]
+
+
+@pytest.mark.parametrize(("diagnosis", "sign"), PAPER_ONLY)
+def test_what_readers_struck_out_is_implied_in_mode_paper_alone(diagnosis: str, sign: str) -> None:
+    assert sign not in run([said(diagnosis)]).names()
+    assert sign in in_mode([said(diagnosis)], "paper").names()
+
+
+def test_absent_markings_beside_a_small_pneumothorax_are_implied_in_mode_paper() -> None:
+    assert "marking" in in_mode([said("pneumothorax", measurement="small")], "paper").names()
+
+
+def test_what_is_struck_out_still_supports_its_diagnosis_where_it_is_stated() -> None:
+    outcome = run([said("COPD"), said("emphysema", location="lungs")])
+    assert outcome.child(identity(0) + "/1")["outcome"] == "already stated"
 
 
 def test_what_lies_elsewhere_has_nothing_of_the_diagnosis() -> None:

@@ -137,6 +137,22 @@ def test_the_denial_of_a_kind_is_tentative_and_has_the_p_of_its_qualifier() -> N
 
 
 @pytest.mark.parametrize(
+    ("ent", "sentence", "word"),
+    [
+        ("pneumothorax", "No tension pneumothorax.", "tension"),
+        ("pneumonia", "No lobar pneumonia.", "lobar"),
+        ("fracture", "There is no displaced fracture.", "displaced"),
+        ("pleural effusion", "A loculated pleural effusion is not seen.", "loculated"),
+        ("nodule", "No calcified nodule is identified.", "calcified"),
+        ("cavitary lesion", "Without cavitary lesion.", ""),
+    ],
+)
+def test_the_denial_of_a_named_kind_is_certain(ent: str, sentence: str, word: str) -> None:
+    row = said(ent, "dn", sent=sentence, morphology=word)
+    assert stated_belief(row) == ("dn", "definitive", 0.0)
+
+
+@pytest.mark.parametrize(
     "row",
     [
         said(

@@ -56,6 +56,23 @@ def test_a_pair_in_either_direction_separates_on_whole_words(one: str, other: st
     assert blacklist().separates(one, other) is blacklist().separates(other, one) is apart
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ("cardiomegaly", "pulmonary congestion", True),
+        ("bilateral opacity", "medial opacity", True),  # bilateral contains lateral
+        ("massive effusion", "opacity effusion", True),
+        ("cardiopulmonary", "pulmonary", True),
+        ("Left opacity", "opacity (right)", True),
+        ("cardiomegaly", "enlarged heart", False),
+        ("mild edema", "severe edema", False),  # no pair of the paper
+    ],
+)
+def test_the_papers_pairs_separate_inside_words_in_mode_paper(one: str, other: str, apart: bool) -> None:
+    listed = blacklist().of_the_paper()
+    assert listed.separates(one, other) is listed.separates(other, one) is apart
+
+
 def test_a_user_lists_exact_pairs(tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
     file.write_text("term_pairs: []\nexact_pairs:\n  - [Old  scar, new scar]\n")

@@ -120,7 +120,7 @@ def test_two_diagnoses_that_imply_a_sign_make_it_likelier_than_either() -> None:
 
 
 def test_a_sign_that_is_implied_to_be_absent_has_the_p_that_it_is_present() -> None:
-    rows = run([said("consolidation")])
+    rows = run([said("pneumothorax")])
     found = PRIOR.estimates(rows.rows, rows.resolution.log)
     denied = rows.rows["status"] == "dn"
     assert found[denied].tolist() == pytest.approx([0.1])

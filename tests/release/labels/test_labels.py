@@ -216,6 +216,26 @@ def test_the_denial_of_a_kind_leaves_the_finding_open_and_is_no_hedge() -> None:
     assert label("pleural effusion", denied, said("effusion", "dn"))["p"] == 0.0
 
 
+TENSION = said("pneumothorax", "dn", sent="No tension pneumothorax.", morphology="tension")
+
+
+def test_the_certain_denial_of_a_kind_denies_the_whole_with_doubt() -> None:
+    found = label("pneumothorax", TENSION)
+    assert (found["source"], found["status"], found["p_source"]) == ("denied", "tn", "qualifier")
+    assert found["p"] == pytest.approx((2 + 0.5) / (28 + 1))
+    assert targets_of(labels([TENSION]).query("label == 'pneumothorax'"))[:3] == [0, 0, 0]
+
+
+def test_the_certain_denial_of_a_kind_contradicts_no_statement() -> None:
+    assert label("pneumothorax", TENSION, said("pneumothorax"))["p"] == 1.0
+    assert label("pneumothorax", TENSION, said("pneumothorax", "dn"))["p"] == 0.0
+
+
+def test_in_mode_paper_the_denial_of_a_kind_denies_the_whole() -> None:
+    frame = labels([TENSION], mode="paper")
+    assert frame.loc[frame["label"] == "pneumothorax", "p"].tolist() == [0.0]
+
+
 def test_a_denial_at_one_place_is_marked_as_such() -> None:
     assert label("consolidation", said("consolidation", "dn", location="right"))["denied_at_place"]
     assert not label("consolidation", said("consolidation", "dn"))["denied_at_place"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from scipy.special import expit, logit
 from lunguage_assets.draws import Floats
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.probability import Anchor
+from lunguage_assets.explicit.fit.readers import ReaderSpread
 from lunguage_assets.files import write_csv
 from lunguage_assets.release.outcomes.calibrating import (
     LabelOutcomes,
@@ -58,8 +60,12 @@ def hedged(
     return labels, fitted, outcomes
 
 
+def readers_by(deviation: float) -> ReaderSpread:
+    return ReaderSpread.everywhere(deviation, math.inf, "invented")
+
+
 def measured(found: LabelOutcomes, deviation: float = 0.0, **rated: Floats) -> pd.DataFrame:
-    frame = calibration(found, deviation, rated)
+    frame = calibration(found, readers_by(deviation), rated)
     CALIBRATION.to_arrow(frame)
     return frame.set_index(["by", "group"])
 
@@ -98,7 +104,7 @@ def test_what_is_in_no_group_is_counted() -> None:
     labels.loc[0, ["source", "p"]] = ["unmentioned", np.nan]
     found = label_outcomes(labels[labels["study_id"] != "s50000001"], fitted, outcomes)
     assert (len(found.cells), found.unmentioned, found.unknown, found.unknown_studies) == (8, 1, 1, 1)
-    assert calibration(label_outcomes(labels, fitted, outcomes.iloc[:0]), 0.0, {}).empty
+    assert calibration(label_outcomes(labels, fitted, outcomes.iloc[:0]), readers_by(0.0), {}).empty
 
 
 def test_outcomes_on_another_line_move_the_anchors_onto_it() -> None:
@@ -203,8 +209,14 @@ def test_the_score_of_readers_is_that_of_their_mean_and_their_variance_in_any_or
 
 
 def test_readers_lie_around_p_as_far_as_they_differ_and_nothing_is_read_into_certainty() -> None:
-    around = logit(readers_around(0.7, 0.5))
+    around = logit(readers_around(0.7, readers_by(0.5)))
     assert np.median(around) == pytest.approx(logit(0.7))
     assert around.std() == pytest.approx(0.5, abs=0.05)
-    assert readers_around(1.0, 0.5).tolist() == [1.0]
-    assert readers_around(0.7, 0.0) == pytest.approx(0.7)
+    assert readers_around(1.0, readers_by(0.5)).tolist() == [1.0]
+    assert readers_around(0.7, readers_by(0.0)) == pytest.approx(0.7)
+
+
+def test_readers_below_p_lie_as_far_as_those_below_differ() -> None:
+    spread = ReaderSpread((0.0,), below=(1.0,), above=(0.2,), df=math.inf, source="invented")
+    around = logit(readers_around(0.5, spread))
+    assert -around.min() == pytest.approx(5.0 * around.max())

@@ -6,11 +6,12 @@ import gzip
 from pathlib import Path
 
 import pytest
+from published_shapes import chexbert_line
 
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import InputError
 from lunguage_assets.implicit.statements.label_file import load_label_list
-from lunguage_assets.release.outcomes.files import read_label_file, read_outcomes
+from lunguage_assets.release.outcomes.files import DIFFERING, read_label_file, read_outcomes
 from lunguage_assets.tables.released import CHEXPERT
 
 OUTCOMES, LABELS = "study_id,label,outcome\n", "study_id,Pneumonia\n"
@@ -87,6 +88,59 @@ def test_a_file_of_mimic_is_read_also_compressed(tmp_path: Path) -> None:
     said = dict(zip(cells["chexpert"], cells["said"], strict=True))
     assert [said[name] for name in CHEXPERT[:4]] == ["1", "0", "-1", "blank"]
     assert set(said) == set(CHEXPERT)
+
+
+def lines_of_chexbert(folder: Path, *lines: str) -> Path:
+    path = folder / "impression_fixed.json"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def test_lines_of_chexbert_are_read_by_the_study_of_their_image(tmp_path: Path) -> None:
+    path = lines_of_chexbert(
+        tmp_path,
+        chexbert_line("patient00001/study1/view1_frontal", Edema=1.0, Pneumonia=-1.0, Fracture=0.0),
+        chexbert_line("patient00001/study1/view2_lateral", Edema=1.0, Pneumonia=-1.0, Fracture=0.0),
+    )
+    cells = read_label_file(path, load_label_list())
+    assert set(cells["study_id"]) == {study_of("patient00001/study1")}
+    said = dict(zip(cells["chexpert"], cells["said"], strict=True))
+    assert [said[name] for name in ("Edema", "Pneumonia", "Fracture", "Atelectasis")] == [
+        "1",
+        "-1",
+        "0",
+        "blank",
+    ]
+
+
+def test_the_first_line_of_a_study_counts_and_others_that_differ_are_counted(tmp_path: Path) -> None:
+    path = lines_of_chexbert(
+        tmp_path,
+        chexbert_line("patient00001/study1/view1_frontal", Edema=1.0),
+        chexbert_line("patient00001/study1/view2_frontal", Edema=0.0),
+        chexbert_line("patient00001/study2/view1_frontal"),
+    )
+    cells = read_label_file(path, load_label_list())
+    first = cells[(cells["chexpert"] == "Edema") & (cells["study_id"] == study_of("patient00001/study1"))]
+    assert first["said"].tolist() == ["1"]
+    assert cells.attrs[DIFFERING] == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (chexbert_line("Jane"), "row 2, column 'path_to_image': found text"),
+        ('{"Edema": 1.0}', "row 2, column 'path_to_image': found nothing"),
+        ("Jane", "row 2: found something else; expected a JSON object per line"),
+        (chexbert_line("patient1/study2/view1_frontal", Edema=3), "row 2, column 'Edema': found 3"),
+    ],
+)
+def test_a_bad_line_of_chexbert_is_refused_by_its_number(tmp_path: Path, line: str, message: str) -> None:
+    path = lines_of_chexbert(tmp_path, chexbert_line("patient1/study1/view1_frontal"), line)
+    with pytest.raises(InputError) as refused:
+        read_label_file(path, load_label_list())
+    assert message in str(refused.value)
+    assert "Jane" not in str(refused.value)
 
 
 def test_the_radiologists_file_has_no_patients_fewer_labels_and_a_name_of_its_own(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from small_release import paper_tables
 
 from lunguage_assets.release.report import paper_tables as counting
 from lunguage_assets.release.report.paper_tables import published_values
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.tables.released import PAPER_TABLES
 
 
@@ -182,6 +183,86 @@ def test_published_values_stand_beside_the_published_corpus_only(monkeypatch: py
     assert line(here.expansion, diagnosis="congestive heart failure")["published_width"] == 6
     assert line(here.figures, measure="rows out")["published"] == 18810
     assert line(here.figures, measure="rows that resolution took away")["published"] == 406
+
+
+def test_counts_of_table_2_stand_beside_the_published_corpus_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, tables = stored([said("pneumonia", "tp", p=0.6)])
+    elsewhere = paper_tables(tables, dictionary().statistics()).certainty
+    monkeypatch.setattr(counting, "is_the_published_corpus", lambda *_: True)
+    here = paper_tables(tables, dictionary().statistics()).certainty
+    counts = [f"published_{name}" for name in ("definitive_positive", "definitive_negative", "tentative")]
+    assert elsewhere[counts].isna().all(axis=None)
+    assert [line(here, diagnosis="pneumonia")[name] for name in counts] == [32, 193, 214]
+
+
+def test_p_of_table_2_stands_beside_any_corpus() -> None:
+    table = tables_of(said("nodule")).certainty
+    names = [f"published_p_{part}" for part in ("mean", "sd", "min", "max")]
+    assert [line(table, diagnosis="fracture")[name] for name in names] == [0.219, 0.165, 0.102, 0.336]
+    assert [line(table, diagnosis="all findings")[name] for name in names] == [0.459, 0.185, 0.102, 0.892]
+    assert all(np.isnan(line(table, diagnosis="all diagnoses")[name]) for name in names)
+
+
+def test_both_halves_of_table_3_stand_beside_the_published_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, tables = stored([said("pneumonia", "dp")])
+    monkeypatch.setattr(counting, "is_the_published_corpus", lambda *_: True)
+    table = paper_tables(tables, dictionary().statistics()).expansion
+    names = ["published_width", "published_expanded", "published_added"]
+    assert [line(table, diagnosis="copd")[name] for name in names] == [5, 30, 88]
+    assert [line(table, diagnosis="all diagnoses")[name] for name in names[1:]] == [2639, 4761]
+
+
+def test_conflicts_are_told_by_source_with_the_share_of_polarity() -> None:
+    made = tables_of(said("pneumonia", "tp", p=0.6), said("opacity", "dp"))  # less surely implied than stated
+    assert figure(made, "conflicts with expansions") == figure(made, "conflicts: original-expansion") == 1
+    assert figure(made, "share of polarity in conflicts: original-expansion") == 0
+    assert figure(made, "conflicts: expansion-expansion") == 0
+    assert np.isnan(figure(made, "share of polarity in conflicts: expansion-expansion"))
+
+
+def test_numbers_of_the_published_conflicts_agree_with_their_table() -> None:
+    values, crossed = published_values()["figures"], published_values()["conflicts"]
+    for number, source in ((1, "original-expansion"), (2, "expansion-expansion")):
+        total = sum(row[number] for row in crossed.values())
+        assert total == values[f"conflicts: {source}"]
+        assert (
+            round(crossed["polarity"][number] / total, 3)
+            == values[f"share of polarity in conflicts: {source}"]
+        )
+    with_expansions = values["conflicts: original-expansion"] + values["conflicts: expansion-expansion"]
+    assert with_expansions == values["conflicts with expansions"]
+    share = round(with_expansions / values["rows before resolution"], 3)
+    assert share == values["conflicts with expansions per row"]
+
+
+def test_printed_shares_of_experts_average_to_the_printed_averages_but_for_medgemma() -> None:
+    means = counting.published_experts().mean(numeric_only=True).round(2).to_dict()
+    printed = {
+        second: value
+        for measure, _, _, second, value in published_values()["agreement"]["experts"]
+        if measure.startswith("with ")
+    }
+    assert means == printed | {"medgemma-27b": 0.78}
+    assert printed["medgemma-27b"] == 0.77
+
+
+def test_rows_of_table_3_add_to_other_sums_than_the_printed_ones() -> None:
+    printed = pd.DataFrame(published_values()["expansion"]).T
+    rows = printed.drop("all diagnoses").sum()
+    assert (rows["expanded"], rows["added"]) == (2639, 4670)
+    assert printed.loc["all diagnoses"].tolist() == [2639, 4761]
+
+
+def test_published_shares_stand_beside_groups_of_experts() -> None:
+    groups = ("all", "writer", "occupation: general practitioner", "occupation: dentist")
+    rows = [
+        {"measure": "with ranking", "coding": "none", "group": group, "experts": 2, "first": "",
+         "second": "panel", "value": 0.5, "low": None, "high": None, "n": 9}
+        for group in groups
+    ]  # fmt: skip
+    printed = counting.printed_agreement_of_groups(EXPERT_AGREEMENT.frame(rows))
+    assert printed.dropna().tolist() == [0.78, 0.80, 0.74]
+    assert np.isnan(printed.iloc[3])
 
 
 def test_the_published_figures_agree_with_each_other() -> None:

@@ -16,8 +16,10 @@ import pytest
 from hostile_words import HOSTILE, in_a_browser, require_harmless
 from small_release import Made, opened, stored
 
+from lunguage_assets.explicit.analysis.experts import numbered_experts
 from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.context import ANALYSES
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 WORDS = ("ent", "name", "phrase", "phrases", "hedge", "sent", "first", "second", "group", "finding", "label")
 """Columns that hold words of a corpus or of a person."""
@@ -175,6 +177,32 @@ def test_labels_are_counted_by_what_the_studies_say_of_them(complete: Path) -> N
         assert line["hedged"] == rows["status"].isin(["tp", "tn"]).sum()
         assert line["present"] == (rows["status"] == "dp").sum()
     assert counted["hedged"].sum() > 0
+
+
+def test_single_experts_are_numbered_by_their_agreement_with_the_ranking() -> None:
+    agrees = {"zoe": 0.9, "amy": 0.5, "bob": 0.7}
+    rows = [share("with ranking", name, "panel", value) for name, value in agrees.items()]
+    rows.append(share("with expert", "amy", "zoe", 0.6))
+    numbered = numbered_experts(EXPERT_AGREEMENT.frame(rows))
+    ranked = numbered[numbered["measure"] == "with ranking"].set_index("first")["value"].to_dict()
+    assert ranked == {"expert 1": 0.9, "expert 2": 0.7, "expert 3": 0.5}
+    pair = numbered[numbered["measure"] == "with expert"]
+    assert pair[["first", "second"]].to_numpy().tolist() == [["expert 3", "expert 1"]]
+
+
+def test_of_two_experts_no_single_one_is_shown() -> None:
+    rows = [share("with ranking", name, "panel", 0.5) for name in ("amy", "bob")]
+    assert numbered_experts(EXPERT_AGREEMENT.frame(rows)).empty
+
+
+def share(measure: str, first: str, second: str, value: float) -> dict[str, Any]:
+    row = {"measure": measure, "coding": "none", "group": "all", "experts": 3, "first": first}
+    return row | {"second": second, "value": value, "low": None, "high": None, "n": 50}
+
+
+def test_table_1_of_the_paper_stands_on_every_page(page: Page) -> None:
+    for word in ("oncologist", "30 to 40 years", "general practitioner", "average"):
+        assert word in page.text
 
 
 def test_experts_are_averaged_and_nobody_is_named(complete: Path) -> None:

@@ -1,0 +1,150 @@
+"""The score as the programs of others call it: a reward function for trainers of the TRL family, and a metric
+for RadEval (docs/score.md). Neither program is needed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from lunguage_assets.annotation.annotation import is_missing
+from lunguage_assets.annotation.scoring import MEASURES, rewards, score
+from lunguage_assets.corpus.columns import shown_names
+from lunguage_assets.errors import InputError
+
+REFERENCE_COLUMNS = ("reference", "references", "ground_truth", "solution", "target", "report")
+"""Names of the column with the references, the first that the data set has."""
+
+END_OF_THOUGHT = "</think>"
+"""What a reasoning model writes between its thoughts and its report."""
+
+_DECIMALS = 4
+"""RadEval's metrics round what they say of a corpus to so many places."""
+
+
+def reward_function(completions: Sequence[Any], **columns: Any) -> list[float]:
+    """Reward the completions of a trainer (`GRPOTrainer(reward_funcs=reward_function)`).
+
+    Args:
+        completions: generated reports, as text or as chat messages, of which the last is the report. What
+            stands before `</think>` in it is no part of the report.
+        **columns: what the trainer gives beside them: the columns of the data set, with a value for every
+            completion. The references are in the first of the columns `reference`, `references`,
+            `ground_truth`, `solution`, `target`, `report`; other columns are not read.
+
+    Returns:
+        The score of the findings of each completion, from 0 to 1.
+
+    Raises:
+        InputError: no such column, another number of references, or something that is no text.
+    """
+    column = next((name for name in REFERENCE_COLUMNS if columns.get(name) is not None), None)
+    if column is None:
+        found = f"columns {shown_names([*columns], REFERENCE_COLUMNS)}"
+        expected = f"one of {', '.join(REFERENCE_COLUMNS)}"
+        remedy = "Rename the column of the references, or use reward_function_of(its name)."
+        raise InputError("reward_function", found, expected, remedy)
+    return _rewards(completions, columns[column])
+
+
+def reward_function_of(column: str) -> Callable[..., list[float]]:
+    """Make a reward function whose references are in `column` of the data set."""
+
+    def reward(completions: Sequence[Any], **columns: Any) -> list[float]:
+        if columns.get(column) is None:
+            found = f"columns {shown_names([*columns], REFERENCE_COLUMNS)}"
+            remedy = "Name a column of the data set that the trainer is given."
+            raise InputError("reward_function_of", found, f"a column {column!r}", remedy)
+        return _rewards(completions, columns[column])
+
+    # Trainers log a reward under the name of its function.
+    reward.__name__ = f"lunguage_{column}"
+    return reward
+
+
+def _rewards(completions: Sequence[Any], references: Sequence[Any]) -> list[float]:
+    generated = [_report(_text(completion)) for completion in completions]
+    return rewards([_text(reference) for reference in references], generated)
+
+
+def _text(written: Any) -> Any:
+    """The text of a completion or a reference: itself, or the content of the last of its messages."""
+    if isinstance(written, Sequence) and not isinstance(written, str | bytes):
+        written = written[-1] if written else ""
+    if isinstance(written, Mapping) and "content" in written:
+        written = written["content"]
+        # Models that take pictures write their content in parts.
+        if isinstance(written, Sequence) and not isinstance(written, str | bytes):
+            return "".join(part.get("text") or "" for part in written if isinstance(part, Mapping))
+    return "" if is_missing(written) else written
+
+
+def _report(text: Any) -> Any:
+    """A generated text without the thoughts before it."""
+    return text.rpartition(END_OF_THOUGHT)[2] if isinstance(text, str) else text
+
+
+class RadEvalMetric:
+    """The score as a metric of RadEval, by the contract of its `MetricBase`.
+
+    RadEval finds a metric by name in its registry:
+    `METRIC_REGISTRY["lunguage"] = ("lunguage_assets.annotation.training", "RadEvalMetric")`.
+    """
+
+    name = "lunguage"
+    display_name = "Lunguage"
+    is_api_based = False
+
+    def metric_keys(self, detailed: bool = False) -> list[str]:
+        """The keys of what `compute` returns."""
+        if not detailed:
+            return [self.name]
+        return [self.name, *(f"{self.name}_{measure}" for measure in MEASURES)]
+
+    def compute(
+        self,
+        refs: Sequence[str],
+        hyps: Sequence[str],
+        per_sample: bool = False,
+        detailed: bool = False,
+        on_progress: Callable[[], Any] | None = None,
+    ) -> dict[str, Any]:
+        """Score generated reports.
+
+        Args:
+            refs: the references.
+            hyps: the generated reports, one for each reference.
+            per_sample: whether to return the score of every report, instead of their mean.
+            detailed: whether to return all measures of the corpus.
+            on_progress: called once for every report.
+
+        Returns:
+            `lunguage`, and with `detailed` a value for every measure.
+        """
+        raw = self._compute_raw(refs, hyps, on_progress)[self.name]
+        if per_sample:
+            return {self.name: raw["per_sample"]}
+        value = {self.name: round(raw["aggregate"], _DECIMALS)}
+        return value | raw["detailed"] if detailed else value
+
+    def _compute_raw(
+        self,
+        refs: Sequence[str],
+        hyps: Sequence[str],
+        on_progress: Callable[[], Any] | None = None,
+    ) -> dict[str, dict[str, Any]]:
+        scores = score(refs, hyps)
+        per_sample: list[float] = scores.studies["findings"].tolist()
+        values = scores.corpus["value"]
+        if on_progress is not None:
+            for _ in per_sample:
+                on_progress()
+        return {
+            self.name: {
+                "aggregate": float(values["findings"]),
+                "per_sample": per_sample,
+                "detailed": {
+                    f"{self.name}_{measure}": round(float(values[measure]), _DECIMALS) for measure in MEASURES
+                },
+            }
+        }

@@ -1,0 +1,97 @@
+"""What an examination can't show, and what it may have missed."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+from lunguage_assets.assertion.reach import OWN_WORDS, list_before, list_behind
+from lunguage_assets.assertion.units import LIMITATION, Unit
+from lunguage_assets.assertion.vocabulary import Kind, Sense
+from lunguage_assets.assertion.word_files import WORDS
+
+NOT_ASSESSED = "not assessed"
+"""Why a finding that can't be assessed is neither there nor absent."""
+_PLACES: frozenset[Kind] = frozenset({"place", "anatomy"})
+
+
+def mark_limitations(units: list[Unit]) -> None:
+    """Set aside what can't be assessed; the words that say so limit the examination.
+
+    Args:
+        units: of the sentence; changed in place.
+    """
+    for at, unit in enumerate(units):
+        if unit.kind == "limitation before":
+            reached = _not_assessed_before(units, at)
+        elif unit.kind == "limitation":
+            reached = [
+                one for one in list_behind(units, at) if not _is_known(units, one)
+            ]
+        else:
+            continue
+        for finding in reached:
+            finding.set_aside(NOT_ASSESSED, unit)
+        unit.become(Sense(LIMITATION.kind, code=LIMITATION.code, cue=unit.cue))
+
+
+def _not_assessed_before(units: list[Unit], at: int) -> list[Unit]:
+    """Find what "cannot be assessed" is said of, where that is a finding."""
+    before = list(takewhile(_is_own_or_verb, reversed(units[:at])))
+    if any(unit.form in WORDS["properties"] for unit in before):
+        return []  # "scarring, stability not assessable": the scarring is there
+    rest = units[: at - len(before)]
+    names_place = any(unit.kind in _PLACES for unit in before)
+    if names_place and (not rest or rest[-1].kind not in ("preposition", "finding")):
+        return []  # "a right effusion, and the left base cannot be assessed"
+    reached = list_before(units, at, of_hedge=True)
+    if reached and _is_property_named(units, reached[-1]):
+        return []
+    return reached
+
+
+def _is_own_or_verb(unit: Unit) -> bool:
+    return unit.kind in OWN_WORDS or unit.kind in ("copula", "seen")
+
+
+def _is_property_named(units: list[Unit], finding: Unit) -> bool:
+    """ "The extent of the effusion cannot be assessed": the effusion is there."""
+    for unit in reversed(units[: units.index(finding)]):
+        if unit.form in WORDS["properties"]:
+            return True
+        if unit.kind not in OWN_WORDS and unit.kind != "preposition":
+            return False
+    return False
+
+
+def _is_known(units: list[Unit], finding: Unit) -> bool:
+    """ "Rotation limits evaluation of the left effusion": it is spoken of as known."""
+    if finding.is_definite or _is_property_named(units, finding):
+        return True
+    own = takewhile(
+        lambda one: one.kind in OWN_WORDS, reversed(units[: units.index(finding)])
+    )
+    return any(unit.is_definite or unit.form == "known" for unit in own)
+
+
+def mark_reservations(units: list[Unit]) -> None:
+    """Make a denial with a reservation doubtful: "a small one may be missed".
+
+    Args:
+        units: of the sentence; changed in place.
+    """
+    denied: list[Unit] = []
+    pending: Unit | None = None
+    for unit in units:
+        if unit.kind == "reservation":
+            for finding in denied:
+                finding.doubt_denial(unit, "denial before")
+            pending = None if denied else unit
+        elif unit.kind == "negated":
+            denied = []  # "no effusion, no pneumothorax within the limits of ..."
+        elif unit.kind == "finding" and unit.negation:
+            if pending is not None:
+                # "Within the limits of this film there is no pneumothorax"
+                unit.doubt_denial(pending, "denial before")
+            denied.append(unit)
+        elif unit.kind == "finding" and not unit.aside:
+            denied = []

@@ -1,0 +1,93 @@
+"""The bundled cues: each gives what its examples say, and no words belong to two."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+from lunguage_assets.assertion.assertions import read_assertions
+from lunguage_assets.assertion.categories import CATEGORIES, PRECEDENCE, Meant
+from lunguage_assets.assertion.cues import Cue, bundled_cues
+from lunguage_assets.assertion.hedges import hedge_cues
+from lunguage_assets.assertion.own_cues import faults_of_examples
+from lunguage_assets.assertion.tokens import alternatives
+from lunguage_assets.assertion.vocabulary import build_vocabulary
+
+VOCABULARY = build_vocabulary()
+RULE_CUES = [cue for cue in bundled_cues() if not cue.patterns]
+
+
+def words_of(cue: Cue) -> set[str]:
+    """The spellings of a cue in the form in which words are compared."""
+    return {
+        " ".join(token.form for token in VOCABULARY.tokens(wording))
+        for pattern in cue.patterns
+        for wording in alternatives(pattern)
+    }
+
+
+def phrases_that_are_read() -> list[Cue]:
+    """The phrases of hedges.yaml whose place no cue of assertion/ takes."""
+    taken = set().union(*(words_of(cue) for cue in bundled_cues()))
+    return [cue for cue in hedge_cues() if not words_of(cue) & taken]
+
+
+def meant_in(text: str, word: str) -> Meant:
+    """How the first mention on a word is meant."""
+    begin = text.index(word)
+    found = (one.meant for one in read_assertions(text, "find", VOCABULARY) if one.begin <= begin < one.end)
+    return next(found)
+
+
+@pytest.mark.parametrize("cue", [*bundled_cues(), *phrases_that_are_read()], ids=lambda cue: cue.id)
+def test_a_cue_gives_what_its_examples_say(cue: Cue) -> None:
+    assert list(faults_of_examples([cue], VOCABULARY)) == []
+
+
+@pytest.mark.parametrize("cue", RULE_CUES, ids=lambda cue: cue.id)
+def test_a_cue_that_a_rule_names_reaches_something_in_its_examples(cue: Cue) -> None:
+    reached_by = {
+        edge.cue
+        for example in cue.examples
+        for assertion in read_assertions(example.text, example.section, VOCABULARY)
+        for edge in assertion.edges
+    }
+    assert cue.id in reached_by
+
+
+def test_no_words_belong_to_two_cues() -> None:
+    cues_by_words = defaultdict(set)
+    for cue in bundled_cues():
+        # Words of a request count only where they mean nothing else.
+        is_conditional = cue.not_after or cue.not_before or cue.sections
+        if cue.category == "question" or is_conditional:
+            continue
+        for words in words_of(cue):
+            cues_by_words[words].add(cue.id)
+    assert {words: ids for words, ids in cues_by_words.items() if len(ids) > 1} == {}
+
+
+def test_ids_begin_with_a_category_and_stand_once() -> None:
+    ids = [cue.id for cue in (*bundled_cues(), *hedge_cues())]
+    assert len(ids) == len(set(ids))
+    # The engine asks for three of them in another category than the one that their words have.
+    assert {cue_id.split(".")[0] for cue_id in ids} <= {*CATEGORIES, "hedge"}
+
+
+@pytest.mark.parametrize(
+    ("wins", "loses", "sentence"),
+    [
+        ("aside", "past", "Recommend CT for history of pneumonia."),
+        ("aside", "negated", "If there is no pneumonia, discharge."),
+        ("aside", "hedged", "If there is possible pneumonia, repeat."),
+        ("past", "hedged", "The prior film showed possible pneumonia."),
+        ("ended", "hedged", "The possible pneumonia has resolved."),
+        ("negated", "hedged", "No possible pneumonia."),
+        ("doubted", "hedged", "No definite possible pneumonia."),
+        ("hedged", "asserted", "Possible pneumonia."),
+    ],
+)
+def test_the_category_named_first_wins_where_two_meet(wins: Meant, loses: Meant, sentence: str) -> None:
+    assert PRECEDENCE.index(wins) < PRECEDENCE.index(loses)
+    assert meant_in(sentence, "pneumonia") == wins

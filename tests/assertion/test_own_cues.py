@@ -1,0 +1,169 @@
+"""A home's own cues: what they change, and what is refused, with file, entry, found, expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lunguage_assets.assertion.assertions import read_assertions
+from lunguage_assets.assertion.own_cues import read_own_cues
+from lunguage_assets.assertion.vocabulary import build_vocabulary, content_hash
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.structuring.rules.structurer import RuleStructurer
+
+DEVOID = """
+- id: negated.nix
+  category: negated
+  patterns: [nix (of|)]
+  examples:
+    - {text: "Nix edema or effusion.", edema: negated, effusion: negated}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "assertion.yaml"
+
+
+def meant_with(file: Path, entry: str, text: str) -> dict[str, str]:
+    """How the mentions of a sentence are meant, by their words, with a file of one cue."""
+    file.write_text(entry)
+    vocabulary = build_vocabulary(read_own_cues(file))
+    found = read_assertions(text, "find", vocabulary)
+    return {text[one.begin : one.end]: one.meant for one in found}
+
+
+def test_an_own_cue_changes_what_a_sentence_states(file: Path) -> None:
+    text = "Nix effusion."
+    (before,) = RuleStructurer().read_sentence(text, "find").mentions
+    file.write_text(DEVOID)
+    (after,) = RuleStructurer(own_cues=file).read_sentence(text, "find").mentions
+    assert (before.status, after.status) == ("dp", "dn")
+    assert [use.cue for use in after.cues] == ["negated.nix"]
+
+
+def test_own_cues_enter_the_identity_of_the_structurer(file: Path) -> None:
+    file.write_text(DEVOID)
+    first = RuleStructurer(own_cues=file).identity
+    file.write_text(DEVOID + "# another byte\n")
+    assert len({RuleStructurer().identity, first, RuleStructurer(own_cues=file).identity}) == 3
+    assert content_hash() != content_hash(own_cues=file)
+
+
+def test_an_own_cue_takes_the_place_of_a_bundled_spelling(file: Path) -> None:
+    entry = DEVOID.replace("nix (of|)", "possible").replace("Nix", "Possible")
+    assert meant_with(file, entry, "Possible effusion.")["effusion"] == "negated"
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "expected"),
+    [
+        ("reach: next", "Nix edema and effusion.", ("negated", "asserted")),
+        ("reach: list", "Nix edema and effusion.", ("negated", "negated")),
+        ("direction: before", "Edema. Effusion nix.", ("asserted", "negated")),
+        ("direction: behind", "Edema: nix effusion.", ("asserted", "negated")),
+        ("direction: both", "Edema; effusion: nix.", ("asserted", "negated")),
+        ("ends_at: [apart]", "Nix edema apart effusion.", ("negated", "asserted")),
+        ("not_after: [rather]", "Edema rather nix effusion.", ("asserted", "asserted")),
+        ("not_before: [large]", "Nix edema; nix large effusion.", ("negated", "asserted")),
+        ("not_before: [changes]", "Nix edema; nix change effusion.", ("negated", "asserted")),
+        ("sections: [hist]", "Nix edema, effusion.", ("asserted", "asserted")),
+    ],
+)
+def test_every_field_of_an_own_cue_is_obeyed(
+    file: Path, fields: str, text: str, expected: tuple[str, str]
+) -> None:
+    shown = "Effusion nix." if fields == "direction: before" else "Nix effusion."
+    mention = "Effusion" if shown.startswith("E") else "effusion"
+    section = ", section: hist" if "sections" in fields else ""
+    entry = (
+        "- id: negated.nix\n  category: negated\n  patterns: [nix]\n"
+        f"  {fields}\n  examples:\n    - {{text: {shown!r}{section}, {mention}: negated}}\n"
+    )
+    found = {word.lower(): meant for word, meant in meant_with(file, entry, text).items()}
+    assert (found["edema"], found["effusion"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("category", "word", "text", "expected"),
+    [
+        ("hedged", "whiff of", "Whiff of edema and so effusion.", "hedged"),
+        ("past", "bygone", "Bygone edema and so effusion.", "past"),
+        ("relative", "cousin with", "Cousin with edema and so effusion.", "aside"),
+        ("condition", "lest", "Lest edema and so effusion.", "aside"),
+        ("ended", "vanished", "Vanished edema and so effusion.", "ended"),
+        ("recommendation", "urge", "Urge edema and so effusion.", "aside"),
+        ("aim", "so as to find", "So as to find edema and so effusion.", "aside"),
+    ],
+)
+def test_the_reach_of_every_category_ends_at_the_words_named(
+    file: Path, category: str, word: str, text: str, expected: str
+) -> None:
+    entry = (
+        f"- id: {category}.own\n  category: {category}\n  patterns: [{word}]\n  ends_at: [so]\n"
+        f"  examples:\n    - {{text: {text.split(' and')[0] + '.'!r}, edema: {expected}}}\n"
+    )
+    found = meant_with(file, entry, text)
+    assert (found["edema"], found["effusion"]) == (expected, "asserted")
+    endless = meant_with(file, entry.replace("  ends_at: [so]\n", ""), text)
+    assert endless["effusion"] == expected
+
+
+REFUSED = [
+    (("category: negated", "category: negative"), "line 3", "'negative'", "negated or", "Did you mean"),
+    (("nix (of|)", "nix (of|"), "negated.nix", "'nix (of|'", "a bracket for each"),
+    (("nix (of|)", "nix of)"), "negated.nix", "'nix of)'", "a bracket for each"),
+    (("nix (of|)", "nix|nil"), "negated.nix", "outside brackets", '"(a|b)"'),
+    (("nix (of|)", "(nix|)"), "negated.nix", "empty", "words in each"),
+    (("nix (of|)", "nix § of"), "negated.nix", "'§'", "words and signs"),
+    (("nix (of|)", "(a|b)" * 20), "negated.nix", "wordings", "several patterns"),
+    (("[nix (of|)]", "[no]"), "line 4", "valid string", "need quotes"),
+    (("negated.nix", "negated.no"), "'negated.no'", "twice", "an id of its own"),
+    (("effusion: negated", "effusion: hedged"), "negated.nix", "to be negated", "expected hedged"),
+    (("effusion: negated", "effusion: gone"), "line 6", "effusion", "'asserted'"),
+    (("effusion: negated", "nodule: negated"), "negated.nix", "'nodule'", "words of the sentence"),
+    (("or effusion", "or wibble"), "negated.nix", "'effusion'", "words of the sentence"),
+    (("effusion", "wibble"), "negated.nix", "no known word at 'wibble'", "a finding"),
+    (("Nix edema", "No edema"), "negated.nix", "no example with its words", "expected one"),
+    (("category: negated", "category: negated\n  reach: clause"), "negated.nix", "'clause'", "list or next"),
+    (("category: negated", "category: examined\n  reach: next"), "negated.nix", "'next'", "no such field"),
+    (("category: negated", "category: negated\n  ends_at: [so far]"), "negated.nix", "'so far'", "one word"),
+    (
+        ("category: negated", "category: negated\n  ends: [so]"),
+        "line 4",
+        "not known",
+        "Did you mean 'ends_at'",
+    ),
+    (("examples:", "samples:"), "line 6", "not known", "Did you mean 'examples'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "entry", "found", "expected", "more"), [(*row, "")[:5] for row in REFUSED]
+)
+def test_a_wrong_entry_is_refused_with_file_entry_found_expected(
+    file: Path, change: tuple[str, str], entry: str, found: str, expected: str, more: str
+) -> None:
+    assert change[0] in DEVOID
+    file.write_text(DEVOID.replace(*change))
+    with pytest.raises(ConfigurationError) as refused:
+        read_own_cues(file)
+    message = str(refused.value)
+    assert message.startswith(str(file))
+    for part in (entry, found, expected, more):
+        assert part in message, message
+
+
+def test_two_own_cues_may_not_share_an_id(file: Path) -> None:
+    file.write_text(DEVOID * 2)
+    with pytest.raises(ConfigurationError, match=r"negated\.nix"):
+        read_own_cues(file)
+
+
+def test_a_file_that_is_edited_is_read_again(file: Path) -> None:
+    file.write_text(DEVOID)
+    read_own_cues(file)
+    file.write_text(DEVOID.replace("nix", "nixx").replace("Nix", "Nixx"))
+    (cue,) = read_own_cues(file)
+    assert cue.id == "negated.nixx"

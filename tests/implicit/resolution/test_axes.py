@@ -1,0 +1,82 @@
+"""What is normal of a part of the body along one axis does not contradict what is abnormal along another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from invented_reports import in_mode, said
+
+import lunguage_assets
+from lunguage_assets.implicit.resolution.guarantees import violations
+
+MODES = ("method", "paper")
+
+TWO_AXES = [
+    [said("heart", measurement="large"), said("heart", "dn", morphology="contour is normal")],
+    [said("aorta", morphology="elongated"), said("aorta", "dn", measurement="not dilated")],
+    [said("trachea", "dn", morphology="midline"), said("trachea", measurement="narrow")],
+    [said("hemidiaphragm", measurement="raised"), said("hemidiaphragm", "dn", morphology="smooth")],
+    [said("hilum", measurement="prominent"), said("hilum", "dn", morphology="normal density")],
+]
+
+ONE_AXIS = [
+    [said("heart", measurement="large"), said("heart", "dn", measurement="normal size")],
+    [said("heart", measurement="large"), said("heart", "dn", measurement="normal")],
+    [said("heart", morphology="lobulated"), said("heart", "dn", measurement="normal in size and contour")],
+    [said("aorta"), said("aorta", "dn", measurement="not dilated")],
+    [said("opacity", measurement="large"), said("opacity", "dn", morphology="smooth")],
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("rows", TWO_AXES)
+def test_rows_along_two_axes_both_stay(rows: list[Any], mode: str) -> None:
+    outcome = in_mode(rows, mode)
+    assert len(outcome.rows) == 2
+    assert outcome.resolution.conflicts.empty
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("rows", ONE_AXIS)
+def test_rows_along_one_axis_or_none_contradict_each_other(rows: list[Any], mode: str) -> None:
+    assert in_mode(rows, mode).rows.empty
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_presences_along_two_axes_are_still_one_row(mode: str) -> None:
+    rows = [
+        said("aorta", morphology="tortuous"),
+        said("aorta", morphology="calcified", section="impr"),
+        said("aorta", "dn", measurement="not dilated"),
+    ]
+    assert in_mode(rows, mode).rows["status"].tolist() == ["dn", "dp"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rows_along_two_axes_break_no_guarantee(mode: str) -> None:
+    assert violations(in_mode(TWO_AXES[0], mode).rows) == []
+
+
+READ = [
+    ("The heart is slightly large; its contour is normal.", "cardiomegaly", "stated"),
+    ("The heart is normal in size but globular in shape.", "cardiomegaly", "denied"),
+    ("The heart is shifted to the left, not enlarged.", "cardiomegaly", "denied"),
+    ("The cardiac silhouette is of smooth outline but enlarged.", "cardiomegaly", "stated"),
+    ("The mediastinum is widened with a smooth contour.", "enlarged cardiomediastinum", "stated"),
+    ("The mediastinum is shifted to the left; it is not widened.", "enlarged cardiomediastinum", "denied"),
+    ("The contour of the heart is normal.", "cardiomegaly", "unmentioned"),
+    ("The trachea is central but narrow.", "no finding", "denied"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "label", "source"), READ)
+def test_a_label_asks_for_its_own_axis(sentence: str, label: str, source: str) -> None:
+    labels = lunguage_assets.read(f"FINDINGS: {sentence}").labels
+    assert labels.loc[labels["label"] == label, "source"].tolist() == [source]
+
+
+def test_both_rows_of_two_sentences_stay() -> None:
+    text = "FINDINGS: The aorta is tortuous. No effusion.\n\nIMPRESSION: The aorta is not dilated."
+    rows = lunguage_assets.read(text).findings
+    assert rows.loc[rows["name"] == "aorta", "status"].tolist() == ["dp", "dn"]
