@@ -77,7 +77,7 @@ def governing_cues(
         vocabulary: with a home's own cues; None: the bundled one.
     """
     vocabulary = vocabulary or bundled_vocabulary()
-    units = _tag_named(sentence, finding, vocabulary)
+    units = tag_named(sentence, finding, vocabulary)
     mark_assertions(units, sentence, vocabulary)
     mentions = [at for at, unit in enumerate(units) if unit.sense == NAMED]
     position_by_begin = {unit.begin: at for at, unit in enumerate(units) if unit.cue}
@@ -107,7 +107,7 @@ def hedges_in(sentence: str) -> tuple[tuple[int, int], ...]:
     )
 
 
-def _tag_named(sentence: str, finding: str, vocabulary: Vocabulary) -> list[Unit]:
+def tag_named(sentence: str, finding: str, vocabulary: Vocabulary) -> list[Unit]:
     """Tag a sentence in which the named finding is one token, wherever it stands."""
     tokens = vocabulary.tokens(sentence)
     named = [token.form for token in vocabulary.tokens(finding)]

@@ -347,7 +347,9 @@ _READINGS = (
     _Reading(_ASSESSMENT, _is_limited_assessment, _as_cue("limitation.assessment")),
     _Reading(("hedged",), _is_course_unclear, _as(UNKNOWN)),
     _Reading(("negated",), _is_new_since, _as(UNKNOWN)),
-    _Reading(("other", "copula"), _is_inverted_condition, _as_cue("condition.inverted")),
+    _Reading(
+        ("other", "copula"), _is_inverted_condition, _as_cue("condition.inverted")
+    ),
     _Reading(("other",), _is_supposition, _as_cue("condition.when")),
     _Reading(("preposition",), _is_aim_of_examination, _as_cue("aim.of_examination")),
     _Reading(("word", "abnormal"), _is_calcified_gap, _as(_CALCIFICATION)),
