@@ -114,6 +114,16 @@ class Vocabulary:
         _add_cue(vocabulary, cue)
         return vocabulary
 
+    @classmethod
+    def of_cues(cls) -> Vocabulary:
+        """Make a vocabulary that has grammar and bundled cues, and names nothing."""
+        vocabulary = cls(bundled_tokenizer())
+        for spelling, sense in _words_of_grammar():
+            vocabulary.add(spelling, sense)
+        for cue in (*hedge_cues(), *bundled_cues()):
+            _add_cue(vocabulary, cue)
+        return vocabulary
+
     def add(self, spelling: str, sense: Sense, *, replace: bool = True) -> None:
         """Add every alternative of a spelling.
 
