@@ -80,10 +80,11 @@ def governing_cues(
     units = tag_named(sentence, finding, vocabulary)
     mark_assertions(units, sentence, vocabulary)
     mentions = [at for at, unit in enumerate(units) if unit.sense == NAMED]
-    position_by_begin = {unit.begin: at for at, unit in enumerate(units) if unit.cue}
+    begins = [unit.begin for unit in units]
     cues: dict[tuple[int, int], GoverningCue] = {}
     for edge in _edges(units, mentions):
-        position = position_by_begin[edge.begin]
+        # A cue may mean nothing more by itself ("small" of "a small one could be missed").
+        position = min(bisect_left(begins, edge.begin), len(units) - 1)
         distance = _distance(position, mentions)
         cues.setdefault((edge.begin, edge.end), GoverningCue(*edge, distance))
         if edge.category == "hedged":

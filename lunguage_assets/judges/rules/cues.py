@@ -20,6 +20,7 @@ from lunguage_assets.assertion.tokens import alternatives
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.judges.protocol import ExtractionQuestion
 from lunguage_assets.judges.rules.reading import (
+    DOUBTING,
     Hedging,
     PhraseTable,
     RuleJudge,
@@ -115,7 +116,7 @@ class CuesJudge(RuleJudge):
 
     def _is_known(self, hedge: Hedging, sentence: str) -> bool:
         words = words_of(sentence, hedge.begin, hedge.end)
-        return hedge.cue.category == "doubted" or any(word.text in self._words.cues for word in words)
+        return hedge.cue.category in DOUBTING or any(word.text in self._words.cues for word in words)
 
     def _weaker(self, chain: Sequence[Hedging], sentence: str) -> list[Hedging]:
         """Leave out the stronger of two hedges beside each other: "could be consistent with"."""
@@ -127,7 +128,7 @@ class CuesJudge(RuleJudge):
     def _belief(self, hedge: Hedging, sentence: str) -> float:
         """The evidence of a hedge's words; a doubt never speaks for presence."""
         belief = self._sum(self._words.cues, sentence, hedge.begin, hedge.end)
-        if hedge.cue.category != "doubted":
+        if hedge.cue.category not in DOUBTING:
             return belief
         negation = self._sum(self._words.negations, sentence, hedge.begin, hedge.end)
         return min(negation - abs(belief), _DOUBTED) if negation or belief else _DISMISSED

@@ -21,6 +21,7 @@ from lunguage_assets.assertion.hedges import (
 )
 from lunguage_assets.judges.protocol import ExtractionQuestion
 from lunguage_assets.judges.rules.reading import (
+    DOUBTING,
     Hedging,
     PhraseTable,
     RuleJudge,
@@ -82,7 +83,7 @@ class LexiconJudge(RuleJudge):
     def score(self, masked_sentence: str) -> float | None:
         """None without a hedge that the judge knows."""
         scope = scope_of(masked_sentence, self._table)
-        doubts = [hedge for hedge in scope.farther if hedge.cue.category == "doubted"]
+        doubts = [hedge for hedge in scope.farther if hedge.cue.category in DOUBTING]
         places = self._places([*scope.chain, *doubts])
         joined = self._places(scope.joints)
         if places:
@@ -107,7 +108,7 @@ class LexiconJudge(RuleJudge):
         found: list[float] = []
         for hedge in hedges:
             places = [self._place_by_phrase[phrase.text] for phrase in hedge.phrases]
-            if hedge.cue.category == "doubted":
+            if hedge.cue.category in DOUBTING:
                 # "Little suspicion for": the phrase in the doubt is none itself.
                 places = [place for place in places if place < _WHOLE_SCALE / 2]
             found += places

@@ -32,7 +32,9 @@ from lunguage_assets.judges.protocol import (
 from lunguage_assets.judges.scoring import chosen, unknown_deviation
 
 _TOKEN = re.compile(r"<finding>|and/or|vs\.|[a-z]+(?:['’-][a-z]+)*|\d+(?:[.,]\d+)*|[;:.,?()/]")
-_HEDGING = ("hedged", "doubted", "setting", "question")
+DOUBTING = frozenset({"doubted", "mimic", "reservation"})
+"""Categories of cues that speak against a finding without excluding it: "a small one may be missed"."""
+_HEDGING = frozenset({"hedged", "setting", "question"}) | DOUBTING
 _DENYING = ("negated", "ended")
 _BESIDE = 3
 """Words that may stand between a mention and a phrase that no cue of the engine explains."""
@@ -186,7 +188,7 @@ def texts_of(hedges: Sequence[Hedging], sentence: str) -> tuple[str, ...]:
 def _with_phrases(cue: GoverningCue, phrases: Sequence[Words]) -> Hedging:
     inside = _overlapping(phrases, cue.begin, cue.end)
     # Of "felt to be less likely" the last phrase is the doubt.
-    return Hedging(cue, inside[-1:] if cue.category == "doubted" else inside)
+    return Hedging(cue, inside[-1:] if cue.category in DOUBTING else inside)
 
 
 def _overlapping(phrases: Sequence[Words], begin: int, end: int) -> tuple[Words, ...]:
