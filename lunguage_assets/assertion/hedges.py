@@ -88,7 +88,7 @@ class Lexicon:
     inflections: Mapping[str, tuple[str, ...]]
 
 
-class _File(BaseModel):
+class _File(BaseModel, extra="forbid"):
     """The content of resources/hedges.yaml."""
 
     published: dict[Side, list[str]]

@@ -195,7 +195,7 @@ def _is_change_denied(units: list[Unit], finding: Unit) -> bool:
     """ "No change in A or B" states both."""
     for unit in reversed(units[: units.index(finding)]):
         if unit.code == "no_change":
-            return unit.form in ("no", "not", "without")
+            return unit.form in WORDS["change_denied"]
         if unit.kind in ("finding", "break", "copula", "hedged"):
             return False
     return False
