@@ -177,5 +177,9 @@ def clause_around(units: list[Unit], at: int) -> list[Unit]:
 
 
 def is_adjective(unit: Unit) -> bool:
-    """Whether a finding is said of a part of the body: "the lungs are hyperexpanded"."""
-    return unit.kind == "finding" and unit.form.endswith(_ADJECTIVE_ENDS)
+    """Whether a finding is said of a part of the body: "the lungs are hyperexpanded".
+
+    "Granulomatous disease" is none, although its first word is an adjective.
+    """
+    is_one_word = unit.kind == "finding" and unit.is_single_word
+    return is_one_word and unit.form.endswith(_ADJECTIVE_ENDS)

@@ -199,7 +199,7 @@ def test_the_cue_words_follow_the_published_places_as_closely_as_the_method_page
     published = published_ranking()
     score = CuesJudge.bundled("cues").score
     scores = [np.mean([score(one) or 0.0 for one in ruler_sentences()[entry.phrase]]) for entry in published]
-    assert np.corrcoef([entry.mu for entry in published], scores)[0, 1] == pytest.approx(0.946, abs=0.005)
+    assert np.corrcoef([entry.mu for entry in published], scores)[0, 1] == pytest.approx(0.940, abs=0.005)
 
 
 def test_the_two_offline_judges_agree_like_two_judges_and_not_like_one() -> None:
