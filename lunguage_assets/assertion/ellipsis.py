@@ -221,7 +221,7 @@ def _cannot_be_excluded(units: list[Unit], at: int) -> bool:
 
 
 def _speaks_of_side(units: list[Unit], at: int, statement: list[Unit]) -> bool:
-    """Whether words before a side speak of the finding named before: "none on the right".
+    """Whether words before a side speak of the finding before: "none on the right".
 
     Args:
         units: of the sentence.
@@ -256,7 +256,7 @@ def _is_denied_before(units: list[Unit], at: int) -> bool:
 
 
 def _described_pronoun(statement: list[Unit]) -> Unit | None:
-    """Find the "one" of "a small one"; "the left one" and "one of the wires" are none."""
+    """Find the "one" of "a small one", and not that of "the left one"."""
     for before, unit in pairwise(statement):
         is_described = before.kind in ("word", "abnormal") and before.code in _SIZES
         if unit.form in WORDS["one"] and is_described:

@@ -83,7 +83,7 @@ def governing_cues(
     begins = [unit.begin for unit in units]
     cues: dict[tuple[int, int], GoverningCue] = {}
     for edge in _edges(units, mentions):
-        # A cue may mean nothing more by itself ("small" of "a small one could be missed").
+        # A cue may mean nothing by itself: "small" of "a small one could be missed".
         position = min(bisect_left(begins, edge.begin), len(units) - 1)
         distance = _distance(position, mentions)
         cues.setdefault((edge.begin, edge.end), GoverningCue(*edge, distance))

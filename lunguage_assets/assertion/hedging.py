@@ -40,7 +40,7 @@ def mark_undecided_clause(units: list[Unit], at: int) -> None:
 
 
 def mark_hedge(units: list[Unit], at: int) -> None:
-    """Leave open the list behind a hedge, or, at the end of its clause, the list before."""
+    """Leave open the list behind a hedge, or before it where it ends its clause."""
     hedge = units[at]
     if hedge.negation or _is_of_place(units, at):
         return

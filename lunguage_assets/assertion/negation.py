@@ -94,7 +94,7 @@ def _is_sign_of_doubt(units: list[Unit], at: int, denial: Unit) -> bool:
 
 
 def _deny_belief(denial: Unit, hedge: Unit) -> None:
-    """ "Not suspicious for cancer" denies with doubt; "not consistent with" does not."""
+    """ "Not suspicious for cancer" denies with doubt, "not consistent with" without."""
     if hedge.form in WORDS["beliefs"] and reaches_next(denial):
         denial.doubted_by = hedge
 

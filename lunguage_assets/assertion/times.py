@@ -6,7 +6,8 @@ from lunguage_assets.assertion.units import Unit, clause_around
 from lunguage_assets.assertion.word_files import WORDS
 
 _BEFORE_VERB = (
-    "other", "examination", "examined", "preposition", "link", "comma", "place", "anatomy",
+    "other", "examination", "examined", "preposition", "link", "comma", "place",
+    "anatomy",
 )  # fmt: skip
 """What may stand between an examination and its verb: "the CT of yesterday showed"."""
 _SYMPTOMS = "PATIENT INFO."

@@ -35,7 +35,8 @@ Kind = Literal[
     # grammar
     "break", "copula", "seen", "link", "preposition", "with", "article", "and", "comma",
     # cues, by category; doubt is a negation, and a setting a hedge
-    "negated", "negated before", "ended", "partial", "partial before", "hedged", "hedged before", "alternative",
+    "negated", "negated before", "ended", "partial", "partial before", "hedged",
+    "hedged before", "alternative",
     "question", "past", "examination", "examined", "recommendation", "aim", "condition",
     "relative", "limitation", "limitation before", "reservation",
     "mimic before",
@@ -58,7 +59,8 @@ _WORD_FILES = (
     "attributes", "devices", "findings", "no_findings", "places", "rules", "words",
 )  # fmt: skip
 _GRAMMAR: Mapping[str, Kind] = {
-    "prepositions": "preposition", "articles": "article", "seen": "seen", "links": "link",
+    "prepositions": "preposition", "articles": "article", "seen": "seen",
+    "links": "link",
     "with": "with", "copulas": "copula", "breaks": "break", "commas": "comma",
     "ands": "and",
 }  # fmt: skip
