@@ -22,6 +22,7 @@ from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.hedges.hedging import words_of
 from lunguage_assets.implicit.rows import BARE, column_values
+from lunguage_assets.release.deciding_cues import DecidingCue, deciding_cues
 from lunguage_assets.structuring.rows import read_spans
 from lunguage_assets.tables import VIEWS
 
@@ -37,6 +38,7 @@ _SENTENCE = ["study_id", "section", "sent_idx"]
 _ROW_IDS = ("finding_id", "parent_id", "root_id", "survivor_id")
 _LISTS_OF_IDS = ("evidence", "associate", "merged_ids", "finding_ids")
 _WORDS = ["finding_id", "section", "sent_idx", "ent", "location"]
+_CUES = ["study_id", "finding_id", *DecidingCue._fields]
 _SPANS = ["study_id", "finding_id", "section", "status", "column", "begin", "end", "words"]
 
 
@@ -55,6 +57,7 @@ class Annotation:
             they were resolved.
         left_out: RESOLUTION_LOG of the rows that are not among the findings, with their words.
         spans: characters of every value that was read.
+        cues: the words that decided status and time of a row: id of the cue, what it says, its characters.
         set_aside: reports of which a row broke a rule of the method, with the rule: nothing is concluded from
             them, and only `reports` and `sentences` have them, too.
     """
@@ -66,6 +69,7 @@ class Annotation:
     conflicts: pd.DataFrame
     left_out: pd.DataFrame
     spans: pd.DataFrame
+    cues: pd.DataFrame
     set_aside: pd.DataFrame
 
     def __repr__(self) -> str:
@@ -297,6 +301,7 @@ def _frames(given: Mapping[str, Given], read: Frames, made: Frames) -> Frames:
         "conflicts": made["conflicts"],
         "left_out": gone.merge(words, on="finding_id", how="left", validate="m:1"),
         "spans": _spans(read, made, phrases),
+        "cues": _cues(read, made),
         "set_aside": made["set_aside"],
     }
     row = _row_names(given)
@@ -351,6 +356,23 @@ def _spans(read: Frames, made: Frames, phrases: Mapping[tuple[Any, ...], Sequenc
         rows += [(study, own, section, status, *value, text[value[1] : value[2]]) for value in values]
     return pd.DataFrame(rows, columns=_SPANS).astype(
         {name: "int64" if name in ("begin", "end") else "str" for name in _SPANS}
+    )
+
+
+def _cues(read: Frames, made: Frames) -> pd.DataFrame:
+    """The cues that decided the stated rows, with their words."""
+    from lunguage_assets.release.explain import status_of  # late: it needs rich
+
+    texts = _by(read["report_texts"], ["study_id"], "report")
+    rows: list[tuple[Any, ...]] = []
+    columns = ["finding_id", "study_id", "status", "ent", "name", "cues"]
+    for cells in made["findings"][columns].itertuples(index=False, name=None):
+        row = dict(zip(columns, cells, strict=True))
+        study = row["study_id"]
+        cues = deciding_cues(row["cues"], texts[study,], status_of(row)) if row["cues"] else ()
+        rows += [(study, row["finding_id"], *cue) for cue in cues]
+    return pd.DataFrame(rows, columns=_CUES).astype(
+        {name: "int64" if name in ("begin", "end") else "str" for name in _CUES}
     )
 
 

@@ -139,6 +139,6 @@ def _findings(report: ShownReport) -> RichTable:
     table.add_column("why", ratio=4, overflow="fold", style="dim")
     for row in report.rows:
         title = Text("  " * row.depth + ("↳ " if row.depth else "") + shown(row.title), _TONES[row.tone])
-        why = Text(shown("; ".join(filter(None, (row.where, *row.lines)))))
+        why = Text(shown("; ".join(filter(None, (row.where, *row.lines, *row.cues)))))
         table.add_row(str(row.number), title, row.claim, row.believed, why)
     return table

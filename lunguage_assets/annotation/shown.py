@@ -17,6 +17,7 @@ from lunguage_assets.corpus.log import reasons
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range
 from lunguage_assets.implicit.statements.against import QUALIFIER
+from lunguage_assets.release.deciding_cues import DecidingCue, told_cues
 from lunguage_assets.release.explain import (
     NO_FINDING_SAID,
     RULES,
@@ -29,13 +30,14 @@ from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 from lunguage_assets.tables.released import NO_FINDING
 
 Record = Mapping[Any, Any]
-PARTS = ("sentences", "findings", "left_out", "conflicts", "labels", "spans", "set_aside")
+PARTS = ("sentences", "findings", "left_out", "conflicts", "labels", "spans", "cues", "set_aside")
 """Frames of an annotation that have rows of a report."""
 
 NO_VIEWS = (
     "The views are not known: findings that need them imply nothing (effusion, cardiomegaly). Say which they "
     'are, such as "PA and lateral".'
 )
+_KINDS, _CUE = ("finding", "hedge", "detail", "cue"), "cue"
 _IN_DOUBT = 0.5
 """From this p on, nobody says that a label is denied ("no finding", beside a finding that is unlikely)."""
 
@@ -49,6 +51,7 @@ class ShownRow:
         tone: how it is coloured: present, open (tentative either way), absent, part (only a kind of it is
             denied), past, out (removed).
         lines: the reasons, in plain words.
+        cues: the words that decided it, each with what it says and its id.
         believed: p with its interval in words; empty for a row that is left out.
         implied: titles of what it implies, which follows it, one `depth` lower.
     """
@@ -67,6 +70,7 @@ class ShownRow:
     details: str = ""
     depth: int = 0
     implied: str = ""
+    cues: tuple[str, ...] = ()
 
     @property
     def claim(self) -> str:
@@ -84,15 +88,15 @@ class ShownRow:
         """What a person sees who points at the words: title, p, reasons, what it implies; a line each."""
         believed = (f"p {self.believed}",) if self.believed else ()
         follows = (f"implies {self.implied}",) if self.implied else ()
-        return "\n".join((f"{self.title}: {self.status}", *believed, *self.lines, *follows))
+        return "\n".join((f"{self.title}: {self.status}", *believed, *self.lines, *self.cues, *follows))
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some of the text. `kind`: finding, hedge (its phrase), detail (place or attribute), plain (of a
-    sentence with findings), silent (of headings, and of what states no finding). `rows`: ids of the rows that
-    were read there, findings before hedges and details. `sentence`: number in its section of the sentence
-    that begins here, which rows cite; 0: none begins.
+    """Some of the text. `kind`: finding, hedge (its phrase), detail (place or attribute), cue (what decided
+    a row), plain (of a sentence with findings), silent (of headings, and of what states no finding). `rows`:
+    ids of the rows that were read there, findings before hedges, details and cues. `sentence`: number in its
+    section of the sentence that begins here, which rows cite; 0: none begins.
     """
 
     text: str = field(repr=False)
@@ -172,10 +176,10 @@ def by_report(annotation: Annotation) -> Iterator[tuple[Record, dict[str, list[R
 def pieces(text: str, spans: Sequence[Record], sentences: Sequence[Record]) -> list[Piece]:
     """The whole text, in order: the pieces joined are the text.
 
-    A piece that several rows share is of the first kind of finding, hedge, detail.
+    A piece that several rows share is of the first kind of finding, hedge, detail, cue.
     """
     ends = chain.from_iterable((one["begin"], one["end"]) for one in (*spans, *sentences))
-    ordered = sorted(spans, key=lambda span: ("finding", "hedge", "detail").index(_kind(span)))
+    ordered = sorted(spans, key=lambda span: _KINDS.index(_kind(span)))
     numbered = [one for one in sentences if one["section"] != "other"]
     number_at = {one["begin"]: one["sent_idx"] for one in numbered}
     stating = [one for one in numbered if one["account"] == "findings"]
@@ -190,11 +194,12 @@ def pieces(text: str, spans: Sequence[Record], sentences: Sequence[Record]) -> l
 
 
 def _kind(span: Record) -> str:
-    return {"ent": "finding", "phrase": "hedge"}.get(span["column"], "detail")
+    return {"ent": "finding", "phrase": "hedge", _CUE: "cue"}.get(span["column"], "detail")
 
 
 def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
-    rows = _Rows(parts["findings"], parts["left_out"])
+    rows = _Rows(parts["findings"], parts["left_out"], parts["cues"])
+    spans = [*parts["spans"], *({**cue, "column": _CUE} for cue in parts["cues"])]
     remarks = [reasons()["notes"][note] for note in report["notes"] if note != "unknown-view"]
     if not report["view_information"] and any(r["match_reason"] == "unknown view" for r in parts["findings"]):
         remarks.append(NO_VIEWS)
@@ -203,7 +208,7 @@ def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
         report["study_id"],
         report["view_information"],
         (*remarks, *aside),
-        tuple(pieces(report["report"], parts["spans"], parts["sentences"])),
+        tuple(pieces(report["report"], spans, parts["sentences"])),
         tuple(rows.finding(row, depth) for row, depth in rows.order),
         tuple(rows.left_out(row) for row in parts["left_out"] if row["source"] == "original"),
         tuple(
@@ -221,7 +226,11 @@ class _Rows:
     each before what it implies, with their depth.
     """
 
-    def __init__(self, findings: Sequence[Record], out: Sequence[Record]) -> None:
+    def __init__(self, findings: Sequence[Record], out: Sequence[Record], cues: Sequence[Record]) -> None:
+        self._cues: dict[str, list[DecidingCue]] = {}
+        for cue in cues:
+            deciding = DecidingCue(*(cue[name] for name in DecidingCue._fields))
+            self._cues.setdefault(cue["finding_id"], []).append(deciding)
         self._out, self._by_id = out, {row["finding_id"]: row for row in (*findings, *out)}
         self._children: dict[str, list[Record]] = {}
         for row in findings:
@@ -251,6 +260,7 @@ class _Rows:
             attributes(row),
             depth,
             ", ".join(map(stated_as, self._children.get(own, ()))),
+            self._decided(own),
         )
 
     def left_out(self, row: Record) -> ShownRow:
@@ -261,7 +271,11 @@ class _Rows:
         event = "not a finding" if row["event"] == "excluded" else row["event"]
         fate = f"{event}{self._at(row)}: {RULES.get(row['rule'], row['rule'])}"
         own, title = row["finding_id"], stated_as(row)
-        return ShownRow(number, own, title, tone, status_of(row), _where(row), (fate,))
+        said = number, own, title, tone, status_of(row), _where(row), (fate,)
+        return ShownRow(*said, cues=self._decided(own))
+
+    def _decided(self, own: str) -> tuple[str, ...]:
+        return tuple(told_cues(self._cues.get(own, ())))
 
     def contradiction(self, conflict: Record) -> tuple[str, str]:
         sides = [self._by_id[own] for own in conflict["finding_ids"] if own in self._by_id]

@@ -15,6 +15,7 @@ from lunguage_assets.cli.options import (
     FILE,
     FIT_OPTION,
     FOLDER,
+    GIVEN_FILE,
     RANKER_OPTION,
     REBUILD_OPTION,
     Chosen,
@@ -237,12 +238,28 @@ def _print_estimate(found: Mapping[str, Any], judges_file: Path) -> None:
 @click.command(short_help="Analyse how far the numbers can be trusted.")
 @chooses("preset", there=True)
 @RANKER_OPTION
-def analyse(chosen: Chosen, ranker: str) -> None:
+@click.option(
+    "--cues",
+    is_flag=True,
+    help="Instead, count the rows of raw reports by the cue that decided them, worst first.",
+)
+@click.option(
+    "--against",
+    type=GIVEN_FILE,
+    help="For --cues: rows that people coded, in the columns of Lunguage.csv; default: gold_findings.csv of "
+    "the home, where it is.",
+)
+def analyse(chosen: Chosen, ranker: str, cues: bool, against: Path | None) -> None:
     """Analyse how far the numbers can be trusted: agreement, robustness of the ranking, validation of the
     fit.
 
     Asks no judge: everything comes from recorded matches.
     """
+    if against is not None and not cues:
+        raise click.UsageError("--against is for --cues.")
+    if cues:
+        _print_cue_counts(chosen, against)
+        return
     from lunguage_assets.cli.console import print_analyses, run_display
     from lunguage_assets.current.standing import Stage
     from lunguage_assets.orchestration.runs.runner import Runner
@@ -255,6 +272,39 @@ def analyse(chosen: Chosen, ranker: str) -> None:
     released = chosen.standings().of("release", ranker)
     print_analyses(chosen, ranker, summary, release_is_stale=released.state == "stale")
     _require_checks(summary)
+
+
+def _print_cue_counts(chosen: Chosen, against: Path | None) -> None:
+    """Print the rows of all batches by cue; it prints no text of a report."""
+    from lunguage_assets.cli.console import print_table
+    from lunguage_assets.corpus.intake import take_in_gold
+    from lunguage_assets.home.store import is_stored, partition_path, read_table
+    from lunguage_assets.judges.configuration import RULES
+    from lunguage_assets.structuring.agreement import gold_rows
+    from lunguage_assets.structuring.cue_counts import cue_counts, summed_cue_counts
+    from lunguage_assets.tables import STRUCTURED_FINDINGS
+
+    home = chosen.home
+    gold_file = against or (home.gold_findings if home.gold_findings.exists() else None)
+    parts = []
+    for batch in home.registered():
+        path = partition_path(home.tables, STRUCTURED_FINDINGS.name, RULES, batch.key)
+        if not is_stored(STRUCTURED_FINDINGS, path):
+            continue
+        gold = None
+        if gold_file is not None:
+            vocabulary = home.delivery(batch.key).vocabulary
+            gold = gold_rows(take_in_gold(gold_file, vocabulary, chosen.settings.corpus))
+        parts.append(cue_counts({RULES: read_table(STRUCTURED_FINDINGS, path)}, gold))
+    if not parts:
+        raise ConfigurationError(
+            f"{home.root} has no rows that the offline rules read, which alone name cues. Run `lunguage run "
+            "--data DIR` with raw reports first."
+        )
+    found = summed_cue_counts(parts).drop(columns="structurer").replace({"cue": {"": "none"}})
+    if gold_file is None:
+        found = found.drop(columns=["compared", "differing", "first_differing"])
+    print_table(found)
 
 
 @click.command(short_help="Let a small model learn the panel's judgement.")

@@ -23,7 +23,7 @@ _LETTERS = re.compile(r"[^\W\d_]{3,}")
 _COLUMNS = (
     "finding_id", "subject_id", "study_id", "sequence", "section", "sent_idx", "sent", "ent_idx", "ent",
     "name", "cat", "status", "location", "location_parts", *ATTRIBUTES, "evidence", "associate", "currency",
-    "view_information", "row", "masked_sentence", "mask_state", "same_name_in_sentence",
+    "view_information", "cues", "row", "masked_sentence", "mask_state", "same_name_in_sentence",
 )  # fmt: skip
 _PAST_HISTORY = tuple(ATTRIBUTES).index("past_hx")
 BARE = "~"
@@ -37,7 +37,7 @@ class DeliveredRow:
     """A row that can be used; `attributes` are in the order of `tables.ATTRIBUTES`.
 
     `evidence` and `associate` are cells whose references are still to be resolved, unless `references` has
-    the finding ids of both.
+    the finding ids of both. `cues` are those of a raw report's row, as the tables have them.
     """
 
     line: int
@@ -56,6 +56,7 @@ class DeliveredRow:
     associate: str
     attributes: tuple[str, ...]
     references: tuple[list[str], list[str]] | None = None
+    cues: str = ""
 
 
 @dataclass(slots=True)
@@ -263,8 +264,8 @@ class FindingsBuilder:
                     row.finding_id, study.subject_id, study.study_id, study.sequence, row.section,
                     row.sent_idx, row.sent, row.ent_idx, row.ent, name, row.cat, row.status, row.location,
                     self._vocabulary.location_parts(row.location), *row.attributes, evidence, associate,
-                    "past dx" if _is_past(row) else "current dx", view_information, row.row, sentence, state,
-                    (row.section, row.sent_idx, sentence) in twins,
+                    "past dx" if _is_past(row) else "current dx", view_information, row.cues, row.row,
+                    sentence, state, (row.section, row.sent_idx, sentence) in twins,
                 )
             )  # fmt: skip
 

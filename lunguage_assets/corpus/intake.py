@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,7 @@ import pandas as pd
 from lunguage_assets.caches import remembered
 from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.corpus.columns import clean, clean_list, first_alternative
-from lunguage_assets.corpus.delivery import FINDINGS, Delivery
+from lunguage_assets.corpus.delivery import FINDINGS, Corpus, Delivery
 from lunguage_assets.corpus.findings import DeliveredRow, DeliveredStudy, FindingsBuilder, place_in_time
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.lunguage import RowReader
@@ -84,6 +85,17 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     vocabulary, default_view = Vocabulary.from_terms(terms), settings.default_view
     tables = _tables(in_order, vocabulary, log, file, default_view, notes_views=notes_views)
     return Intake(*tables, log.rejected_frame(), log.notes_frame(), terms)
+
+
+def take_in_gold(file: Path, vocabulary: Path | None, settings: CorpusSettings) -> pd.DataFrame:
+    """FINDINGS of a file of rows that people coded.
+
+    Args:
+        file: in the columns of Lunguage.csv.
+        vocabulary: of the batch, which names the rows.
+        settings: as of `take_in`, and raises as it does.
+    """
+    return take_in(Delivery(file.parent, file, vocabulary, None, None, Corpus()), settings).findings
 
 
 def take_in_structured(
@@ -259,4 +271,5 @@ def _row(cell: Any, attributes: tuple[str, ...], ids: Mapping[str, str], log: In
         associate="",
         attributes=attributes,
         references=references,
+        cues=cell.cues,
     )

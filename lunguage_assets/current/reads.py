@@ -14,11 +14,11 @@ from pathlib import Path
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import fingerprint, partition_path, read_table
+from lunguage_assets.home.store import fingerprint, partition_path, read_rows
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.settings import load_settings
 from lunguage_assets.structuring.text.read import identity as text_rules
-from lunguage_assets.tables import FINDINGS, TERMS
+from lunguage_assets.tables import TERMS
 
 _OF_FIT = {"seed", "position", "opponent_limit", "panel_steps", "patience", "step_limit", "fit_log"}
 OPTIONS: Mapping[str, tuple[str, set[str]]] = {
@@ -102,8 +102,10 @@ class Reads:
         corrections, found = load_corrections(self._home.corrections_file), set[str]()
         if corrections:
             with suppress(FileNotFoundError, ConfigurationError):
-                findings = read_table(FINDINGS, partition_path(self._home.tables, "findings", batch))
-                found = set(findings["finding_id"]) & set(corrections)
+                # Of whatever version: ids are in all of them, other columns are not.
+                with partition_path(self._home.tables, "findings", batch).open("rb") as stream:
+                    rows = read_rows(stream, "finding_id", corrections.keys(), ["finding_id"])
+                found = set(rows.column("finding_id").to_pylist())
         own = [[finding, list(corrections[finding])] for finding in sorted(found)]
         return fingerprint(own) if own else NOTHING
 

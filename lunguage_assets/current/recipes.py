@@ -150,7 +150,7 @@ RECIPES: Mapping[str, Recipe] = {
         code="5",
     ),
     "structuring_agreement": Recipe(
-        ("structuring_agreement",),
+        ("structuring_agreement", "cue_counts"),
         (Input("structured_findings", "all", optional=True),),
         ("corpus settings", "gold findings"),
     ),

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _TABLES_BY: dict[tuple[str, ...], tuple[str, ...]] = {
     ("report_batch",): (
         *("report_texts", "report_sentences", "rejected_reports", "reading_notes", "structuring_agreement"),
+        "cue_counts",
         *("reports", "findings", "rejected", "intake_notes", "terms"),
     ),
     ("structurer", "report_batch"): ("structured_findings", "sentence_accounts", "refused_values"),

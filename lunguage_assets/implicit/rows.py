@@ -76,6 +76,7 @@ class Row:
     associate: tuple[str, ...]
     currency: str
     view_information: str
+    cues: str = ""
     prob: float = 0.5
     p_low: float = 0.0
     p_high: float = 1.0

@@ -28,6 +28,7 @@ from lunguage_assets.errors import ConfigurationError, InvalidTable
 from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path, read_rows
 from lunguage_assets.implicit.rows import BARE, natural
 from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
+from lunguage_assets.release.deciding_cues import deciding_cues, told_cues
 from lunguage_assets.tables import ATTRIBUTES, TABLES, TERMS
 from lunguage_assets.tables.columns import A_ROW, MEANINGS
 
@@ -226,6 +227,7 @@ class _Teller:
         )
         self._rows = self._children | self._stated | self._result
         self._log = tables["resolution_log"]
+        self._report = next((one["report"] for one in tables["reports"]), "")
         self._gone: dict[str, Record] = {}
         for kinds in (_NOT_GENERATED, _GONE):  # its end outranks why it is not new
             self._gone |= {event["finding_id"]: event for event in self._log if event["event"] in kinds}
@@ -240,6 +242,7 @@ class _Teller:
         row = self._rows[own]
         told = {
             "said": self._said(own, row),
+            "decided": self._decided(row),
             "hedges": self._hedges(own),
             "probability": (
                 f"P(present) {row['prob']:.3f} [{row['p_low']:.3f}, {row['p_high']:.3f}]: "
@@ -288,6 +291,11 @@ class _Teller:
             yield f"canonical name: {row['name']}"
         if told := attributes(row):
             yield told
+
+    def _decided(self, row: Record) -> list[str]:
+        """What cues say of it; nothing of rows that were delivered, or that a language model read."""
+        cues = deciding_cues(row["cues"], self._report, status_of(row))
+        return [shown(line) for line in told_cues(cues)]
 
     def _hedges(self, own: str) -> Iterator[str]:
         if (fit := self._fits.get(own)) is None:

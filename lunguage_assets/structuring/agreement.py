@@ -70,6 +70,15 @@ def gold_rows(findings: pd.DataFrame) -> pd.DataFrame:
     return gold
 
 
+def matched_rows(read: pd.DataFrame, gold: pd.DataFrame) -> Iterator[tuple[str, _Row, _Row]]:
+    """Pairs of a row and the gold row that it is matched with, by study."""
+    coded = _studies(gold)
+    own = _studies(read[read["study_id"].isin(coded.keys())])
+    for study, rows in own.items():
+        for row, partner in _matched(rows, coded[study]):
+            yield study, row, partner
+
+
 def _studies(frame: pd.DataFrame) -> dict[str, _Study]:
     found: dict[str, _Study] = {}
     ordered = frame.sort_values(["study_id", "section", "ent_idx"], kind="stable")

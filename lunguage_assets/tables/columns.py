@@ -156,6 +156,14 @@ LOCATION_SET = listed("location_parts", "Location set")
 SENTENCE = restricted("sent", "Sentence of the report")
 REPORT_BATCH = text("report_batch", "Batch that delivered the released version of the study")
 
+_CUE = r"[a-z_]+\.[a-z0-9_]+ \d+-\d+"
+CUES = text(
+    "cues",
+    "Cues that decided status and time: id and begin-end in the report of each, joined by '; '; empty where "
+    "none did, and of rows that no rules read",
+    pattern=whole(f"(?:{_CUE}(?:; {_CUE})*)?"),
+)
+
 ATTRIBUTE_CELLS = tuple(
     text(column, f"Attribute '{published}', comma-separated") for column, published in ATTRIBUTES.items()
 )
@@ -179,6 +187,7 @@ FINDING: tuple[Column, ...] = (
     listed("associate", "References to rows that this one goes with: finding ids, or ~bare names"),
     code("currency", "Past or current diagnosis (DxTP)", CURRENCIES),
     VIEWS_WRITTEN,
+    CUES,
 )
 """Columns that every table of findings shares."""
 
@@ -188,7 +197,7 @@ STATED_FINDING: tuple[Column, ...] = (
 )
 GENERATED_FINDING: tuple[Column, ...] = (
     replace(FINDING_ID, pattern=whole(f"{A_STATED_ROW}(?:/[0-9]+)+")),
-    *(replace(one, choices=("",)) if one.name == "sent" else one for one in FINDING[1:]),
+    *(replace(one, choices=("",)) if one.name in ("sent", "cues") else one for one in FINDING[1:]),
 )
 """The same columns where every row is stated in a report, or none is."""
 

@@ -13,7 +13,6 @@ AGREEMENT_FIELDS = (
     *("finding", "normed_ent", "cat", "status", "location"), *c.ATTRIBUTES, "evidence", "associate",
 )  # fmt: skip
 _SPANS = "[a-z_]+(?: [0-9]+-[0-9]+)+"
-_CUE = r"[a-z_]+\.[a-z0-9_]+ \d+-\d+"
 _VIEW_SOURCES = ("metadata", "procedure text", "report text", "unknown")
 
 REPORTS = table(
@@ -147,8 +146,7 @@ STRUCTURED_FINDINGS = table(
     listed("associate", "Rows of the study that this one goes with, as section:ent_idx"),
     text("spans", "Where every value stands in the report: column and begin-end of each part, joined by '; '",
         pattern=whole(f"{_SPANS}(?:; {_SPANS})*")),
-    text("cues", "What decided status and time: id of each cue, its begin-end in the report, joined by '; '",
-        pattern=whole(f"(?:{_CUE}(?:; {_CUE})*)?")),
+    c.CUES,
     key=("study_id", "section", "ent_idx"),
 )  # fmt: skip
 
@@ -175,6 +173,21 @@ REFUSED_VALUES = table(
     restricted("found", "What was claimed, cut to 80 characters"),
     text("reason", "Short reason code, for counting", pattern=c.SOME_TEXT),
     key=("number",),
+)
+
+CUE_COUNTS = table(
+    "cue_counts",
+    "Rows of a batch by the cue that decided them, and how many of them people coded otherwise; a row that "
+    "several cues decided counts for each.",
+    text("structurer", "Who read the reports and names cues", pattern=c.SOME_TEXT),
+    text("cue", "Id of the cue; empty: rows that no cue decided"),
+    integer("rows", "Rows that it decided", 1),
+    *(integer(status, f"Of these rows: {c.MEANINGS[status]}") for status in c.STATUSES),
+    integer("compared", "Of these rows: matched with a gold row"),
+    integer("differing", "Of the compared ones: people coded another status"),
+    text("first_differing", "The first of these, as study and section:ent_idx; empty without one"),
+    key=("structurer", "cue"),
+    ordered=(("differing", "compared", "rows"),),
 )
 
 STRUCTURING_AGREEMENT = table(

@@ -145,13 +145,37 @@ def test_json_has_the_documented_keys_and_joins_by_finding_id() -> None:
     (report,) = document["reports"]
     assert list(report) == [
         "study_id", "view_information", "view_source", "report", "notes",
-        "sentences", "findings", "left_out", "conflicts", "labels", "spans", "set_aside",
+        "sentences", "findings", "left_out", "conflicts", "labels", "spans", "cues", "set_aside",
     ]  # fmt: skip
     known = {row["finding_id"] for row in (*report["findings"], *report["left_out"])}
     assert {span["finding_id"] for span in report["spans"]} <= known
     assert {row["parent_id"] for row in report["findings"]} <= {None, *known}
     assert all(report["report"][span["begin"] : span["end"]] == span["words"] for span in report["spans"])
     assert "unmentioned" not in {label["source"] for label in report["labels"]}
+
+
+def test_json_has_the_cues_of_a_row_with_their_characters() -> None:
+    (report,) = json.loads(json_document(lunguage_assets.read("There is no effusion.")))["reports"]
+    (row,) = report["findings"]
+    (cue,) = report["cues"]
+    assert cue == {
+        "finding_id": row["finding_id"], "cue": "negated.no", "says": "absent",
+        "begin": 9, "end": 11, "words": "no",
+    }  # fmt: skip
+
+
+def test_page_and_terminal_say_which_words_decided_a_row() -> None:
+    report = _shown("There is no effusion.")
+    told = 'absent: by "no" (negated.no)'
+    assert told in _Page(read_page([report])).text
+    assert told in " ".join(_printed(report).split())
+    assert '<span class="cue" title="cue of effusion">no</span>' in read_page([report])
+
+
+def test_an_implied_row_names_no_cue() -> None:
+    rows = _shown("Possible pulmonary edema.").rows
+    assert rows[0].cues
+    assert not any(row.cues for row in rows if row.depth)
 
 
 def _labels(text: str) -> dict[str, tuple[str, str, str]]:

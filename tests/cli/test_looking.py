@@ -20,6 +20,7 @@ LOOKING = {
     "batches remove": ("batches", "remove", "sample", "--yes"),
     "explain": ("explain", "s1"),
     "analyse": ("analyse",),
+    "analyse of cues": ("analyse", "--cues"),
     "run of what is registered": ("run", "--ranker", "lexicon"),
     "ledger stats": ("ledger", "stats"),
     "ledger export": ("ledger", "export", "answers.sqlite"),

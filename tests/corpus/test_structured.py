@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -77,6 +78,7 @@ def structured(studies: int, rows: int, seed: int) -> pd.DataFrame:
                 "evidence": dice.sample(earlier, min(len(earlier), dice.randint(0, 2))),
                 "associate": dice.sample(earlier, min(len(earlier), dice.randint(0, 1))),
                 "spans": "ent 0-4",
+                "cues": dice.choice(["", "hedged.may 6-12"]),
             }
         )
     dice.shuffle(made)
@@ -105,7 +107,7 @@ def test_the_findings_are_those_of_the_same_rows_delivered_as_a_file(
     folder = tmp_path_factory.mktemp("delivered")
     lunguage_frame(texts.report_texts, frame).to_csv(folder / "Lunguage.csv", index=False)
     delivered = take_in(find_delivery(folder), CorpusSettings())
-    columns = [name for name in delivered.findings.columns if name != "view_information"]
+    columns = [name for name in delivered.findings.columns if name not in ("view_information", "cues")]
     expected = as_raw_reports_number_them(delivered.findings)
     pd.testing.assert_frame_equal(taken.findings[columns], expected[columns])
     assert delivered.reports["source_id"].tolist() == delivered.reports["study_id"].tolist()
@@ -115,6 +117,17 @@ def test_the_findings_are_those_of_the_same_rows_delivered_as_a_file(
     ours = taken.intake_notes[taken.intake_notes["finding_id"] != ""]
     theirs = delivered.intake_notes[delivered.intake_notes["finding_id"] != ""]
     assert ours[told].to_numpy().tolist() == theirs[told].to_numpy().tolist()
+
+
+def test_findings_keep_the_cues_of_their_rows_and_delivered_ones_have_none(tmp_path: Path) -> None:
+    texts, frame = received(3), structured(3, 40, 2)
+    found = take_in_structured(texts, frame, CorpusSettings()).findings
+    place = ["study_id", "section", "ent_idx"]
+    both = found.merge(frame, on=place, suffixes=("", "_read"), validate="1:1")
+    assert both["cues"].tolist() == both["cues_read"].tolist()
+    assert both["cues"].any()
+    lunguage_frame(texts.report_texts, frame).to_csv(tmp_path / "Lunguage.csv", index=False)
+    assert not take_in(find_delivery(tmp_path), CorpusSettings()).findings["cues"].any()
 
 
 def test_a_report_has_the_same_ids_in_every_batch() -> None:

@@ -23,11 +23,15 @@ from profiles import examples
 from rich.console import Console
 from stored_tables import store_table
 
+from lunguage_assets.assertion.categories import CATEGORIES
+from lunguage_assets.assertion.cues import bundled_cues
+from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.cli.reading import TextKeptBack, explain
 from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path
+from lunguage_assets.release.deciding_cues import SAYS_BY_KIND
 from lunguage_assets.release.explain import (
     NO_PATHWAY,
     P_SOURCES,
@@ -41,6 +45,9 @@ from lunguage_assets.release.explain import (
     status_of,
 )
 from lunguage_assets.settings import DataClass
+from lunguage_assets.structuring.rows import structured_tables
+from lunguage_assets.structuring.rules.structurer import RuleStructurer
+from lunguage_assets.structuring.text.read import sectioned
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED, SET_ASIDE
 from lunguage_assets.tables.columns import MATCH_REASONS
 from lunguage_assets.tables.columns import P_SOURCES as P_SOURCE_CODES
@@ -196,6 +203,46 @@ STORIES = [
 @pytest.mark.parametrize(("rows", "own", "heading", "words"), STORIES)
 def test_a_row_is_explained(rows: list[Said], own: str, heading: str, words: str) -> None:
     assert words in told(story(rows), own)[heading]
+
+
+READ = (
+    "No evidence of pneumothorax. Pneumonia cannot be excluded. The effusion has resolved. "
+    "The heart is not normal. Nodule."
+)
+DECIDED = {
+    "pneumothorax": 'absent: by "No evidence of" (negated.no_evidence)',
+    "pneumonia": 'left open: by "cannot be excluded" (hedged.cannot_be_excluded)',
+    "effusion": 'ended: by "resolved" (ended.resolved)',
+    "heart": 'abnormal: by "not" (negated.not)',
+    "nodule": "",
+}
+
+
+@pytest.mark.parametrize(("finding", "line"), DECIDED.items())
+def test_a_row_names_the_words_that_decided_it(finding: str, line: str) -> None:
+    report = sectioned("s1", READ)
+    read = structured_tables([report], RuleStructurer().structure([report])).structured_findings
+    row = read[read["normed_ent"].str.contains(finding)].iloc[0]
+    tables = tables_of([said(finding, row["status"])])
+    tables["reports"]["report"] = READ
+    for name in ("deduplicated_findings", "lunguage_plus_plus"):
+        tables[name]["cues"] = row["cues"]
+    assert told(explain_study(record_in(tables)), ROW)["decided"] == line
+
+
+def test_every_kind_of_cue_that_decides_a_row_has_its_words() -> None:
+    deciding = {name for name, rule in CATEGORIES.items() if rule.makes not in ("", "aside")}
+    assert deciding <= set(SAYS_BY_KIND)
+    ids = [cue.id for cue in (*bundled_cues(), *hedge_cues()) if cue.category in deciding]
+    assert {own.partition(".")[0] for own in ids} <= set(SAYS_BY_KIND)
+
+
+def test_the_words_of_a_cue_cannot_command_a_terminal() -> None:
+    tables = tables_of([said("nodule", "dn")])
+    tables["reports"]["report"] = "no\x1b[2J"
+    for name in ("deduplicated_findings", "lunguage_plus_plus"):
+        tables[name].loc[tables[name]["finding_id"] == ROW, "cues"] = "negated.no 0-6"
+    assert "\x1b" not in text(explain_study(record_in(tables)))
 
 
 def test_one_row_is_chosen_by_number_or_by_id_also_one_outside_the_result() -> None:

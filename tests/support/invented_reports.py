@@ -90,7 +90,8 @@ def frames(rows: Iterable[Said]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFra
                 "location_parts": list(vocabulary().location_parts(row.location)),
                 **dict.fromkeys(ATTRIBUTES, ""), **row.attributes,
                 "evidence": _tokens(row.evidence, row.study), "associate": _tokens(row.associate, row.study),
-                "currency": "past dx" if past else "current dx", "view_information": row.view, "row": number,
+                "currency": "past dx" if past else "current dx", "view_information": row.view, "cues": "",
+                "row": number,
                 "masked_sentence": None, "mask_state": "not needed", "same_name_in_sentence": False,
             }
         )  # fmt: skip

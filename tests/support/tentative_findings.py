@@ -30,7 +30,7 @@ def finding(row: int, **values: Any) -> dict[str, Any]:
         "section": "find", "sent_idx": row, "sent": sent, "ent_idx": row, "ent": ent, "name": ent,
         "cat": "COF", "status": "tp", "location": "", "location_parts": [],
         **dict.fromkeys(ATTRIBUTES, ""), "evidence": [], "associate": [], "currency": "current dx",
-        "view_information": "", "row": row, "masked_sentence": sent.replace(ent, "<finding>"),
+        "view_information": "", "cues": "", "row": row, "masked_sentence": sent.replace(ent, "<finding>"),
         "mask_state": "masked", "same_name_in_sentence": False,
     }  # fmt: skip
     return {**defaults, **values}

@@ -131,6 +131,7 @@ class _StudyExpander:
         child = copied(parent)
         child.ent, child.name, child.cat, child.status = edge.ent, edge.name, edge.category, edge.status
         child.sent, child.source = "", "expansion"
+        child.cues = ""  # no words of the report say that it is there
         child.root_id = parent.root_id or parent.finding_id
         child.depth = parent.depth + 1 if parent.source == "expansion" else 1
         if not _inherits(edge, parent):

@@ -9,8 +9,7 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.cores import by_studies, joined
-from lunguage_assets.corpus.delivery import Corpus, Delivery
-from lunguage_assets.corpus.intake import take_in, take_in_structured
+from lunguage_assets.corpus.intake import take_in, take_in_gold, take_in_structured
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.corpus.texts.raw import study_of
@@ -20,12 +19,14 @@ from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.judges.configuration import RADGRAPH, RADGRAPH_SECOND, RULES
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
+from lunguage_assets.orchestration.metadata import SHOWN, markdown
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.quality.rules import Aside, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import structuring_agreement as agreement_of_structurers
 from lunguage_assets.structuring.contract import Structurer
+from lunguage_assets.structuring.cue_counts import cue_counts
 from lunguage_assets.structuring.radgraph import RadGraphStructurer
 from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import rule_structurer
@@ -97,10 +98,16 @@ def structuring_agreement(home: HomeResource, keys: Keys, structured_findings: F
     file, gold = home.home.gold_findings, None
     if file.exists():
         vocabulary = home.home.delivery(*keys).vocabulary  # which names the rows
-        delivery = Delivery(home.home.root, file, vocabulary, None, None, Corpus())
-        gold = gold_rows(take_in(delivery, home.settings.corpus).findings)
-    metadata = {"structurers": ", ".join(read) or "none", "gold_rows": 0 if gold is None else len(gold)}
-    return dg.MaterializeResult(value=agreement_of_structurers(read, gold), metadata=metadata)
+        gold = gold_rows(take_in_gold(file, vocabulary, home.settings.corpus))
+    by_cue = cue_counts(read, gold)
+    shown = by_cue.head(SHOWN)[["cue", "rows", "compared", "differing"]].replace({"cue": {"": "none"}})
+    metadata = {
+        "structurers": ", ".join(read) or "none",
+        "gold_rows": 0 if gold is None else len(gold),
+        "rows_by_cue": markdown([*shown.columns], shown.itertuples(index=False), "none"),
+    }
+    value = {"structuring_agreement": agreement_of_structurers(read, gold), "cue_counts": by_cue}
+    return dg.MaterializeResult(value=value, metadata=metadata)
 
 
 @table_asset("corpus")

@@ -13,12 +13,15 @@ import pandas as pd
 import pytest
 import raw_deliveries
 from asked_reports import model_like
+from click.testing import CliRunner, Result
 from loopback import LoopbackServer
 from published_shapes import graph, write_json
 from sdk_run import KEYS
 from small_homes import SmallHome
 
+from lunguage_assets.cli.making import analyse
 from lunguage_assets.corpus.lunguage import lunguage_frame
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.ledger.ledger import Ledger
@@ -108,6 +111,34 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
     found = table(small, "structuring_agreement").set_index(["structurer_1", "structurer_2", "field"])
     assert [found.loc[("gold", "rules", name), "f1"] for name in ("finding", "cat", "status")] == [1.0] * 3
     assert found.loc[("gold", "one", "finding"), "f1"] < 1.0
+
+
+def counted_by_command(small: SmallHome, *arguments: str | Path) -> Result:
+    return CliRunner().invoke(analyse, ["--home", str(small.home.root), "--cues", *map(str, arguments)])
+
+
+def test_rows_of_the_rules_are_counted_by_cue_and_held_against_people(
+    small: SmallHome, tmp_path: Path
+) -> None:
+    make(small, "report_texts")
+    make(small, "structured_findings", structurer="rules")
+    rules = table(small, "structured_findings", "rules")
+    gold = rules.assign(status=rules["status"].mask(rules["cues"].str.startswith("negated.no "), "dp"))
+    lunguage_frame(table(small, "report_texts"), gold).to_csv(small.home.gold_findings, index=False)
+    metadata = make(small, "structuring_agreement")
+    worst = table(small, "cue_counts").iloc[0]
+    assert (worst["cue"], worst["differing"]) == ("negated.no", worst["rows"])
+    assert f"| negated.no | {worst['rows']} |" in metadata["rows_by_cue"]
+    for arguments in ((), ("--against", small.home.gold_findings)):
+        heading, first, *_ = counted_by_command(small, *arguments).output.splitlines()
+        assert heading.split()[-4:] == ["compared", "differing", "first", "differing"]
+        assert first.split()[:2] == ["negated.no", str(worst["rows"])]
+
+
+def test_without_rows_of_the_rules_the_command_says_what_to_run(small: SmallHome) -> None:
+    error = counted_by_command(small).exception
+    assert isinstance(error, ConfigurationError)
+    assert "lunguage run --data DIR" in str(error)
 
 
 def structured(small: SmallHome, batch: str) -> set[str]:

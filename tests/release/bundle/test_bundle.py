@@ -59,6 +59,13 @@ def test_every_column_of_every_file_is_in_the_data_dictionary_and_no_other_file_
     assert described == columns
 
 
+def test_the_csv_keeps_its_thirty_columns_and_the_parquet_has_the_cues(version: Path) -> None:
+    rows = version / "restricted" / "Lunguage_plus_plus.csv"
+    columns = pd.read_csv(rows, nrows=0).columns
+    assert (len(columns), "cues" in columns) == (30, False)
+    assert "cues" in pq.read_schema(rows.with_suffix(".parquet")).names
+
+
 @pytest.mark.lengthy
 def test_hugging_face_loads_the_folder(
     version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
