@@ -148,21 +148,26 @@ def mark_alternatives(units: list[Unit], at: int) -> None:
         for member in _members_of_either(units, at):
             member.leave_open(joint, "list behind")
         return
-    before, behind = finding_beside(units, at, -1), finding_beside(units, at, 1)
+    before = finding_beside(units, at, -1)
+    behind = finding_beside(units, at, 1)
     if before is not None and behind is not None:
         is_denied = bool(before.negation) or behind.negation == "definite"
         if not is_denied and not _is_change_denied(units, before):
             for unit in (*list_before(units, at, of_alternatives=True), behind):
                 unit.leave_open(joint, "list around")
         return
-    known = before or behind
-    if known is not None and joint.form in ("versus", "vs"):
-        other_side = units[at - 1 : at] if behind else units[at + 1 : at + 2]
-        named = (*OWN_WORDS, "hedged", "comma")
-        if any(unit.kind in named for unit in other_side):
-            known.leave_open(joint, "list around")
-            return
-    _mark_states(units, at)
+    finding = before or behind
+    beside = units[at - 1 : at] if behind else units[at + 1 : at + 2]
+    if finding is not None and _is_unknown_alternative(joint, beside):
+        finding.leave_open(joint, "list around")
+    else:
+        _mark_states(units, at)
+
+
+def _is_unknown_alternative(joint: Unit, beside: list[Unit]) -> bool:
+    """ "Edema versus crowding": what is in no word list may be it, too."""
+    named = (*OWN_WORDS, "hedged", "comma")
+    return joint.form in ("versus", "vs") and any(unit.kind in named for unit in beside)
 
 
 def _members_of_either(units: list[Unit], at: int) -> Iterator[Unit]:

@@ -194,7 +194,7 @@ class _WalkBefore:
         self._begin_of_parenthesis = at
 
     def passes_over(self, position: int) -> bool:
-        """Whether a unit stands between the list and its cue, and belongs to neither."""
+        """Whether a unit stands between list and cue, and belongs to neither."""
         unit = self._units[position]
         if unit.kind == "comma" and not self.reached:
             begin = _begin_of_parenthesis(self._units, position)
@@ -267,23 +267,29 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
     behind = units[at + 1 + len(joint) :]
     if not behind or behind[0].kind in ("negated", "break", "hedged", "past"):
         return True
-    if units[at - 1].kind == "seen" and not _has_alternative_ahead(behind):
-        # "No effusion is seen (blunting may be scarring)": its verb has closed the list.
+    if _is_closed_by_verb(units, at, behind) or _describes_anatomy(behind):
         return True
-    if _describes_anatomy(behind):
-        return True
-    is_hedge = cue.kind == "hedged"
     if reaches_next(cue) and units[at].kind != "comma":
         return True
-    if is_hedge and units[at].kind == "and":
+    if cue.kind == "hedged" and units[at].kind == "and":
         return False
-    columns = _BEGINS_BEHIND_HEDGE if is_hedge else STATEMENT_BEGINS
-    first = first_beyond(behind, ("place", "other")) or behind[-1]
-    is_stated = first.form in WORDS["stated"] and not is_hedge
+    return _begins_description(behind, is_behind_hedge=cue.kind == "hedged")
+
+
+def _is_closed_by_verb(units: list[Unit], at: int, behind: list[Unit]) -> bool:
+    """ "No effusion is seen (blunting may be scarring)": its verb has closed the list."""
+    return units[at - 1].kind == "seen" and not _has_alternative_ahead(behind)
+
+
+def _begins_description(units: list[Unit], *, is_behind_hedge: bool) -> bool:
+    """ "No effusion, mild edema": a word of size or course begins a statement."""
+    columns = _BEGINS_BEHIND_HEDGE if is_behind_hedge else STATEMENT_BEGINS
+    first = first_beyond(units, ("place", "other")) or units[-1]
+    is_stated = first.form in WORDS["stated"] and not is_behind_hedge
     is_description = first.kind in ("word", "abnormal") and first.code in columns
     if not is_stated and not is_description:
         return False
-    return not _has_alternative_ahead(behind[behind.index(first) :])
+    return not _has_alternative_ahead(units[units.index(first) :])
 
 
 def reaches_next(cue: Unit) -> bool:

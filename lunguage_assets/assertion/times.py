@@ -30,32 +30,31 @@ def mark_history(units: list[Unit], at: int) -> None:
 
 def mark_examination(units: list[Unit], at: int) -> None:
     """Mark what an earlier examination showed: "was seen on the prior film"."""
-    verb = _verb_of_examination(units, at)
     cue = units[at].cue
     tells_time = cue is not None and cue.id == "examination.then"
+    verb = _verb_of_examination(units, at)
     if verb is None and (units[at].form == "on" or tells_time):
         verb = _begin_of_past_clause(units, at)
     clause = clause_around(units, at if verb is None else verb)
-    is_told_in_past = any(
-        unit.kind == "copula" and unit.form in WORDS["then"] for unit in clause
-    )
-    if verb is None and not is_told_in_past:
+    if verb is None and not _is_told_in_past(clause):
         return
+    # "Was not seen on the prior film" is about now: it is new; so is what was not
+    # there yesterday, but "no effusion was seen yesterday" is of yesterday.
+    denies_now = verb is None and not tells_time
     end = clause[-1].end if clause else 0
     for unit in clause:
         if unit.begin > units[at].begin and units[at].stops_at(unit):
             break
-        # "Was not seen on the prior film" is about now: it is new; so is what was not
-        # there yesterday, but "no effusion was seen yesterday" is of yesterday.
-        is_denied_now = bool(unit.negation) and verb is None and not tells_time
+        if unit.kind not in ("finding", "anatomy") or unit.past is not None:
+            continue
         # "The CT showed a nodule, which is not visible": not now.
-        is_denied_now |= any(edge.begin >= end for edge in unit.edges)
-        if (
-            unit.kind in ("finding", "anatomy")
-            and unit.past is None
-            and not is_denied_now
-        ):
+        is_denied_behind = any(edge.begin >= end for edge in unit.edges)
+        if not is_denied_behind and not (denies_now and unit.negation):
             unit.make_past(units[at], "clause")
+
+
+def _is_told_in_past(clause: list[Unit]) -> bool:
+    return any(unit.kind == "copula" and unit.form in WORDS["then"] for unit in clause)
 
 
 def _verb_of_examination(units: list[Unit], at: int) -> int | None:
