@@ -151,10 +151,7 @@ def mark_alternatives(units: list[Unit], at: int) -> None:
     before = finding_beside(units, at, -1)
     behind = finding_beside(units, at, 1)
     if before is not None and behind is not None:
-        is_denied = bool(before.negation) or behind.negation == "definite"
-        if not is_denied and not _is_change_denied(units, before):
-            for unit in (*list_before(units, at, of_alternatives=True), behind):
-                unit.leave_open(joint, "list around")
+        _mark_two(units, at, before, behind)
         return
     finding = before or behind
     beside = units[at - 1 : at] if behind else units[at + 1 : at + 2]
@@ -162,6 +159,15 @@ def mark_alternatives(units: list[Unit], at: int) -> None:
         finding.leave_open(joint, "list around")
     else:
         _mark_states(units, at)
+
+
+def _mark_two(units: list[Unit], at: int, before: Unit, behind: Unit) -> None:
+    """Leave open the findings around a joint, unless a denial is about them."""
+    is_denied = bool(before.negation) or behind.negation == "definite"
+    if is_denied or _is_change_denied(units, before):
+        return
+    for unit in (*list_before(units, at, of_alternatives=True), behind):
+        unit.leave_open(units[at], "list around")
 
 
 def _is_unknown_alternative(joint: Unit, beside: list[Unit]) -> bool:

@@ -277,7 +277,7 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
 
 
 def _is_closed_by_verb(units: list[Unit], at: int, behind: list[Unit]) -> bool:
-    """ "No effusion is seen (blunting may be scarring)": its verb has closed the list."""
+    """ "No effusion is seen (blunting may be scar)": its verb has closed the list."""
     return units[at - 1].kind == "seen" and not _has_alternative_ahead(behind)
 
 

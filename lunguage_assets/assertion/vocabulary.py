@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import RootModel
 
+from lunguage_assets.assertion.categories import Category
 from lunguage_assets.assertion.cues import FILES as CUE_FILES
 from lunguage_assets.assertion.cues import Cue, bundled_cues, cue_path
 from lunguage_assets.assertion.hedges import hedge_cues
@@ -306,26 +307,44 @@ def _add_cue(vocabulary: Vocabulary, cue: Cue) -> None:
 
 def sense_of(cue: Cue) -> Sense:
     """Give the meaning of a cue's words for the rules."""
-    if cue.category == "device_part":
-        return Sense("other", DEVICE_PART, cue=cue)
-    if cue.category == "repositioning":
-        return Sense("recommendation", REPOSITIONING, cue=cue)
-    if cue.category == "setting":
-        return Sense("hedged before", SETTING, cue=cue)
-    if cue.category == "mimic":
-        return Sense(
-            "negated" if cue.direction == "behind" else "mimic before", cue=cue
-        )
-    kind: Kind = "negated" if cue.category == "doubted" else cue.category
-    if cue.direction == "before" and kind == "negated":
-        kind = "negated before"
-    elif cue.direction == "before" and kind == "hedged":
-        kind = "hedged before"
-    elif cue.direction == "before" and kind == "limitation":
-        kind = "limitation before"
-    elif cue.direction == "before" and kind == "partial":
-        kind = "partial before"
-    return Sense(kind, cue=cue)
+    sense = _SENSE_BY_CATEGORY[cue.category]._replace(cue=cue)
+    if cue.direction == "before" and cue.category in _KIND_BEFORE:
+        return sense._replace(kind=_KIND_BEFORE[cue.category])
+    return sense
+
+
+_SENSE_BY_CATEGORY: Mapping[Category, Sense] = {
+    "negated": Sense("negated"),
+    "doubted": Sense("negated"),
+    "mimic": Sense("negated"),
+    "ended": Sense("ended"),
+    "partial": Sense("partial"),
+    "hedged": Sense("hedged"),
+    "alternative": Sense("alternative"),
+    "setting": Sense("hedged before", SETTING),
+    "question": Sense("question"),
+    "past": Sense("past"),
+    "examination": Sense("examination"),
+    "examined": Sense("examined"),
+    "recommendation": Sense("recommendation"),
+    "repositioning": Sense("recommendation", REPOSITIONING),
+    "aim": Sense("aim"),
+    "condition": Sense("condition"),
+    "relative": Sense("relative"),
+    "device_part": Sense("other", DEVICE_PART),
+    "limitation": Sense("limitation"),
+    "reservation": Sense("reservation"),
+}
+"""What the words of a cue are for the rules, by its category."""
+_KIND_BEFORE: Mapping[Category, Kind] = {
+    "negated": "negated before",
+    "doubted": "negated before",
+    "mimic": "mimic before",
+    "partial": "partial before",
+    "hedged": "hedged before",
+    "limitation": "limitation before",
+}
+"""The kind of cues that look before them alone."""
 
 
 def _words_of_grammar() -> Iterator[tuple[str, Sense]]:
