@@ -63,7 +63,7 @@ def _is_glued(units: list[Unit], at: int) -> bool:
 def _is_called_known(units: list[Unit], finding: Unit) -> bool:
     """ "Consistent with known emphysema": the emphysema is there."""
     words = takewhile(
-        lambda one: one.kind in OWN_WORDS, reversed(units[: units.index(finding)])
+        lambda unit: unit.kind in OWN_WORDS, reversed(units[: units.index(finding)])
     )
     return any(word.form == "known" for word in words)
 

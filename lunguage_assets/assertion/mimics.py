@@ -126,7 +126,7 @@ def _doubt_what_is_harmless(units: list[Unit], at: int) -> None:
         unit = units[position]
         if unit.kind == "finding":
             words_before = units[max(0, position - 3) : position]
-            is_apparent = any(one.form in WORDS["apparent"] for one in words_before)
+            is_apparent = any(word.form in WORDS["apparent"] for word in words_before)
             if is_apparent or unit.name not in WORDS["seen_signs"]:
                 cue = sense_of(cue_named("mimic.is_harmless"))
                 by = Unit(cue, verb.form, verb.begin, verb.end)

@@ -111,10 +111,12 @@ class Shorthand:
 
     def found_in(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield where each abbreviation begins and ends, and its words."""
-        for found in self._pattern.finditer(text):
-            written = "".join(found.group().split())
-            meaning = self._exact.get(written) or self._folded[written.lower()]
-            yield found.start(), found.end(), meaning
+        for match in self._pattern.finditer(text):
+            abbreviation = "".join(match.group().split())
+            meaning = self._exact.get(abbreviation)
+            if meaning is None:
+                meaning = self._folded[abbreviation.lower()]
+            yield match.start(), match.end(), meaning
 
 
 def _pattern_of(abbreviations: Iterable[str]) -> str:

@@ -172,7 +172,7 @@ class Vocabulary:
             # Asked first; where it does not hold, the others count.
             senses.insert(0, sense)
         elif replace:
-            senses[:] = [known for known in senses if _is_conditional_sense(known)]
+            senses[:] = [kept for kept in senses if _is_conditional_sense(kept)]
             senses.append(sense)
         elif not senses:
             senses.append(sense)
@@ -192,15 +192,15 @@ class Vocabulary:
             spelling is known.
         """
         branches = [self._tree]
-        known: list[tuple[list[Sense], int]] = []
+        ends: list[tuple[list[Sense], int]] = []
         for position in range(start, len(tokens)):
             branches = _following(branches, tokens[position].form)
             if not branches:
                 break
             for branch in branches:
                 if None in branch:
-                    known.append((branch[None], position + 1))
-        for senses, end in reversed(known):
+                    ends.append((branch[None], position + 1))
+        for senses, end in reversed(ends):
             for sense in senses:
                 if _holds(sense.cue, tokens, start, end, section):
                     return sense, end

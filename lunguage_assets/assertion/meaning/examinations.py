@@ -70,7 +70,7 @@ def is_inverted_condition(units: list[Unit], at: int) -> bool:
     if at and units[at - 1].kind != "break":
         return False
     if units[at].form in WORDS["then"]:
-        clause = takewhile(lambda one: one.kind != "comma", units[at + 1 :])
+        clause = takewhile(lambda unit: unit.kind != "comma", units[at + 1 :])
         return any(unit.form == "to" for unit in clause)
     return at + 1 < len(units) and units[at + 1].form != "be"
 
@@ -79,7 +79,9 @@ def is_supposition(units: list[Unit], at: int) -> bool:
     """ "When tuberculosis is suspected, ...", but "when compared to the prior film"."""
     if units[at].form != "when":
         return False
-    clause = takewhile(lambda one: one.kind not in ("comma", "break"), units[at + 1 :])
+    clause = takewhile(
+        lambda unit: unit.kind not in ("comma", "break"), units[at + 1 :]
+    )
     return any(unit.form in WORDS["supposed"] for unit in clause)
 
 
@@ -89,8 +91,8 @@ def is_new_since(units: list[Unit], at: int) -> bool:
         return False
     if units[at - 1].kind != "examination":
         return False
-    shown = first_beyond(units[at + 1 :], ("copula", "other"))
-    return shown is not None and shown.is_definite
+    target = first_beyond(units[at + 1 :], ("copula", "other"))
+    return target is not None and target.is_definite
 
 
 def is_view(units: list[Unit], at: int) -> bool:
