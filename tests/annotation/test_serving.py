@@ -136,7 +136,7 @@ def test_an_unexpected_error_says_its_kind_alone_and_nothing_is_written(
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def fails(text: str, *, views: str) -> None:
+    def fails(text: str, **options: object) -> None:
         raise ValueError(f"cannot read {text}")
 
     monkeypatch.setattr(serving, "read", fails)

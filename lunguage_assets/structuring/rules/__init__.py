@@ -1,6 +1,7 @@
 """The offline structurer: reads findings by rules, without model and network (method.md section 7).
 
-Words are tagged (`lexicon.py`, `tagging.py`), what is not about the patient now is set apart (`context.py`),
-denials and hedges get their reach (`scope.py`), words are joined to phrases (`phrases.py`) and phrases to
-rows (`structurer.py`). What the words mean is data: `resources/structuring/`.
+The reader of doubt (`assertion/`) says how every word is meant. Here a delivered vocabulary widens its words
+(`lexicon.py`), words are joined to phrases (`phrases.py`, `drafts.py`), judgements of one organ are told apart
+(`judgements.py`), a sentence points back to the one before (`back.py`), and phrases become rows (`structurer.py`).
+What the words mean is data: `resources/structuring/`. What denies, hedges or ends is no business of this room.
 """
