@@ -16,27 +16,42 @@ def mark_asides(units: list[Unit]) -> None:
     """Mark the units that are advice, a condition, or about somebody else."""
     for at, unit in enumerate(units):
         if unit.kind == "relative":
-            _mark(units[at : _end_of_reach(units, at)], "somebody else", unit)
-        if unit.kind == "recommendation":
-            begin = _begin_of_advice(units, at)
-            clause = units[begin : _end_of_reach(units, at)]
-            if unit.name == REPOSITIONING:
-                # "Consider advancing the tube": the tube is there.
-                clause = [one for one in clause if not _is_device(one)]
-            _mark(clause, "recommendation", unit)
+            _mark(_reached_behind(units, at), "somebody else", unit)
+        elif unit.kind == "recommendation":
+            _mark(_advice(units, at), "recommendation", unit)
         elif unit.kind == "aim":
-            # "... a CT to exclude": from the examination on.
-            nearest = range(at - 1, max(-1, at - 1 - _WORDS_BEFORE_AN_AIM), -1)
-            examined = (n for n in nearest if _is_examination(units[n]))
-            begin = next(examined, at)
-            _mark(units[begin : _end_of_reach(units, at)], "recommendation", unit)
+            begin = _begin_of_aim(units, at)
+            end = _end_of_reach(units, at)
+            _mark(units[begin:end], "recommendation", unit)
         elif unit.kind == "condition":
-            clause = units[at : _end_of_reach(units, at)]
-            opens = at == 0 or units[at - 1].kind == "break"
-            if opens and unit.reaches("clause"):
-                # One that opens a sentence ends at its comma.
-                clause = list(takewhile(lambda one: one.kind != "comma", clause))
-            _mark(clause, "condition", unit)
+            _mark(_condition(units, at), "condition", unit)
+
+
+def _reached_behind(units: list[Unit], at: int) -> list[Unit]:
+    return units[at : _end_of_reach(units, at)]
+
+
+def _advice(units: list[Unit], at: int) -> list[Unit]:
+    """ "Consider advancing the tube" is advice; the tube is there."""
+    clause = units[_begin_of_advice(units, at) : _end_of_reach(units, at)]
+    if units[at].name != REPOSITIONING:
+        return clause
+    return [unit for unit in clause if not _is_device(unit)]
+
+
+def _begin_of_aim(units: list[Unit], at: int) -> int:
+    """ "... a CT to exclude": from the examination on."""
+    nearest = range(at - 1, max(-1, at - 1 - _WORDS_BEFORE_AN_AIM), -1)
+    return next((n for n in nearest if _is_examination(units[n])), at)
+
+
+def _condition(units: list[Unit], at: int) -> list[Unit]:
+    """Take what a condition reaches; one that opens a sentence ends at its comma."""
+    clause = _reached_behind(units, at)
+    is_opening = at == 0 or units[at - 1].kind == "break"
+    if is_opening and units[at].reaches("clause"):
+        return list(takewhile(lambda unit: unit.kind != "comma", clause))
+    return clause
 
 
 def _mark(units: Sequence[Unit], reason: str, by: Unit) -> None:

@@ -33,8 +33,8 @@ class _AxesFile(BaseModel):
     @model_validator(mode="after")
     def _names_what_is_listed(self) -> Self:
         """Nouns are words of an axis, sizes are of a part."""
-        known = frozenset[str]().union(*self.axes.values())
-        for noun in sorted(self.nouns - known):
+        words = frozenset[str]().union(*self.axes.values())
+        for noun in sorted(self.nouns - words):
             problem = f"found {noun!r}, expected a word of an axis: add it"
             raise wrong_at(("nouns",), problem)
         for name in sorted(self.sizes):
@@ -75,8 +75,8 @@ def axes_of(words: str) -> frozenset[str]:
 def _axes_of_part(words: str) -> frozenset[str]:
     axes_by_word = _axes_by_word()
     forms = [possible_singulars(word) for word in _WORD.findall(words)]
-    known = frozenset[str]().union(*forms) & axes_by_word.keys()
-    deciding = known & _axes_file().nouns or known
+    listed = frozenset[str]().union(*forms) & axes_by_word.keys()
+    deciding = listed & _axes_file().nouns or listed
     return frozenset[str]().union(*(axes_by_word[word] for word in deciding))
 
 

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 from lunguage_assets.assertion.categories import (
     CATEGORIES,
     Category,
+    CategoryRule,
     Direction,
     Meant,
     Reach,
@@ -108,22 +109,18 @@ class Cue(BaseModel):
         if not isinstance(entry, dict) or "category" not in entry:
             return entry
         name = f"cue {entry.get('id')!r}"
-        category = entry["category"]
-        rules = (rule for known, rule in CATEGORIES.items() if known == category)
-        rule = next(rules, None)
+        rule = _rule_of(entry["category"], name)
         if rule is None:
-            _refuse("category", name, category, CATEGORIES)
             return entry
+        name = f"{name} ({entry['category']})"
         settled = dict(entry)
         if entry.get("ends_at") and not rule.reaches:
-            _refuse("ends_at", f"{name} ({category})", entry["ends_at"], _NO_FIELD)
+            _refuse("ends_at", name, entry["ends_at"], _NO_FIELD)
         for field, allowed in (("direction", rule.directions), ("reach", rule.reaches)):
-            if field not in entry:
-                if allowed:
-                    settled[field] = allowed[0]
-            elif entry[field] not in allowed:
-                expected = allowed or _NO_FIELD
-                _refuse(field, f"{name} ({category})", entry[field], expected)
+            if field in entry and entry[field] not in allowed:
+                _refuse(field, name, entry[field], allowed or _NO_FIELD)
+            if allowed:
+                settled.setdefault(field, allowed[0])
         return settled
 
     @model_validator(mode="after")
@@ -134,6 +131,15 @@ class Cue(BaseModel):
                 found = f"cue {self.id!r}: found {pattern[:_SHOWN]!r}, {fault}"
                 raise wrong_at(("patterns", number), found)
         return self
+
+
+def _rule_of(category: object, entry: str) -> CategoryRule | None:
+    """Find what cues of a category do; refuse a category that there is not."""
+    rules = (rule for known, rule in CATEGORIES.items() if known == category)
+    rule = next(rules, None)
+    if rule is None:
+        _refuse("category", entry, category, CATEGORIES)
+    return rule
 
 
 def _refuse(field: str, entry: str, found: object, expected: Iterable[str]) -> None:

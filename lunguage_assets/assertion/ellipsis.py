@@ -43,15 +43,8 @@ def _is_side(unit: Unit) -> bool:
 def _restore_noun_behind(units: list[Unit]) -> None:
     """ "Right, but no left basal, effusion": the right side has its effusion, too."""
     for at, unit in enumerate(units):
-        if not _is_side(unit):
-            continue
-        behind = first_beyond(units[at + 1 :], ("break", "comma", "and"))
-        if behind is None or behind.kind != "negated":
-            continue
-        denial = units.index(behind)
-        joint = units[at + 1 : denial]
-        other_side = denial + 1
-        if not joint or other_side >= len(units) or not _is_side(units[other_side]):
+        other_side = _denied_side_behind(units, at) if _is_side(unit) else None
+        if other_side is None:
             continue
         noun = other_side + 1
         while noun < len(units) and units[noun].kind == "place":
@@ -60,8 +53,20 @@ def _restore_noun_behind(units: list[Unit]) -> None:
             del units[noun]
         if noun < len(units) and units[noun].kind == "finding":
             shared = units[other_side + 1 : noun + 1]
-            units[at + 1 : at + 1] = [_copy(each) for each in shared]
+            units[at + 1 : at + 1] = [_copy(unit) for unit in shared]
             return
+
+
+def _denied_side_behind(units: list[Unit], at: int) -> int | None:
+    """Find the side behind a joint and a denial: "left" of "right, but no left"."""
+    denial = at + 1
+    while denial < len(units) and units[denial].kind in _JOINTS_OF_STATEMENTS:
+        denial += 1
+    other_side = denial + 1
+    if denial == at + 1 or other_side >= len(units):
+        return None
+    is_denied = units[denial].kind == "negated" and _is_side(units[other_side])
+    return other_side if is_denied else None
 
 
 def _restore_subjects(units: list[Unit]) -> None:
@@ -109,15 +114,28 @@ def _restore_predicates(units: list[Unit]) -> None:
             at += 1
         elif predicate is not None and _is_left_out(units, at):
             units.insert(at + 1, _copy(predicate))
-            statement = _begin_of_statement(units, at)
-            is_named = any(each.kind == "anatomy" for each in units[statement:at])
-            if judged is not None and not is_named:
-                # "The right lung is clear and the left is not"
-                side = next((n for n in range(statement, at) if _is_side(units[n])), at)
-                units.insert(side + 1, _copy(judged))
-                at += 1
-            at += 1
+            at += 1 + _restore_judged(units, at, judged)
         at += 1
+
+
+def _restore_judged(units: list[Unit], at: int, judged: Unit | None) -> int:
+    """ "The right lung is clear and the left is not": the left lung.
+
+    Args:
+        units: of the sentence; changed in place.
+        at: position of the "not".
+        judged: the part of the body that was named last.
+
+    Returns:
+        How many units were inserted.
+    """
+    statement = _begin_of_statement(units, at)
+    is_named = any(unit.kind == "anatomy" for unit in units[statement:at])
+    if judged is None or is_named:
+        return 0
+    sides = (n for n in range(statement, at) if _is_side(units[n]))
+    units.insert(next(sides, at) + 1, _copy(judged))
+    return 1
 
 
 def _is_side_judged(units: list[Unit], at: int) -> bool:
@@ -166,40 +184,47 @@ def _begins_statement(units: list[Unit], at: int) -> bool:
 def _restore_at(units: list[Unit], at: int, subject: Unit) -> None:
     """Put the subject back where a statement begins without one."""
     statement = _statement_at(units, at)
+    first = units[at]
+    pronoun = _described_pronoun(statement)
     if any(unit.kind in ("finding", "anatomy") for unit in statement):
         return
-    first = units[at]
     if first.kind == "preposition" and _is_none_there(units, at):
         # "... on the left, on the right there is none"
         units[at + 2].become(UNKNOWN)
         units.insert(at + 2, _copy(subject))
-        return
-    if first.doubts and _cannot_be_excluded(units, at):
+    elif first.doubts and _cannot_be_excluded(units, at):
         # "Cannot be excluded but is unlikely" is said of one finding.
         units[at - 1].become(UNKNOWN)
-        return
-    pronoun = _described_pronoun(statement)
-    if pronoun is not None:
+    elif pronoun is not None:
         # "No effusion on the left, but a small one on the right"
         units[units.index(pronoun)] = _copy(subject)
-        return
-    if _is_side(first):
+    elif _is_side(first):
         _restore_behind_side(units, at, statement, subject)
-        return
-    if _has_side(statement) and _speaks_of_side(units, at, statement):
+    elif _has_side(statement) and _speaks_of_side(units, at, statement):
         units.insert(at + 1, _copy(subject))
-        return
-    if first.kind == "ended" or first.code in _COURSES:
-        if _has_side(statement):
+    else:
+        _restore_before_predicate(units, at, statement, subject)
+
+
+def _restore_before_predicate(
+    units: list[Unit], at: int, statement: list[Unit], subject: Unit
+) -> None:
+    """Put the subject back before what is said of it: "..., but has gone".
+
+    Args:
+        units: of the sentence; changed in place.
+        at: where the statement begins.
+        statement: its units.
+        subject: the finding that was named before.
+    """
+    first = units[at]
+    if _has_side(statement):
+        if first.kind == "ended" or first.code in _COURSES:
             _restore_beside_side(units, at, subject)
-            return
-        is_new_clause = units[at - 1].kind == "break" or first.kind == "ended"
-        if first.kind == "ended" and is_new_clause and _is_clause_before(units, at):
+        elif first.kind == "negated before":
+            # "Present on the right and absent on the left"
             units.insert(at, _copy(subject))
-            return
-    is_told = _has_side(statement) or _is_clause_before(units, at)
-    if first.kind == "negated before" and is_told:
-        # "Present on the right and absent on the left"
+    elif first.kind in _PREDICATES and _is_clause_before(units, at):
         units.insert(at, _copy(subject))
 
 
@@ -221,7 +246,7 @@ def _cannot_be_excluded(units: list[Unit], at: int) -> bool:
 
 
 def _speaks_of_side(units: list[Unit], at: int, statement: list[Unit]) -> bool:
-    """Whether words before a side speak of the finding named before: "none on the right".
+    """Whether words before a side speak of the finding before: "none on the right".
 
     Args:
         units: of the sentence.
@@ -256,7 +281,7 @@ def _is_denied_before(units: list[Unit], at: int) -> bool:
 
 
 def _described_pronoun(statement: list[Unit]) -> Unit | None:
-    """Find the "one" of "a small one"; "the left one" and "one of the wires" are none."""
+    """Find the "one" of "a small one", and not that of "the left one"."""
     for before, unit in pairwise(statement):
         is_described = before.kind in ("word", "abnormal") and before.code in _SIZES
         if unit.form in WORDS["one"] and is_described:

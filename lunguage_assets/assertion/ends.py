@@ -11,7 +11,7 @@ from lunguage_assets.assertion.units import UNKNOWN, Unit
 from lunguage_assets.assertion.vocabulary import Sense
 
 _PASSED_OVER = frozenset({"copula", "other"})
-"""Kinds between a word and the end that it changes: "has now probably been resolved"."""
+"""Kinds between a word and the end that it changes: "has probably now resolved"."""
 _MAX_PASSED_OVER = 3
 _IMPROVED = Sense("word", code="improved")
 _PERSISTS = Sense("word", code="no_change")
@@ -95,7 +95,7 @@ def _undo_end_before(units: list[Unit], at: int) -> None:
 
 
 def _open_end_before(units: list[Unit], at: int) -> None:
-    """ "Resolution of the effusion cannot be confirmed": nobody knows whether it has."""
+    """ "Resolution of the effusion cannot be confirmed": whether it has is open."""
     for unit in reversed(units[:at]):
         if unit.kind == "break":
             return

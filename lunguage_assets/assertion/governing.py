@@ -77,13 +77,13 @@ def governing_cues(
         vocabulary: with a home's own cues; None: the bundled one.
     """
     vocabulary = vocabulary or bundled_vocabulary()
-    units = _tag_named(sentence, finding, vocabulary)
+    units = tag_named(sentence, finding, vocabulary)
     mark_assertions(units, sentence, vocabulary)
     mentions = [at for at, unit in enumerate(units) if unit.sense == NAMED]
     begins = [unit.begin for unit in units]
     cues: dict[tuple[int, int], GoverningCue] = {}
     for edge in _edges(units, mentions):
-        # A cue may mean nothing more by itself ("small" of "a small one could be missed").
+        # A cue may mean nothing by itself: "small" of "a small one could be missed".
         position = min(bisect_left(begins, edge.begin), len(units) - 1)
         distance = _distance(position, mentions)
         cues.setdefault((edge.begin, edge.end), GoverningCue(*edge, distance))
@@ -108,7 +108,7 @@ def hedges_in(sentence: str) -> tuple[tuple[int, int], ...]:
     )
 
 
-def _tag_named(sentence: str, finding: str, vocabulary: Vocabulary) -> list[Unit]:
+def tag_named(sentence: str, finding: str, vocabulary: Vocabulary) -> list[Unit]:
     """Tag a sentence in which the named finding is one token, wherever it stands."""
     tokens = vocabulary.tokens(sentence)
     named = [token.form for token in vocabulary.tokens(finding)]

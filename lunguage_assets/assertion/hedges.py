@@ -7,7 +7,7 @@ estimates.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
@@ -88,7 +88,7 @@ class Lexicon:
     inflections: Mapping[str, tuple[str, ...]]
 
 
-class _File(BaseModel):
+class _File(BaseModel, extra="forbid"):
     """The content of resources/hedges.yaml."""
 
     published: dict[Side, list[str]]
@@ -103,37 +103,48 @@ class _File(BaseModel):
 def bundled_lexicon() -> Lexicon:
     """Read published, rarer and judged phrases in every inflection, and shifts.
 
-    Phrases that differ in inflection alone share one place: the mean of those given.
-
     Raises:
         ConfigurationError: the file cannot be read.
     """
     sides = get_args(Side)
     remedy = f"Give a phrase a place and a side of {sides}, and every shift a number."
     file = read_as(resource("hedges.yaml"), _File, remedy)
+    inflections = {word: forms for forms in file.inflections for word in forms}
+    hedges = tuple(_inflected(_listed_hedges(file), inflections))
+    return Lexicon(hedges, file.cues, file.shifts, inflections)
+
+
+def _listed_hedges(file: _File) -> list[Hedge]:
+    """List the phrases as they are given."""
     side_by_phrase = {
         phrase: side for side, phrases in file.published.items() for phrase in phrases
     }
-    hedges = [
+    published = [
         Hedge(entry.phrase, entry.mu, side_by_phrase[entry.phrase])
         for entry in published_ranking()
     ]
-    hedges += file.rarer
-    hedges += [replace(hedge, structured=False) for hedge in file.judged]
-    inflections = {word: forms for forms in file.inflections for word in forms}
+    judged = [replace(hedge, structured=False) for hedge in file.judged]
+    return [*published, *file.rarer, *judged]
+
+
+def _inflected(
+    hedges: Iterable[Hedge], inflections: Mapping[str, tuple[str, ...]]
+) -> Iterator[Hedge]:
+    """Yield every inflection of phrases.
+
+    Those that differ in inflection alone share one place: the mean of those given.
+    """
     groups: dict[tuple[tuple[str, ...], ...], list[Hedge]] = {}
     for hedge in hedges:
         words = hedge.phrase.split()
-        inflected = tuple(inflections.get(word, (word,)) for word in words)
-        groups.setdefault(inflected, []).append(hedge)
-    found: list[Hedge] = []
-    for inflected, group in groups.items():
-        place = sum(hedge.place for hedge in group) / len(group)
+        forms = tuple(inflections.get(word, (word,)) for word in words)
+        groups.setdefault(forms, []).append(hedge)
+    for forms, group in groups.items():
+        mean = sum(hedge.place for hedge in group) / len(group)
         listed = {hedge.phrase: hedge for hedge in group}
-        for phrase in map(" ".join, product(*inflected)):
+        for phrase in map(" ".join, product(*forms)):
             unlisted = replace(group[0], phrase=phrase, structured=False)
-            found.append(replace(listed.get(phrase, unlisted), place=place))
-    return Lexicon(tuple(found), file.cues, file.shifts, inflections)
+            yield replace(listed.get(phrase, unlisted), place=mean)
 
 
 def hedge_cues() -> Iterator[Cue]:

@@ -40,7 +40,7 @@ def mark_undecided_clause(units: list[Unit], at: int) -> None:
 
 
 def mark_hedge(units: list[Unit], at: int) -> None:
-    """Leave open the list behind a hedge, or, at the end of its clause, the list before."""
+    """Leave open the list behind a hedge, or before it where it ends its clause."""
     hedge = units[at]
     if hedge.negation or _is_of_place(units, at):
         return
@@ -63,7 +63,7 @@ def _is_glued(units: list[Unit], at: int) -> bool:
 def _is_called_known(units: list[Unit], finding: Unit) -> bool:
     """ "Consistent with known emphysema": the emphysema is there."""
     words = takewhile(
-        lambda one: one.kind in OWN_WORDS, reversed(units[: units.index(finding)])
+        lambda unit: unit.kind in OWN_WORDS, reversed(units[: units.index(finding)])
     )
     return any(word.form == "known" for word in words)
 
@@ -148,21 +148,32 @@ def mark_alternatives(units: list[Unit], at: int) -> None:
         for member in _members_of_either(units, at):
             member.leave_open(joint, "list behind")
         return
-    before, behind = finding_beside(units, at, -1), finding_beside(units, at, 1)
+    before = finding_beside(units, at, -1)
+    behind = finding_beside(units, at, 1)
     if before is not None and behind is not None:
-        is_denied = bool(before.negation) or behind.negation == "definite"
-        if not is_denied and not _is_change_denied(units, before):
-            for unit in (*list_before(units, at, of_alternatives=True), behind):
-                unit.leave_open(joint, "list around")
+        _mark_two(units, at, before, behind)
         return
-    known = before or behind
-    if known is not None and joint.form in ("versus", "vs"):
-        other_side = units[at - 1 : at] if behind else units[at + 1 : at + 2]
-        named = (*OWN_WORDS, "hedged", "comma")
-        if any(unit.kind in named for unit in other_side):
-            known.leave_open(joint, "list around")
-            return
-    _mark_states(units, at)
+    finding = before or behind
+    beside = units[at - 1 : at] if behind else units[at + 1 : at + 2]
+    if finding is not None and _is_unknown_alternative(joint, beside):
+        finding.leave_open(joint, "list around")
+    else:
+        _mark_states(units, at)
+
+
+def _mark_two(units: list[Unit], at: int, before: Unit, behind: Unit) -> None:
+    """Leave open the findings around a joint, unless a denial is about them."""
+    is_denied = bool(before.negation) or behind.negation == "definite"
+    if is_denied or _is_change_denied(units, before):
+        return
+    for unit in (*list_before(units, at, of_alternatives=True), behind):
+        unit.leave_open(units[at], "list around")
+
+
+def _is_unknown_alternative(joint: Unit, beside: list[Unit]) -> bool:
+    """ "Edema versus crowding": what is in no word list may be it, too."""
+    named = (*OWN_WORDS, "hedged", "comma")
+    return joint.form in ("versus", "vs") and any(unit.kind in named for unit in beside)
 
 
 def _members_of_either(units: list[Unit], at: int) -> Iterator[Unit]:
@@ -195,7 +206,7 @@ def _is_change_denied(units: list[Unit], finding: Unit) -> bool:
     """ "No change in A or B" states both."""
     for unit in reversed(units[: units.index(finding)]):
         if unit.code == "no_change":
-            return unit.form in ("no", "not", "without")
+            return unit.form in WORDS["change_denied"]
         if unit.kind in ("finding", "break", "copula", "hedged"):
             return False
     return False

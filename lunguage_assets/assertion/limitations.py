@@ -25,7 +25,9 @@ def mark_limitations(units: list[Unit]) -> None:
             reached = _not_assessed_before(units, at)
         elif unit.kind == "limitation":
             reached = [
-                one for one in list_behind(units, at) if not _is_known(units, one)
+                target
+                for target in list_behind(units, at)
+                if not _is_known(units, target)
             ]
         else:
             continue
@@ -39,9 +41,9 @@ def _not_assessed_before(units: list[Unit], at: int) -> list[Unit]:
     before = list(takewhile(_is_own_or_verb, reversed(units[:at])))
     if any(unit.form in WORDS["properties"] for unit in before):
         return []  # "scarring, stability not assessable": the scarring is there
-    rest = units[: at - len(before)]
-    names_place = any(unit.kind in _PLACES for unit in before)
-    if names_place and (not rest or rest[-1].kind not in ("preposition", "finding")):
+    previous = units[at - len(before) - 1] if len(before) < at else None
+    is_of_finding = previous is not None and previous.kind in ("preposition", "finding")
+    if any(unit.kind in _PLACES for unit in before) and not is_of_finding:
         return []  # "a right effusion, and the left base cannot be assessed"
     reached = list_before(units, at, of_hedge=True)
     if reached and _is_property_named(units, reached[-1]):
@@ -67,10 +69,10 @@ def _is_known(units: list[Unit], finding: Unit) -> bool:
     """ "Rotation limits evaluation of the left effusion": it is spoken of as known."""
     if finding.is_definite or _is_property_named(units, finding):
         return True
-    own = takewhile(
-        lambda one: one.kind in OWN_WORDS, reversed(units[: units.index(finding)])
+    own_words = takewhile(
+        lambda unit: unit.kind in OWN_WORDS, reversed(units[: units.index(finding)])
     )
-    return any(unit.is_definite or unit.form == "known" for unit in own)
+    return any(unit.is_definite or unit.form == "known" for unit in own_words)
 
 
 def mark_reservations(units: list[Unit]) -> None:

@@ -14,6 +14,8 @@ from lunguage_assets.assertion.word_files import WORDS
 _SUBJECT_WORDS: frozenset[Kind] = frozenset(
     {"other", "word", "place", "anatomy", "preposition", "abnormal", "examined"}
 )
+_VERBS: frozenset[Kind] = frozenset({"copula", "link", "hedged"})
+"""What may call a finding harmless: "the nodule is, represents, may be a nipple"."""
 _BEFORE_TECHNIQUE: frozenset[Kind] = frozenset(
     {
         "other", "word", "place", "anatomy", "preposition", "copula", "seen", "hedged",
@@ -41,14 +43,16 @@ def mark_mimics(units: list[Unit]) -> None:
                 target.negate(unit, "predicate before")
             # The technique is named in the row that it explains.
             unit.become(Sense(LIMITATION.kind, code=LIMITATION.code, cue=unit.cue))
-        elif unit.cue is not None and unit.cue.id == "hedged.by_technique":
+        elif _is_hedge_by_technique(unit):
             for target in _technical_targets(units, at):
                 target.leave_open(unit, "predicate before")
-        elif unit.kind in ("copula", "link", "hedged") and _is_harmless_behind(
-            units, at
-        ):
+        elif unit.kind in _VERBS and _is_harmless_behind(units, at):
             _doubt_what_is_harmless(units, at)
         at += 1
+
+
+def _is_hedge_by_technique(unit: Unit) -> bool:
+    return unit.cue is not None and unit.cue.id == "hedged.by_technique"
 
 
 def _is_harmless_before(units: list[Unit], at: int) -> bool:
@@ -122,7 +126,7 @@ def _doubt_what_is_harmless(units: list[Unit], at: int) -> None:
         unit = units[position]
         if unit.kind == "finding":
             words_before = units[max(0, position - 3) : position]
-            is_apparent = any(one.form in WORDS["apparent"] for one in words_before)
+            is_apparent = any(word.form in WORDS["apparent"] for word in words_before)
             if is_apparent or unit.name not in WORDS["seen_signs"]:
                 cue = sense_of(cue_named("mimic.is_harmless"))
                 by = Unit(cue, verb.form, verb.begin, verb.end)

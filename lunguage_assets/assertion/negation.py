@@ -37,42 +37,50 @@ def mark_denials(units: list[Unit]) -> None:
 def _deny_behind(units: list[Unit]) -> None:
     """Deny the list behind each denial, in one pass from left to right."""
     denial: Unit | None = None
-    is_any_denied = False
+    has_denied = False
     for at, unit in enumerate(units):
-        if (
-            unit.aside
-            or unit.kind in ("break", "ended")
-            or (denial is not None and denial.stops_at(unit))
-            or _ends_aside(units, at)
-        ):
+        if _ends_denial(units, at, denial):
             denial = None
-        elif unit.kind == "negated before" and denial is None:
-            continue
         elif unit.kind == "negated":
             denial = None if _dismisses(units, at) else unit
-            is_any_denied = False
-        elif denial is not None:
-            if _is_sign_of_doubt(units, at, denial):
-                continue
-            if (
-                is_any_denied
-                and unit.kind == "hedged"
-                and units[at - 1].kind == "copula"
-            ):
-                denial = None  # "without fever this is more likely edema"
-            elif unit.kind in ("finding", "abnormal", "normal"):
-                unit.negate(denial, "list behind")
-                is_any_denied |= unit.kind == "finding" or reaches_next(denial)
-            elif unit.kind in ("hedged", "hedged before", "link"):
-                unit.negate(denial, "list behind")
-                if unit is units[at] and units[at - 1] is denial:
-                    _deny_belief(denial, unit)
-            elif (
-                is_any_denied
-                and unit.kind in ("comma", "and", "with")
-                and is_statement_behind(units, at, denial)
-            ):
+            has_denied = False
+        elif denial is not None and not _is_sign_of_doubt(units, at, denial):
+            if has_denied and _begins_statement(units, at, denial):
                 denial = None
+            else:
+                has_denied |= _deny_at(units, at, denial)
+
+
+def _ends_denial(units: list[Unit], at: int, denial: Unit | None) -> bool:
+    """Whether the list of a denial ends here, whatever it has denied."""
+    unit = units[at]
+    if unit.aside or unit.kind in ("break", "ended"):
+        return True
+    is_stopped = denial is not None and denial.stops_at(unit)
+    return is_stopped or _ends_aside(units, at)
+
+
+def _begins_statement(units: list[Unit], at: int, denial: Unit) -> bool:
+    """Whether something else is stated from here on, behind what was denied."""
+    kind = units[at].kind
+    if kind == "hedged":
+        # "Without fever this is more likely edema"
+        return units[at - 1].kind == "copula"
+    is_joint = kind in ("comma", "and", "with")
+    return is_joint and is_statement_behind(units, at, denial)
+
+
+def _deny_at(units: list[Unit], at: int, denial: Unit) -> bool:
+    """Deny a unit of the list; whether the list may end behind it."""
+    unit = units[at]
+    if unit.kind in ("finding", "abnormal", "normal"):
+        unit.negate(denial, "list behind")
+        return unit.kind == "finding" or reaches_next(denial)
+    if unit.kind in ("hedged", "hedged before", "link"):
+        unit.negate(denial, "list behind")
+        if units[at - 1] is denial:
+            _deny_belief(denial, unit)
+    return False
 
 
 def _ends_aside(units: list[Unit], at: int) -> bool:
@@ -94,7 +102,7 @@ def _is_sign_of_doubt(units: list[Unit], at: int, denial: Unit) -> bool:
 
 
 def _deny_belief(denial: Unit, hedge: Unit) -> None:
-    """ "Not suspicious for cancer" denies with doubt; "not consistent with" does not."""
+    """ "Not suspicious for cancer" denies with doubt, "not consistent with" without."""
     if hedge.form in WORDS["beliefs"] and reaches_next(denial):
         denial.doubted_by = hedge
 

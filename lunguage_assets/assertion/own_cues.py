@@ -41,7 +41,9 @@ def faults_of_examples(cues: Iterable[Cue], vocabulary: Vocabulary) -> Iterator[
         vocabulary: that has these cues.
     """
     for cue in cues:
-        if cue.patterns and not any(_has_words(cue, one) for one in cue.examples):
+        if cue.patterns and not any(
+            _has_words(cue, example) for example in cue.examples
+        ):
             yield (
                 f"cue {cue.id!r}: found no example with its words, expected one. Add a "
                 "sentence with them."
@@ -62,7 +64,11 @@ def _faults(cue: Cue, example: Example, vocabulary: Vocabulary) -> Iterator[str]
             )
             continue
         end = begin + len(words)
-        around = (one for one in read if one.begin <= begin and end <= one.end)
+        around = (
+            assertion
+            for assertion in read
+            if assertion.begin <= begin and end <= assertion.end
+        )
         found = tuple(assertion.meant for assertion in around)
         if not found:
             yield (

@@ -219,6 +219,6 @@ def _restore(units: list[Unit], at: int, part: _Part, text: str) -> int:
     ends = ("anatomy", "finding", "preposition", "break", "comma", "and", "with")
     if first_kind(units[at + 1 :], ends) in ("anatomy", "finding"):
         return 0  # "; enlarged nodes"
-    copies = [Unit(one.sense, one.form, one.begin, one.end) for one in part.units]
+    copies = [Unit(unit.sense, unit.form, unit.begin, unit.end) for unit in part.units]
     units[begin:begin] = copies
     return len(copies)

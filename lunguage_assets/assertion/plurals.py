@@ -1,4 +1,4 @@
-"""Singulars and plurals of English and Latin words in reports: the one place for both."""
+"""Singulars and plurals of English and Latin words in reports."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ class Singulars:
         return _WORD.sub(lambda match: self.of_word(match.group()), text)
 
     def of_word(self, word: str) -> str:
-        """Bring a word to its singular: "pneumothoraces" is pneumothorax, "opacities"
-        opacity; "atelectasis", "loss" and "pus" stay.
+        """Bring a word to its singular.
+
+        "Pneumothoraces" is pneumothorax, "opacities" opacity; "atelectasis", "loss" and
+        "pus" stay.
         """
         if word in self._singular_by_plural:
             return self._singular_by_plural[word]

@@ -24,6 +24,10 @@ _BEGINS_BEHIND_HEDGE = STATEMENT_BEGINS | {
     "morphology", "distribution", "onset",
 }  # fmt: skip
 """The same, behind a hedge: "may represent scarring, scattered calcifications"."""
+_ENDS_BEFORE = frozenset(
+    {"break", "negated", "negated before", "hedged", "ended", "with"}
+)
+"""What ends a list that is looked for backwards."""
 
 LONGEST_CHAIN = 3
 """Hedges that may stand between a finding and a cue behind it."""
@@ -35,44 +39,57 @@ def list_behind(units: list[Unit], at: int) -> list[Unit]:
     passed_hedges = 0
     for position in range(at + 1, len(units)):
         unit = units[position]
-        if unit.aside or unit.kind in ("break", "ended", "negated before"):
-            break
         passed_hedges += unit.kind == "hedged"
-        if passed_hedges > LONGEST_CHAIN:
+        if passed_hedges > LONGEST_CHAIN or _ends_list_behind(unit, units[at]):
             break
-        if unit.doubts:
-            break  # "is favored over scarring"
-        if reached and unit.kind == "negated" and reaches_next(unit):
+        if reached and unit.kind == "negated":
             # "Likely atelectasis, not pneumonia": what is likely is the denial, too.
-            behind = finding_beside(units, position, 1)
-            is_denied = behind is not None and bool(behind.negation)
-            return [*reached, behind] if behind is not None and is_denied else reached
-        if units[at].stops_at(unit):
-            break
-        if unit.kind == "negated" and (reached or unit.doubts):
-            break  # "is favored over edema"
+            return reached + _denied_next(units, position)
         if reached and unit.kind in ("with", "copula", "hedged"):
             break
         if unit.kind in ("finding", "abnormal"):
             reached.append(unit)
-        elif unit.kind in ("comma", "and"):
-            if not reached:
-                if _joins_words(units, position) or _is_said_on(units, position):
-                    continue
-                break
-            if units[position - 1].kind in JOINTS or unit.form == "/":
-                continue  # "questionable airspace disease/atelectasis" is one doubt
-            if _is_before_not(units, position):
-                continue
-            if reaches_next(units[at]) and not _has_alternative_ahead(
-                units[position + 1 :]
-            ):
-                break
-            if is_statement_behind(units, position, units[at]):
-                if unit.kind == "comma":
-                    _separate(units, position)
-                break
+        elif unit.kind in ("comma", "and") and not _passes_joint(
+            units, position, at, has_member=bool(reached)
+        ):
+            break
     return reached
+
+
+def _ends_list_behind(unit: Unit, cue: Unit) -> bool:
+    # A doubt begins a list of its own: "is favored over scarring".
+    is_end = unit.kind in ("break", "ended", "negated before") or unit.doubts
+    return bool(unit.aside) or is_end or cue.stops_at(unit)
+
+
+def _denied_next(units: list[Unit], at: int) -> list[Unit]:
+    """List the finding that a "not" denies; none of a denial that reaches farther."""
+    behind = finding_beside(units, at, 1) if reaches_next(units[at]) else None
+    return [behind] if behind is not None and behind.negation else []
+
+
+def _passes_joint(units: list[Unit], at: int, cue: int, *, has_member: bool) -> bool:
+    """Whether the list goes on behind a joint; a comma that ends it becomes a break.
+
+    Args:
+        units: of the sentence.
+        at: position of the joint.
+        cue: position of the hedge whose list it is.
+        has_member: whether the list has a member before the joint.
+    """
+    if not has_member:
+        return _joins_words(units, at) or _is_said_on(units, at)
+    if units[at - 1].kind in JOINTS or units[at].form == "/":
+        return True  # "questionable airspace disease/atelectasis" is one doubt
+    if _is_before_not(units, at):
+        return True
+    if reaches_next(units[cue]) and not _has_alternative_ahead(units[at + 1 :]):
+        return False
+    if not is_statement_behind(units, at, units[cue]):
+        return True
+    if units[at].kind == "comma":
+        _separate(units, at)
+    return False
 
 
 def _separate(units: list[Unit], at: int) -> None:
@@ -144,54 +161,96 @@ def list_before(
         of_alternatives: the cue is the "or" itself.
         of_hedge: "A, and B cannot be excluded" is of B only.
     """
-    reached: list[Unit] = []
-    is_joined = True
-    chain = at
-    # "A, B, and C are considerations" is of all three.
-    is_plural = units[at].form in WORDS["plural_verbs"]
-    is_list = is_plural or (of_alternatives and units[at].form == "or")
-    begin_of_parenthesis = at
+    walk = _WalkBefore(
+        units, at, is_of_alternatives=of_alternatives, is_of_hedge=of_hedge
+    )
     for position in range(at - 1, -1, -1):
-        unit = units[position]
-        if unit.kind == "comma" and not reached:
-            begin_of_parenthesis = _begin_of_parenthesis(units, position)
-        if position >= begin_of_parenthesis:
-            continue
-        if not reached and _is_relative(units, position, at):
-            continue  # "consolidation, which is no longer visible"
-        ends = ("break", "negated", "negated before", "hedged", "ended", "with")
-        if unit.kind == "hedged" and position == chain - 1 >= at - LONGEST_CHAIN:
-            chain = position
-            continue  # "is probably not seen", "would be difficult to exclude"
-        if unit.aside or unit.kind in ends or units[at].stops_at(unit):
+        if not walk.passes_over(position) and not walk.goes_on_at(position):
             break
+    return walk.reached
+
+
+class _WalkBefore:
+    """Goes back from a cue, and takes the findings of the list before it."""
+
+    def __init__(
+        self,
+        units: list[Unit],
+        at: int,
+        *,
+        is_of_alternatives: bool,
+        is_of_hedge: bool,
+    ) -> None:
+        self.reached: list[Unit] = []
+        self._units = units
+        self._at = at
+        self._is_of_alternatives = is_of_alternatives
+        # "A, B, and C are considerations" is of all three.
+        is_plural = units[at].form in WORDS["plural_verbs"]
+        self._is_of_last_alone = is_of_hedge and not is_plural
+        self._is_list = is_plural or (is_of_alternatives and units[at].form == "or")
+        self._is_joined = True
+        self._begin_of_chain = at
+        self._begin_of_parenthesis = at
+
+    def passes_over(self, position: int) -> bool:
+        """Whether a unit stands between list and cue, and belongs to neither."""
+        unit = self._units[position]
+        if unit.kind == "comma" and not self.reached:
+            begin = _begin_of_parenthesis(self._units, position)
+            self._begin_of_parenthesis = begin
+        if position >= self._begin_of_parenthesis:
+            return True
+        if not self.reached and _is_relative(self._units, position, self._at):
+            return True  # "consolidation, which is no longer visible"
+        is_chained = position == self._begin_of_chain - 1 >= self._at - LONGEST_CHAIN
+        if unit.kind == "hedged" and is_chained:
+            # "Is probably not seen", "would be difficult to exclude"
+            self._begin_of_chain = position
+            return True
+        return False
+
+    def goes_on_at(self, position: int) -> bool:
+        """Take what belongs to the list; whether it may go on before."""
+        unit = self._units[position]
+        if unit.aside or unit.kind in _ENDS_BEFORE:
+            return False
+        if self._units[self._at].stops_at(unit):
+            return False
         if unit.kind == "finding":
-            # "Opacity, atelectasis or pneumonia": the sign is there, causes are open.
-            is_sign = bool(reached) and of_alternatives and unit.name in WORDS["signs"]
-            if not is_joined or is_sign:
-                break
-            reached.append(unit)
-            if reaches_next(units[at]):
-                break
-            is_joined = False
-        elif unit.form == "either" or (
-            of_hedge
-            and not is_plural
-            and unit.kind == "and"
-            and units[position - 1].kind == "comma"
-        ):
-            break
-        elif of_alternatives and unit.kind == "and" and unit.form != "/":
-            break  # "A and B or C": A is there
-        elif unit.kind == "alternative" and of_alternatives and reached:
-            break  # what stands before another "or" is that one's
-        elif unit.kind in ("and", "alternative"):
-            is_joined = is_list = True
-        elif unit.kind == "comma":
-            is_joined = is_joined or (is_list and bool(reached))
-        elif unit.kind in ("copula", "link", "seen") and reached:
-            break
-    return reached
+            return self._takes(unit)
+        if unit.kind in JOINTS:
+            return self._is_joint_of_list(position)
+        return not (self.reached and unit.kind in ("copula", "link", "seen"))
+
+    def _takes(self, finding: Unit) -> bool:
+        # "Opacity, atelectasis or pneumonia": the sign is there, causes are open.
+        is_behind_sign = bool(self.reached) and self._is_of_alternatives
+        is_sign = is_behind_sign and finding.name in WORDS["signs"]
+        if not self._is_joined or is_sign:
+            return False
+        self.reached.append(finding)
+        self._is_joined = False
+        return not reaches_next(self._units[self._at])
+
+    def _is_joint_of_list(self, position: int) -> bool:
+        joint = self._units[position]
+        if joint.form == "either":
+            return False
+        if joint.kind == "comma":
+            self._is_joined |= self._is_list and bool(self.reached)
+            return True
+        if joint.kind == "and":
+            is_behind_comma = self._units[position - 1].kind == "comma"
+            if self._is_of_last_alone and is_behind_comma:
+                return False
+            if self._is_of_alternatives and joint.form != "/":
+                return False  # "A and B or C": A is there
+        elif self._is_of_alternatives and self.reached:
+            return False  # what stands before another "or" is that one's
+        self._is_joined = True
+        self._is_list = True
+        return True
 
 
 def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
@@ -208,23 +267,29 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
     behind = units[at + 1 + len(joint) :]
     if not behind or behind[0].kind in ("negated", "break", "hedged", "past"):
         return True
-    if units[at - 1].kind == "seen" and not _has_alternative_ahead(behind):
-        # "No effusion is seen (blunting may be scarring)": its verb has closed the list.
+    if _is_closed_by_verb(units, at, behind) or _describes_anatomy(behind):
         return True
-    if _describes_anatomy(behind):
-        return True
-    is_hedge = cue.kind == "hedged"
     if reaches_next(cue) and units[at].kind != "comma":
         return True
-    if is_hedge and units[at].kind == "and":
+    if cue.kind == "hedged" and units[at].kind == "and":
         return False
-    columns = _BEGINS_BEHIND_HEDGE if is_hedge else STATEMENT_BEGINS
-    first = first_beyond(behind, ("place", "other")) or behind[-1]
-    is_stated = first.form in WORDS["stated"] and not is_hedge
+    return _begins_description(behind, is_behind_hedge=cue.kind == "hedged")
+
+
+def _is_closed_by_verb(units: list[Unit], at: int, behind: list[Unit]) -> bool:
+    """ "No effusion is seen (blunting may be scar)": its verb has closed the list."""
+    return units[at - 1].kind == "seen" and not _has_alternative_ahead(behind)
+
+
+def _begins_description(units: list[Unit], *, is_behind_hedge: bool) -> bool:
+    """ "No effusion, mild edema": a word of size or course begins a statement."""
+    columns = _BEGINS_BEHIND_HEDGE if is_behind_hedge else STATEMENT_BEGINS
+    first = first_beyond(units, ("place", "other")) or units[-1]
+    is_stated = first.form in WORDS["stated"] and not is_behind_hedge
     is_description = first.kind in ("word", "abnormal") and first.code in columns
     if not is_stated and not is_description:
         return False
-    return not _has_alternative_ahead(behind[behind.index(first) :])
+    return not _has_alternative_ahead(units[units.index(first) :])
 
 
 def reaches_next(cue: Unit) -> bool:

@@ -18,7 +18,7 @@ from lunguage_assets.assertion.limitations import (
     mark_limitations,
     mark_reservations,
 )
-from lunguage_assets.assertion.meaning import settle
+from lunguage_assets.assertion.meaning.settle import settle
 from lunguage_assets.assertion.mimics import mark_mimics
 from lunguage_assets.assertion.negation import mark_denials
 from lunguage_assets.assertion.parts import restore_parts

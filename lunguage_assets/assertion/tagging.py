@@ -152,37 +152,64 @@ def _noun_of_place(tokens: list[Token]) -> Unit | None:
 def _beside(
     sense: Sense, first: Token, previous: Token | None, before: list[Unit], section: str
 ) -> Sense:
-    """Give a spelling the meaning that it has behind the word before it."""
+    """Give a spelling the meaning that it has behind the word before it.
+
+    Args:
+        sense: that it has alone.
+        first: its first word.
+        previous: the word before it.
+        before: the units before it; what it names besides is added.
+        section: code of its section.
+    """
     unit_before = before[-1] if before else None
     kind_before = unit_before.kind if unit_before is not None else ""
     if sense.kind == "question":
-        if first.form == "any" and kind_before in ("negated", "ended"):
-            return UNKNOWN  # "without any": it belongs to the denial, and asks nothing
-        cue = "question.of_request" if section == "hist" else "aim.of_question"
-        return sense_of(cue_named(cue))
+        return _question(first, kind_before, section)
+    besides = _named_besides(sense, first, kind_before)
+    if besides is not None:
+        before.append(Unit(besides, first.form, first.begin, first.end))
+        return sense
+    if sense.kind == "preposition" and first.form in WORDS["clear_of"]:
+        is_behind_clear = unit_before is not None and unit_before.form in WORDS["clear"]
+        return sense_of(cue_named("negated.clear_of")) if is_behind_clear else sense
+    if _says_nothing_here(sense, first, previous, before):
+        return UNKNOWN
+    return sense
+
+
+def _question(first: Token, kind_before: str, section: str) -> Sense:
+    if first.form == "any" and kind_before in ("negated", "ended"):
+        return UNKNOWN  # "without any": it belongs to the denial, and asks nothing
+    cue = "question.of_request" if section == "hist" else "aim.of_question"
+    return sense_of(cue_named(cue))
+
+
+def _named_besides(sense: Sense, first: Token, kind_before: str) -> Sense | None:
+    """Find what a cue names itself, besides what it says of others."""
     if first.form == "free" and sense.kind == "negated" and kind_before == "copula":
         # "The lungs are free of infiltrate" also says that the lungs are clear.
-        before.append(Unit(_NORMAL, first.form, first.begin, first.end))
-        return sense
+        return _NORMAL
     if sense.kind == "ended" and first.form in WORDS["extubated"]:
-        # It names what has gone itself.
-        before.append(Unit(_AIRWAY, first.form, first.begin, first.end))
-        return sense
-    is_behind_clear = unit_before is not None and unit_before.form in WORDS["clear"]
-    if (
-        sense.kind == "preposition"
-        and is_behind_clear
-        and first.form in WORDS["clear_of"]
-    ):
-        return sense_of(cue_named("negated.clear_of"))
-    if (
-        first.form == "otherwise"
-        and sense.kind == "break"
-        and kind_before in ("copula", "anatomy")
-    ):
-        return UNKNOWN  # "the lungs are otherwise clear": nothing new begins
-    if first.form == "raised" and any(unit.kind == "hedged" for unit in before):
-        return UNKNOWN  # "the possibility of pneumonia is raised": not elevated
-    if first.form == "old" and previous is not None and previous.form in WORDS["ages"]:
-        return UNKNOWN  # "75 year old"
-    return sense
+        return _AIRWAY
+    return None
+
+
+def _says_nothing_here(
+    sense: Sense, first: Token, previous: Token | None, before: list[Unit]
+) -> bool:
+    """Whether a spelling has lost its meaning behind other words.
+
+    Args:
+        sense: that it has alone.
+        first: its first word.
+        previous: the word before it.
+        before: the units before it.
+    """
+    if first.form == "otherwise" and sense.kind == "break":
+        # "The lungs are otherwise clear": nothing new begins.
+        return bool(before) and before[-1].kind in ("copula", "anatomy")
+    if first.form == "raised":
+        # "The possibility of pneumonia is raised": not elevated.
+        return any(unit.kind == "hedged" for unit in before)
+    is_age = previous is not None and previous.form in WORDS["ages"]
+    return first.form == "old" and is_age  # "75 year old"

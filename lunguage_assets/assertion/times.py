@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from lunguage_assets.assertion.units import Unit, clause_around
 from lunguage_assets.assertion.word_files import WORDS
 
 _BEFORE_VERB = (
-    "other", "examination", "examined", "preposition", "link", "comma", "place", "anatomy",
+    "other", "examination", "examined", "preposition", "link", "comma", "place",
+    "anatomy",
 )  # fmt: skip
 """What may stand between an examination and its verb: "the CT of yesterday showed"."""
 _SYMPTOMS = "PATIENT INFO."
@@ -29,32 +32,44 @@ def mark_history(units: list[Unit], at: int) -> None:
 
 def mark_examination(units: list[Unit], at: int) -> None:
     """Mark what an earlier examination showed: "was seen on the prior film"."""
+    examination = units[at]
     verb = _verb_of_examination(units, at)
-    cue = units[at].cue
-    tells_time = cue is not None and cue.id == "examination.then"
-    if verb is None and (units[at].form == "on" or tells_time):
+    if verb is None and (examination.form == "on" or _tells_time(examination)):
         verb = _begin_of_past_clause(units, at)
     clause = clause_around(units, at if verb is None else verb)
-    is_told_in_past = any(
-        unit.kind == "copula" and unit.form in WORDS["then"] for unit in clause
-    )
-    if verb is None and not is_told_in_past:
+    if verb is None and not _is_told_in_past(clause):
         return
-    end = clause[-1].end if clause else 0
+    # "Was not seen on the prior film" is about now: it is new; so is what was not
+    # there yesterday, but "no effusion was seen yesterday" is of yesterday.
+    denies_now = verb is None and not _tells_time(examination)
+    for unit in _up_to_end(clause, examination):
+        is_of_now = denies_now and bool(unit.negation)
+        if _can_be_past(unit, clause) and not is_of_now:
+            unit.make_past(examination, "clause")
+
+
+def _up_to_end(clause: list[Unit], examination: Unit) -> Iterator[Unit]:
+    """Yield the units of a clause, up to what ends the reach of the examination."""
     for unit in clause:
-        if unit.begin > units[at].begin and units[at].stops_at(unit):
-            break
-        # "Was not seen on the prior film" is about now: it is new; so is what was not
-        # there yesterday, but "no effusion was seen yesterday" is of yesterday.
-        is_denied_now = bool(unit.negation) and verb is None and not tells_time
-        # "The CT showed a nodule, which is not visible": not now.
-        is_denied_now |= any(edge.begin >= end for edge in unit.edges)
-        if (
-            unit.kind in ("finding", "anatomy")
-            and unit.past is None
-            and not is_denied_now
-        ):
-            unit.make_past(units[at], "clause")
+        if unit.begin > examination.begin and examination.stops_at(unit):
+            return
+        yield unit
+
+
+def _can_be_past(unit: Unit, clause: list[Unit]) -> bool:
+    if unit.kind not in ("finding", "anatomy") or unit.past is not None:
+        return False
+    # "The CT showed a nodule, which is not visible": not visible now.
+    return all(edge.begin < clause[-1].end for edge in unit.edges)
+
+
+def _is_told_in_past(clause: list[Unit]) -> bool:
+    return any(unit.kind == "copula" and unit.form in WORDS["then"] for unit in clause)
+
+
+def _tells_time(examination: Unit) -> bool:
+    """ "Yesterday", "on the film of the morning"."""
+    return examination.cue is not None and examination.cue.id == "examination.then"
 
 
 def _verb_of_examination(units: list[Unit], at: int) -> int | None:

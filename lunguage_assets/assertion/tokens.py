@@ -1,4 +1,4 @@
-"""Words of a sentence with their characters, in the form in which words are compared."""
+"""Words of a sentence with their characters, in the form in which they are compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lunguage_assets.data_files import read_as, resource
 MASK = "<finding>"
 """Stands for the finding in a judge's question."""
 _WORD_OR_SIGN = re.compile(
-    r"""<finding>                                   # the masked finding of a judge's question
+    r"""<finding>                                   # the finding of a judge's question
     | and/or | // | vs\b\.?
     | [wc]/o? | [rs]/[op] | [hb]/[ol]
     | [ctls]\d{1,2}\b                               # a vertebra
@@ -41,7 +41,7 @@ class Token(NamedTuple):
 
 
 def alternatives(spelling: str) -> Iterator[str]:
-    """Yield every wording of "(a|b|) c", without repeated blanks; brackets may be nested."""
+    """Yield every wording of "(a|b|) c", whose brackets may be nested."""
     inner = _ALTERNATIVES.search(spelling)
     if inner is None:
         yield " ".join(spelling.split())
@@ -111,10 +111,12 @@ class Shorthand:
 
     def found_in(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield where each abbreviation begins and ends, and its words."""
-        for found in self._pattern.finditer(text):
-            written = "".join(found.group().split())
-            meaning = self._exact.get(written) or self._folded[written.lower()]
-            yield found.start(), found.end(), meaning
+        for match in self._pattern.finditer(text):
+            abbreviation = "".join(match.group().split())
+            meaning = self._exact.get(abbreviation)
+            if meaning is None:
+                meaning = self._folded[abbreviation.lower()]
+            yield match.start(), match.end(), meaning
 
 
 def _pattern_of(abbreviations: Iterable[str]) -> str:
@@ -154,7 +156,7 @@ class Tokenizer:
         tokens: list[Token] = []
         end = 0
         lower = text.lower()
-        # A few letters have a longer lower case, which would shift all characters behind.
+        # A few letters have a longer lower case, which would shift what stands behind.
         compared = lower if len(lower) == len(text) else text
         for begin, behind, meaning in self._shorthand.found_in(text):
             tokens += self._tokens_between(compared, end, begin)

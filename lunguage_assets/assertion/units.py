@@ -1,8 +1,9 @@
-"""Units: the known spellings of a sentence, and the edges from cues to what they reach."""
+"""Units: the known spellings of a sentence, and the edges from cues to units."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from lunguage_assets.assertion.categories import Category, Direction, Reach
@@ -174,6 +175,11 @@ def clause_around(units: list[Unit], at: int) -> list[Unit]:
     behind = range(at + 1, len(units))
     end = next((n for n in behind if units[n].kind == "break"), len(units))
     return units[begin:end]
+
+
+def rest_of_clause(units: list[Unit], at: int) -> list[Unit]:
+    """Take the units behind one, up to the next break."""
+    return list(takewhile(lambda unit: unit.kind != "break", units[at + 1 :]))
 
 
 def is_adjective(unit: Unit) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import RootModel
 
+from lunguage_assets.assertion.categories import Category
 from lunguage_assets.assertion.cues import FILES as CUE_FILES
 from lunguage_assets.assertion.cues import Cue, bundled_cues, cue_path
 from lunguage_assets.assertion.hedges import hedge_cues
@@ -35,7 +36,8 @@ Kind = Literal[
     # grammar
     "break", "copula", "seen", "link", "preposition", "with", "article", "and", "comma",
     # cues, by category; doubt is a negation, and a setting a hedge
-    "negated", "negated before", "ended", "partial", "partial before", "hedged", "hedged before", "alternative",
+    "negated", "negated before", "ended", "partial", "partial before", "hedged",
+    "hedged before", "alternative",
     "question", "past", "examination", "examined", "recommendation", "aim", "condition",
     "relative", "limitation", "limitation before", "reservation",
     "mimic before",
@@ -58,7 +60,8 @@ _WORD_FILES = (
     "attributes", "devices", "findings", "no_findings", "places", "rules", "words",
 )  # fmt: skip
 _GRAMMAR: Mapping[str, Kind] = {
-    "prepositions": "preposition", "articles": "article", "seen": "seen", "links": "link",
+    "prepositions": "preposition", "articles": "article", "seen": "seen",
+    "links": "link",
     "with": "with", "copulas": "copula", "breaks": "break", "commas": "comma",
     "ands": "and",
 }  # fmt: skip
@@ -114,6 +117,16 @@ class Vocabulary:
         _add_cue(vocabulary, cue)
         return vocabulary
 
+    @classmethod
+    def of_cues(cls) -> Vocabulary:
+        """Make a vocabulary that has grammar and bundled cues, and names nothing."""
+        vocabulary = cls(bundled_tokenizer())
+        for spelling, sense in _words_of_grammar():
+            vocabulary.add(spelling, sense)
+        for cue in (*hedge_cues(), *bundled_cues()):
+            _add_cue(vocabulary, cue)
+        return vocabulary
+
     def add(self, spelling: str, sense: Sense, *, replace: bool = True) -> None:
         """Add every alternative of a spelling.
 
@@ -159,7 +172,7 @@ class Vocabulary:
             # Asked first; where it does not hold, the others count.
             senses.insert(0, sense)
         elif replace:
-            senses[:] = [known for known in senses if _is_conditional_sense(known)]
+            senses[:] = [kept for kept in senses if _is_conditional_sense(kept)]
             senses.append(sense)
         elif not senses:
             senses.append(sense)
@@ -179,15 +192,15 @@ class Vocabulary:
             spelling is known.
         """
         branches = [self._tree]
-        known: list[tuple[list[Sense], int]] = []
+        ends: list[tuple[list[Sense], int]] = []
         for position in range(start, len(tokens)):
             branches = _following(branches, tokens[position].form)
             if not branches:
                 break
             for branch in branches:
                 if None in branch:
-                    known.append((branch[None], position + 1))
-        for senses, end in reversed(known):
+                    ends.append((branch[None], position + 1))
+        for senses, end in reversed(ends):
             for sense in senses:
                 if _holds(sense.cue, tokens, start, end, section):
                     return sense, end
@@ -294,26 +307,44 @@ def _add_cue(vocabulary: Vocabulary, cue: Cue) -> None:
 
 def sense_of(cue: Cue) -> Sense:
     """Give the meaning of a cue's words for the rules."""
-    if cue.category == "device_part":
-        return Sense("other", DEVICE_PART, cue=cue)
-    if cue.category == "repositioning":
-        return Sense("recommendation", REPOSITIONING, cue=cue)
-    if cue.category == "setting":
-        return Sense("hedged before", SETTING, cue=cue)
-    if cue.category == "mimic":
-        return Sense(
-            "negated" if cue.direction == "behind" else "mimic before", cue=cue
-        )
-    kind: Kind = "negated" if cue.category == "doubted" else cue.category
-    if cue.direction == "before" and kind == "negated":
-        kind = "negated before"
-    elif cue.direction == "before" and kind == "hedged":
-        kind = "hedged before"
-    elif cue.direction == "before" and kind == "limitation":
-        kind = "limitation before"
-    elif cue.direction == "before" and kind == "partial":
-        kind = "partial before"
-    return Sense(kind, cue=cue)
+    sense = _SENSE_BY_CATEGORY[cue.category]._replace(cue=cue)
+    if cue.direction == "before" and cue.category in _KIND_BEFORE:
+        return sense._replace(kind=_KIND_BEFORE[cue.category])
+    return sense
+
+
+_SENSE_BY_CATEGORY: Mapping[Category, Sense] = {
+    "negated": Sense("negated"),
+    "doubted": Sense("negated"),
+    "mimic": Sense("negated"),
+    "ended": Sense("ended"),
+    "partial": Sense("partial"),
+    "hedged": Sense("hedged"),
+    "alternative": Sense("alternative"),
+    "setting": Sense("hedged before", SETTING),
+    "question": Sense("question"),
+    "past": Sense("past"),
+    "examination": Sense("examination"),
+    "examined": Sense("examined"),
+    "recommendation": Sense("recommendation"),
+    "repositioning": Sense("recommendation", REPOSITIONING),
+    "aim": Sense("aim"),
+    "condition": Sense("condition"),
+    "relative": Sense("relative"),
+    "device_part": Sense("other", DEVICE_PART),
+    "limitation": Sense("limitation"),
+    "reservation": Sense("reservation"),
+}
+"""What the words of a cue are for the rules, by its category."""
+_KIND_BEFORE: Mapping[Category, Kind] = {
+    "negated": "negated before",
+    "doubted": "negated before",
+    "mimic": "mimic before",
+    "partial": "partial before",
+    "hedged": "hedged before",
+    "limitation": "limitation before",
+}
+"""The kind of cues that look before them alone."""
 
 
 def _words_of_grammar() -> Iterator[tuple[str, Sense]]:

@@ -1,4 +1,4 @@
-"""Word files: groups of spellings that a person may edit, and errors that name the group."""
+"""Word files: groups of spellings that a person may edit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def word_path(name: str) -> Path:
 
 
 def word_file(name: str) -> dict[tuple[str, str], list[str]]:
-    """Read the spellings of NAME.yaml by group and name ("" where a group has no names).
+    """Read the spellings of NAME.yaml by group and name ("" where there are no names).
 
     Raises:
         ConfigurationError: the file cannot be read; names file and field.

@@ -56,6 +56,7 @@ class Reads:
         return self._kept(name, keys[_OF[name]] if name in _OF else "")
 
     def _read(self, name: str, key: str) -> str:
+        from lunguage_assets.assertion.vocabulary import content_hash
         from lunguage_assets.implicit.encoders import encoder_identity
         from lunguage_assets.judges.opening import judge_identity
         from lunguage_assets.structuring.model.structurer import structurer_identity
@@ -75,8 +76,12 @@ class Reads:
                 return home.batch(key).sha256
             case "corrections":
                 return self._corrections_of(key)
-            case "terms" | "labels" | "statements":
+            case "terms" | "labels":
                 return _of_files(resource(f"{name}.yaml"))
+            case "statements":
+                # What a denial reaches, which restricts it and what refines a diagnosis, say
+                # these words, too.
+                return fingerprint([_of_files(resource("statements.yaml")), content_hash()])
             case "blacklist" | "pathways":
                 return _of_files(getattr(home, f"{name}_file") or resource(f"{name}.yaml"))
             case "gold findings":

@@ -107,7 +107,7 @@ RULES: list[Any] = [
         id="elsewhere",
     ),
     pytest.param(
-        pathway_file, "_read_part", lambda part, _: tokens(part),
+        pathway_file, "read_cell", lambda cell: tuple(map(tokens, cell.split(","))),
         [said("tuberculosis", onset="non-active")], pathway_of(0), "tuberculosis_2", "tuberculosis_1",
         id="negated words",
     ),

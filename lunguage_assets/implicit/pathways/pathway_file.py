@@ -2,18 +2,20 @@
 
 Of the refinements of a diagnosis that a row states, the first in the order of the file wins (most specific
 first, so "acute on chronic" is acute). A negated word is a token of its own: "non-loculated" and "without
-tension" state neither loculation nor tension (implicit.md section 3).
+tension" state neither loculation nor tension (implicit.md section 3). Which words are negated, the engine of
+`assertion/` says.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from lunguage_assets.assertion.phrases import split_by_denial
 from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import remembered
 from lunguage_assets.data_files import wrong_at
@@ -184,19 +186,12 @@ class Diagnosis(BaseModel, frozen=True, extra="forbid"):
         return self
 
 
-class Negators(BaseModel, frozen=True, extra="forbid"):
-    """Words that turn what follows into its opposite."""
-
-    next: list[str] = []
-    rest: list[str] = []
-    turns: list[str] = []
-
-
 class PathwayFile(BaseModel, frozen=True, extra="forbid"):
     """The whole file."""
 
     categories: dict[str, Category] = {}
-    negators: Negators = Negators()
+    negators: dict[str, list[str]] = {}
+    """Of files of earlier versions: what is denied, says the engine of `assertion/` now."""
     directions: dict[str, list[str]] = {}
     diagnoses: list[Diagnosis] = Field(min_length=1)
 
@@ -237,30 +232,22 @@ def _repeated(values: Sequence[T]) -> T | None:
 
 
 Phrase = tuple[str, ...]
-Reader = Callable[[str], tuple[Phrase, ...]]
-"""A cell as tokens, one sequence per comma part."""
 
-_JOINING = frozenset({"on", "and", "or", "to"})
-
-
-def token_reader(negators: Negators) -> Reader:
-    """A reader in which a negated word X is the token `non-X`."""
-    return remembered(lambda cell: tuple(_read_part(part, negators) for part in cell_parts(cell)))
+_JOINING = frozenset({"on", "and", "or", "to", "but", "however", "now"})
+"""What is left of "chronic but not acute bronchitis" beside its diagnosis and refinements."""
 
 
-def _read_part(part: str, negators: Negators) -> Phrase:
+@remembered
+def read_cell(cell: str) -> tuple[Phrase, ...]:
+    """Read a cell as tokens, one sequence per comma part; a denied word X is the token `non-X`."""
+    return tuple(map(_read_part, cell_parts(cell)))
+
+
+def _read_part(part: str) -> Phrase:
     read: list[str] = []
-    once = rest = False
-    for token in tokens(part):
-        if token in negators.next:
-            once = True
-        elif token in negators.rest:
-            rest = True
-        elif token in negators.turns:
-            once = rest = False
-        else:
-            read.append(f"non-{token}" if once or rest else token)
-            once = False
+    for segment in split_by_denial(part):
+        prefix = "non-" if segment.is_denied else ""
+        read += [prefix + token for token in tokens(segment.text)]
     return tuple(read)
 
 
@@ -270,15 +257,15 @@ class ListedWords:
     def __init__(
         self,
         words: Iterable[str],
-        reader: Reader,
         *,
         plurals: bool = True,
         patterns: Sequence[re.Pattern[str]] = (),
     ) -> None:
-        self.phrases = tuple(phrase for word in words for phrase in reader(word) if phrase)
-        self._reader, self._plurals, self._patterns = reader, plurals, patterns
+        self.phrases = tuple(phrase for word in words for phrase in read_cell(word) if phrase)
+        self._plurals = plurals
+        self._patterns = patterns
         # A few hundred lists of words have one of these each.
-        self._in = remembered(lambda cell: any(map(self._in_part, self._reader(cell))), entries=1 << 10)
+        self._in = remembered(lambda cell: any(map(self._in_part, read_cell(cell))), entries=1 << 10)
 
     def in_any(self, cells: Iterable[str]) -> bool:
         """Whether any comma part of a cell contains a listed phrase or a token of a pattern."""
@@ -295,19 +282,18 @@ class RefinementRule:
     `elsewhere` that make it another condition: a pericardial "effusion" is no pleural one.
     """
 
-    def __init__(self, diagnosis: Diagnosis, reader: Reader) -> None:
-        self._reader = reader
+    def __init__(self, diagnosis: Diagnosis) -> None:
         self._refinements = [
             (
                 one.name,
-                ListedWords(one.words, reader, plurals=False),
-                ListedWords(one.locations, reader, patterns=one.location_patterns),
+                ListedWords(one.words, plurals=False),
+                ListedWords(one.locations, patterns=one.location_patterns),
             )
             for one in diagnosis.refinements
         ]
         """Name, words that count anywhere, words that count in the location."""
-        self.devices = ListedWords(diagnosis.devices, reader)
-        self.elsewhere = ListedWords(diagnosis.elsewhere, reader)
+        self.devices = ListedWords(diagnosis.devices)
+        self.elsewhere = ListedWords(diagnosis.elsewhere)
 
     def stated(self, location: Sequence[str], others: Iterable[str], spelled: Iterable[str]) -> list[str]:
         """Names of the refinements that apply, most specific first; `others` are names and attributes,
@@ -326,7 +312,7 @@ class RefinementRule:
         """The wording without this diagnosis' refinement words and their negations; None without any."""
         kept: list[str] = []
         removed = False
-        for remaining in self._reader(wording):
+        for remaining in read_cell(wording):
             for phrase in (phrase for _, words, _ in self._refinements for phrase in words.phrases):
                 for form in (phrase, tuple(f"non-{token}" for token in phrase)):
                     while (start := _find(remaining, form)) >= 0:

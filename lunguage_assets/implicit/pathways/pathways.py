@@ -26,7 +26,7 @@ from lunguage_assets.implicit.pathways.pathway_file import (
     RefinementRule,
     SubFinding,
     When,
-    token_reader,
+    read_cell,
 )
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Content, Row
 from lunguage_assets.implicit.statements.places import says_resolved
@@ -79,17 +79,16 @@ class DiagnosisStatistics(NamedTuple):
 
 
 class PathwayDictionary:
-    """Diagnoses and their pathways, seen through a `vocabulary`; `reader` keeps negated words apart."""
+    """Diagnoses and their pathways, seen through a `vocabulary`."""
 
     def __init__(self, content: PathwayFile, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.diagnoses: dict[str, Diagnosis] = {plain(d.name): d for d in content.diagnoses}
         self._categories = {plain(name): category for name, category in content.categories.items()}
-        self.reader = token_reader(content.negators)
         self._directions = {
             word: direction for direction, words in content.directions.items() for word in map(plain, words)
         }
-        self.rules = {name: RefinementRule(one, self.reader) for name, one in self.diagnoses.items()}
+        self.rules = {name: RefinementRule(one) for name, one in self.diagnoses.items()}
         # exact spellings first; then their forms in the vocabulary, unless two diagnoses would share one
         self._spellings = {
             plain(spelling): (name, group)
@@ -165,7 +164,7 @@ class PathwayDictionary:
 
     def _stated_directions(self, cell: str) -> set[str]:
         stated = set()
-        for token in chain.from_iterable(self.reader(cell)):
+        for token in chain.from_iterable(read_cell(cell)):
             direction = self._directions.get(token.removeprefix("non-"))
             if direction is not None and token.startswith("non-"):
                 # "not enlarged" says normal; "not normal" says nothing about the direction
@@ -201,7 +200,7 @@ class PathwayDictionary:
             is_symptom=symptom,
             inherits=child.inherits,
             is_paper_only=bool(child.paper_only.strip()),
-            unless_said=ListedWords(child.unless.said, self.reader),
+            unless_said=ListedWords(child.unless.said),
             unless_stated=tuple(map(self._subject, child.unless.stated)),
             unless_denied=tuple(map(self._subject, child.unless.denied)),
         )

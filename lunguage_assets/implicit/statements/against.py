@@ -19,6 +19,7 @@ from typing import NamedTuple
 from scipy.special import betaincinv
 
 from lunguage_assets.assertion.axes import axes_of, has_axes
+from lunguage_assets.assertion.restrictions import denials_of
 from lunguage_assets.caches import ENTRIES
 from lunguage_assets.implicit.rows import PAPER, Row, claim_preference, rounded, tokens
 from lunguage_assets.implicit.statements.label_file import LabelList
@@ -34,8 +35,6 @@ QUALIFIER = "qualifier"
 """`p_source` of a denial that is restricted."""
 
 _CELLS_OF = attrgetter("measurement", "morphology", "distribution", "severity", "onset")
-_DENIALS = frozenset({"no", "not", "without", "nor", "neither", "never", "negative", "free", "denies"})
-_ENDS = frozenset({"but", "except", "however", "although", "there", "which", "is", "are", "was", "were"})
 _DEVICE = "OTH"
 
 COURSE = "course"
@@ -57,23 +56,34 @@ def qualifier_of(row: Row) -> Qualifier | None:
 
 @lru_cache(maxsize=ENTRIES)
 def qualifying(name: str, ent: str, sentence: str, cells: tuple[str, ...]) -> tuple[Qualifier, str] | None:
-    """The qualifier of a denied finding and its word, nearest to the finding first; `name` is canonical."""
+    """Find the qualifier of a denied finding and its word, the nearest to the finding first.
+
+    Args:
+        name: canonical name of the finding.
+        ent: its words, as they stand in the sentence.
+        sentence: that denies it.
+        cells: of the row, whose words describe the finding wherever they stand.
+    """
     if not _any_word().search(sentence):
         return None
-    said, named = tokens(sentence), tokens(ent)
-    of_finding = {*named, *(word for cell in cells for word in tokens(cell))}
-    for at in range(len(said) - len(named) + 1):
-        if not named or said[at : at + len(named)] != named:
-            continue
-        begin = next((n for n in range(at, 0, -1) if said[n - 1] in _DENIALS or said[n - 1] in _ENDS), 0)
-        in_list = begin > 0 and said[begin - 1] in _DENIALS
-        for word in reversed(said[begin : at + len(named)]):
-            for qualifier in statements_file().qualifiers:
-                if word not in qualifier.words or not (word in of_finding or (in_list and qualifier.lists)):
-                    continue
-                if not qualifier.of or qualifier.of.intersection(tokens(name)):
+    own_words = {*tokens(ent), *(word for cell in cells for word in tokens(cell))}
+    for denial in denials_of(sentence, ent):
+        for described in denial.words:
+            word = described.word
+            is_said_of_it = described.is_of_list or described.is_own
+            for qualifier in _qualifiers_with(word, name):
+                if word in own_words or (is_said_of_it and qualifier.lists):
                     return qualifier, word
     return None
+
+
+def _qualifiers_with(word: str, name: str) -> Iterator[Qualifier]:
+    """Yield the qualifiers that a word is of, where a finding of this name has them."""
+    for qualifier in statements_file().qualifiers:
+        if word not in qualifier.words:
+            continue
+        if not qualifier.of or qualifier.of.intersection(tokens(name)):
+            yield qualifier
 
 
 @cache

@@ -164,8 +164,7 @@ class LabelList:
 
     def _note(self, label: int, entry: Findings) -> None:
         described, not_described = (
-            ListedWords(words, self._dictionary.reader, plurals=False)
-            for words in (entry.described, entry.not_described)
+            ListedWords(words, plurals=False) for words in (entry.described, entry.not_described)
         )
         causes = frozenset(map(self._vocabulary.finding, entry.not_explained_by))
         meaning = Meaning(label, entry, described, not_described, causes)

@@ -43,7 +43,7 @@ _OF_JOINTS = 0.6
 """What the words of cues other than the nearest hedge count."""
 
 
-class Words(BaseModel):
+class Words(BaseModel, extra="forbid"):
     """The content of resources/cues.yaml.
 
     Word -> evidence for presence in logits: of words of belief, of negations, and of words about size, change

@@ -166,11 +166,16 @@ def _conclusion(units: list[Unit], section: SectionCode) -> list[Draft]:
     named = any(unit.kind == "examined" for unit in units)
     said = [unit for unit in units if unit.kind not in ("examined", "break", "copula", "comma")]
     said = [unit for unit in said if unit.code != "no_change" and not unit.form.isdigit()]
-    normal = all(u.form == "negative" or (u.kind, u.code) == ("normal", "measurement") for u in said)
+    normal = all(_is_negative(u) or (u.kind, u.code) == ("normal", "measurement") for u in said)
     if not said or not normal or not (named or section == "impr"):
         return []
     said[0].become(_NORMAL_CHEST)
     return [Draft(said[0], [], [])]
+
+
+def _is_negative(unit: Unit) -> bool:
+    """ "Impression: negative" denies nothing that is named."""
+    return unit.cue is not None and unit.cue.id == "negated.negative"
 
 
 def _said_otherwise(draft: Draft, others: list[Draft]) -> bool:

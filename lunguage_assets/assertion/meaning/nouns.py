@@ -1,0 +1,118 @@
+"""Nouns that are shared, blacked out, or those of a device."""
+
+from __future__ import annotations
+
+import re
+
+from lunguage_assets.assertion.units import (
+    DEVICE,
+    JOINTS,
+    LIMITATION,
+    Unit,
+    first_beyond,
+)
+from lunguage_assets.assertion.vocabulary import DEVICE_PART, Sense, Vocabulary
+from lunguage_assets.assertion.word_files import WORDS
+
+_GAP = re.compile("x{3,}|_+")
+"""What de-identification leaves of a word."""
+
+
+def is_calcified_gap(units: list[Unit], at: int) -> bool:
+    """ "Calcified hilar ___": the noun is blacked out, the calcification is not."""
+    if units[at].form != "calcified":
+        return False
+    if at and units[at - 1].kind in ("copula", "anatomy"):
+        return False  # "the aorta is calcified"
+    for position in range(at + 1, len(units)):
+        unit = units[position]
+        if _GAP.fullmatch(unit.form):
+            following = units[position + 1].kind if position + 1 < len(units) else ""
+            return following not in ("finding", "anatomy", "other", "place", "word")
+        if unit.kind not in ("place", "word", "and"):
+            return False
+    return False
+
+
+def is_overlap_as_cause(units: list[Unit], at: int) -> bool:
+    """ "Due to overlying soft tissues": what lies over the lung is the cause."""
+    unit = units[at]
+    is_monitor = unit.cue is not None and unit.cue.id == "examined.monitor_leads"
+    is_overlap = unit.code == LIMITATION.code and unit.form in WORDS["overlap"]
+    if not (is_overlap or is_monitor):
+        return False
+    cause = first_beyond(reversed(units[:at]), ("other", "word"))
+    return cause is not None and cause.kind in ("link", "hedged")
+
+
+def is_of_a_device_end(units: list[Unit], at: int) -> bool:
+    """ "The tip of the tube is not seen": the tube is there."""
+    if units[at].kind == "negated":
+        beside = units[at + 1 : at + 2]
+    else:
+        beside = units[:at][::-1]
+    for unit in beside:
+        if unit.name == DEVICE_PART:
+            return True
+        if unit.kind == "break" or (unit.kind == "finding" and unit.code != DEVICE):
+            return False
+    return False
+
+
+def is_end_at_a_place(units: list[Unit], at: int) -> bool:
+    """ "PICC tip mid SVC": the end of a device right before its place."""
+    if units[at].name != DEVICE_PART or at + 1 == len(units):
+        return False
+    is_device_named = any(unit.code == DEVICE for unit in units[:at])
+    return units[at + 1].kind in ("place", "anatomy") and is_device_named
+
+
+def unite_organs(units: list[Unit], at: int) -> None:
+    """ "Acute cardiac, pulmonary or pleural disease" is one conclusion.
+
+    "Acute cardiac, pulmonary or bony abnormality" is two: of the chest, and of bones.
+    """
+    listed = {*JOINTS, "place", "anatomy"}
+    first = at
+    while first and units[first - 1].kind in listed:
+        if units[first - 1].form in WORDS["now"]:
+            break
+        first -= 1
+    organs = [unit for unit in units[first:at] if unit.form in WORDS["of_the_chest"]]
+    if not organs or not first or units[first - 1].form not in WORDS["now"]:
+        return
+    conclusion = Unit(
+        Sense("finding", "acute cardiopulmonary abnormality", units[at].code),
+        units[at].form,
+        organs[0].begin,
+        organs[-1].end,
+    )
+    if units[at].name == "osseous abnormality":
+        behind_organs = units[units.index(organs[-1]) + 1 : at]
+        units[first:at] = [conclusion, *behind_organs]
+    else:
+        conclusion.end = units[at].end
+        units[first : at + 1] = [conclusion]
+
+
+def share_noun(units: list[Unit], at: int, text: str, vocabulary: Vocabulary) -> None:
+    """ "Pleural or pericardial effusion" names two findings.
+
+    "Hilar or mediastinal adenopathy" names one, at two places.
+    """
+    before = units[at - 1] if at else units[at]
+    if before.kind not in ("place", "anatomy"):
+        return
+    for behind in units[at + 1 :]:
+        if behind.kind in ("finding", "anatomy"):
+            noun = text[behind.begin : behind.end].split()[-1]
+            shared = f"{text[before.begin : before.end]} {noun}"
+            tokens = vocabulary.tokens(shared)
+            sense, end = vocabulary.match(tokens, 0)
+            if sense is None or sense.kind != behind.kind or end < len(tokens):
+                return
+            if sense.name != behind.name and before.kind != sense.kind:
+                before.become(sense)
+            return
+        if behind.kind not in JOINTS and behind.kind not in ("place", "anatomy"):
+            return

@@ -1,0 +1,119 @@
+"""Which words of a phrase are denied: "chronic, without tension" states no tension.
+
+What belongs here: phrases without a finding, such as the cells of a row. In them every
+word counts that is no cue, and what a spelling as a whole means does not.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from lunguage_assets.assertion.ends import settle_ends
+from lunguage_assets.assertion.reach import reaches_next
+from lunguage_assets.assertion.tagging import tag
+from lunguage_assets.assertion.units import Unit
+from lunguage_assets.assertion.vocabulary import Vocabulary
+from lunguage_assets.assertion.word_files import WORDS
+
+_DENIALS = frozenset({"negated", "negated before", "ended"})
+
+
+class Segment(NamedTuple):
+    """Words of a phrase that are denied, or are not.
+
+    Attributes:
+        text: as written.
+        is_denied: whether a cue denies them, or says that they are no more.
+    """
+
+    text: str
+    is_denied: bool
+
+
+def split_by_denial(phrase: str) -> tuple[Segment, ...]:
+    """Split a phrase into what it states and what it denies, without the cues.
+
+    Args:
+        phrase: "large but not loculated".
+
+    Returns:
+        In the order of the phrase: "large but" is stated, "loculated" is denied.
+    """
+    units = tag(phrase, _vocabulary_of_cues(), "find")
+    if not any(unit.kind in _DENIALS for unit in units):
+        return (Segment(phrase, is_denied=False),)
+    settle_ends(units)
+    splitter = _Splitter(phrase)
+    for at, unit in enumerate(units):
+        if unit.kind not in _DENIALS:
+            splitter.pass_over(unit)
+        elif _looks_back(units, at):
+            splitter.deny_before(unit)
+        else:
+            splitter.deny_behind(unit)
+    return splitter.finished()
+
+
+@cache
+def _vocabulary_of_cues() -> Vocabulary:
+    return Vocabulary.of_cues()
+
+
+def _looks_back(units: list[Unit], at: int) -> bool:
+    """ "Tension not seen", "loculation: none": nothing stands behind the cue."""
+    if units[at].kind == "negated before":
+        return True
+    is_last = at + 1 == len(units) or units[at + 1].kind == "break"
+    return at > 0 and is_last and units[at].looks("before")
+
+
+class _Splitter:
+    """The segments of a phrase so far, and whether the words to come are denied."""
+
+    def __init__(self, phrase: str) -> None:
+        self._phrase = phrase
+        self._segments: list[Segment] = []
+        self._begin = 0
+        self._denial: Unit | None = None
+
+    def pass_over(self, unit: Unit) -> None:
+        """Go on behind a word that is no denial, and may end one."""
+        if self._denial is None:
+            return
+        is_prefix = self._denial.form in WORDS["denying_prefixes"]
+        is_joint_behind_next = unit.kind == "and" and reaches_next(self._denial)
+        if is_prefix:
+            # "Non-loculated collection": a prefix denies its own word.
+            self._close(unit.end)
+        elif (
+            unit.kind == "break"
+            or unit.form in WORDS["turns_back"]
+            or is_joint_behind_next
+        ):
+            # "Not acute but chronic", "not loculated, now loculated"
+            self._close(unit.begin)
+
+    def deny_behind(self, cue: Unit) -> None:
+        """Deny the words behind a cue."""
+        self._close(cue.begin)
+        self._begin = cue.end
+        self._denial = cue
+
+    def deny_before(self, cue: Unit) -> None:
+        """Deny the words between the denial or break before a cue and the cue."""
+        self._denial = cue
+        self._close(cue.begin)
+        self._begin = cue.end
+
+    def finished(self) -> tuple[Segment, ...]:
+        """Give all segments that have words."""
+        self._close(len(self._phrase))
+        return tuple(self._segments)
+
+    def _close(self, end: int) -> None:
+        text = self._phrase[self._begin : end].strip()
+        if text:
+            self._segments.append(Segment(text, self._denial is not None))
+        self._begin = end
+        self._denial = None

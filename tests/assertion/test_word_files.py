@@ -1,0 +1,61 @@
+"""Word files hold what the code asks for, and nothing that nobody asks for."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import lunguage_assets
+from lunguage_assets.assertion.categories import CATEGORIES
+from lunguage_assets.assertion.cues import bundled_cues
+from lunguage_assets.assertion.governing import PREFERRED
+from lunguage_assets.assertion.hedges import bundled_lexicon, hedge_cues
+from lunguage_assets.assertion.word_files import WORDS, word_path
+from lunguage_assets.errors import ConfigurationError
+
+_PACKAGE = Path(lunguage_assets.__file__).parent
+_NEGATIONS = {"no", "not", "without", "nor", "neither", "never", "denies", "negative"}
+
+
+def texts_in(module: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def collections_of_words_in(module: Path) -> Iterator[set[str]]:
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Set | ast.List | ast.Tuple):
+            yield {
+                item.value
+                for item in node.elts
+                if isinstance(item, ast.Constant) and isinstance(item.value, str)
+            }
+
+
+def test_every_group_of_rule_words_is_asked_for() -> None:
+    asked = {text for module in _PACKAGE.rglob("*.py") for text in texts_in(module)}
+    assert sorted(set(WORDS) - asked) == []
+
+
+def test_a_group_that_is_missing_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="group 'unheard_of' is missing") as error:
+        WORDS["unheard_of"]
+    assert str(word_path("rules")) in str(error.value)
+
+
+def test_every_place_of_a_cue_is_that_of_a_known_cue() -> None:
+    cues = {cue.id for cue in (*bundled_cues(), *hedge_cues())}
+    known = cues | {*CATEGORIES, PREFERRED}
+    assert sorted(set(bundled_lexicon().places_by_cue) - known) == []
+
+
+def test_no_module_lists_words_of_negation() -> None:
+    listing = {
+        module.name
+        for module in _PACKAGE.rglob("*.py")
+        for words in collections_of_words_in(module)
+        if len(words & _NEGATIONS) > 1
+    }
+    assert listing == set()
