@@ -37,6 +37,7 @@ from lunguage_assets.structuring.text.languages import OTHER_LANGUAGE, foreign_s
 from lunguage_assets.tables import ATTRIBUTES
 
 _NORMAL_CHEST = Sense("anatomy", "chest", "normal")
+_SIGNS = re.compile("[^a-z0-9]+")
 _EARLIER = re.compile(r".*\b(?:prior|previous|recent)\s+", re.IGNORECASE)
 """What stands before the examination itself in "on the prior CT"."""
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
@@ -223,16 +224,27 @@ def _mention(draft: Draft, places: list[Unit], text: str) -> Mention:
     ordered = {column: tuple(attributes[column]) for column in ATTRIBUTES if column in attributes}
     category = unit.code if draft.is_finding else "PF"
     coded = (_name(unit, places), category, _status(draft))
-    cues = _cues(draft)
+    cues = _cues(draft, text)
     return Mention(0, span_of(unit), *coded, _joined(places, text), ordered, cues=cues)
 
 
-def _cues(draft: Draft) -> tuple[CueUse, ...]:
-    """The cues that reached a finding, or the words that judge a part of the body."""
-    judged = [] if draft.is_finding else [w for w in draft.words if w.kind in ("normal", "abnormal")]
-    edges = [edge for unit in (draft.unit, *judged) for edge in unit.edges]
-    uses = (CueUse(edge.cue, Span(edge.begin, edge.end)) for edge in edges)
+def _cues(draft: Draft, text: str) -> tuple[CueUse, ...]:
+    """The cues that reached a finding or part of the body, and the words that judge the part."""
+    judging = [] if draft.is_finding else [w for w in draft.words if w.kind in ("normal", "abnormal")]
+    edges = [edge for unit in (draft.unit, *judging) for edge in unit.edges]
+    uses = [CueUse(edge.cue, Span(edge.begin, edge.end)) for edge in edges]
+    # Words that judge are in no file of cues: "the lungs are clear" is decided by `normal.clear`.
+    # Of "not normal" the denial decides.
+    uses += [_judging_cue(word.kind, word, text) for word in judging if not word.negation]
+    if draft.is_compared and not judging:
+        uses += [_judging_cue("unchanged", word, text) for word in draft.words if word.code == "no_change"]
     return tuple(dict.fromkeys(uses))
+
+
+def _judging_cue(kind: str, word: Unit, text: str) -> CueUse:
+    """The cue of a word that judges: `normal.clear`, `abnormal.enlarged`, `unchanged.stable`."""
+    words = text[word.begin : word.end].lower()
+    return CueUse(f"{kind}.{_SIGNS.sub('_', words).strip('_')}", span_of(word))
 
 
 def _name(unit: Unit, places: list[Unit]) -> str:
