@@ -99,6 +99,12 @@ def share_noun(units: list[Unit], at: int, text: str, vocabulary: Vocabulary) ->
     """ "Pleural or pericardial effusion" names two findings.
 
     "Hilar or mediastinal adenopathy" names one, at two places.
+
+    Args:
+        units: of the sentence; changed in place.
+        at: position of the joint.
+        text: of the sentence.
+        vocabulary: to ask whether the place and the noun are a spelling.
     """
     before = units[at - 1] if at else units[at]
     if before.kind not in ("place", "anatomy"):
