@@ -109,7 +109,13 @@ def hedges_in(sentence: str) -> tuple[tuple[int, int], ...]:
 
 
 def tag_named(sentence: str, finding: str, vocabulary: Vocabulary) -> list[Unit]:
-    """Tag a sentence in which the named finding is one token, wherever it stands."""
+    """Tag a sentence in which the named finding is one token, wherever it stands.
+
+    Args:
+        sentence: any text.
+        finding: the finding's own words as they stand there, or the mask.
+        vocabulary: the spellings that are known.
+    """
     tokens = vocabulary.tokens(sentence)
     named = [token.form for token in vocabulary.tokens(finding)]
     if not named or named == [MASK]:

@@ -10,6 +10,7 @@ from lunguage_assets.assertion.reach import (
     finding_beside,
     list_before,
     list_behind,
+    own_words_before,
 )
 from lunguage_assets.assertion.units import (
     Unit,
@@ -62,10 +63,7 @@ def _is_glued(units: list[Unit], at: int) -> bool:
 
 def _is_called_known(units: list[Unit], finding: Unit) -> bool:
     """ "Consistent with known emphysema": the emphysema is there."""
-    words = takewhile(
-        lambda unit: unit.kind in OWN_WORDS, reversed(units[: units.index(finding)])
-    )
-    return any(word.form == "known" for word in words)
+    return any(word.form == "known" for word in own_words_before(units, finding))
 
 
 def _has_ended(unit: Unit) -> bool:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from lunguage_assets.assertion.reach import OWN_WORDS, list_before, list_behind
+from lunguage_assets.assertion.reach import (
+    OWN_WORDS,
+    list_before,
+    list_behind,
+    own_words_before,
+)
 from lunguage_assets.assertion.units import LIMITATION, Unit
 from lunguage_assets.assertion.vocabulary import Kind, Sense
 from lunguage_assets.assertion.word_files import WORDS
@@ -69,9 +74,7 @@ def _is_known(units: list[Unit], finding: Unit) -> bool:
     """ "Rotation limits evaluation of the left effusion": it is spoken of as known."""
     if finding.is_definite or _is_property_named(units, finding):
         return True
-    own_words = takewhile(
-        lambda unit: unit.kind in OWN_WORDS, reversed(units[: units.index(finding)])
-    )
+    own_words = own_words_before(units, finding)
     return any(unit.is_definite or unit.form == "known" for unit in own_words)
 
 

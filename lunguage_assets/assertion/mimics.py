@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.units import (
     LIMITATION,
@@ -39,20 +41,18 @@ def mark_mimics(units: list[Unit]) -> None:
         if unit.kind == "negated" and unit.is_mimicry:
             at = _name_mimic(units, at)
         elif unit.kind == "mimic before":
-            for target in _technical_targets(units, at):
+            target = _technical_target(units, at)
+            if target is not None:
                 target.negate(unit, "predicate before")
             # The technique is named in the row that it explains.
             unit.become(Sense(LIMITATION.kind, code=LIMITATION.code, cue=unit.cue))
-        elif _is_hedge_by_technique(unit):
-            for target in _technical_targets(units, at):
+        elif unit.is_cue("hedged.by_technique"):
+            target = _technical_target(units, at)
+            if target is not None:
                 target.leave_open(unit, "predicate before")
         elif unit.kind in _VERBS and _is_harmless_behind(units, at):
             _doubt_what_is_harmless(units, at)
         at += 1
-
-
-def _is_hedge_by_technique(unit: Unit) -> bool:
-    return unit.cue is not None and unit.cue.id == "hedged.by_technique"
 
 
 def _is_harmless_before(units: list[Unit], at: int) -> bool:
@@ -77,63 +77,74 @@ def _name_mimic(units: list[Unit], at: int) -> int:
     Returns:
         The new position of the cue.
     """
-    begin = at
-    while (
-        begin and units[begin - 1].kind in _SUBJECT_WORDS and not units[begin - 1].aside
-    ):
-        begin -= 1
-    if begin and units[begin - 1].kind == "finding":
-        return at
-    if not any(
-        unit.kind != "other" or unit.form in WORDS["harmless"]
-        for unit in units[begin:at]
-    ):
+    subject = list(takewhile(_is_word_of_subject, reversed(units[:at])))
+    begin = at - len(subject)
+    is_finding = begin > 0 and units[begin - 1].kind == "finding"
+    is_known = any(
+        unit.kind != "other" or unit.form in WORDS["harmless"] for unit in subject
+    )
+    if is_finding or not is_known:
         return at
     first = units[begin]
     units[begin:at] = [Unit(LIMITATION, first.form, first.begin, units[at - 1].end)]
     return begin + 1
 
 
-def _technical_targets(units: list[Unit], at: int) -> list[Unit]:
+def _is_word_of_subject(unit: Unit) -> bool:
+    return unit.kind in _SUBJECT_WORDS and not unit.aside
+
+
+def _technical_target(units: list[Unit], at: int) -> Unit | None:
     """Find what "is due to the projection" is said of: the nearest finding or state."""
     for unit in reversed(units[:at]):
         if unit.aside:
-            return []
+            return None
         if unit.kind in ("finding", "abnormal"):
-            return [] if unit.name in WORDS["of_technique"] else [unit]
+            return None if unit.name in WORDS["of_technique"] else unit
         is_of_subject = unit.kind == "break" and unit.form in WORDS["goes_back"]
         if unit.kind not in _BEFORE_TECHNIQUE and not is_of_subject:
-            return []
-    return []
+            return None
+    return None
 
 
 def _is_harmless_behind(units: list[Unit], at: int) -> bool:
     between = ("word", "place", "other", "anatomy", "hedged")
     behind = first_beyond(units[at + 1 :], between)
-    is_finding = behind is not None and behind.kind == "finding"
-    return is_finding and behind is not None and behind.name in WORDS["harmless"]
+    if behind is None or behind.kind != "finding":
+        return False
+    return behind.name in WORDS["harmless"]
 
 
 def _doubt_what_is_harmless(units: list[Unit], at: int) -> None:
     """ "The apparent nodule is a nipple shadow": there is none.
 
-    "The nodule is probably a nipple shadow" leaves it open. A sign is what is seen,
-    whatever explains it: "the opacity is due to a skin fold".
+    "The nodule is probably a nipple shadow" leaves it open.
     """
+    subject = _doubtful_subject(units, at)
+    if subject is None:
+        return
     verb = units[at]
-    is_left_open = any(unit.kind == "hedged" for unit in units[at : at + 2])
+    cue = sense_of(cue_named("mimic.is_harmless"))
+    by = Unit(cue, verb.form, verb.begin, verb.end)
+    if any(unit.kind == "hedged" for unit in units[at : at + 2]):
+        subject.leave_open(by, "subject")
+    else:
+        subject.negate(by, "subject")
+
+
+def _doubtful_subject(units: list[Unit], at: int) -> Unit | None:
+    """Find the finding before a verb, unless it is a sign.
+
+    A sign is what is seen, whatever explains it ("the opacity is due to a skin fold"),
+    but for an apparent one.
+    """
     for position in range(at - 1, -1, -1):
         unit = units[position]
         if unit.kind == "finding":
             words_before = units[max(0, position - 3) : position]
             is_apparent = any(word.form in WORDS["apparent"] for word in words_before)
-            if is_apparent or unit.name not in WORDS["seen_signs"]:
-                cue = sense_of(cue_named("mimic.is_harmless"))
-                by = Unit(cue, verb.form, verb.begin, verb.end)
-                if is_left_open:
-                    unit.leave_open(by, "subject")
-                else:
-                    unit.negate(by, "subject")
-            return
+            is_doubtful = is_apparent or unit.name not in WORDS["seen_signs"]
+            return unit if is_doubtful else None
         if unit.kind not in _SUBJECT_WORDS and unit.kind != "copula":
-            return
+            return None
+    return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.reach import (
     OWN_WORDS,
     is_statement_behind,
@@ -18,6 +17,8 @@ from lunguage_assets.assertion.word_files import WORDS
 _BETWEEN_STATEMENTS = frozenset(
     {"break", "comma", "negated", "negated before", "ended", "and", "with"}
 )
+_ENDS_OF_RESOLUTION = frozenset({"break", "comma", "copula", "finding"})
+"""What ends "resolution of ..."."""
 
 
 def mark_denials(units: list[Unit]) -> None:
@@ -91,8 +92,7 @@ def _ends_aside(units: list[Unit], at: int) -> bool:
 
 def _is_sign_of_doubt(units: list[Unit], at: int, denial: Unit) -> bool:
     """ "It is unlikely that the opacity represents pneumonia": the opacity is there."""
-    is_clause_doubted = denial.cue is not None and denial.cue.id == "doubted.that"
-    if not is_clause_doubted or units[at].kind != "finding":
+    if not denial.is_cue("doubted.that") or units[at].kind != "finding":
         return False
     behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "preposition"})
     if behind is None or behind.kind not in ("link", "hedged", "copula"):
@@ -156,13 +156,11 @@ def _is_adjective(units: list[Unit], at: int) -> bool:
 
 def _is_renewed(units: list[Unit], at: int, gone: list[Unit]) -> bool:
     """ "The tube was exchanged for a longer tube": a tube is there."""
-    if not gone or units[at].cue != cue_named("ended.exchanged_for"):
+    if not gone or not units[at].is_cue("ended.exchanged_for"):
         return False
     behind = first_beyond(units[at + 1 :], OWN_WORDS)
-    return behind is not None and (behind.kind, behind.name) == (
-        "finding",
-        gone[0].name,
-    )
+    is_finding = behind is not None and behind.kind == "finding"
+    return is_finding and behind is not None and behind.name == gone[0].name
 
 
 def _gone_behind(units: list[Unit], at: int) -> list[Unit]:
@@ -176,9 +174,7 @@ def _gone_behind(units: list[Unit], at: int) -> list[Unit]:
             is_explained = False
         elif unit.kind in ("hedged", "link"):
             is_explained = bool(gone)
-        elif unit.kind in ("break", "comma", "copula", "finding") or units[at].stops_at(
-            unit
-        ):
+        elif unit.kind in _ENDS_OF_RESOLUTION or units[at].stops_at(unit):
             break
     return gone
 
@@ -208,8 +204,13 @@ def _with_sign(units: list[Unit], reached: list[Unit]) -> list[Unit]:
             is_explained = True
         elif unit.kind == "break" and unit.form in ("that", "which"):
             continue
-        elif unit.kind in _BETWEEN_STATEMENTS or (
-            unit.kind == "copula" and unit.form not in WORDS["then"]
-        ):
+        elif _is_between_statements(unit):
             break
     return reached
+
+
+def _is_between_statements(unit: Unit) -> bool:
+    # "The opacity that was concerning for edema has cleared" goes on at "was".
+    if unit.kind == "copula":
+        return unit.form not in WORDS["then"]
+    return unit.kind in _BETWEEN_STATEMENTS

@@ -105,12 +105,11 @@ def _part_at(units: list[Unit], at: int, text: str) -> _Part | None:
     begin = at
     while begin and units[begin - 1].kind in _BEFORE_A_SUBJECT:
         begin -= 1
-    is_of_axis = _names_axis_of(units, begin)
-    if is_of_axis:
-        column = (
-            "measurement" if _SIZE in axes_of(units[begin - 2].form) else "morphology"
-        )
-        units[begin - 2].become(Sense("word", code=column))
+    if _names_axis_of(units, begin):
+        noun = units[begin - 2]
+        is_size = _SIZE in axes_of(noun.form)
+        column = "measurement" if is_size else "morphology"
+        noun.become(Sense("word", code=column))
     elif begin and units[begin - 1].kind in ("preposition", "finding", "link"):
         return None
     places = [unit for unit in units[begin:at] if unit.kind == "place"]

@@ -323,6 +323,12 @@ def _has_alternative_ahead(units: list[Unit]) -> bool:
     return first_kind(units, stops) == "alternative"
 
 
+def own_words_before(units: list[Unit], finding: Unit) -> list[Unit]:
+    """Take the words right before a finding that are said of it, the nearest first."""
+    before = reversed(units[: units.index(finding)])
+    return list(takewhile(lambda unit: unit.kind in OWN_WORDS, before))
+
+
 def finding_beside(units: list[Unit], at: int, step: int) -> Unit | None:
     """Find the finding next to a joint, with nothing but its own words between.
 

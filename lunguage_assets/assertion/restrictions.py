@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lunguage_assets.assertion.categories import CATEGORIES
 from lunguage_assets.assertion.governing import tag_named
 from lunguage_assets.assertion.reader import mark_assertions
-from lunguage_assets.assertion.tokens import MASK
+from lunguage_assets.assertion.tokens import MASK, Token
 from lunguage_assets.assertion.units import JOINTS, Edge, Unit
 from lunguage_assets.assertion.vocabulary import NAMED, Vocabulary, bundled_vocabulary
 
@@ -73,13 +73,14 @@ def denials_of(
     mark_assertions(units, sentence, vocabulary)
     mentions = [at for at, unit in enumerate(units) if unit.sense == NAMED]
     denied = [at for at in mentions if units[at].negation]
+    tokens = vocabulary.tokens(sentence)
     return tuple(
-        _denial_of_mention(sentence, units, at, vocabulary) for at in denied or mentions
+        _denial_of_mention(sentence, tokens, units, at) for at in denied or mentions
     )
 
 
 def _denial_of_mention(
-    sentence: str, units: list[Unit], at: int, vocabulary: Vocabulary
+    sentence: str, tokens: list[Token], units: list[Unit], at: int
 ) -> NamedDenial:
     mention = units[at]
     edge = _denying_edge(mention)
@@ -97,7 +98,7 @@ def _denial_of_mention(
             is_of_list=token.begin < begin_of_list,
             is_own=token.begin >= begin_of_own,
         )
-        for token in vocabulary.tokens(sentence)
+        for token in tokens
         if begin <= token.begin and token.end <= mention.end
     ]
     cue = "" if edge is None else edge.cue

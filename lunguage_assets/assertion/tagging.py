@@ -35,7 +35,13 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> list[Unit]:
 
 
 def tag_tokens(tokens: list[Token], vocabulary: Vocabulary, section: str) -> list[Unit]:
-    """Cut the tokens of a sentence into units, as `tag` does."""
+    """Cut the tokens of a sentence into units, as `tag` does.
+
+    Args:
+        tokens: of the sentence.
+        vocabulary: the spellings that are known.
+        section: code of its section.
+    """
     units: list[Unit] = []
     position = 0
     is_definite = False

@@ -69,7 +69,7 @@ def _is_told_in_past(clause: list[Unit]) -> bool:
 
 def _tells_time(examination: Unit) -> bool:
     """ "Yesterday", "on the film of the morning"."""
-    return examination.cue is not None and examination.cue.id == "examination.then"
+    return examination.is_cue("examination.then")
 
 
 def _verb_of_examination(units: list[Unit], at: int) -> int | None:

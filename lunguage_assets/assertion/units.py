@@ -87,6 +87,10 @@ class Unit:
         self.sense = sense
         self.kind, self.name, self.code, self.cue = sense
 
+    def is_cue(self, cue_id: str) -> bool:
+        """Whether it is the cue of this id."""
+        return self.cue is not None and self.cue.id == cue_id
+
     @property
     def doubts(self) -> bool:
         """Whether, as a denial, it denies with doubt ("unlikely")."""

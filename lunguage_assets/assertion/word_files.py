@@ -39,7 +39,16 @@ def word_file(name: str) -> dict[tuple[str, str], list[str]]:
 
 
 def require(file: str, found: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a group or name that the rules do not know, naming the file."""
+    """Refuse a group or name that the rules do not know, naming the file.
+
+    Args:
+        file: name of a word file.
+        found: groups or names in it.
+        known: groups or names that the rules know.
+
+    Raises:
+        ConfigurationError: names the file and what was expected.
+    """
     for name in sorted({*found} - {*known}):
         expected = ", ".join(known)
         raise ConfigurationError(

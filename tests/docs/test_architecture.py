@@ -32,3 +32,8 @@ def test_page_and_picture_name_every_package(folder: Path) -> None:
 def test_the_page_names_every_module_at_the_root_that_others_build_on() -> None:
     modules = {file.name for file in PACKAGE.glob("*.py")} - {"__init__.py", "__main__.py"}
     assert {name for name in modules if f"`{name}`" not in PAGE} == set()
+
+
+def test_the_page_names_every_module_of_the_engine_of_assertions() -> None:
+    modules = {file.name for file in (PACKAGE / "assertion").rglob("*.py")} - {"__init__.py"}
+    assert {name for name in modules if f"`{name}`" not in PAGE} == set()

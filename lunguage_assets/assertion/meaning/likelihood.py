@@ -83,8 +83,7 @@ def _low_degree(units: list[Unit], at: int) -> _Predicate | None:
 
 def is_course_unclear(units: list[Unit], at: int) -> bool:
     """ "It is unclear whether the mass is new": the mass is there."""
-    cue = units[at].cue
-    is_unclear = cue is not None and cue.id == "hedged.unclear_whether_there_is"
+    is_unclear = units[at].is_cue("hedged.unclear_whether_there_is")
     return is_unclear and bool(_courses_of_predicate(units, at))
 
 

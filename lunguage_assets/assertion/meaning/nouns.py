@@ -37,7 +37,7 @@ def is_calcified_gap(units: list[Unit], at: int) -> bool:
 def is_overlap_as_cause(units: list[Unit], at: int) -> bool:
     """ "Due to overlying soft tissues": what lies over the lung is the cause."""
     unit = units[at]
-    is_monitor = unit.cue is not None and unit.cue.id == "examined.monitor_leads"
+    is_monitor = unit.is_cue("examined.monitor_leads")
     is_overlap = unit.code == LIMITATION.code and unit.form in WORDS["overlap"]
     if not (is_overlap or is_monitor):
         return False
@@ -99,6 +99,12 @@ def share_noun(units: list[Unit], at: int, text: str, vocabulary: Vocabulary) ->
     """ "Pleural or pericardial effusion" names two findings.
 
     "Hilar or mediastinal adenopathy" names one, at two places.
+
+    Args:
+        units: of the sentence; changed in place.
+        at: position of the joint.
+        text: of the sentence.
+        vocabulary: to ask whether the place and the noun are a spelling.
     """
     before = units[at - 1] if at else units[at]
     if before.kind not in ("place", "anatomy"):

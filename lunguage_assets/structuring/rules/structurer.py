@@ -175,7 +175,7 @@ def _conclusion(units: list[Unit], section: SectionCode) -> list[Draft]:
 
 def _is_negative(unit: Unit) -> bool:
     """ "Impression: negative" denies nothing that is named."""
-    return unit.cue is not None and unit.cue.id == "negated.negative"
+    return unit.is_cue("negated.negative")
 
 
 def _said_otherwise(draft: Draft, others: list[Draft]) -> bool:

@@ -56,6 +56,8 @@ def test_an_effusion_shows_what_the_view_shows() -> None:
         ("pneumothorax with tension component", {}, "pneumothorax_2"),
         ("pneumothorax", {"morphology": "without tension"}, "pneumothorax_1"),
         ("pneumothorax", {"morphology": "non-tension"}, "pneumothorax_1"),
+        ("pneumothorax", {"morphology": "tension not seen"}, "pneumothorax_1"),
+        ("tuberculosis", {"onset": "unlikely active"}, "tuberculosis_2"),
         ("pneumothorax", {"morphology": "hypertension"}, "pneumothorax_1"),
         ("emphysema", {"severity": "moderate to severe"}, "emphysema_2"),
         ("emphysema", {"severity": "not severe"}, "emphysema_1"),

@@ -207,3 +207,11 @@ def test_a_diagnosis_that_a_person_adds_is_shown_and_expanded_without_code(tmp_p
     rows = run([said("silicosis", "tp", p=0.8, onset="acute")], pathways=own).rows
     assert rows["support"].tolist() == pytest.approx([0.8, 0.4, 0.4, 0.4])
     assert rows.set_index("name").loc["fluid", ["prob", "p_high"]].tolist() == pytest.approx([0.3, 0.8])
+
+
+def test_a_file_of_an_earlier_version_with_negators_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "pathways.yaml"
+    packaged = resource("pathways.yaml").read_text()
+    file.write_text("negators: {next: [non], rest: [without], turns: [but]}\n" + packaged)
+    own = load_dictionary(file, vocabulary())
+    assert list(pathway_tree(own, "pneumonia")) == list(pathway_tree(dictionary(), "pneumonia"))
