@@ -15,7 +15,7 @@ from lunguage_assets.structuring.agreement import gold_rows, structuring_agreeme
 from lunguage_assets.structuring.rows import read_reports, sectioned_reports, structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 
-# The structurer says along which axis a part is normal ("trachea, midline"); the truth leaves it to the status.
+# The structurer says along which axis a part is normal ("trachea, midline"); the truth has no word for it.
 FLOORS = {
     "finding": 0.985, "status": 0.985, "location": 0.9, "morphology": 0.9, "severity": 0.95, "onset": 0.95,
     "no_change": 0.95, "improved": 0.95, "worsened": 0.95, "past_hx": 0.95,
