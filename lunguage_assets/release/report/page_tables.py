@@ -23,6 +23,9 @@ _DECIMALS = {
 _BARS = {"labels": "prevalence", "ranking": "p", "pathway_audit": "share"}
 """Table -> the estimate that is drawn with its interval beside the first column."""
 _PERCENT = "percent_"
+_PUBLISHED = "published_"
+"""Of a table with many columns the paper's value stands in the cell of ours, in square brackets."""
+_MANY_COLUMNS = 12
 _RARE = "prevalence"
 """The estimate whose axis ends where the highest interval does: to 1, rare findings would all look alike."""
 _OPEN_INTERVALS = {"reader_low": ("another_reader", "reader_high")}
@@ -80,6 +83,8 @@ def page_table(name: str, frame: pd.DataFrame) -> PageTable:
         if _stands_beside_another(column, shown):
             continue
         heading, cells = _cells(column, shown)
+        if _stands_beside_paper(column, shown):
+            heading, cells = _beside_paper(heading, cells, shown[f"{_PUBLISHED}{column}"])
         text_by_column[heading] = cells
         if is_numeric(shown[column]):
             numbers.add(heading)
@@ -114,10 +119,28 @@ def _stands_beside_another(column: str, frame: pd.DataFrame) -> bool:
         return True
     if column in ("low", "high"):
         return "value" in frame.columns
+    if column.startswith(_PUBLISHED):
+        return _stands_beside_paper(column.removeprefix(_PUBLISHED), frame)
     if column.startswith(_PERCENT):
         return column.removeprefix(_PERCENT) in frame.columns
     estimate, _, end = column.rpartition("_")
     return end in ("low", "high") and estimate in frame.columns
+
+
+def _stands_beside_paper(column: str, frame: pd.DataFrame) -> bool:
+    """Whether a column of a wide table has the paper's value in its cells."""
+    is_wide = len(frame.columns) > _MANY_COLUMNS
+    return is_wide and column in frame.columns and f"{_PUBLISHED}{column}" in frame.columns
+
+
+def _beside_paper(heading: str, cells: list[str], published: pd.Series) -> tuple[str, list[str]]:
+    """Put the paper's values into the cells of ours: "0.43 [0.45]"."""
+    column = f"{_PUBLISHED}{heading}"
+    both = [
+        cell if pd.isna(value) else f"{cell} [{_cell(column, value)}]"
+        for cell, value in zip(cells, published, strict=True)
+    ]
+    return f"{heading} [paper]", both
 
 
 def _cells(column: str, frame: pd.DataFrame) -> tuple[str, list[str]]:

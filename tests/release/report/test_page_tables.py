@@ -25,6 +25,14 @@ def test_a_share_stands_in_the_cell_of_its_count() -> None:
     assert table.rows == [["1,200 (12.3%)"]]
 
 
+def test_of_a_wide_table_the_papers_value_stands_in_the_cell_of_ours() -> None:
+    wide = {f"column_{number}": ["x"] for number in range(12)}
+    frame = pd.DataFrame({**wide, "p_mean": [0.4312], "published_p_mean": [0.45]})
+    table = page_table("certainty", frame)
+    assert table.columns[-1] == "p_mean [paper]"
+    assert table.rows[0][-1] == "0.431 [0.450]"
+
+
 def test_an_estimate_without_an_interval_stands_alone() -> None:
     rows = pd.DataFrame({"value": [0.5, 0.6], "low": [0.4, None], "high": [0.6, None]})
     assert page_table("judge_agreement", rows).rows == [["0.5 (0.4 to 0.6)"], ["0.6"]]
