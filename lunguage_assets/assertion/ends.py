@@ -29,9 +29,11 @@ def settle_ends(units: list[Unit]) -> None:
         elif unit.code == _IMPROVED.code:
             _settle_improvement(units, at)
         elif unit.kind == "partial before":
-            _undo_end_before(units, at)
+            # "Resolution of the edema is incomplete": it has improved.
+            _change_end_before(units, at, _IMPROVED)
         elif unit.kind == "hedged before":
-            _open_end_before(units, at)
+            # "Resolution of the effusion cannot be confirmed": whether it has is open.
+            _change_end_before(units, at, UNKNOWN)
     for unit in units:
         # "Largely unchanged", "partially calcified": no end is near.
         if unit.kind in ("partial", "partial before"):
@@ -84,21 +86,11 @@ def _unite(modifier: Unit, end: Unit, sense: Sense) -> None:
     modifier.become(UNKNOWN)
 
 
-def _undo_end_before(units: list[Unit], at: int) -> None:
-    """ "Resolution of the edema is incomplete": it has improved."""
+def _change_end_before(units: list[Unit], at: int, sense: Sense) -> None:
+    """Give "resolution of", said earlier in the clause, another meaning."""
     for unit in reversed(units[:at]):
         if unit.kind == "break":
             return
         if unit.kind == "ended" and not unit.looks("before"):
-            unit.become(_IMPROVED)
-            return
-
-
-def _open_end_before(units: list[Unit], at: int) -> None:
-    """ "Resolution of the effusion cannot be confirmed": whether it has is open."""
-    for unit in reversed(units[:at]):
-        if unit.kind == "break":
-            return
-        if unit.kind == "ended" and not unit.looks("before"):
-            unit.become(UNKNOWN)
+            unit.become(sense)
             return
