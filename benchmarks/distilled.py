@@ -27,7 +27,10 @@ from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.fit.probability import Z95, calibrate, placed
-from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
+from lunguage_assets.explicit.rating.ranking import (
+    comparison_matches,
+    reference_ranking,
+)
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.distilled import DistilledScorer
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
@@ -53,15 +56,24 @@ def main() -> None:
     torch.set_num_threads(1)
     tables = given.home / "tables"
     findings = read_table(FINDINGS, partition_path(tables, "findings", given.batch))
-    hedges = read_table(HEDGE_PHRASES, partition_path(tables, "hedge_phrases", "lexicon", given.batch))
-    vocabulary = read_table(HEDGE_VOCABULARY, partition_path(tables, "hedge_vocabulary", "lexicon"))
+    hedges = read_table(
+        HEDGE_PHRASES, partition_path(tables, "hedge_phrases", "lexicon", given.batch)
+    )
+    vocabulary = read_table(
+        HEDGE_VOCABULARY, partition_path(tables, "hedge_vocabulary", "lexicon")
+    )
     settings, anchors = ExplicitSettings(bootstrap=50), published_anchors()
     examples = {one for listed in vocabulary["example_sentences"] for one in listed}
     sentences = sorted(examples | set(findings["masked_sentence"].dropna()))
     score = LexiconJudge.bundled("lexicon").score
     truth = {one: 25.0 if (mu := score(one)) is None else mu for one in sentences}
-    panel = [SimulatedJudge(f"judge-{i}", truth, Noise(reading=3.0)) for i in range(given.judges)]
-    matches = {judge.key: comparison_matches(vocabulary, judge, settings) for judge in panel}
+    panel = [
+        SimulatedJudge(f"judge-{i}", truth, Noise(reading=3.0))
+        for i in range(given.judges)
+    ]
+    matches = {
+        judge.key: comparison_matches(vocabulary, judge, settings) for judge in panel
+    }
     ranking = reference_ranking(vocabulary, matches, settings)
     made = fit_pairs(findings, hedges, vocabulary, ranking, panel, anchors, settings)
     answers = panel_answers(findings, made.probabilities, made.log, matches, ranking)
@@ -69,18 +81,28 @@ def main() -> None:
         began = time.perf_counter()
         chosen = Training(given.encoder, tune=given.tune, epochs=given.epochs)
         rows = distil(answers, "simulated", Path(place), chosen)
-        print(f"distilled in {time.perf_counter() - began:,.0f} s from {answers.size:,} answers")
+        print(
+            f"distilled in {time.perf_counter() - began:,.0f} s from {answers.size:,} answers"
+        )
         (folder,) = Path(place).iterdir()
         line = calibrate(placed(ranking), anchors)
         found = evaluate(answers, rows, folder, Reference.of(ranking, vocabulary), line)
-        print(found.drop(columns=["ranking_version", "is_used"]).to_string(index=False, na_rep=""))
+        print(
+            found.drop(columns=["ranking_version", "is_used"]).to_string(
+                index=False, na_rep=""
+            )
+        )
         print("falls short:", "; ".join(shortcomings(found)) or "nothing")
         scorer = DistilledScorer(folder)
         known = np.array([truth[one] for one in answers.sentences["sentence"]])
-        slope, intercept = np.polyfit(known, answers.sentences["mu_centre"].fillna(25.0), 1)
+        slope, intercept = np.polyfit(
+            known, answers.sentences["mu_centre"].fillna(25.0), 1
+        )
         for name, rung in rungs_of(folder).items():
             mu, head = rung.held_out.sentences, rung.held_out.sentences_variance
-            away = np.abs(mu - (slope * known + intercept)) / scorer.errors.deviation(mu, head)
+            away = np.abs(mu - (slope * known + intercept)) / scorer.errors.deviation(
+                mu, head
+            )
             holds = np.mean(away[answers.is_fitted] <= Z95)
             print(f"{name}: {holds:.3f} of the intervals hold what the judges knew")
         speed(scorer, answers.sentences["sentence"], given.score)
@@ -97,7 +119,10 @@ def speed(scorer: DistilledScorer, sentences: pd.Series, count: int) -> None:
     took = time.process_time() - began
     print(f"{ARCHIVE:,} stored vectors: {took:,.0f} s, {ARCHIVE / took:,.0f} a second")
     del many
-    distinct = [f"{one} ({i})" for i, one in enumerate(np.resize(sentences.to_numpy(), count).tolist())]
+    distinct = [
+        f"{one} ({i})"
+        for i, one in enumerate(np.resize(sentences.to_numpy(), count).tolist())
+    ]
     began = time.process_time()
     scorer.read(distinct)
     took = time.process_time() - began

@@ -22,7 +22,10 @@ from numpy.typing import NDArray
 from lunguage_assets.explicit.fit.fits import Reference, posterior_of_a_panel
 from lunguage_assets.explicit.fit.fitting import fit_sentences
 from lunguage_assets.explicit.fit.probability import calibrate, probability
-from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
+from lunguage_assets.explicit.rating.ranking import (
+    comparison_matches,
+    reference_ranking,
+)
 from lunguage_assets.settings import ExplicitSettings
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
@@ -57,12 +60,17 @@ def outcome(seed: int, noise: Noise, judges: int, phrases: int) -> Outcome:
     settings = ExplicitSettings(seed=seed, bootstrap=100)
     corpus = simulated_corpus(seed, phrases=phrases, targets=TARGETS, noise=noise)
     panel = corpus.panel(judges, noise, seed)
-    matches = {judge.key: comparison_matches(corpus.vocabulary, judge, settings) for judge in panel}
+    matches = {
+        judge.key: comparison_matches(corpus.vocabulary, judge, settings)
+        for judge in panel
+    }
     ranking = reference_ranking(corpus.vocabulary, matches, settings)
     reference = Reference.of(ranking, corpus.vocabulary)
     fits = fit_sentences(corpus.targets, reference, panel, settings)
     centre, mu_sd = posterior_of_a_panel(fits.won, fits.lost, reference)
-    p, low, high = probability(fits.mu, mu_sd, calibrate(ranking, corpus.anchors), centre)
+    p, low, high = probability(
+        fits.mu, mu_sd, calibrate(ranking, corpus.anchors), centre
+    )
     held = (low <= corpus.target_p) & (corpus.target_p <= high)
     return Outcome(
         held,
@@ -77,7 +85,8 @@ def agreement(matches: dict[str, pd.DataFrame]) -> float:
     """Mean over pairs of judges of the share of matches in which they name the same phrase."""
     winners = [frame["winner"].tolist() for frame in matches.values()]
     shares = [
-        np.mean([one == other for one, other in zip(a, b, strict=True)]) for a, b in combinations(winners, 2)
+        np.mean([one == other for one, other in zip(a, b, strict=True)])
+        for a, b in combinations(winners, 2)
     ]
     return float(np.mean(shares)) if shares else float("nan")
 
@@ -94,7 +103,11 @@ def main(corpora: int, phrases: int) -> None:
             width, error, agreed, readings = (
                 float(np.mean(values))
                 for values in zip(
-                    *((one.width, one.error, one.agreement, one.readings) for one in done), strict=True
+                    *(
+                        (one.width, one.error, one.agreement, one.readings)
+                        for one in done
+                    ),
+                    strict=True,
                 )
             )
             shown = "-" if np.isnan(agreed) else f"{agreed:.2f}"

@@ -21,6 +21,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from lunguage_assets.judges.asking.asker import Asker
@@ -33,7 +34,12 @@ from lunguage_assets.judges.slots import Limits, ModelProvider, ModelSlot, Price
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from loopback import Arrival, LoopbackServer, Outcome
 
-PANEL: tuple[ModelProvider, ...] = ("openai", "openai-compatible", "anthropic", "gemini")
+PANEL: tuple[ModelProvider, ...] = (
+    "openai",
+    "openai-compatible",
+    "anthropic",
+    "gemini",
+)
 KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
 PRICE = Price.model_validate({"input": 1.0, "output": 2.0, "as_of": "2026-01-01"})
 SERIAL_CALLS = 12
@@ -56,7 +62,9 @@ def serve(latency_s: float) -> None:
 @contextmanager
 def served(latency_s: float) -> Iterator[str]:
     command = [sys.executable, __file__, "--serve", str(latency_s)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         yield process.stdout.readline().strip()
         process.communicate()
@@ -104,40 +112,63 @@ def questions(count: int, start: int = 0) -> list[ComparisonQuestion]:
     ]
 
 
-def judge_of(provider: ModelProvider, url: str, ledger: Ledger, in_flight: int) -> ModelJudge:
+def judge_of(
+    provider: ModelProvider, url: str, ledger: Ledger, in_flight: int
+) -> ModelJudge:
     limits = Limits(in_flight=in_flight)
     params = {"max_output_tokens" if provider == "gemini" else "max_tokens": 100}
     address = f"{url}/v1" if provider.startswith("openai") else url
-    slot = ModelSlot(provider=provider, model="model-1", base_url=address, params=params, limits=limits)
-    asker = Asker(provider, provider_of(provider, slot, KEYS), ledger, limits, price=PRICE)
+    slot = ModelSlot(
+        provider=provider,
+        model="model-1",
+        base_url=address,
+        params=params,
+        limits=limits,
+    )
+    asker = Asker(
+        provider, provider_of(provider, slot, KEYS), ledger, limits, price=PRICE
+    )
     return ModelJudge(asker, load_prompts())
 
 
 def together(judges: list[ModelJudge], asked: list[ComparisonQuestion]) -> None:
-    threads = [threading.Thread(target=judge.compare, args=(asked,)) for judge in judges]
+    threads = [
+        threading.Thread(target=judge.compare, args=(asked,)) for judge in judges
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
 
-def panel(url: str, providers: tuple[ModelProvider, ...], calls: int, in_flight: int) -> Measured:
+def panel(
+    url: str, providers: tuple[ModelProvider, ...], calls: int, in_flight: int
+) -> Measured:
     """These judges at once, `calls` questions each; connections are opened before the clock starts."""
     with tempfile.TemporaryDirectory() as folder:
         ledger = Ledger.open(Path(folder) / "ledger.sqlite")
         judges = [judge_of(provider, url, ledger, in_flight) for provider in providers]
         together(judges, questions(in_flight, start=1_000_000))
-        result = measured(url, calls * len(judges), lambda: together(judges, questions(calls)))
+        result = measured(
+            url, calls * len(judges), lambda: together(judges, questions(calls))
+        )
         stored = int(ledger.statistics()["valid"].sum())
-        assert stored == len(judges) * (calls + in_flight), "every answer is in the ledger"
+        assert stored == len(judges) * (calls + in_flight), (
+            "every answer is in the ledger"
+        )
         return result
 
 
-def ask_as_child(url: str, ledger: str, providers: list[ModelProvider], calls: int, in_flight: int) -> None:
+def ask_as_child(
+    url: str, ledger: str, providers: list[ModelProvider], calls: int, in_flight: int
+) -> None:
     """One of several processes: connections first, then at a sign the questions; prints its processor
     seconds.
     """
-    judges = [judge_of(provider, url, Ledger.open(ledger), in_flight) for provider in providers]
+    judges = [
+        judge_of(provider, url, Ledger.open(ledger), in_flight)
+        for provider in providers
+    ]
     together(judges, questions(in_flight, start=1_000_000))
     print("ready", flush=True)
     sys.stdin.readline()
@@ -146,13 +177,28 @@ def ask_as_child(url: str, ledger: str, providers: list[ModelProvider], calls: i
     print(time.process_time() - before, flush=True)
 
 
-def processes(url: str, parts: list[tuple[ModelProvider, ...]], calls: int, in_flight: int) -> Measured:
+def processes(
+    url: str, parts: list[tuple[ModelProvider, ...]], calls: int, in_flight: int
+) -> Measured:
     """A process per part of the panel, all at once on one ledger."""
     with tempfile.TemporaryDirectory() as folder:
         ledger = str(Path(folder) / "ledger.sqlite")
-        command = [sys.executable, __file__, "--ask", url, ledger, str(calls), str(in_flight)]
+        command = [
+            sys.executable,
+            __file__,
+            "--ask",
+            url,
+            ledger,
+            str(calls),
+            str(in_flight),
+        ]
         children = [
-            subprocess.Popen([*command, *part], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            subprocess.Popen(
+                [*command, *part],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
             for part in parts
         ]
         for child in children:
@@ -166,7 +212,9 @@ def processes(url: str, parts: list[tuple[ModelProvider, ...]], calls: int, in_f
         client = sum(float(child.communicate()[0]) for child in children)
         wall, asked = time.perf_counter() - start, calls * sum(map(len, parts))
         stored = int(Ledger.open(ledger).statistics()["valid"].sum())
-        assert stored == asked + in_flight * sum(map(len, parts)), "every answer is in the ledger"
+        assert stored == asked + in_flight * sum(map(len, parts)), (
+            "every answer is in the ledger"
+        )
         return Measured(asked, wall, client, servers_time(url) - before)
 
 
@@ -177,7 +225,8 @@ def serial(url: str, provider: ModelProvider, calls: int) -> Measured:
         import anthropic
 
         messages = anthropic.Anthropic(api_key="k", base_url=url).messages
-        one = lambda: messages.create(  # noqa: E731
+        ask = partial(
+            messages.create,
             model="model-1",
             max_tokens=100,
             system=prompt.system,
@@ -186,17 +235,33 @@ def serial(url: str, provider: ModelProvider, calls: int) -> Measured:
     elif provider == "gemini":
         from google import genai
 
-        client = genai.Client(vertexai=False, api_key="k", http_options=genai.types.HttpOptions(base_url=url))
-        config = genai.types.GenerateContentConfig(max_output_tokens=100, system_instruction=prompt.system)
-        one = lambda: client.models.generate_content(model="model-1", contents=prompt.user, config=config)  # noqa: E731
+        client = genai.Client(
+            vertexai=False,
+            api_key="k",
+            http_options=genai.types.HttpOptions(base_url=url),
+        )
+        config = genai.types.GenerateContentConfig(
+            max_output_tokens=100, system_instruction=prompt.system
+        )
+        ask = partial(
+            client.models.generate_content,
+            model="model-1",
+            contents=prompt.user,
+            config=config,
+        )
     else:
         import openai
 
         completions = openai.OpenAI(api_key="k", base_url=f"{url}/v1").chat.completions
-        spoken = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
-        one = lambda: completions.create(model="model-1", max_tokens=100, messages=spoken)  # type: ignore[arg-type]  # noqa: E731
-    one()
-    return measured(url, calls, lambda: [one() for _ in range(calls)])
+        spoken = [
+            {"role": "system", "content": prompt.system},
+            {"role": "user", "content": prompt.user},
+        ]
+        ask = partial(
+            completions.create, model="model-1", max_tokens=100, messages=spoken
+        )
+    ask()
+    return measured(url, calls, lambda: [ask() for _ in range(calls)])
 
 
 def plain_concurrent(url: str, calls: int, in_flight: int) -> Measured:
@@ -206,7 +271,10 @@ def plain_concurrent(url: str, calls: int, in_flight: int) -> Measured:
     import openai
 
     prompt = load_prompts().comparison(questions(1)[0]).prompt
-    spoken = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+    spoken = [
+        {"role": "system", "content": prompt.system},
+        {"role": "user", "content": prompt.user},
+    ]
 
     async def work() -> None:
         client = openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
@@ -214,7 +282,9 @@ def plain_concurrent(url: str, calls: int, in_flight: int) -> Measured:
 
         async def worker() -> None:
             for _ in left:
-                await client.chat.completions.create(model="model-1", max_tokens=100, messages=spoken)  # type: ignore[arg-type]
+                await client.chat.completions.create(
+                    model="model-1", max_tokens=100, messages=spoken
+                )  # type: ignore[arg-type]
 
         await asyncio.gather(*(worker() for _ in range(in_flight)))
         await client.close()
@@ -237,15 +307,21 @@ def report_costs(calls: int, in_flight: int) -> tuple[float, float]:
         for provider in PANEL:
             ours.append(panel(url, (provider,), calls, in_flight))
             theirs = serial(url, provider, min(calls, 200))
-            print(f"  {provider:<50}{ours[-1].client_ms:>10.2f}{theirs.client_ms:>12.2f}")
+            print(
+                f"  {provider:<50}{ours[-1].client_ms:>10.2f}{theirs.client_ms:>12.2f}"
+            )
         bare = plain_concurrent(url, calls, in_flight)
         what = f"openai, asynchronous, {in_flight} in flight, nothing around it"
         print(f"  {what:<50}{'':>10}{bare.client_ms:>12.2f}")
     asked = sum(one.calls for one in ours)
-    return sum(one.client for one in ours) / asked, sum(one.server for one in ours) / asked
+    return sum(one.client for one in ours) / asked, sum(
+        one.server for one in ours
+    ) / asked
 
 
-def report_panel(calls: int, in_flight: int, latency_s: float, client_s: float, server_s: float) -> None:
+def report_panel(
+    calls: int, in_flight: int, latency_s: float, client_s: float, server_s: float
+) -> None:
     with served(latency_s) as url:
         all_at_once = panel(url, PANEL, calls, in_flight)
         one_by_one = serial(url, "openai", SERIAL_CALLS)
@@ -259,10 +335,26 @@ def report_panel(calls: int, in_flight: int, latency_s: float, client_s: float, 
     print(f"\n{title:<52}{'measured':>10}{'bound':>12}{'bound/measured':>16}")
     one, whole = in_flight / latency_s, len(PANEL) * in_flight / latency_s
     line(f"one judge x {in_flight}, against the latency", alone.rate, one)
-    line(f"{len(PANEL)} judges x {in_flight}, against the latency", all_at_once.rate, whole)
-    line("the same, against one core (one Python process)", all_at_once.rate, 1 / client_s)
-    line("the same, against two cores, the server's work too", all_at_once.rate, 2 / (client_s + server_s))
-    line("in two processes, two judges each, against two cores", two.rate, 2 / (client_s + server_s))
+    line(
+        f"{len(PANEL)} judges x {in_flight}, against the latency",
+        all_at_once.rate,
+        whole,
+    )
+    line(
+        "the same, against one core (one Python process)",
+        all_at_once.rate,
+        1 / client_s,
+    )
+    line(
+        "the same, against two cores, the server's work too",
+        all_at_once.rate,
+        2 / (client_s + server_s),
+    )
+    line(
+        "in two processes, two judges each, against two cores",
+        two.rate,
+        2 / (client_s + server_s),
+    )
     faster = all_at_once.rate / one_by_one.rate
     print(
         f"  {'serial loop over the plain SDK of OpenAI':<50}{one_by_one.rate:>10.1f}{'':>12}{faster:>15.0f}x"
@@ -282,4 +374,6 @@ if __name__ == "__main__":
     else:
         numbers = [int(value) for value in sys.argv[1:]]
         calls_, in_flight_, latency_ms = (*numbers, *(1000, 64, 300)[len(numbers) :])
-        report_panel(calls_, in_flight_, latency_ms / 1000, *report_costs(calls_, in_flight_))
+        report_panel(
+            calls_, in_flight_, latency_ms / 1000, *report_costs(calls_, in_flight_)
+        )

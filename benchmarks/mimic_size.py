@@ -31,7 +31,14 @@ import psutil
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.runs.instance import dagster_instance
-from lunguage_assets.sample import ABOUT, ABOUT_FILE, FIRST, TABLE_FILE, sample_studies, write_sample
+from lunguage_assets.sample import (
+    ABOUT,
+    ABOUT_FILE,
+    FIRST,
+    TABLE_FILE,
+    sample_studies,
+    write_sample,
+)
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from recombined import Pools, pools_of, recombined
@@ -44,7 +51,9 @@ _NUMBER = re.compile(r"(?<![0-9a-f])9[0-9]{7}(?![0-9a-f])")
 LOOK_EVERY_S = 0.5
 
 
-def deliver(folder: Path, number: int, reports: int, before: int, *, findings: bool) -> None:
+def deliver(
+    folder: Path, number: int, reports: int, before: int, *, findings: bool
+) -> None:
     """An invented delivery whose studies and patients are no other delivery's."""
     if not findings:
         write_texts(folder, number, reports, before)
@@ -52,7 +61,10 @@ def deliver(folder: Path, number: int, reports: int, before: int, *, findings: b
     write_sample(folder, reports=reports, seed=number)
     for file in folder.iterdir():
         text = file.read_text(encoding="utf-8")
-        file.write_text(_NUMBER.sub(lambda found: str(int(found[0]) + before), text), encoding="utf-8")
+        file.write_text(
+            _NUMBER.sub(lambda found: str(int(found[0]) + before), text),
+            encoding="utf-8",
+        )
 
 
 @cache
@@ -65,13 +77,24 @@ def write_texts(folder: Path, number: int, reports: int, before: int) -> None:
     draw = random.Random(number)
 
     def numbered(end: re.Match[str]) -> str:
-        return f" on image {draw.randrange(10**9)}." if draw.random() < SENTENCES_WITH_A_NUMBER else end[0]
+        return (
+            f" on image {draw.randrange(10**9)}."
+            if draw.random() < SENTENCES_WITH_A_NUMBER
+            else end[0]
+        )
 
     rows = []
-    for study, text in enumerate(recombined(pools(), reports, number), start=FIRST + before):
+    for study, text in enumerate(
+        recombined(pools(), reports, number), start=FIRST + before
+    ):
         subject = FIRST + (study - FIRST) // STUDIES_OF_A_PATIENT
         rows.append(
-            (f"s{study}", f"p{subject}", draw.choice(("AP", "PA, LATERAL")), _END.sub(numbered, text))
+            (
+                f"s{study}",
+                f"p{subject}",
+                draw.choice(("AP", "PA, LATERAL")),
+                _END.sub(numbered, text),
+            )
         )
     folder.mkdir(parents=True)
     pd.DataFrame(rows, columns=["study_id", "subject_id", "view", "report"]).to_csv(
@@ -140,7 +163,9 @@ def stage_runs(home: Home, usage: Usage) -> dict[str, list[StageRun]]:
     """Every run in its order, by job."""
     runs_by_job: dict[str, list[StageRun]] = defaultdict(list)
     with dagster_instance(home) as instance:
-        for record in sorted(instance.get_run_records(), key=lambda record: record.start_time or 0.0):
+        for record in sorted(
+            instance.get_run_records(), key=lambda record: record.start_time or 0.0
+        ):
             if record.start_time and record.end_time:
                 job = record.dagster_run.job_name
                 wall_s = record.end_time - record.start_time
@@ -149,9 +174,13 @@ def stage_runs(home: Home, usage: Usage) -> dict[str, list[StageRun]]:
     return runs_by_job
 
 
-def print_stages(runs_by_job: Mapping[str, Sequence[StageRun]], studies: int, batch: int) -> None:
+def print_stages(
+    runs_by_job: Mapping[str, Sequence[StageRun]], studies: int, batch: int
+) -> None:
     """A line per stage; of those that ran once a batch, the first and the last tenth of the batches."""
-    print(f"{'job':<20}{'runs':>6}{'wall s':>10}{'cpu s':>10}   cpu ms a study: first tenth, last, ratio")
+    print(
+        f"{'job':<20}{'runs':>6}{'wall s':>10}{'cpu s':>10}   cpu ms a study: first tenth, last, ratio"
+    )
     for job, runs in runs_by_job.items():
         line = f"{job:<20}{len(runs):>6}{sum(run.wall_s for run in runs):>10.0f}"
         line += f"{sum(run.cpu_s for run in runs):>10.0f}"
@@ -175,8 +204,12 @@ def main() -> None:
     options.add_argument("--studies", type=int, default=MIMIC_CXR)
     options.add_argument("--batch", type=int, default=12_000, help="studies of a batch")
     options.add_argument("--processes", type=int, default=2)
-    options.add_argument("--findings", action="store_true", help="deliver Lunguage files instead of text")
-    options.add_argument("--home", type=Path, default=None, help="a new folder; default: a temporary one")
+    options.add_argument(
+        "--findings", action="store_true", help="deliver Lunguage files instead of text"
+    )
+    options.add_argument(
+        "--home", type=Path, default=None, help="a new folder; default: a temporary one"
+    )
     chosen = options.parse_args()
     os.environ.pop("DAGSTER_HOME", None)
     with tempfile.TemporaryDirectory() as temporary:
@@ -189,14 +222,23 @@ def main() -> None:
             home.register(folder, folder.name)
             shutil.rmtree(folder)  # the home has it
             number_of_batches += 1
-        command = [sys.executable, "-m", "lunguage_assets.cli.main", "run", "--home", str(home.root)]
+        command = [
+            sys.executable,
+            "-m",
+            "lunguage_assets.cli.main",
+            "run",
+            "--home",
+            str(home.root),
+        ]
         begun = time.monotonic()
         usage = Usage([*command, "--processes", str(chosen.processes)])
         if status := usage.until_the_end():
             sys.exit(status)
         wall_s = time.monotonic() - begun
         highest = max(sample.memory for sample in usage.samples)
-        size = sum(file.stat().st_size for file in (home.root / "tables").rglob("*.parquet"))
+        size = sum(
+            file.stat().st_size for file in (home.root / "tables").rglob("*.parquet")
+        )
         print(
             f"\n{chosen.studies} studies in {number_of_batches} batches, {chosen.processes} processes: "
             f"{wall_s / 60:.1f} min, {usage.samples[-1].cpu_s / 60:.1f} min of processor time, "

@@ -37,7 +37,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-COLUMNS = ("uid", "MeSH", "Problems", "indication", "comparison", "findings", "impression")
+COLUMNS = (
+    "uid",
+    "MeSH",
+    "Problems",
+    "indication",
+    "comparison",
+    "findings",
+    "impression",
+)
 READ = ("indication", "comparison", "findings", "impression")
 NOT_CODED = "no indexing"
 FIFTHS = 5
@@ -67,7 +75,10 @@ class Diagnosis:
 _FILLED = ("airspace disease", "infiltrate", "opacity")
 DIAGNOSES = (
     Diagnosis(
-        "atelectasis", ("pulmonary atelectasis",), ("volume loss", "opacity"), r"\b(atelecta|collapse)"
+        "atelectasis",
+        ("pulmonary atelectasis",),
+        ("volume loss", "opacity"),
+        r"\b(atelecta|collapse)",
     ),
     Diagnosis(
         "cardiomegaly",
@@ -82,15 +93,34 @@ DIAGNOSES = (
         r"\b(effusion|pleural fluid|hydropneumo)",
     ),
     Diagnosis(
-        "pulmonary edema", ("pulmonary edema",), ("pulmonary congestion", "heart failure"), r"\b(o?edema)"
+        "pulmonary edema",
+        ("pulmonary edema",),
+        ("pulmonary congestion", "heart failure"),
+        r"\b(o?edema)",
     ),
-    Diagnosis("consolidation", ("consolidation",), (*_FILLED, "pneumonia"), r"\bconsolidat"),
-    Diagnosis("pneumonia", ("pneumonia",), (*_FILLED, "consolidation"), r"\b(pneumonia|bronchopneumonia)"),
-    Diagnosis("pneumothorax", ("pneumothorax", "hydropneumothorax"), (), r"\b(hydro)?pneumothora"),
+    Diagnosis(
+        "consolidation", ("consolidation",), (*_FILLED, "pneumonia"), r"\bconsolidat"
+    ),
+    Diagnosis(
+        "pneumonia",
+        ("pneumonia",),
+        (*_FILLED, "consolidation"),
+        r"\b(pneumonia|bronchopneumonia)",
+    ),
+    Diagnosis(
+        "pneumothorax",
+        ("pneumothorax", "hydropneumothorax"),
+        (),
+        r"\b(hydro)?pneumothora",
+    ),
     Diagnosis(
         "emphysema",
         ("emphysema", "pulmonary emphysema", "bullous emphysema"),
-        ("lung, hyperlucent", "lung/hyperdistention", "pulmonary disease, chronic obstructive"),
+        (
+            "lung, hyperlucent",
+            "lung/hyperdistention",
+            "pulmonary disease, chronic obstructive",
+        ),
         r"\bemphysem",
     ),
     Diagnosis("fracture", ("fractures, bone",), ("deformity",), r"\bfracture"),
@@ -115,23 +145,40 @@ def read_collection(file: Path) -> pd.DataFrame:
     frame = pd.read_csv(file, dtype=str, keep_default_na=False)
     missing = [name for name in COLUMNS if name not in frame.columns]
     if missing:
-        raise SystemExit(f"{file}: columns {missing} are missing; expected {', '.join(COLUMNS)}")
+        raise SystemExit(
+            f"{file}: columns {missing} are missing; expected {', '.join(COLUMNS)}"
+        )
     codes = [
-        frozenset(term.strip().lower() for cell in cells for term in cell.split(";") if term.strip())
+        frozenset(
+            term.strip().lower()
+            for cell in cells
+            for term in cell.split(";")
+            if term.strip()
+        )
         for cells in zip(frame["MeSH"], frame["Problems"], strict=True)
     ]
     report = [
-        "\n\n".join(f"{name.upper()}: {cell}" for name, cell in zip(READ, cells, strict=True) if cell.strip())
+        "\n\n".join(
+            f"{name.upper()}: {cell}"
+            for name, cell in zip(READ, cells, strict=True)
+            if cell.strip()
+        )
         for cells in zip(*(frame[name] for name in READ), strict=True)
     ]
     body = frame["findings"] + "\n" + frame["impression"]
-    read = pd.DataFrame({"study_id": frame["uid"], "report": report, "body": body, "codes": codes})
-    return read[[NOT_CODED not in found and bool(found) for found in codes]].reset_index(drop=True)
+    read = pd.DataFrame(
+        {"study_id": frame["uid"], "report": report, "body": body, "codes": codes}
+    )
+    return read[
+        [NOT_CODED not in found and bool(found) for found in codes]
+    ].reset_index(drop=True)
 
 
 def is_coded(codes: frozenset[str], terms: Sequence[str]) -> bool:
     """Whether one of the terms was coded, with any qualifiers behind it."""
-    return any(code == term or code.startswith(f"{term}/") for code in codes for term in terms)
+    return any(
+        code == term or code.startswith(f"{term}/") for code in codes for term in terms
+    )
 
 
 @dataclass(frozen=True)
@@ -150,7 +197,11 @@ class Compared:
         """Per diagnosis: reports coded, precision, recall, F1, AUROC, Brier score."""
         rows = []
         for number, diagnosis in enumerate(DIAGNOSES):
-            coded, present, p = self.coded[:, number], self.present[:, number], self.p[:, number]
+            coded, present, p = (
+                self.coded[:, number],
+                self.present[:, number],
+                self.p[:, number],
+            )
             hit = float((coded & present).sum())
             rows.append(
                 {
@@ -172,7 +223,9 @@ class Compared:
         A diagnosis that a sample has not is left out of its mean.
         """
         hit = weights @ (self.coded & self.present)
-        there = weights @ self.coded.astype(float) + weights @ self.present.astype(float)
+        there = weights @ self.coded.astype(float) + weights @ self.present.astype(
+            float
+        )
         with np.errstate(invalid="ignore"):
             macro = np.nanmean(2 * hit / there, axis=1)
             micro = 2 * hit.sum(axis=1) / there.sum(axis=1)
@@ -181,7 +234,9 @@ class Compared:
     def intervals(self, resamples: int, seed: int = 0) -> NDArray[np.float64]:
         """95% intervals of macro and micro F1 over resampled reports, shape (2, 2): lower, upper."""
         size = len(self.coded)
-        weights = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=resamples)
+        weights = np.random.default_rng(seed).multinomial(
+            size, np.full(size, 1 / size), size=resamples
+        )
         return np.quantile(self.f1(weights.astype(float)), (0.025, 0.975), axis=0)
 
     def fifths(self) -> pd.DataFrame:
@@ -200,7 +255,9 @@ class Compared:
             for number, part in enumerate(np.array_split(order, FIFTHS))
             if len(part)
         ]
-        return pd.DataFrame(rows, columns=["fifth", "n", "p from", "p to", "mean p", "coded"])
+        return pd.DataFrame(
+            rows, columns=["fifth", "n", "p from", "p to", "mean p", "coded"]
+        )
 
     def errors(self) -> pd.DataFrame:
         """Decisions that differ from people's, by diagnosis and kind: counts alone."""
@@ -209,7 +266,10 @@ class Compared:
             what = "missed" if self.coded[row, number] else "not coded"
             counts[DIAGNOSES[number].label, what, str(self.kinds[row, number])] += 1
         rows = [
-            (*kind, count) for kind, count in sorted(counts.items(), key=lambda one: (one[0][:2], -one[1]))
+            (*kind, count)
+            for kind, count in sorted(
+                counts.items(), key=lambda one: (one[0][:2], -one[1])
+            )
         ]
         return pd.DataFrame(rows, columns=["diagnosis", "error", "kind", "n"])
 
@@ -224,7 +284,9 @@ def auroc(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
     if not positives or not negatives:
         return float("nan")
     ranks = pd.Series(score).rank().to_numpy()
-    return float((ranks[truth].sum() - positives * (positives + 1) / 2) / (positives * negatives))
+    return float(
+        (ranks[truth].sum() - positives * (positives + 1) / 2) / (positives * negatives)
+    )
 
 
 def compare(collection: pd.DataFrame, labels: pd.DataFrame) -> Compared:
@@ -233,13 +295,16 @@ def compare(collection: pd.DataFrame, labels: pd.DataFrame) -> Compared:
     coded, present, hedged = (np.zeros(shape, dtype=bool) for _ in range(3))
     p, kinds = np.zeros(shape), np.full(shape, "", dtype=object)
     by_label: Mapping[str, pd.DataFrame] = {
-        str(label): rows.set_index("study_id") for label, rows in labels.groupby("label")
+        str(label): rows.set_index("study_id")
+        for label, rows in labels.groupby("label")
     }
     for number, diagnosis in enumerate(DIAGNOSES):
         found = by_label[diagnosis.label].loc[collection["study_id"].tolist()]
         said = found["source"].isin(["stated", "denied"]).to_numpy(dtype=bool)
         status = found["status"].fillna("").to_numpy(dtype=object)
-        coded[:, number] = [is_coded(codes, diagnosis.coded) for codes in collection["codes"]]
+        coded[:, number] = [
+            is_coded(codes, diagnosis.coded) for codes in collection["codes"]
+        ]
         p[:, number] = np.where(said, found["p"].fillna(0.0).to_numpy(dtype=float), 0.0)
         present[:, number] = said & ((p[:, number] >= 0.5) | (status == "dp"))
         restricted = (found["p_source"] == "qualifier").to_numpy(dtype=bool)
@@ -281,7 +346,11 @@ def _kind(
     if past:
         return "past only"
     named = re.search(diagnosis.words, body, re.IGNORECASE)
-    return "unmentioned, but its word is there" if named else "unmentioned, and no word for it"
+    return (
+        "unmentioned, but its word is there"
+        if named
+        else "unmentioned, and no word for it"
+    )
 
 
 def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
@@ -291,7 +360,9 @@ def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
     from lunguage_assets import annotate
 
     found = annotate(frame[["study_id", "report"]])
-    fractures = found.findings[(found.findings["name"] == "fracture") & (found.findings["status"] != "dn")]
+    fractures = found.findings[
+        (found.findings["name"] == "fracture") & (found.findings["status"] != "dn")
+    ]
     surest = (
         fractures.rename(columns={"prob": "p"})
         .sort_values("p")
@@ -299,7 +370,9 @@ def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
         .set_index("study_id")
     )
     labels = found.labels.set_index("study_id")
-    healed = labels.index[(labels["label"] == "benign or healed") & (labels["source"] == "stated")]
+    healed = labels.index[
+        (labels["label"] == "benign or healed") & (labels["source"] == "stated")
+    ]
     fracture = (labels["label"] == "fracture") & (labels["source"] == "unmentioned")
     fracture &= labels.index.isin(surest.index.intersection(healed))
     taken = surest.loc[labels.index[fracture]]
@@ -317,11 +390,20 @@ def picture(fifths: pd.DataFrame) -> bytes:
     axes = figure.add_subplot()
     share, size, z = fifths["coded"].to_numpy(), fifths["n"].to_numpy(), 1.96
     middle = (share + z**2 / (2 * size)) / (1 + z**2 / size)
-    half = z * np.sqrt(share * (1 - share) / size + z**2 / (4 * size**2)) / (1 + z**2 / size)
+    half = (
+        z
+        * np.sqrt(share * (1 - share) / size + z**2 / (4 * size**2))
+        / (1 + z**2 / size)
+    )
     reach = np.clip([share - middle + half, middle + half - share], 0, None)
     axes.plot([0, 1], [0, 1], color="0.7", linestyle="--", label="as often as p says")
     axes.errorbar(
-        fifths["mean p"], share, yerr=reach, fmt="o-", capsize=3, label="hedged statements, by fifth"
+        fifths["mean p"],
+        share,
+        yerr=reach,
+        fmt="o-",
+        capsize=3,
+        label="hedged statements, by fifth",
     )
     axes.set(xlabel="p", ylabel="share that people coded", xlim=(0, 1), ylim=(0, 1))
     axes.legend(loc="upper left", frameon=False)
@@ -372,21 +454,32 @@ def implied_signs(collection: pd.DataFrame) -> pd.DataFrame:
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
     from lunguage_assets.tables import TERMS
 
-    studies = {f"s{number:08d}": text for number, text in enumerate(collection["report"])}
-    given = {study: Given(study, text, (), "pa, lateral") for study, text in studies.items()}
+    studies = {
+        f"s{number:08d}": text for number, text in enumerate(collection["report"])
+    }
+    given = {
+        study: Given(study, text, (), "pa, lateral") for study, text in studies.items()
+    }
     made = bundled_method().conclude(bundled_method().read(given))
-    rows, dictionary = made["lunguage_plus_plus"], load_dictionary(None, Vocabulary.from_terms(TERMS.frame()))
+    rows, dictionary = (
+        made["lunguage_plus_plus"],
+        load_dictionary(None, Vocabulary.from_terms(TERMS.frame())),
+    )
     network = counted_estimator([rows], dictionary)
     rows["p_estimate"] = network.estimates(rows, made["resolution_log"])
     signs = rows[
-        (rows["source"] == "expansion") & rows["status"].str.endswith("p") & rows["name"].isin(_SIGNS)
+        (rows["source"] == "expansion")
+        & rows["status"].str.endswith("p")
+        & rows["name"].isin(_SIGNS)
     ]
     codes = dict(zip(studies, collection["codes"], strict=True))
     coded = [
         is_coded(codes[study], _SIGNS[name])
         for study, name in zip(signs["study_id"], signs["name"], strict=True)
     ]
-    return signs[["study_id", "name", "prob", "p_estimate"]].assign(coded=coded).dropna()
+    return (
+        signs[["study_id", "name", "prob", "p_estimate"]].assign(coded=coded).dropna()
+    )
 
 
 def implied_report(signs: pd.DataFrame, resamples: int) -> str:
@@ -397,22 +490,36 @@ def implied_report(signs: pd.DataFrame, resamples: int) -> str:
         both = [auroc(rows[name].to_numpy(), truth) for name in ("prob", "p_estimate")]
         return [*both, both[1] - both[0]]
 
-    draw, groups = np.random.default_rng(0), [rows for _, rows in signs.groupby("study_id")]
+    draw, groups = (
+        np.random.default_rng(0),
+        [rows for _, rows in signs.groupby("study_id")],
+    )
     values = [
-        found(pd.concat([groups[at] for at in draw.integers(len(groups), size=len(groups))]))
+        found(
+            pd.concat(
+                [groups[at] for at in draw.integers(len(groups), size=len(groups))]
+            )
+        )
         for _ in range(resamples)
     ]
     low, high = np.nanquantile(values, (0.025, 0.975), axis=0)
     lines = [f"{len(signs)} implied signs, {int(signs['coded'].sum())} of them coded"]
-    for name, *one in zip(("bound", "estimate", "gain"), found(signs), low, high, strict=True):
+    for name, *one in zip(
+        ("bound", "estimate", "gain"), found(signs), low, high, strict=True
+    ):
         lines.append("{}: AUROC {:.3f} ({:.3f} to {:.3f})".format(name, *one))
-    brier = [((signs[name] - signs["coded"]) ** 2).mean() for name in ("prob", "p_estimate")]
+    brier = [
+        ((signs[name] - signs["coded"]) ** 2).mean() for name in ("prob", "p_estimate")
+    ]
     lines.append("Brier score of bound and estimate: {:.3f}, {:.3f}".format(*brier))
     by = [
-        (str(name), len(rows), int(rows["coded"].sum()), *found(rows)) for name, rows in signs.groupby("name")
+        (str(name), len(rows), int(rows["coded"].sum()), *found(rows))
+        for name, rows in signs.groupby("name")
     ]
     columns = ["sign", "n", "coded", "bound", "estimate", "gain"]
-    return "\n".join([*lines, pd.DataFrame(by, columns=columns).round(3).to_string(index=False)])
+    return "\n".join(
+        [*lines, pd.DataFrame(by, columns=columns).round(3).to_string(index=False)]
+    )
 
 
 def recombined_run(collection: pd.DataFrame, reports: int) -> str:
@@ -427,10 +534,22 @@ def recombined_run(collection: pd.DataFrame, reports: int) -> str:
         texts = enumerate(recombined(pools_of(collection["report"]), reports))
         rows = [(f"s{number:08d}", text) for number, text in texts]
         pd.DataFrame(rows, columns=["study_id", "report"]).to_csv(file, index=False)
-        command = ["run", "--home", str(home), "--data", str(file), "--batch", "recombined"]
-        subprocess.run([sys.executable, "-m", "lunguage_assets.cli.main", *command], check=True)
+        command = [
+            "run",
+            "--home",
+            str(home),
+            "--data",
+            str(file),
+            "--batch",
+            "recombined",
+        ]
+        subprocess.run(
+            [sys.executable, "-m", "lunguage_assets.cli.main", *command], check=True
+        )
         with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as tables:
-            aside = tables.sql("SELECT step, rule, count(*) AS rows FROM set_aside GROUP BY ALL").df()
+            aside = tables.sql(
+                "SELECT step, rule, count(*) AS rows FROM set_aside GROUP BY ALL"
+            ).df()
     return f"{reports} reports in new company, set aside: {'none' if aside.empty else aside.to_string()}"
 
 
@@ -439,13 +558,23 @@ def main(arguments: Sequence[str], reader: Reader = by_annotate) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("file", type=Path, help="indiana_reports.csv")
-    options.add_argument("--picture", type=Path, default=None, help="PNG of the hedged statements")
-    options.add_argument("--errors", type=Path, default=None, help="counts of errors by kind, as CSV")
+    options.add_argument(
+        "--picture", type=Path, default=None, help="PNG of the hedged statements"
+    )
+    options.add_argument(
+        "--errors", type=Path, default=None, help="counts of errors by kind, as CSV"
+    )
     options.add_argument("--resamples", type=int, default=2000)
     options.add_argument(
-        "--recombined", type=int, default=0, metavar="N", help="run N reports in new company"
+        "--recombined",
+        type=int,
+        default=0,
+        metavar="N",
+        help="run N reports in new company",
     )
-    options.add_argument("--implied", action="store_true", help="rank implied signs instead")
+    options.add_argument(
+        "--implied", action="store_true", help="rank implied signs instead"
+    )
     chosen = options.parse_args(arguments)
     collection = read_collection(chosen.file)
     if chosen.implied:

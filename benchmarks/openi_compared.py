@@ -46,12 +46,24 @@ POLICIES = {
 }
 
 
-def decided(answers: Answers, policy: str, p: NDArray[np.float64] | None = None) -> Answers:
+def decided(
+    answers: Answers, policy: str, p: NDArray[np.float64] | None = None
+) -> Answers:
     """Predictions from 0 to 1 under a policy of -1; nan: left out. The last two policies need `p`."""
     if p is None:
-        by_policy: Mapping[str, object] = {"U-Zeros": 0.0, "U-Ones": 1.0, "U-Ignore": np.nan}
+        by_policy: Mapping[str, object] = {
+            "U-Zeros": 0.0,
+            "U-Ones": 1.0,
+            "U-Ignore": np.nan,
+        }
     else:
-        by_policy = {"U-Zeros": 0.0, "U-Ones": 1.0, "U-Ignore": np.nan, "p of 0.5 or more": p >= 0.5, "p": p}
+        by_policy = {
+            "U-Zeros": 0.0,
+            "U-Ones": 1.0,
+            "U-Ignore": np.nan,
+            "p of 0.5 or more": p >= 0.5,
+            "p": p,
+        }
     return np.where(answers == -1, np.asarray(by_policy[policy], dtype=float), answers)
 
 
@@ -78,12 +90,18 @@ def brier(truth: NDArray[np.bool_], predicted: Answers) -> float:
 
 def beside_published(compared: Compared, others: Answers | None) -> pd.DataFrame:
     """F1 per label: published, ours by two policies, another labeler's; the mean of the labels last."""
-    published = pd.read_csv(PUBLISHED).pivot(index="label", columns="tool", values="f1") / 100
+    published = (
+        pd.read_csv(PUBLISHED).pivot(index="label", columns="tool", values="f1") / 100
+    )
     answers = answers_of(compared)
     rows = []
     for at, number in enumerate(NUMBERS):
         truth, name = compared.coded[:, at], DIAGNOSES[number].label
-        row = {"label": name, "coded": int(truth.sum()), **published.loc[name].to_dict()}
+        row = {
+            "label": name,
+            "coded": int(truth.sum()),
+            **published.loc[name].to_dict(),
+        }
         row["this, U-Zeros"] = scores(truth, decided(answers, "U-Zeros")[:, at])[2]
         row["this, p of 0.5 or more"] = scores(
             truth, decided(answers, "p of 0.5 or more", compared.p)[:, at]
@@ -93,22 +111,41 @@ def beside_published(compared: Compared, others: Answers | None) -> pd.DataFrame
         rows.append(row)
     frame = pd.DataFrame(rows).sort_values("coded", ascending=False, kind="stable")
     mean = frame.drop(columns=["label", "coded"]).mean().to_dict()
-    return pd.concat([frame, pd.DataFrame([{"label": "mean", "coded": frame["coded"].sum(), **mean}])])
+    return pd.concat(
+        [
+            frame,
+            pd.DataFrame([{"label": "mean", "coded": frame["coded"].sum(), **mean}]),
+        ]
+    )
 
 
-def by_policy(compared: Compared, answers: Answers, p: NDArray[np.float64] | None, who: str) -> pd.DataFrame:
+def by_policy(
+    compared: Compared, answers: Answers, p: NDArray[np.float64] | None, who: str
+) -> pd.DataFrame:
     """F1 (mean of the labels, all decisions together) and Brier score of every policy."""
     rows = []
     for policy, told in POLICIES.items():
         if p is None and policy.startswith("p"):
             continue
         predicted = decided(answers, policy, p)
-        each = [scores(compared.coded[:, at], predicted[:, at])[2] for at in range(len(NUMBERS))]
+        each = [
+            scores(compared.coded[:, at], predicted[:, at])[2]
+            for at in range(len(NUMBERS))
+        ]
         together = scores(compared.coded.ravel(), predicted.ravel())[2]
         hedged = brier(compared.coded[answers == -1], predicted[answers == -1])
         rows.append(
-            {"labels": who, "policy": policy, "meaning": told, "macro F1": np.nanmean(each)}
-            | {"micro F1": together, "Brier": brier(compared.coded, predicted), "Brier of the hedged": hedged}
+            {
+                "labels": who,
+                "policy": policy,
+                "meaning": told,
+                "macro F1": np.nanmean(each),
+            }
+            | {
+                "micro F1": together,
+                "Brier": brier(compared.coded, predicted),
+                "Brier of the hedged": hedged,
+            }
         )
     return pd.DataFrame(rows)
 
@@ -119,12 +156,24 @@ def by_certainty(compared: Compared) -> pd.DataFrame:
     """
     rows = []
     for at, number in [*enumerate(NUMBERS), (slice(None), None)]:
-        kinds, truth, p = compared.kinds[:, at].astype(str), compared.coded[:, at], compared.p[:, at]
+        kinds, truth, p = (
+            compared.kinds[:, at].astype(str),
+            compared.coded[:, at],
+            compared.p[:, at],
+        )
         hedged = compared.hedged[:, at]
-        stated, denied = compared.present[:, at] & ~hedged, np.char.startswith(kinds, "denied") & ~hedged
-        row: dict[str, object] = {"label": "all" if number is None else DIAGNOSES[number].label}
+        stated, denied = (
+            compared.present[:, at] & ~hedged,
+            np.char.startswith(kinds, "denied") & ~hedged,
+        )
+        row: dict[str, object] = {
+            "label": "all" if number is None else DIAGNOSES[number].label
+        }
         for name, cells in (("stated", stated), ("hedged", hedged), ("denied", denied)):
-            row |= {name: int(cells.sum()), f"{name}, coded": truth[cells].mean() if cells.any() else np.nan}
+            row |= {
+                name: int(cells.sum()),
+                f"{name}, coded": truth[cells].mean() if cells.any() else np.nan,
+            }
         rows.append(
             row
             | {"Brier of p": brier(truth[hedged], p[hedged])}
@@ -137,10 +186,14 @@ def by_certainty(compared: Compared) -> pd.DataFrame:
 def restricted(compared: Compared, keep: NDArray[np.bool_]) -> Compared:
     """The reports to keep, and the labels that are compared."""
     parts = ("coded", "present", "p", "hedged", "kinds")
-    return replace(compared, **{name: getattr(compared, name)[keep][:, NUMBERS] for name in parts})
+    return replace(
+        compared, **{name: getattr(compared, name)[keep][:, NUMBERS] for name in parts}
+    )
 
 
-def of_file(file: Path, key: str, columns: Sequence[str], ids: pd.Series) -> NDArray[np.float64]:
+def of_file(
+    file: Path, key: str, columns: Sequence[str], ids: pd.Series
+) -> NDArray[np.float64]:
     """Cells of a labels file for these reports, in their order, nan where it is blank.
 
     Raises:
@@ -148,10 +201,14 @@ def of_file(file: Path, key: str, columns: Sequence[str], ids: pd.Series) -> NDA
     """
     frame = pd.read_csv(file, dtype={key: str})
     if missing := [name for name in (key, *columns) if name not in frame.columns]:
-        raise SystemExit(f"{file}: columns {missing} are missing; found {', '.join(frame.columns)}")
+        raise SystemExit(
+            f"{file}: columns {missing} are missing; found {', '.join(frame.columns)}"
+        )
     rows = frame.set_index(frame[key].str.removeprefix("CXR"))[list(columns)]
     if absent := len(set(ids) - set(rows.index)):
-        raise SystemExit(f"{file}: {absent} of {len(ids)} reports are missing; expected all of them")
+        raise SystemExit(
+            f"{file}: {absent} of {len(ids)} reports are missing; expected all of them"
+        )
     return rows.loc[ids.tolist()].to_numpy(dtype=float)
 
 
@@ -161,11 +218,21 @@ def markdown(frame: pd.DataFrame) -> str:
     def cell(name: str, value: object) -> str:
         if not isinstance(value, float):
             return str(value)
-        return "" if np.isnan(value) else f"{value:.{3 if name.startswith(('Brier', 'of ')) else 2}f}"
+        return (
+            ""
+            if np.isnan(value)
+            else f"{value:.{3 if name.startswith(('Brier', 'of ')) else 2}f}"
+        )
 
     lines = [" | ".join(frame.columns), "|".join("---" for _ in frame.columns)]
-    lines += [" | ".join(cell(*pair) for pair in row.items()) for row in frame.to_dict("records")]
-    return "\n".join(f"| {line} |".replace("| ---", "|---").replace("--- |", "---|") for line in lines)
+    lines += [
+        " | ".join(cell(*pair) for pair in row.items())
+        for row in frame.to_dict("records")
+    ]
+    return "\n".join(
+        f"| {line} |".replace("| ---", "|---").replace("--- |", "---|")
+        for line in lines
+    )
 
 
 def main(arguments: Sequence[str], reader: Reader = by_annotate) -> None:
@@ -179,27 +246,46 @@ def main(arguments: Sequence[str], reader: Reader = by_annotate) -> None:
     chosen = options.parse_args(arguments)
     collection = read_collection(chosen.file)
     if chosen.reports is not None:
-        listed = {line.strip().removeprefix("CXR") for line in chosen.reports.read_text().splitlines()}
-        collection = collection[collection["study_id"].isin(listed)].reset_index(drop=True)
+        listed = {
+            line.strip().removeprefix("CXR")
+            for line in chosen.reports.read_text().splitlines()
+        }
+        collection = collection[collection["study_id"].isin(listed)].reset_index(
+            drop=True
+        )
     ids = collection["study_id"]
-    compared = restricted(compare(collection, reader(collection)), np.ones(len(ids), dtype=bool))
+    compared = restricted(
+        compare(collection, reader(collection)), np.ones(len(ids), dtype=bool)
+    )
     names = [DIAGNOSES[number].label for number in NUMBERS]
     if chosen.gold is not None:
-        truth = of_file(chosen.gold, "filename", [GOLD[name] for name in names], ids) == 1
+        truth = (
+            of_file(chosen.gold, "filename", [GOLD[name] for name in names], ids) == 1
+        )
         differ = int((truth != compared.coded).sum())
-        print(f"the gold standard differs from the codes in {differ} of {truth.size:,} decisions\n")
+        print(
+            f"the gold standard differs from the codes in {differ} of {truth.size:,} decisions\n"
+        )
         compared = replace(compared, coded=truth)
     others = None
     if chosen.labels is not None:
-        columns = [CHEXPERT.get(name, GOLD[name]) for name in names if name != "emphysema"]
+        columns = [
+            CHEXPERT.get(name, GOLD[name]) for name in names if name != "emphysema"
+        ]
         told = of_file(chosen.labels, "uid", columns, ids)
-        others = np.insert(np.nan_to_num(told), names.index("emphysema"), np.nan, axis=1)
+        others = np.insert(
+            np.nan_to_num(told), names.index("emphysema"), np.nan, axis=1
+        )
     print(f"{len(ids)} coded reports\n")
     low, high = compared.intervals(2000)[:, 0]
     print(markdown(beside_published(compared, others)), end="\n\n")
-    print(f"95% interval of the mean F1 at p of 0.5 or more, over reports: {low:.2f} to {high:.2f}\n")
+    print(
+        f"95% interval of the mean F1 at p of 0.5 or more, over reports: {low:.2f} to {high:.2f}\n"
+    )
     policies = [by_policy(compared, answers_of(compared), compared.p, "this")]
-    policies += [by_policy(compared, others, None, "other")] if others is not None else []
+    policies += (
+        [by_policy(compared, others, None, "other")] if others is not None else []
+    )
     print(markdown(pd.concat(policies)), end="\n\n")
     print(markdown(by_certainty(compared)))
 

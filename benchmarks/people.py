@@ -307,7 +307,9 @@ def by_size(people: PeopleSet, sizes: Sequence[int], draws: int) -> pd.DataFrame
         rows.append(
             {
                 "comparisons": size,
-                "rank correlation": np.mean([result.rank_correlation for result in results]),
+                "rank correlation": np.mean(
+                    [result.rank_correlation for result in results]
+                ),
                 "lowest": min(result.rank_correlation for result in results),
                 "error of p": np.mean([result.mean_error for result in results]),
                 "highest": max(result.mean_error for result in results),
@@ -450,7 +452,9 @@ def main(arguments: Sequence[str]) -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("--quick", action="store_true", help="leave out fewer comparisons")
+    options.add_argument(
+        "--quick", action="store_true", help="leave out fewer comparisons"
+    )
     chosen = options.parse_args(arguments)
     people = PeopleSet.read()
     ranking = people.ranking(people.matches, ExplicitSettings())
@@ -459,7 +463,11 @@ def main(arguments: Sequence[str]) -> None:
     if not chosen.quick:
         print(by_size(people, SIZES, DRAWS).round(3).to_string(index=False))
         print(f"and all {len(people.matches):,} with {DRAWS} other seeds:")
-        print(by_size(people, (len(people.matches),), DRAWS).round(3).to_string(index=False))
+        print(
+            by_size(people, (len(people.matches),), DRAWS)
+            .round(3)
+            .to_string(index=False)
+        )
 
 
 if __name__ == "__main__":

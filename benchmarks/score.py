@@ -42,15 +42,36 @@ FINDINGS = {
     "pneumonia": LOBES, "pulmonary nodule": LOBES, "rib fracture": SIDES, "pulmonary edema": (),
     "cardiomegaly": (), "hiatal hernia": (), "pleural thickening": SIDES, "emphysema": (),
 }  # fmt: skip
-WORDED = {SURE: "There is {}.", PROBABLE: "Probable {}.", POSSIBLE: "Possible {}.", DENIED: "No {}."}
+WORDED = {
+    SURE: "There is {}.",
+    PROBABLE: "Probable {}.",
+    POSSIBLE: "Possible {}.",
+    DENIED: "No {}.",
+}
 AGAIN = {SURE: "{} is present.", PROBABLE: "{} is probable.", POSSIBLE: "{} is possible.",
          DENIED: "{} is not seen."}  # fmt: skip
 SYNONYMS = {"pleural effusion": "pleural fluid", "cardiomegaly": "enlarged heart"}
-LOST = ["presence", "certainty", "omission", "invention", "name", "place", "description"]
+LOST = [
+    "presence",
+    "certainty",
+    "omission",
+    "invention",
+    "name",
+    "place",
+    "description",
+]
 MEASURES = ["findings", "findings_log", *LOST, "labels"]
 RATED_MEASURES = ("findings", "findings_log", "labels", "labels_log")
 RESAMPLES = 1000
-USUAL_COLUMNS = ("id", "study_id", "reference", "candidate", "generated", "rating", "score")
+USUAL_COLUMNS = (
+    "id",
+    "study_id",
+    "reference",
+    "candidate",
+    "generated",
+    "rating",
+    "score",
+)
 """Names of columns that a message may repeat."""
 
 
@@ -64,9 +85,15 @@ class Statement:
     again: bool = False
 
     def __str__(self) -> str:
-        name = SYNONYMS.get(self.finding, self.finding) if self.again and self.said == SURE else self.finding
+        name = (
+            SYNONYMS.get(self.finding, self.finding)
+            if self.again and self.said == SURE
+            else self.finding
+        )
         place = "" if self.said == DENIED else self.place
-        words = (AGAIN if self.again else WORDED)[self.said].format(f"{name} {place}".strip())
+        words = (AGAIN if self.again else WORDED)[self.said].format(
+            f"{name} {place}".strip()
+        )
         return words[0].upper() + words[1:]
 
 
@@ -101,10 +128,14 @@ def reports(count: int, seed: int = 0) -> list[Report]:
     found = []
     for _ in range(count):
         sure = draw.choice(placed, 3, replace=False).tolist()
-        others = draw.permutation([name for name in FINDINGS if name not in sure]).tolist()
+        others = draw.permutation(
+            [name for name in FINDINGS if name not in sure]
+        ).tolist()
         said = [SURE] * 3 + [POSSIBLE] * 3 + [DENIED] * 2
         names = [*sure, *others[:5]]
-        places = [draw.choice(FINDINGS[name]) if FINDINGS[name] else "" for name in names]
+        places = [
+            draw.choice(FINDINGS[name]) if FINDINGS[name] else "" for name in names
+        ]
         found.append(tuple(map(Statement, names, map(str, places), said)))
     return found
 
@@ -114,11 +145,16 @@ def changed(report: Report, name: str, size: int, draw: np.random.Generator) -> 
     if name == "finding invented":
         new = [one for one in FINDINGS if one not in {said.finding for said in report}]
         names = draw.choice(new, size, replace=False).tolist()
-        return (*report, *(Statement(one, (*FINDINGS[one], "")[0], SURE) for one in names))
+        return (
+            *report,
+            *(Statement(one, (*FINDINGS[one], "")[0], SURE) for one in names),
+        )
     wanted, change = CHANGES[name]
     open_to = [number for number, one in enumerate(report) if wanted(one)]
     chosen = set(draw.choice(open_to, size, replace=False).tolist())
-    made = (change(one) if number in chosen else one for number, one in enumerate(report))
+    made = (
+        change(one) if number in chosen else one for number, one in enumerate(report)
+    )
     return tuple(one for one in made if one is not None)
 
 
@@ -142,7 +178,9 @@ def positive_labels(texts: Sequence[str]) -> dict[str, set[str]]:
 def label_f1(references: Sequence[str], generated: Sequence[str]) -> float:
     """Micro F1 of positive labels."""
     known = positive_labels([*references, *generated])
-    hit = sum(len(known[a] & known[b]) for a, b in zip(references, generated, strict=True))
+    hit = sum(
+        len(known[a] & known[b]) for a, b in zip(references, generated, strict=True)
+    )
     return 2 * hit / sum(len(known[one]) for one in (*references, *generated))
 
 
@@ -153,8 +191,17 @@ def table(count: int) -> pd.DataFrame:
     for name in (*CHANGES, "finding invented"):
         for size in (1, 2, 3):
             generated = [text(changed(one, name, size, draw)) for one in originals]
-            values = lunguage_assets.score(references, generated).corpus.loc[MEASURES, "value"]
-            rows.append({"change": name, "of": size, **values, "label F1": label_f1(references, generated)})
+            values = lunguage_assets.score(references, generated).corpus.loc[
+                MEASURES, "value"
+            ]
+            rows.append(
+                {
+                    "change": name,
+                    "of": size,
+                    **values,
+                    "label F1": label_f1(references, generated),
+                }
+            )
     return pd.DataFrame(rows)
 
 
@@ -163,7 +210,9 @@ def markdown(found: pd.DataFrame) -> str:
     shown = found.rename(columns=lambda name: f"`{name}`" if name in MEASURES else name)
     lines = ["| " + " | ".join(shown.columns) + " |", "|---" * shown.shape[1] + "|"]
     for row in shown.itertuples(index=False):
-        cells = (f"{abs(cell):.3f}" if isinstance(cell, float) else str(cell) for cell in row)
+        cells = (
+            f"{abs(cell):.3f}" if isinstance(cell, float) else str(cell) for cell in row
+        )
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -171,7 +220,11 @@ def markdown(found: pd.DataFrame) -> str:
 def speed(file: Path) -> str:
     """Pairs a CPU second: of texts that were never read, with references that were, and with both."""
     read = pd.read_csv(file, dtype="str").fillna("")
-    texts = list(dict.fromkeys("FINDINGS: " + read["findings"] + "\nIMPRESSION: " + read["impression"]))
+    texts = list(
+        dict.fromkeys(
+            "FINDINGS: " + read["findings"] + "\nIMPRESSION: " + read["impression"]
+        )
+    )
     lunguage_assets.rewards(texts[:50], texts[:50])
     parts = [texts[50:550], texts[550:1050], texts[1050:1550]]
     lines = []
@@ -183,7 +236,9 @@ def speed(file: Path) -> str:
     for what, pairs in pairs_by_name.items():
         begin = time.process_time()
         lunguage_assets.rewards(*pairs)
-        lines.append(f"{what}: {len(pairs[0]) / (time.process_time() - begin):.0f} pairs a CPU second")
+        lines.append(
+            f"{what}: {len(pairs[0]) / (time.process_time() - begin):.0f} pairs a CPU second"
+        )
     return "\n".join(lines)
 
 
@@ -212,11 +267,15 @@ def agreement(rated: pd.DataFrame, lower_is_better: bool = False) -> pd.DataFram
     resampled = []
     for _ in range(RESAMPLES):
         drawn = draw.integers(len(rows_by_reference), size=len(rows_by_reference))
-        resampled.append(np.concatenate([rows_by_reference[number] for number in drawn]))
+        resampled.append(
+            np.concatenate([rows_by_reference[number] for number in drawn])
+        )
     rows = []
     for measure in values:
         scores = values[measure].to_numpy()
-        taus = [kendalltau(scores[drawn], ratings[drawn]).statistic for drawn in resampled]
+        taus = [
+            kendalltau(scores[drawn], ratings[drawn]).statistic for drawn in resampled
+        ]
         low, high = np.nanquantile(taus, (0.025, 0.975))
         tau = kendalltau(scores, ratings).statistic
         rows.append({"measure": measure, "tau": tau, "low": low, "high": high})
@@ -246,11 +305,24 @@ def read_rated(file: Path, reference: str, candidate: str, rating: str) -> pd.Da
     if ratings.isna().any():
         row = int(ratings.isna().to_numpy().argmax()) + 1
         raise InputError(
-            file.name, "no number", "a number", "Rate every row, or leave it out.", row=row, column=rating
+            file.name,
+            "no number",
+            "a number",
+            "Rate every row, or leave it out.",
+            row=row,
+            column=rating,
         )
     if len(table) < 2:
-        raise InputError(file.name, f"{len(table)} rows", "two rows or more", "Give more pairs.")
-    return pd.DataFrame({"reference": table[reference], "candidate": table[candidate], "rating": ratings})
+        raise InputError(
+            file.name, f"{len(table)} rows", "two rows or more", "Give more pairs."
+        )
+    return pd.DataFrame(
+        {
+            "reference": table[reference],
+            "candidate": table[candidate],
+            "rating": ratings,
+        }
+    )
 
 
 def behaviours(file: Path) -> str:
@@ -258,7 +330,9 @@ def behaviours(file: Path) -> str:
     ladders = pd.read_csv(file)
     first_ladders = ladders.drop_duplicates("behaviour")["ladder"]
     shown = ladders[ladders["ladder"].isin(first_ladders)]
-    scores = lunguage_assets.rewards(shown["reference"].tolist(), shown["candidate"].tolist())
+    scores = lunguage_assets.rewards(
+        shown["reference"].tolist(), shown["candidate"].tolist()
+    )
     lines = ["| behaviour | reference | generated | score |", "|---|---|---|---|"]
     previous_ladder = ""
     for row, value in zip(shown.itertuples(index=False), scores, strict=True):
@@ -271,15 +345,29 @@ def behaviours(file: Path) -> str:
 
 def main() -> None:
     """Print what the options ask for."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     options.add_argument("file", type=Path, nargs="?", help="pairs with ratings")
-    options.add_argument("--reference", default="reference", help="column of the references")
-    options.add_argument("--candidate", default="candidate", help="column of the generated reports")
+    options.add_argument(
+        "--reference", default="reference", help="column of the references"
+    )
+    options.add_argument(
+        "--candidate", default="candidate", help="column of the generated reports"
+    )
     options.add_argument("--rating", default="rating", help="column of the ratings")
-    options.add_argument("--lower-is-better", action="store_true", help="the ratings count errors")
-    options.add_argument("--reports", type=int, default=40, help="how many are changed on purpose")
-    options.add_argument("--ladders", type=Path, default=None, help="invented reports by behaviour")
-    options.add_argument("--speed", type=Path, default=None, help="the Open-i collection")
+    options.add_argument(
+        "--lower-is-better", action="store_true", help="the ratings count errors"
+    )
+    options.add_argument(
+        "--reports", type=int, default=40, help="how many are changed on purpose"
+    )
+    options.add_argument(
+        "--ladders", type=Path, default=None, help="invented reports by behaviour"
+    )
+    options.add_argument(
+        "--speed", type=Path, default=None, help="the Open-i collection"
+    )
     chosen = options.parse_args()
     if chosen.speed:
         print(speed(chosen.speed))
@@ -287,10 +375,14 @@ def main() -> None:
         print(behaviours(chosen.ladders))
     elif chosen.file:
         try:
-            rated = read_rated(chosen.file, chosen.reference, chosen.candidate, chosen.rating)
+            rated = read_rated(
+                chosen.file, chosen.reference, chosen.candidate, chosen.rating
+            )
         except InputError as error:
             raise SystemExit(str(error)) from None
-        print(f"{len(rated)} pairs of {rated['reference'].nunique(dropna=False)} references")
+        print(
+            f"{len(rated)} pairs of {rated['reference'].nunique(dropna=False)} references"
+        )
         print(agreement(rated, chosen.lower_is_better).round(3).to_string(index=False))
     else:
         print(markdown(table(chosen.reports)))

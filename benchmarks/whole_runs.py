@@ -39,7 +39,11 @@ class Cost:
 
 def command(tree: Path, home: Path, *arguments: str) -> Cost:
     """Run the command of a source tree on a home."""
-    variables = {"PYTHONPATH": str(tree), "LUNGUAGE_HOME": str(home), "PATH": os.environ["PATH"]}
+    variables = {
+        "PYTHONPATH": str(tree),
+        "LUNGUAGE_HOME": str(home),
+        "PATH": os.environ["PATH"],
+    }
     before, start = os.times(), time.monotonic()
     subprocess.run(
         [sys.executable, "-W", "ignore", "-c", ENTRY, *arguments],
@@ -49,7 +53,12 @@ def command(tree: Path, home: Path, *arguments: str) -> Cost:
         stdout=subprocess.DEVNULL,
     )
     after = os.times()
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    cpu = (
+        after.children_user
+        + after.children_system
+        - before.children_user
+        - before.children_system
+    )
     return Cost(cpu, time.monotonic() - start)
 
 
@@ -57,7 +66,9 @@ def tree_of(commit: str, folder: Path) -> Path:
     """The files of a commit, without touching the checkout."""
     tree = folder / "tree"
     tree.mkdir()
-    archive = subprocess.run(["git", "archive", commit], cwd=HERE, check=True, capture_output=True).stdout
+    archive = subprocess.run(
+        ["git", "archive", commit], cwd=HERE, check=True, capture_output=True
+    ).stdout
     subprocess.run(["tar", "-x", "-C", str(tree)], input=archive, check=True)
     return tree
 
@@ -65,7 +76,9 @@ def tree_of(commit: str, folder: Path) -> Path:
 def main() -> None:
     """Print one line per scenario."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--against", default="", help="another commit; empty: this checkout alone")
+    parser.add_argument(
+        "--against", default="", help="another commit; empty: this checkout alone"
+    )
     parser.add_argument("--reports", type=int, default=800)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -77,7 +90,9 @@ def main() -> None:
             for seed, reports in enumerate((options.reports, 5, 100)):
                 out = folder / label / f"delivery-{reports}"
                 size = ("--reports", str(reports), "--seed", str(seed))
-                command(tree, folder / label / "unused", "sample", *size, "--out", str(out))
+                command(
+                    tree, folder / label / "unused", "sample", *size, "--out", str(out)
+                )
         scenarios = [
             (f"first run, {options.reports} reports", options.reports),
             ("the same again, nothing to do", options.reports),
@@ -97,7 +112,8 @@ def main() -> None:
                 for label, tree in trees.items()
             ]
             print(
-                f"{title:40}" + "".join(f"{c.cpu_s:>14.1f} CPU s {c.wall_s:>8.1f} s" for c in costs),
+                f"{title:40}"
+                + "".join(f"{c.cpu_s:>14.1f} CPU s {c.wall_s:>8.1f} s" for c in costs),
                 flush=True,
             )
 

@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lunguage_assets.annotation.annotation import Annotation, annotate, read
     from lunguage_assets.annotation.scoring import Scores, rewards, score
-    from lunguage_assets.annotation.training import RadEvalMetric, reward_function, reward_function_of
+    from lunguage_assets.annotation.training import (
+        RadEvalMetric,
+        reward_function,
+        reward_function_of,
+    )
     from lunguage_assets.release.targets import Targets, targets
 
 _PLACES = {

@@ -17,7 +17,9 @@ LONGEST = 4_000
 """Characters of a question that is kept: no longer sentence is read."""
 
 
-def remembered(function: Callable[..., Answer], entries: int = ENTRIES) -> Callable[..., Answer]:
+def remembered(
+    function: Callable[..., Answer], entries: int = ENTRIES
+) -> Callable[..., Answer]:
     """Let a function of texts remember its latest answers to short ones.
 
     Args:

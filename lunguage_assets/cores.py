@@ -57,13 +57,31 @@ def by_studies(
     at_once = _at_once(len(studies), processes)
     if at_once < 2:
         return [function(*frames, *tools(*given))]
-    numbers = [pd.Index(studies).get_indexer(frame["study_id"].to_numpy()) // CHUNK for frame in frames]
-    parts = [dict(list(frame.groupby(number))) for frame, number in zip(frames, numbers, strict=True)]
+    numbers = [
+        pd.Index(studies).get_indexer(frame["study_id"].to_numpy()) // CHUNK
+        for frame in frames
+    ]
+    parts = [
+        dict(list(frame.groupby(number)))
+        for frame, number in zip(frames, numbers, strict=True)
+    ]
     of_chunks = [
-        tuple(part.get(at, frame.iloc[:0]) for part, frame in zip(parts, frames, strict=True))
+        tuple(
+            part.get(at, frame.iloc[:0])
+            for part, frame in zip(parts, frames, strict=True)
+        )
         for at in range(-(-len(studies) // CHUNK))
     ]
-    return list(each(function, of_chunks, tools, *given, studies=len(studies), processes=processes))
+    return list(
+        each(
+            function,
+            of_chunks,
+            tools,
+            *given,
+            studies=len(studies),
+            processes=processes,
+        )
+    )
 
 
 def each(
@@ -83,7 +101,10 @@ def each(
         yield from (function(*part, *own) for part in parts)
         return
     # With the content of the files: a process that stays must not take an edited file for the one it knows.
-    made, begun = pickle.dumps((tools, given, _contents(given))), deque[Future[Result]]()
+    made, begun = (
+        pickle.dumps((tools, given, _contents(given))),
+        deque[Future[Result]](),
+    )
     try:
         for part in parts:
             begun.append(_pool(at_once).submit(_call, function, part, made))
@@ -108,7 +129,11 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     if len(frames) == 1:
         return frames[0]
     rows = pd.concat(frames, ignore_index=True)
-    return rows.assign(number=rows.index.astype(rows["number"].dtype)) if "number" in rows else rows
+    return (
+        rows.assign(number=rows.index.astype(rows["number"].dtype))
+        if "number" in rows
+        else rows
+    )
 
 
 def _at_once(studies: int, processes: int | None) -> int:
@@ -151,17 +176,23 @@ def _tools(made: bytes) -> tuple[Any, ...]:
     found: tuple[Any, ...] = tools(*given)
     if _contents(given) != contents:
         names = ", ".join(sorted(str(one) for one in given if isinstance(one, Path)))
-        raise ChangedMeanwhile(f"one of {names} was edited while it was read. Run the same command again.")
+        raise ChangedMeanwhile(
+            f"one of {names} was edited while it was read. Run the same command again."
+        )
     return found
 
 
 def _contents(given: Sequence[object]) -> list[str]:
     """Digests of the files among what tools are made of; "" for everything else."""
     return [
-        hashlib.sha256(one.read_bytes()).hexdigest() if isinstance(one, Path) and one.is_file() else ""
+        hashlib.sha256(one.read_bytes()).hexdigest()
+        if isinstance(one, Path) and one.is_file()
+        else ""
         for one in given
     ]
 
 
-def _call(function: Callable[..., Result], of_chunk: tuple[Any, ...], made: bytes) -> Result:
+def _call(
+    function: Callable[..., Result], of_chunk: tuple[Any, ...], made: bytes
+) -> Result:
     return function(*of_chunk, *_tools(made))

@@ -39,7 +39,9 @@ def resource(*parts: str) -> Path:
     return _data("resources").joinpath(*parts)
 
 
-def read_as(path: Path, form: type[Form], remedy: str = "Fix or restore the file.") -> Form:
+def read_as(
+    path: Path, form: type[Form], remedy: str = "Fix or restore the file."
+) -> Form:
     """Content of a TOML or YAML file that a person may edit, in its form. Raises `ConfigurationError`: it
     cannot be read, gives a key twice, or a field is wrong; names file, line (YAML) and field.
     """
@@ -52,16 +54,27 @@ def read_as(path: Path, form: type[Form], remedy: str = "Fix or restore the file
         content = tomllib.loads(text) if kind == "TOML" else _yaml(text)
     # ValueError: also a number of thousands of digits, or a day that no calendar has
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        said = str(error) if kind == "TOML" and isinstance(error, ValueError) else type(error).__name__
-        mark, said = getattr(error, "problem_mark", None), getattr(error, "problem", said)
+        said = (
+            str(error)
+            if kind == "TOML" and isinstance(error, ValueError)
+            else type(error).__name__
+        )
+        mark, said = (
+            getattr(error, "problem_mark", None),
+            getattr(error, "problem", said),
+        )
         line = f", line {mark.line + 1}" if mark else ""
-        raise ConfigurationError(f"{path}{line}: not readable as {kind} ({said}). {remedy}") from None
+        raise ConfigurationError(
+            f"{path}{line}: not readable as {kind} ({said}). {remedy}"
+        ) from None
     try:
         return form.model_validate(content)
     except ValidationError as error:
         problems = error.errors(include_url=False)
         # A mistyped key is missing under its right name too: what was written says more.
-        mistyped = [problem for problem in problems if problem["type"] == "extra_forbidden"]
+        mistyped = [
+            problem for problem in problems if problem["type"] == "extra_forbidden"
+        ]
         wrong = (mistyped or problems)[0]
         place = (*wrong["loc"], *wrong.get("ctx", {}).get("place", ()))
         line = "" if kind == "TOML" else f", line {_line(text, place)}"
@@ -70,9 +83,13 @@ def read_as(path: Path, form: type[Form], remedy: str = "Fix or restore the file
             *around, key = map(str, place)
             nearest = did_you_mean(key, _known_keys(form, _around(content, place)))
             where = f"{path}{line}, field {'.'.join(around) or 'the whole file'}"
-            raise ConfigurationError(f"{where}: a key that is not known.{nearest} {remedy}") from None
+            raise ConfigurationError(
+                f"{where}: a key that is not known.{nearest} {remedy}"
+            ) from None
         field = ".".join(map(str, place)) or "the whole file"
-        raise ConfigurationError(f"{path}{line}, field {field}: {wrong['msg']}. {remedy}") from None
+        raise ConfigurationError(
+            f"{path}{line}, field {field}: {wrong['msg']}. {remedy}"
+        ) from None
 
 
 def _around(content: Any, place: Sequence[str | int]) -> set[str]:
@@ -87,7 +104,10 @@ def _around(content: Any, place: Sequence[str | int]) -> set[str]:
 def _known_keys(form: type[BaseModel], beside: set[str]) -> set[str]:
     """The keys of those parts of a form that have most of the keys beside an unknown one."""
     schema = form.model_json_schema()
-    parts = [set(part.get("properties", ())) for part in (schema, *schema.get("$defs", {}).values())]
+    parts = [
+        set(part.get("properties", ()))
+        for part in (schema, *schema.get("$defs", {}).values())
+    ]
     most = max(len(keys & beside) for keys in parts)
     return set().union(*(keys for keys in parts if len(keys & beside) == most)) - beside
 
@@ -96,7 +116,9 @@ def wrong_at(place: tuple[str | int, ...], problem: str) -> PydanticCustomError:
     """The error for a validator to raise of a value inside its own; `problem`: found, expected, remedy."""
     from pydantic_core import PydanticCustomError
 
-    return PydanticCustomError("wrong", "{problem}", {"problem": problem, "place": place})
+    return PydanticCustomError(
+        "wrong", "{problem}", {"problem": problem, "place": place}
+    )
 
 
 @lru_cache(maxsize=8)
@@ -104,7 +126,9 @@ def _yaml(text: str) -> Any:
     """The content of a YAML text, of which YAML itself would keep the last of a key's values."""
     import yaml
 
-    loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is some ten times faster
+    loader_class = getattr(
+        yaml, "CSafeLoader", yaml.SafeLoader
+    )  # libyaml is some ten times faster
     _require_few_levels(yaml.parse(text, Loader=loader_class))
     loader = loader_class(text)
     root = loader.get_single_node()
@@ -121,7 +145,9 @@ def _yaml(text: str) -> Any:
             for number, (key, value) in enumerate(node.value):
                 if key.value in keys[:number]:
                     problem = f"{key.value!r} is given twice"
-                    raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+                    raise yaml.MarkedYAMLError(
+                        problem=problem, problem_mark=key.start_mark
+                    )
                 nodes.append(value)
     return loader.construct_document(root) if root is not None else None
 

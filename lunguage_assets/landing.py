@@ -27,12 +27,23 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from lunguage_assets.corpus.delivery import DECLARATION, METADATA, VOCABULARY, table_holds
+from lunguage_assets.corpus.delivery import (
+    DECLARATION,
+    METADATA,
+    VOCABULARY,
+    table_holds,
+)
 from lunguage_assets.corpus.intake import read_files
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import require_size
 from lunguage_assets.corpus.texts.receiving import receive
-from lunguage_assets.errors import InputError, KeyTaken, LunguageError, damaged, printable
+from lunguage_assets.errors import (
+    InputError,
+    KeyTaken,
+    LunguageError,
+    damaged,
+    printable,
+)
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import Home, Registration, usable_key
 from lunguage_assets.settings import CorpusSettings, LandingSettings, load_settings
@@ -42,7 +53,9 @@ _SHARED = (DECLARATION, VOCABULARY)
 """Files that may lie beside deliveries, for all that have none of their own."""
 _BESIDE = {name.lower() for name in (*_SHARED, METADATA)}
 _TABLE = re.compile(r"\.(?:csv|csv\.gz|parquet|zip|json|json\.gz)$", re.IGNORECASE)
-_TAKEN = re.compile(r"\.(?:(?:csv|txt|xml|json)(?:\.gz)?|parquet|zip)$|^corpus\.toml$", re.IGNORECASE)
+_TAKEN = re.compile(
+    r"\.(?:(?:csv|txt|xml|json)(?:\.gz)?|parquet|zip)$|^corpus\.toml$", re.IGNORECASE
+)
 _PASSED_OVER = re.compile(
     rf"^[.~_]|^{QUARANTINE}$|(?:~|\.done|\.rejected\.csv)$"
     r"|\.(?:te?mp|part|partial|filepart|crdownload|download|upload|uploading|incomplete|swp)"
@@ -76,12 +89,16 @@ def record_folder(home: Home) -> Path:
 def load_record(home: Home) -> LandingRecord:
     """The record; an empty one when there is none that can be read."""
     try:
-        return LandingRecord.model_validate_json((record_folder(home) / "record.json").read_bytes())
+        return LandingRecord.model_validate_json(
+            (record_folder(home) / "record.json").read_bytes()
+        )
     except (FileNotFoundError, ValidationError):
         return LandingRecord()
 
 
-State = Literal["registered", "skipped", "quarantined", "waiting", "passed over", "landed before"]
+State = Literal[
+    "registered", "skipped", "quarantined", "waiting", "passed over", "landed before"
+]
 
 
 @dataclass
@@ -119,7 +136,9 @@ def only_one(home: Home) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise LunguageError("another process is at work on the landing folder of this home.") from None
+            raise LunguageError(
+                "another process is at work on the landing folder of this home."
+            ) from None
         yield
 
 
@@ -139,7 +158,9 @@ def land(
     with only_one(home):
         if folder.resolve() == home.root.resolve():
             remedy = "Name another folder: url in [landing]."
-            raise LunguageError(f"landing folder {folder}: it is the home itself. {remedy}")
+            raise LunguageError(
+                f"landing folder {folder}: it is the home itself. {remedy}"
+            )
         return _Pass(home, folder).make(clock(), stable_s, seconds)
 
 
@@ -170,7 +191,9 @@ class _Entry:
     @property
     def is_begun_only(self) -> bool:
         """Whether neither findings nor reports lie in it, so that it is still to come."""
-        return all(path.name.lower().removesuffix(".gz") in _BESIDE for path in self.files)
+        return all(
+            path.name.lower().removesuffix(".gz") in _BESIDE for path in self.files
+        )
 
 
 def _look(path: Path) -> _Entry:
@@ -185,12 +208,16 @@ def _look(path: Path) -> _Entry:
         problems.append(_unreadable(closed[-1], error))
 
     inside, linked = [] if is_folder else [path], set[Path]()
-    for place, folders, names in os.walk(path, onerror=cannot_be_listed) if is_folder else ():
+    for place, folders, names in (
+        os.walk(path, onerror=cannot_be_listed) if is_folder else ()
+    ):
         folders[:] = [name for name in folders if not _PASSED_OVER.search(name)]
         if folders and len(Path(place).relative_to(path).parts) >= _DEEPEST:
             folders.clear()
             problems.append(_too_deep(path))
-        linked.update(Path(place, name) for name in folders if _is_link(Path(place, name)))
+        linked.update(
+            Path(place, name) for name in folders if _is_link(Path(place, name))
+        )
         inside += [Path(place, name) for name in names]
     markers = [path.with_name(f"{path.name}.done"), path / ".done", path / "_SUCCESS"]
     statuses = dict[Path, os.stat_result]()
@@ -209,10 +236,15 @@ def _look(path: Path) -> _Entry:
     written = max((status.st_mtime for status in statuses.values()), default=0.0)
     signed = ""
     for one, status in statuses.items():
-        signed += f"{one.relative_to(path.parent)}\0{status.st_size}\0{status.st_mtime_ns}\n"
+        signed += (
+            f"{one.relative_to(path.parent)}\0{status.st_size}\0{status.st_mtime_ns}\n"
+        )
 
     def is_taken(one: Path) -> bool:
-        named = _TAKEN.search(one.name) is not None and _PASSED_OVER.search(one.name) is None
+        named = (
+            _TAKEN.search(one.name) is not None
+            and _PASSED_OVER.search(one.name) is None
+        )
         return named or one == path or one in linked
 
     return _Entry(
@@ -252,10 +284,14 @@ def _unreadable(path: Path, error: OSError) -> InputError | _Later:
     if error.errno in (errno.EACCES, errno.EPERM):
         expected = "what the account of this process may read"
         remedy = "Change the rights (chmod -R u+rwX, chown) and deliver it again."
-        return InputError(name, "a file or folder that may not be read", expected, remedy)
+        return InputError(
+            name, "a file or folder that may not be read", expected, remedy
+        )
     if error.errno == errno.ENAMETOOLONG:
         remedy = "Use shorter names, or fewer folders inside each other."
-        return InputError(name, "a path that is too long", "a path that a file can have", remedy)
+        return InputError(
+            name, "a path that is too long", "a path that a file can have", remedy
+        )
     return _Later(f"it cannot be read at present ({type(error).__name__})")
 
 
@@ -285,19 +321,28 @@ def _fetch(entry: _Entry, folder: Path) -> None:
         is_packed = own.lower().endswith(".gz")
         target = folder / (own[: -len(".gz")] if is_packed else own)
         if target.exists():
-            found, remedy = f"{target.name} in two forms", "Remove all but the one to use."
+            found, remedy = (
+                f"{target.name} in two forms",
+                "Remove all but the one to use.",
+            )
             raise InputError(path.name, found, "each file once", remedy)
         _copy(path, target)
         unpacked += target.stat().st_size if is_packed else 0
         require_size(path.name, unpacked)
-        if not entry.is_folder and table_holds(target) in ("reports", "open-i", "chexpert-plus"):
+        if not entry.is_folder and table_holds(target) in (
+            "reports",
+            "open-i",
+            "chexpert-plus",
+        ):
             target.rename(target.with_stem("reports"))
 
 
 def _copy(path: Path, target: Path) -> None:
     """Copy a regular file, unpacked; a link is not followed, a FIFO is not waited for."""
     try:
-        wrong = "" if stat.S_ISREG(path.lstat().st_mode) else "a link, a FIFO or the like"
+        wrong = (
+            "" if stat.S_ISREG(path.lstat().st_mode) else "a link, a FIFO or the like"
+        )
         wrong = wrong if _is_utf_8(str(path)) else "a name that is not UTF-8"
         if wrong:
             remedy = "Lay a copy of the file there."
@@ -314,7 +359,9 @@ def _copy(path: Path, target: Path) -> None:
                 if is_packed:
                     require_size(path.name, copy.tell())
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise damaged(path.name, "a file that cannot be unpacked", error, "a whole .gz file") from None
+        raise damaged(
+            path.name, "a file that cannot be unpacked", error, "a whole .gz file"
+        ) from None
     except OSError as error:
         raise _unreadable(path, error) from None
 
@@ -333,11 +380,18 @@ class _Pass:
         self.record, self.shared = load_record(home), dict[Path, float]()
 
     def make(self, now: float, stable_s: float | None, seconds: float) -> PassReport:
-        begun, registered = time.monotonic(), {one.key: one.sha256 for one in self.home.registered()}
-        for abandoned in record_folder(self.home).glob(".*.tmp"):  # by a pass that was killed
+        begun, registered = (
+            time.monotonic(),
+            {one.key: one.sha256 for one in self.home.registered()},
+        )
+        for abandoned in record_folder(self.home).glob(
+            ".*.tmp"
+        ):  # by a pass that was killed
             abandoned.unlink()
         entries, record = list(self._entries()), self.record
-        record.batches = {k: one for k, one in record.batches.items() if registered.get(k) == one[1]}
+        record.batches = {
+            k: one for k, one in record.batches.items() if registered.get(k) == one[1]
+        }
         names = {entry.name for entry in entries}
         record.seen = {name: one for name, one in record.seen.items() if name in names}
         for entry in sorted(entries, key=lambda entry: (entry.written, entry.name)):
@@ -346,9 +400,16 @@ class _Pass:
                 outcome: tuple[State, str] = "landed before", ""
             elif entry.is_begun_only and entry.problem is None:
                 outcome = "waiting", "there is no Lunguage.csv and no raw report in it"
-            elif stable_s is not None and not entry.is_marked and now - entry.changed < stable_s:
+            elif (
+                stable_s is not None
+                and not entry.is_marked
+                and now - entry.changed < stable_s
+            ):
                 outcome = "waiting", "it may still be written to"
-            elif stable_s is not None and now - max(self.shared.values(), default=0.0) < stable_s:
+            elif (
+                stable_s is not None
+                and now - max(self.shared.values(), default=0.0) < stable_s
+            ):
                 outcome = "waiting", "a file for all deliveries may still be written to"
             elif time.monotonic() - begun >= seconds:
                 outcome = "waiting", "it is for the next pass"
@@ -368,18 +429,26 @@ class _Pass:
                     entry = _look(path)
                     if path.name in _SHARED:
                         self.shared[path] = entry.changed
-                    elif entry.is_folder or (_TABLE.search(entry.name) and not entry.is_begun_only):
+                    elif entry.is_folder or (
+                        _TABLE.search(entry.name) and not entry.is_begun_only
+                    ):
                         yield entry
                     else:
                         told = "expected findings or reports, or a folder"
                         self.report.outcomes.append(("passed over", entry.name, told))
         except OSError as error:
             found = f"it is not there or cannot be read ({type(error).__name__})"
-            remedy = "Make or mount it, look at its rights, or correct url in [landing]."
-            raise LunguageError(f"landing folder {self.folder}: {found}. {remedy}") from None
+            remedy = (
+                "Make or mount it, look at its rights, or correct url in [landing]."
+            )
+            raise LunguageError(
+                f"landing folder {self.folder}: {found}. {remedy}"
+            ) from None
 
     def _save(self) -> None:
-        replace_text(record_folder(self.home) / "record.json", self.record.model_dump_json())
+        replace_text(
+            record_folder(self.home) / "record.json", self.record.model_dump_json()
+        )
 
     def _taken(self, entry: _Entry) -> tuple[State, str]:
         """Register a delivery, recognise it, or put it aside; else say why it waits."""
@@ -397,9 +466,13 @@ class _Pass:
                 named = Path(error.file).name
                 if named in lent:
                     told = error.of_file(f"{named} in the landing folder")
-                    raise LunguageError(f"{told} No delivery is taken until then.") from None
+                    raise LunguageError(
+                        f"{told} No delivery is taken until then."
+                    ) from None
                 is_own = entry.is_folder and named != self.staged.name
-                return self._put_aside(entry, error.of_file(named if is_own else entry.name))
+                return self._put_aside(
+                    entry, error.of_file(named if is_own else entry.name)
+                )
         except _Later as why:
             return "waiting", str(why)
         finally:
@@ -427,23 +500,38 @@ class _Pass:
         new = {one.batch.sha256: one.batch.key for one in found if one.is_new}
         for gone in self.home.removed():
             if gone.sha256 in new:
-                when = f"its content was removed as batch {gone.key} on {gone.when[:10]}"
+                when = (
+                    f"its content was removed as batch {gone.key} on {gone.when[:10]}"
+                )
                 raise _Later(f"{when}; `lunguage register` takes it in again")
-        outcome: tuple[State, str] = "skipped", f"same content as batch {found[0].batch.key}"
+        outcome: tuple[State, str] = (
+            "skipped",
+            f"same content as batch {found[0].batch.key}",
+        )
         if new:
             outcome = "registered", f"batch {', '.join(new.values())}, {_counts(found)}"
-            last = max([time.time_ns(), *(number for number, _ in self.record.batches.values())])
+            last = max(
+                [
+                    time.time_ns(),
+                    *(number for number, _ in self.record.batches.values()),
+                ]
+            )
             for number, (sha256, own) in enumerate(new.items(), last + 1):
                 self.record.batches[own] = (number, sha256)
             self._save()  # first, so that after a kill the sensor asks for them
             self.home.register(self.staged, key, batch_reports=self.most)
-        self.record.seen[entry.name] = (entry.signature, [one.batch.key for one in found])
+        self.record.seen[entry.name] = (
+            entry.signature,
+            [one.batch.key for one in found],
+        )
         return outcome
 
     def _put_aside(self, entry: _Entry, error: InputError) -> tuple[State, str]:
         """Move a delivery with its marker to quarantine, the reason first and itself last."""
         ending = f"-{entry.signature[:8]}"
-        beginning = entry.name.encode()[: _LONGEST_NAME - len(ending)].decode("utf-8", "ignore")
+        beginning = entry.name.encode()[: _LONGEST_NAME - len(ending)].decode(
+            "utf-8", "ignore"
+        )
         aside = self.folder / QUARANTINE / f"{beginning}{ending}"
         told = "This delivery was not used.\n\n"
         for part in ("file", "row", "column", "found", "expected", "remedy"):
@@ -453,7 +541,9 @@ class _Pass:
         marker = f"{entry.path.name}.done"
         try:
             aside.mkdir(parents=True, exist_ok=True)
-            (aside / "REASON.txt").unlink(missing_ok=True)  # nothing is written through a link of that name
+            (aside / "REASON.txt").unlink(
+                missing_ok=True
+            )  # nothing is written through a link of that name
             with (aside / "REASON.txt").open("x", encoding="utf-8") as reason:
                 reason.write(told)
             with _no_such_marker():
@@ -473,7 +563,9 @@ def _blamed_on(entry: _Entry, failure: Exception) -> InputError | None:
         return failure
     if isinstance(failure, KeyTaken):
         found = "a name whose batch keys stand for other content"
-        return InputError(entry.name, found, "a name of its own", "Give it another name.")
+        return InputError(
+            entry.name, found, "a name of its own", "Give it another name."
+        )
     if isinstance(failure, OSError) and failure.errno == errno.ENAMETOOLONG:
         named = _unreadable(entry.path, failure)
         return named if isinstance(named, InputError) else None
@@ -481,7 +573,10 @@ def _blamed_on(entry: _Entry, failure: Exception) -> InputError | None:
     is_of_home = isinstance(failure, OSError) and failure.errno is not None
     if is_of_home or isinstance(failure, LunguageError | _Later):
         return None
-    wrong, expected = "something that the readers do not expect", "findings or raw reports"
+    wrong, expected = (
+        "something that the readers do not expect",
+        "findings or raw reports",
+    )
     return damaged(entry.name, wrong, failure, expected, "Report this.")
 
 

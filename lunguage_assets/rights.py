@@ -11,7 +11,10 @@ from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError
 
-_OTHERS = ((stat.S_IRGRP | stat.S_IWGRP | stat.S_IXGRP, stat.S_IXGRP), (stat.S_IRWXO, stat.S_IXOTH))
+_OTHERS = (
+    (stat.S_IRGRP | stat.S_IWGRP | stat.S_IXGRP, stat.S_IXGRP),
+    (stat.S_IRWXO, stat.S_IXOTH),
+)
 """Per class of other accounts (group, everybody): bits on the folder, and the bit to pass a folder above."""
 
 
@@ -27,8 +30,14 @@ def open_to_others(folder: Path) -> bool:
     if os.name != "posix" or not folder.exists():
         return False
     wanted = folder.resolve()
-    own, above = wanted.stat().st_mode, [parent.stat().st_mode for parent in wanted.parents]
-    return any(own & rights and all(mode & passing for mode in above) for rights, passing in _OTHERS)
+    own, above = (
+        wanted.stat().st_mode,
+        [parent.stat().st_mode for parent in wanted.parents],
+    )
+    return any(
+        own & rights and all(mode & passing for mode in above)
+        for rights, passing in _OTHERS
+    )
 
 
 def require_private(folder: Path, what: str) -> None:

@@ -43,7 +43,9 @@ ABOUT = (
 
 @cache
 def _table(prose: Prose, name: str) -> pd.DataFrame:
-    return pd.read_csv(resource("sample", f"{prose}_{name}.csv.xz"), dtype=str, keep_default_na=False)
+    return pd.read_csv(
+        resource("sample", f"{prose}_{name}.csv.xz"), dtype=str, keep_default_na=False
+    )
 
 
 def sample_studies(reports: int, seed: int, prose: Prose) -> pd.DataFrame:
@@ -60,7 +62,9 @@ def sample_studies(reports: int, seed: int, prose: Prose) -> pd.DataFrame:
         positions += studies
         subjects += [f"p{subject}"] * len(studies)
         subject += 1
-    drawn = packaged.iloc[positions[:reports]].drop(columns="seed").reset_index(drop=True)
+    drawn = (
+        packaged.iloc[positions[:reports]].drop(columns="seed").reset_index(drop=True)
+    )
     drawn["subject_id"] = subjects[:reports]
     drawn["study_id"] = [f"s{FIRST + number}" for number in range(reports)]
     return drawn
@@ -71,7 +75,9 @@ def _patients(packaged: pd.DataFrame, seed: int) -> Iterator[list[int]]:
     all of them before any comes again, each time in another order.
     """
     patients: dict[str, dict[str, list[int]]] = {}
-    for position, (own, subject) in enumerate(zip(packaged["seed"], packaged["subject_id"], strict=True)):
+    for position, (own, subject) in enumerate(
+        zip(packaged["seed"], packaged["subject_id"], strict=True)
+    ):
         patients.setdefault(own, {}).setdefault(subject, []).append(position)
     yield from patients.get(str(seed), {}).values()
     draw, everybody = random.Random(seed), list(patients["0"].values())
@@ -84,28 +90,41 @@ def sample_findings(studies: pd.DataFrame, prose: Prose) -> pd.DataFrame:
     leaves open that the finding is at the place of the one beside it (1, or empty).
     """
     front = ["subject_id", "study_id", "sequence", "section", "report"]
-    rows = studies.drop(columns=["view", "study_date"]).merge(_table(prose, "findings"), on="packaged")
-    rows = rows[[*front, *(column for column in rows if column not in ("packaged", *front))]]
+    rows = studies.drop(columns=["view", "study_date"]).merge(
+        _table(prose, "findings"), on="packaged"
+    )
+    rows = rows[
+        [*front, *(column for column in rows if column not in ("packaged", *front))]
+    ]
     rows.insert(0, "", range(len(rows)))
     return rows
 
 
 def _images(studies: pd.DataFrame, seed: int, prose: Prose) -> pd.DataFrame:
-    rows = studies[["packaged", "subject_id", "study_id"]].merge(_table(prose, "images"), on="packaged")
+    rows = studies[["packaged", "subject_id", "study_id"]].merge(
+        _table(prose, "images"), on="packaged"
+    )
     for column in ("subject_id", "study_id"):
         rows[column] = rows[column].str[1:]
     numbers = rows.groupby("study_id").cumcount()
-    ids = [_dicom(seed, study, number) for study, number in zip(rows["study_id"], numbers, strict=True)]
+    ids = [
+        _dicom(seed, study, number)
+        for study, number in zip(rows["study_id"], numbers, strict=True)
+    ]
     rows.insert(0, "dicom_id", ids)
     return rows.drop(columns="packaged")
 
 
 def _dicom(seed: int, study: str, number: int) -> str:
-    digest = hashlib.blake2b(f"{seed}\x1f{study}\x1f{number}".encode(), digest_size=20).hexdigest()
+    digest = hashlib.blake2b(
+        f"{seed}\x1f{study}\x1f{number}".encode(), digest_size=20
+    ).hexdigest()
     return "-".join(digest[start : start + 8] for start in range(0, 40, 8))
 
 
-def write_sample(out: Path, reports: int = 800, seed: int = 0, prose: Prose = "plain") -> str:
+def write_sample(
+    out: Path, reports: int = 800, seed: int = 0, prose: Prose = "plain"
+) -> str:
     """Write a synthetic corpus into the folder `out`, and say in words how much it is.
 
     Files: Lunguage.csv, Lunguage_vocab.csv, the image metadata and corpus.toml. Byte-identical for (reports,
@@ -113,7 +132,9 @@ def write_sample(out: Path, reports: int = 800, seed: int = 0, prose: Prose = "p
     `ConfigurationError` for less than one report, and where a corpus lies that is not declared synthetic.
     """
     if reports < 1:
-        raise ConfigurationError(f"A sample of {reports} reports was asked for. Ask for 1 or more.")
+        raise ConfigurationError(
+            f"A sample of {reports} reports was asked for. Ask for 1 or more."
+        )
     _refuse_to_replace(out, FILES)
     studies = sample_studies(reports, seed, prose)
     findings = sample_findings(studies, prose).drop(columns="place_open")
@@ -149,15 +170,22 @@ def write_raw_sample(
     for one folder named twice, and where a folder holds a delivery that is not declared synthetic.
     """
     if truth.resolve() == out.resolve():
-        raise ConfigurationError(f"{out} is named for raw reports and for their truth. Name two folders.")
+        raise ConfigurationError(
+            f"{out} is named for raw reports and for their truth. Name two folders."
+        )
     _refuse_to_replace(out, (TABLE_FILE, TREE, METADATA_FILE, ABOUT_FILE))
     summary = write_sample(truth, reports, seed, prose)
     studies = sample_studies(reports, seed, prose)
-    shutil.rmtree(out / TREE, ignore_errors=True)  # of a sample: a tree that is none was refused
+    shutil.rmtree(
+        out / TREE, ignore_errors=True
+    )  # of a sample: a tree that is none was refused
     out.mkdir(parents=True, exist_ok=True)
     (out / ABOUT_FILE).write_text(ABOUT, encoding="utf-8")
     if form == "table":
-        _write(studies[["study_id", "subject_id", "view", "study_date", "report"]], out / TABLE_FILE)
+        _write(
+            studies[["study_id", "subject_id", "view", "study_date", "report"]],
+            out / TABLE_FILE,
+        )
     else:
         _write_texts(studies, out, form)
     if form == "mimic":
@@ -180,7 +208,10 @@ def _write(frame: pd.DataFrame, path: Path) -> None:
 def _refuse_to_replace(out: Path, names: Sequence[str]) -> None:
     """Refuse a folder with one of these files of a delivery that is not declared synthetic."""
     about = out / ABOUT_FILE
-    declared = about.exists() and 'data_class = "synthetic"' in about.read_text(encoding="utf-8").splitlines()
+    declared = (
+        about.exists()
+        and 'data_class = "synthetic"' in about.read_text(encoding="utf-8").splitlines()
+    )
     if not declared and any((out / name).exists() for name in names):
         found = "a delivery that is not declared synthetic; a sample would replace it"
         raise ConfigurationError(f"{out} holds {found}. Name another folder.")

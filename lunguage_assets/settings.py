@@ -93,7 +93,9 @@ class AutomationSettings(_Options):
         try:
             ZoneInfo(time_zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise ValueError(f"found {time_zone!r}; expected such as 'UTC' or 'Europe/Berlin'") from None
+            raise ValueError(
+                f"found {time_zone!r}; expected such as 'UTC' or 'Europe/Berlin'"
+            ) from None
         return time_zone
 
 
@@ -146,8 +148,12 @@ def load_settings(home_file: Path | None = None) -> Settings:
     own = _read(home_file) if home_file is not None and home_file.exists() else {}
     for layer in (published_options() if own.get("as_published") is True else {}, own):
         for group, options in layer.items():
-            is_group = isinstance(options, dict) and isinstance(values.get(group, {}), dict)
-            values[group] = {**values.get(group, {}), **options} if is_group else options
+            is_group = isinstance(options, dict) and isinstance(
+                values.get(group, {}), dict
+            )
+            values[group] = (
+                {**values.get(group, {}), **options} if is_group else options
+            )
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
@@ -157,10 +163,16 @@ def load_settings(home_file: Path | None = None) -> Settings:
         if problem["type"] == "extra_forbidden":
             *groups, name = map(str, problem["loc"])
             known = _read(resource("settings.toml"))
-            remedy = did_you_mean(name, known.get(groups[0], {}) if groups else known).strip()
+            remedy = did_you_mean(
+                name, known.get(groups[0], {}) if groups else known
+            ).strip()
             remedy = remedy or "resources/settings.toml lists all options."
-            raise ConfigurationError(f"{home_file}: unknown option {place!r}. {remedy}") from None
-        raise ConfigurationError(f"{home_file}, option {place}: {problem['msg']}. {remedy}") from None
+            raise ConfigurationError(
+                f"{home_file}: unknown option {place!r}. {remedy}"
+            ) from None
+        raise ConfigurationError(
+            f"{home_file}, option {place}: {problem['msg']}. {remedy}"
+        ) from None
 
 
 def published_options() -> dict[str, dict[str, Any]]:
@@ -182,8 +194,12 @@ def departures(settings: Settings) -> dict[str, tuple[Any, Any]]:
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # of TOML, of UTF-8, and a number of thousands of digits
+    except (
+        ValueError
+    ) as error:  # of TOML, of UTF-8, and a number of thousands of digits
         raise ConfigurationError(f"{path}: not readable as TOML ({error}).") from None
     except RecursionError:
         found = "too many brackets in brackets"
-        raise ConfigurationError(f"{path}: not readable as TOML ({found}). Remove them.") from None
+        raise ConfigurationError(
+            f"{path}: not readable as TOML ({found}). Remove them."
+        ) from None

@@ -18,7 +18,9 @@ from alembic.script import ScriptDirectory
 from profiles import choose_profile
 
 choose_profile()
-os.environ["OMP_NUM_THREADS"] = "1"  # of torch and BLAS, whose threads would wait for those of other workers
+os.environ["OMP_NUM_THREADS"] = (
+    "1"  # of torch and BLAS, whose threads would wait for those of other workers
+)
 gc.set_threshold(100_000, 20, 20)  # as the command has it
 
 # A script started in the background ignores SIGINT; its tests interrupt what they start all the same.
@@ -26,17 +28,31 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Dagster's migrations, a hundred files, are read once in a process and not for the database of each run.
-_read_migrations, _migrations = ScriptDirectory.from_config, dict[str | None, ScriptDirectory]()
+_read_migrations, _migrations = (
+    ScriptDirectory.from_config,
+    dict[str | None, ScriptDirectory](),
+)
 
 
 def _read_once(config: Config) -> ScriptDirectory:
     place = config.get_main_option("script_location")
-    return _migrations.get(place) or _migrations.setdefault(place, _read_migrations(config))
+    return _migrations.get(place) or _migrations.setdefault(
+        place, _read_migrations(config)
+    )
 
 
 ScriptDirectory.from_config = _read_once  # type: ignore[method-assign]
 
-_FIRST = ("current", "deploy", "docs", "cli", "test_wheel.py", "orchestration", "judges", "release")
+_FIRST = (
+    "current",
+    "deploy",
+    "docs",
+    "cli",
+    "test_wheel.py",
+    "orchestration",
+    "judges",
+    "release",
+)
 _TESTS = Path(__file__).parent
 
 

@@ -21,11 +21,19 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.store import encode
 from lunguage_assets.implicit.expansion.expand import Expansion, expand, expansion_tools
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
-from lunguage_assets.implicit.resolution.resolve import Resolution, resolution_tools, resolve
+from lunguage_assets.implicit.resolution.resolve import (
+    Resolution,
+    resolution_tools,
+    resolve,
+)
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.sample import write_raw_sample, write_sample
 from lunguage_assets.settings import load_settings
-from lunguage_assets.structuring.rows import StructuredTables, read_reports, structured_reports
+from lunguage_assets.structuring.rows import (
+    StructuredTables,
+    read_reports,
+    structured_reports,
+)
 from lunguage_assets.structuring.rules.structurer import rule_structurer
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
 
@@ -42,10 +50,21 @@ def stored(frames: dict[str, pd.DataFrame]) -> dict[str, bytes]:
 
 
 def implicit_half(folder: Path) -> dict[str, bytes]:
-    settings, taken = load_settings(), take_in(find_delivery(folder), load_settings().corpus)
+    settings, taken = (
+        load_settings(),
+        take_in(find_delivery(folder), load_settings().corpus),
+    )
     given = (taken.findings, FITTED_PROBABILITIES.frame())
     merged = cores.joined(
-        cores.by_studies(deduplicate, given, merging_tools, settings.implicit, taken.terms, folder, None)
+        cores.by_studies(
+            deduplicate,
+            given,
+            merging_tools,
+            settings.implicit,
+            taken.terms,
+            folder,
+            None,
+        )
     )
     found = cores.by_studies(expand, (merged,), expansion_tools, None, taken.terms)
     both = Expansion(*map(cores.joined, zip(*found, strict=True)))
@@ -77,18 +96,28 @@ def test_the_implicit_half_in_chunks_and_processes_stores_the_bytes_of_all_studi
 def text_half(received: Received, processes: int | None) -> dict[str, bytes]:
     read = read_reports(received, processes)
     given = read.report_texts, read.report_sentences
-    made = cores.by_studies(structured_reports, given, rule_structurer, None, processes=processes)
-    structured = StructuredTables(*(cores.joined(frames) for frames in zip(*made, strict=True)))
-    texts = Received(read.report_texts, read.rejected_reports, read.reading_notes, received.terms)
+    made = cores.by_studies(
+        structured_reports, given, rule_structurer, None, processes=processes
+    )
+    structured = StructuredTables(
+        *(cores.joined(frames) for frames in zip(*made, strict=True))
+    )
+    texts = Received(
+        read.report_texts, read.rejected_reports, read.reading_notes, received.terms
+    )
     options = load_settings().corpus
-    taken = take_in_structured(texts, structured.structured_findings, options, processes)
+    taken = take_in_structured(
+        texts, structured.structured_findings, options, processes
+    )
     return stored({**vars(read), **structured._asdict(), **vars(taken)})
 
 
 def test_reports_are_read_structured_and_taken_in_in_processes_to_the_bytes_of_all_at_once(
     tmp_path: Path, in_two_processes: None
 ) -> None:
-    write_raw_sample(tmp_path / "raw", tmp_path / "truth", 10, 3, form="table", prose="varied")
+    write_raw_sample(
+        tmp_path / "raw", tmp_path / "truth", 10, 3, form="table", prose="varied"
+    )
     received = receive(find_delivery(tmp_path / "raw"), load_settings().corpus)
     assert text_half(received, None) == text_half(received, 1)
 
@@ -104,7 +133,9 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) 
     (tmp_path / "program.py").write_text(program)
     command = [sys.executable, str(tmp_path / "program.py")]
     given = environment(tmp_path)
-    with subprocess.Popen(command, env=given, stdout=subprocess.PIPE, text=True) as started:
+    with subprocess.Popen(
+        command, env=given, stdout=subprocess.PIPE, text=True
+    ) as started:
         assert started.stdout is not None
         assert started.stdout.readline() == "begun\n"
         children = psutil.Process(started.pid).children(recursive=True)
@@ -114,7 +145,9 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("written", ["two", "0", "-1", "²"])
-def test_a_number_of_processes_that_is_none_is_refused_by_name(tmp_path: Path, written: str) -> None:
+def test_a_number_of_processes_that_is_none_is_refused_by_name(
+    tmp_path: Path, written: str
+) -> None:
     with pytest.raises(ConfigurationError, match=r"\$LUNGUAGE_PROCESSES"):
         _ = HomeResource(root=str(tmp_path), processes=written).processes_at_once
 

@@ -11,11 +11,15 @@ from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathway_file import PathwayFile
 
-TEMPLATES = sorted(path.relative_to(resource()).as_posix() for path in resource().rglob("*.j2"))
+TEMPLATES = sorted(
+    path.relative_to(resource()).as_posix() for path in resource().rglob("*.j2")
+)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_page_escapes_all_that_is_put_into_it_and_no_other_text_does(name: str) -> None:
+def test_a_page_escapes_all_that_is_put_into_it_and_no_other_text_does(
+    name: str,
+) -> None:
     template = resource(name).read_text(encoding="utf-8")
     is_page = name.endswith(".html.j2")
     assert template.startswith("{% autoescape false %}\n") != is_page
@@ -24,16 +28,22 @@ def test_a_page_escapes_all_that_is_put_into_it_and_no_other_text_does(name: str
     assert "safe" not in template.replace("|", " ").split()
 
 
-def test_a_mistyped_key_is_named_by_its_line_and_its_nearest_neighbour(tmp_path: Path) -> None:
+def test_a_mistyped_key_is_named_by_its_line_and_its_nearest_neighbour(
+    tmp_path: Path,
+) -> None:
     packaged = resource("pathways.yaml").read_text(encoding="utf-8")
     mistyped = packaged.replace("status: dp", "Statuss of Mrs Example: dp", 1)
     line = 1 + mistyped[: mistyped.index("Statuss")].count("\n")
     file = tmp_path / "pathways.yaml"
     file.write_text(mistyped, encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=rf"line {line}, field .*implies\.0: a key that") as refused:
+    with pytest.raises(
+        ConfigurationError, match=rf"line {line}, field .*implies\.0: a key that"
+    ) as refused:
         read_as(file, PathwayFile)
     assert "Example" not in str(refused.value)
-    file.write_text(mistyped.replace("Statuss of Mrs Example", "statuss"), encoding="utf-8")
+    file.write_text(
+        mistyped.replace("Statuss of Mrs Example", "statuss"), encoding="utf-8"
+    )
     with pytest.raises(ConfigurationError, match="Did you mean 'status'"):
         read_as(file, PathwayFile)
 
@@ -55,9 +65,19 @@ class Form(BaseModel):
         ("a.toml", "name = " + "[" * 60_000),
         ("a.toml", "name = " + "9" * 5_000),
     ],
-    ids=["brackets", "dashes", "braces", "digits", "no day", "TOML of brackets", "TOML of digits"],
+    ids=[
+        "brackets",
+        "dashes",
+        "braces",
+        "digits",
+        "no day",
+        "TOML of brackets",
+        "TOML of digits",
+    ],
 )
-def test_a_file_that_no_parser_survives_is_refused_by_its_name(tmp_path: Path, file: str, text: str) -> None:
+def test_a_file_that_no_parser_survives_is_refused_by_its_name(
+    tmp_path: Path, file: str, text: str
+) -> None:
     """Where nodes are made of a hundred thousand brackets, libyaml ends the process."""
     (tmp_path / file).write_text(text)
     with pytest.raises(ConfigurationError, match=rf"{file}.*not readable as"):

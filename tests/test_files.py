@@ -14,7 +14,9 @@ from lunguage_assets.errors import InputError
 from lunguage_assets.files import cell_of_sheet, literal, sheet, sheet_cell, sheet_frame
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
-texts = st.text() | st.builds(str.__add__, st.sampled_from([*FORMULAS, "'", "'=", "''-"]), st.text())
+texts = st.text() | st.builds(
+    str.__add__, st.sampled_from([*FORMULAS, "'", "'=", "''-"]), st.text()
+)
 
 
 @given(texts)
@@ -26,13 +28,18 @@ def test_no_cell_begins_a_formula_and_every_cell_can_be_read_back(text: str) -> 
 
 
 def test_numbers_stay_numbers_and_headings_are_cells_too() -> None:
-    frame = pd.DataFrame({"n": [-1, 2], "p": [-0.5, None], "s": ["=1+1", None], "t": ["x", "@y"]})
+    frame = pd.DataFrame(
+        {"n": [-1, 2], "p": [-0.5, None], "s": ["=1+1", None], "t": ["x", "@y"]}
+    )
     shown = sheet_frame(frame)
     assert shown["n"].tolist() == [-1, 2]
     assert shown["s"].tolist()[0] == "'=1+1"
     assert pd.isna(shown["s"][1])
     assert shown["t"].tolist() == ["x", "'@y"]
-    assert list(csv.reader(io.StringIO(sheet([["=a", "b"], ["-", "1"]])))) == [["'=a", "b"], ["'-", "1"]]
+    assert list(csv.reader(io.StringIO(sheet([["=a", "b"], ["-", "1"]])))) == [
+        ["'=a", "b"],
+        ["'-", "1"],
+    ]
 
 
 @given(st.text(st.sampled_from("ab _*`<>[]()!&~|\\#;:/.-"), max_size=20))
@@ -49,4 +56,6 @@ def test_words_for_markdown_have_no_line_ends_and_no_codes_of_a_terminal() -> No
 
 def test_an_error_is_told_on_one_line_without_codes_of_a_terminal() -> None:
     error = InputError("a\nremedy: b\x1b[31m\u202e.csv", "x\ud800", "y", "z")
-    assert str(error) == "a\\nremedy: b\\x1b[31m\\u202e.csv: found x\\ud800; expected y. z"
+    assert (
+        str(error) == "a\\nremedy: b\\x1b[31m\\u202e.csv: found x\\ud800; expected y. z"
+    )

@@ -23,7 +23,11 @@ reason = tiny_model.missing() or tiny_encoder.missing()
 needs_models = pytest.mark.skipif(reason is not None, reason=reason or "")
 
 COMMIT = "89abcdef0123456789abcdef0123456789abcdef"
-SWITCHES = ("HF_HUB_DISABLE_TELEMETRY", "DISABLE_SAFETENSORS_CONVERSION", "TOKENIZERS_PARALLELISM")
+SWITCHES = (
+    "HF_HUB_DISABLE_TELEMETRY",
+    "DISABLE_SAFETENSORS_CONVERSION",
+    "TOKENIZERS_PARALLELISM",
+)
 
 
 @pytest.fixture
@@ -52,18 +56,25 @@ def test_a_judge_named_as_on_the_hub_is_loaded_from_its_files(cache: Path) -> No
     files = tiny_model.save(kept(cache, "judge"))
     before = dict(os.environ)
     by_name, by_folder = (
-        tiny_model.made(path, {"do_sample": False}) for path in (Path("invented/judge"), files)
+        tiny_model.made(path, {"do_sample": False})
+        for path in (Path("invented/judge"), files)
     )
     question = tiny_model.question(1)
-    answer, same = (tiny_model.answers(judge, question)[0].text for judge in (by_name, by_folder))
+    answer, same = (
+        tiny_model.answers(judge, question)[0].text for judge in (by_name, by_folder)
+    )
     assert answer == same
     loaded = local._LOADED["invented/judge", "main", "auto", "cpu"]
-    assert loaded.model.config._name_or_path == str(files), "a name would let the library convert its weights"
+    assert loaded.model.config._name_or_path == str(files), (
+        "a name would let the library convert its weights"
+    )
     assert dict(os.environ) == before
 
 
 @needs_models
-def test_an_encoder_leaves_the_environment_as_it_is(cache: Path, tmp_path: Path) -> None:
+def test_an_encoder_leaves_the_environment_as_it_is(
+    cache: Path, tmp_path: Path
+) -> None:
     from huggingface_hub import constants
 
     shutil.copytree(tiny_encoder.save(tmp_path / "tiny"), kept(cache, "encoder"))
@@ -78,25 +89,36 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package that cannot be imported."""
     folder = tmp_path / "invented_weights"
     folder.mkdir()
-    (folder / "__init__.py").write_text("raise ImportError('what it depends on is missing')")
+    (folder / "__init__.py").write_text(
+        "raise ImportError('what it depends on is missing')"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     return folder
 
 
 def test_a_package_s_folder_is_found_without_importing_it(package: Path) -> None:
-    assert named_path("package:invented_weights/model/one.gguf") == package / "model/one.gguf"
+    assert (
+        named_path("package:invented_weights/model/one.gguf")
+        == package / "model/one.gguf"
+    )
     assert "invented_weights" not in sys.modules
 
 
 @pytest.mark.parametrize("module", ["not_installed_here", "", "a.b", "this"])
 def test_what_is_no_installed_package_is_an_error_with_the_remedy(module: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"found no installed package .*make models"):
+    with pytest.raises(
+        ConfigurationError, match=r"found no installed package .*make models"
+    ):
         named_path(f"package:{module}/model")
 
 
 def test_other_names_are_folders_or_lead_to_the_hub() -> None:
     assert named_path("~/model") == Path("~/model").expanduser()
-    assert [named_path(name) for name in ("/a", "./a", "../a")] == [Path("/a"), Path("./a"), Path("../a")]
+    assert [named_path(name) for name in ("/a", "./a", "../a")] == [
+        Path("/a"),
+        Path("./a"),
+        Path("../a"),
+    ]
     assert named_path("invented/model") is None
 
 
@@ -109,7 +131,9 @@ def copied(package: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return copy
 
 
-def test_a_packages_copy_stands_in_for_a_model_that_is_not_here(cache: Path, copied: str) -> None:
+def test_a_packages_copy_stands_in_for_a_model_that_is_not_here(
+    cache: Path, copied: str
+) -> None:
     assert packaged_copy("invented/encoder", "") == copied
 
 
@@ -127,6 +151,10 @@ def test_a_revision_that_is_asked_for_has_no_copy(cache: Path, copied: str) -> N
 def test_a_model_without_an_installed_copy_is_looked_for_on_the_hub(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub, "_PACKAGED_COPIES", {"invented/encoder": "package:not_installed_here/model"})
+    monkeypatch.setattr(
+        hub,
+        "_PACKAGED_COPIES",
+        {"invented/encoder": "package:not_installed_here/model"},
+    )
     assert packaged_copy("invented/encoder", "") is None
     assert packaged_copy("invented/another", "") is None

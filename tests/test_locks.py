@@ -13,12 +13,18 @@ LOCKS = sorted(path.name for path in ROOT.glob("requirements*.lock"))
 
 def locked(name: str) -> dict[str, str]:
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
-    found = (re.match(r"([a-z0-9._-]+)(?:\[.*\])?==(\S+)( ;.*)?", line) for line in lines)
-    return {match[1]: match[2] for match in found if match is not None and match[3] is None}
+    found = (
+        re.match(r"([a-z0-9._-]+)(?:\[.*\])?==(\S+)( ;.*)?", line) for line in lines
+    )
+    return {
+        match[1]: match[2] for match in found if match is not None and match[3] is None
+    }
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_whoever_installs_a_lock_beside_that_of_development_gets_one_version_of_everything(lock: str) -> None:
+def test_whoever_installs_a_lock_beside_that_of_development_gets_one_version_of_everything(
+    lock: str,
+) -> None:
     this, dev = locked(lock), locked("requirements-dev.lock")
     shared = this.keys() & dev.keys()
     assert len(shared) > 50
@@ -30,6 +36,12 @@ def test_a_lock_is_hashed_and_names_no_index(lock: str) -> None:
     text = (ROOT / lock).read_text(encoding="utf-8")
     assert "://" not in text
     assert "--index" not in text
-    pinned = [block for block in re.split(r"\n(?=[a-z0-9])", text) if "==" in block.splitlines()[0]]
+    pinned = [
+        block
+        for block in re.split(r"\n(?=[a-z0-9])", text)
+        if "==" in block.splitlines()[0]
+    ]
     assert len(pinned) > 90
-    assert [block.splitlines()[0] for block in pinned if "--hash=sha256:" not in block] == []
+    assert [
+        block.splitlines()[0] for block in pinned if "--hash=sha256:" not in block
+    ] == []

@@ -25,7 +25,11 @@ PATIENTS = Corpus("ward", "credentialed")
 @pytest.fixture
 def way(tmp_path: Path) -> Iterator[Path]:
     """A folder that others reach: nothing above it bars the way."""
-    closed = [one for one in (tmp_path, *tmp_path.parents) if one.stat().st_mode & 0o011 != 0o011]
+    closed = [
+        one
+        for one in (tmp_path, *tmp_path.parents)
+        if one.stat().st_mode & 0o011 != 0o011
+    ]
     before = [(one, stat.S_IMODE(one.stat().st_mode)) for one in closed]
     for folder, mode in before:
         folder.chmod(mode | 0o011)
@@ -34,8 +38,12 @@ def way(tmp_path: Path) -> Iterator[Path]:
         folder.chmod(mode)
 
 
-@pytest.mark.parametrize(("mode", "is_open"), [(0o700, False), (0o750, True), (0o701, True), (0o720, True)])
-def test_any_right_of_another_account_opens_a_folder(way: Path, mode: int, is_open: bool) -> None:
+@pytest.mark.parametrize(
+    ("mode", "is_open"), [(0o700, False), (0o750, True), (0o701, True), (0o720, True)]
+)
+def test_any_right_of_another_account_opens_a_folder(
+    way: Path, mode: int, is_open: bool
+) -> None:
     folder = way / "home"
     folder.mkdir()
     folder.chmod(mode)
@@ -52,7 +60,9 @@ def test_a_closed_folder_above_bars_the_way(way: Path) -> None:
     assert open_to_others(above / "home")
 
 
-def test_a_home_that_others_read_takes_no_reports_of_patients_and_names_the_remedy(way: Path) -> None:
+def test_a_home_that_others_read_takes_no_reports_of_patients_and_names_the_remedy(
+    way: Path,
+) -> None:
     home = Home(way / "home")
     home.root.mkdir()
     home.root.chmod(0o755)
@@ -86,7 +96,8 @@ def test_a_folder_for_the_release_that_others_read_is_refused(way: Path) -> None
 
 
 STAND_INS = "import sys; from unittest import mock; " + "; ".join(
-    f"sys.modules['{slow}'] = mock.MagicMock()" for slow in ("dagster", "lunguage_assets.orchestration.build")
+    f"sys.modules['{slow}'] = mock.MagicMock()"
+    for slow in ("dagster", "lunguage_assets.orchestration.build")
 )
 
 
@@ -98,7 +109,9 @@ STAND_INS = "import sys; from unittest import mock; " + "; ".join(
         "import sys; sys.argv = ['lunguage', '--version']; from lunguage_assets.cli.main import main; main()",
     ],
 )
-def test_what_a_process_makes_is_its_own_whatever_the_umask(tmp_path: Path, start: str) -> None:
+def test_what_a_process_makes_is_its_own_whatever_the_umask(
+    tmp_path: Path, start: str
+) -> None:
     script = f"import os; os.umask(0); {start}; open('made', 'w').close()"
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
     assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o600

@@ -14,33 +14,55 @@ from lunguage_assets.settings import Settings, departures, load_settings
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("[implicit]\nmerge_threshold = 3\n", r"settings.toml, option implicit.merge_threshold"),
-        ('[implicit]\nencodr = "lexical"', r"'implicit\.encodr'\. Did you mean 'encoder'\?"),
-        ('as_published = "yes"', r"settings.toml, option as_published: .* valid boolean"),
+        (
+            "[implicit]\nmerge_threshold = 3\n",
+            r"settings.toml, option implicit.merge_threshold",
+        ),
+        (
+            '[implicit]\nencodr = "lexical"',
+            r"'implicit\.encodr'\. Did you mean 'encoder'\?",
+        ),
+        (
+            'as_published = "yes"',
+            r"settings.toml, option as_published: .* valid boolean",
+        ),
         ("as_published = 1", r"settings.toml, option as_published: .* valid boolean"),
-        ("x = " + "[" * 60_000, r"settings.toml: not readable as TOML \(too many brackets"),
+        (
+            "x = " + "[" * 60_000,
+            r"settings.toml: not readable as TOML \(too many brackets",
+        ),
         ("x = " + "9" * 5_000, r"settings.toml: not readable as TOML"),
     ],
 )
-def test_a_wrong_setting_is_named_with_its_file(tmp_path: Path, text: str, named: str) -> None:
+def test_a_wrong_setting_is_named_with_its_file(
+    tmp_path: Path, text: str, named: str
+) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(text)
     with pytest.raises(ConfigurationError, match=named):
         load_settings(file)
 
 
-def test_the_file_of_defaults_has_every_option_with_its_default_and_says_what_it_means() -> None:
+def test_the_file_of_defaults_has_every_option_with_its_default_and_says_what_it_means() -> (
+    None
+):
     assert load_settings() == Settings()
     lines = resource("settings.toml").read_text(encoding="utf-8").splitlines()
     explained = {line.split(" = ")[0] for line in lines if " # " in line}
-    groups = [group for group in Settings().model_dump().values() if isinstance(group, dict)]
+    groups = [
+        group for group in Settings().model_dump().values() if isinstance(group, dict)
+    ]
     assert {option for group in groups for option in group} - explained == {"seed"}
 
 
-def test_the_home_file_overrides_single_options_and_keeps_the_rest(tmp_path: Path) -> None:
+def test_the_home_file_overrides_single_options_and_keeps_the_rest(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "settings.toml"
     file.write_text("[explicit]\nseed = 7\n")
-    assert load_settings(file).explicit == load_settings().explicit.model_copy(update={"seed": 7})
+    assert load_settings(file).explicit == load_settings().explicit.model_copy(
+        update={"seed": 7}
+    )
 
 
 def test_every_option_of_the_paper_is_an_option_and_they_stand_between_defaults_and_the_homes_own(

@@ -35,27 +35,48 @@ def without_ours() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    built = ("pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, ROOT)
-    subprocess.run([sys.executable, "-m", *map(str, built)], env=without_ours(), check=True)
+    built = (
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        folder,
+        ROOT,
+    )
+    subprocess.run(
+        [sys.executable, "-m", *map(str, built)], env=without_ours(), check=True
+    )
     (found,) = folder.glob("*.whl")
     return found
 
 
-def test_the_wheel_carries_every_data_file_and_no_top_level_data_package(wheel: Path) -> None:
+def test_the_wheel_carries_every_data_file_and_no_top_level_data_package(
+    wheel: Path,
+) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for folder in ("resources", "expectations"):
         inside = f"lunguage_assets/_data/{folder}/"
-        shipped = {name.removeprefix(inside) for name in names if name.startswith(inside)}
+        shipped = {
+            name.removeprefix(inside) for name in names if name.startswith(inside)
+        }
         files = (path for path in (ROOT / folder).rglob("*") if path.is_file())
         assert shipped == {str(path.relative_to(ROOT / folder)) for path in files}
-    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"lunguage_assets"}
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
+        "lunguage_assets"
+    }
 
 
-def test_an_installed_wheel_runs_from_sample_to_release(wheel: Path, tmp_path: Path) -> None:
+def test_an_installed_wheel_runs_from_sample_to_release(
+    wheel: Path, tmp_path: Path
+) -> None:
     """Beside the libraries of this environment, which `make` installs from the lock file."""
     zipfile.ZipFile(wheel).extractall(installed := tmp_path / "installed")
     home = without_expectations(tmp_path / ".lunguage")
-    (tmp_path / "report.txt").write_text("FINDINGS: Possible pneumonia in the left lower lobe.\n")
+    (tmp_path / "report.txt").write_text(
+        "FINDINGS: Possible pneumonia in the left lower lobe.\n"
+    )
     said = subprocess.run(
         [sys.executable, "-c", COMMANDS],
         cwd=tmp_path,

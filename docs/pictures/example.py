@@ -40,7 +40,9 @@ def line(path: str, colour: str, width: float, more: str = "") -> str:
     return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{width:g}"{more}/>'
 
 
-def in_order(rows: list[Row], parent: str | None = None, depth: int = 0) -> Iterator[tuple[Row, int]]:
+def in_order(
+    rows: list[Row], parent: str | None = None, depth: int = 0
+) -> Iterator[tuple[Row, int]]:
     """Every row with its depth, what it implies below it."""
     for row in rows:
         if row["parent_id"] == parent:
@@ -53,16 +55,25 @@ def drawn_sentence(rows: list[Row], spans: list[Row], y: float) -> Iterator[str]
     status = {row["finding_id"]: row["status"] for row in rows}
     for span in spans:
         colour = COLOURS[status[span["finding_id"]]]
-        x, width = MARGIN + LETTER * span["begin"], LETTER * (span["end"] - span["begin"])
+        x, width = (
+            MARGIN + LETTER * span["begin"],
+            LETTER * (span["end"] - span["begin"]),
+        )
         if span["column"] == "ent":
             yield (
                 f'<rect x="{x - 2:g}" y="{y - 17:g}" width="{width + 4:g}" height="23" rx="4" '
                 f'fill="{colour}" fill-opacity="0.18"/>'
             )
         else:
-            dots = "" if span["column"] == "phrase" else ' stroke-dasharray="2 3" stroke-opacity="0.6"'
+            dots = (
+                ""
+                if span["column"] == "phrase"
+                else ' stroke-dasharray="2 3" stroke-opacity="0.6"'
+            )
             yield line(f"M{x:g},{y + 5:g} h{width:g}", colour, 2, dots)
-    yield words(MARGIN, y, SENTENCE, "sentence", f' textLength="{LETTER * len(SENTENCE):g}"')
+    yield words(
+        MARGIN, y, SENTENCE, "sentence", f' textLength="{LETTER * len(SENTENCE):g}"'
+    )
 
 
 def drawn_row(row: Row, depth: int, y: float) -> Iterator[str]:
@@ -71,10 +82,22 @@ def drawn_row(row: Row, depth: int, y: float) -> Iterator[str]:
     x = MARGIN + 26 * depth
     if depth:
         yield line(f"M{x - 16},{y - 20:g} v15 h11", "#9ca3af", 1.5)
-    yield words(x, y, ", ".join(filter(None, (row["name"], row["location"]))), "" if depth else "stated")
-    low, at, high = (BAR_LEFT + BAR_WIDTH * row[column] for column in ("p_low", "prob", "p_high"))
+    yield words(
+        x,
+        y,
+        ", ".join(filter(None, (row["name"], row["location"]))),
+        "" if depth else "stated",
+    )
+    low, at, high = (
+        BAR_LEFT + BAR_WIDTH * row[column] for column in ("p_low", "prob", "p_high")
+    )
     yield line(f"M{BAR_LEFT},{y - 5:g} h{BAR_WIDTH}", "#e5e7eb", 6)
-    yield line(f"M{low:g},{y - 5:g} H{high:g}", colour, 6, f' stroke-opacity="{0.35 if bound else 0.75}"')
+    yield line(
+        f"M{low:g},{y - 5:g} H{high:g}",
+        colour,
+        6,
+        f' stroke-opacity="{0.35 if bound else 0.75}"',
+    )
     yield (
         f'<circle cx="{at:g}" cy="{y - 5:g}" r="5.5" fill="{"#fff" if bound else colour}" '
         f'stroke="{colour}" stroke-width="2"/>'
@@ -82,7 +105,9 @@ def drawn_row(row: Row, depth: int, y: float) -> Iterator[str]:
     yield words(P_LEFT, y, believed(row))
     definite = {"dp": "present", "dn": "absent"}.get(row["status"], "")
     said = f"“{'; '.join(row['phrases'])}”" if row["phrases"] else definite
-    yield words(WORDS_LEFT, y, "implied", "note") if depth else words(WORDS_LEFT, y, said)
+    yield (
+        words(WORDS_LEFT, y, "implied", "note") if depth else words(WORDS_LEFT, y, said)
+    )
 
 
 def believed(row: Row) -> str:
@@ -96,9 +121,17 @@ def believed(row: Row) -> str:
 def picture() -> str:
     """The whole picture as SVG."""
     annotation = lunguage_assets.read(SENTENCE)
-    findings = annotation.findings.astype(object).where(annotation.findings.notna(), None)
-    rows = [{str(name): value for name, value in row.items()} for row in findings.to_dict("records")]
-    spans = [{str(name): value for name, value in row.items()} for row in annotation.spans.to_dict("records")]
+    findings = annotation.findings.astype(object).where(
+        annotation.findings.notna(), None
+    )
+    rows = [
+        {str(name): value for name, value in row.items()}
+        for row in findings.to_dict("records")
+    ]
+    spans = [
+        {str(name): value for name, value in row.items()}
+        for row in annotation.spans.to_dict("records")
+    ]
     height = TOP + LINE * len(rows) - 4
     heads = (
         (MARGIN, "finding"),

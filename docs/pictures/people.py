@@ -47,7 +47,9 @@ def horizontal(p: float) -> float:
 
 def words(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
     named = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:g}" y="{y:g}"{named} text-anchor="{anchor}">{escape(text)}</text>'
+    return (
+        f'<text x="{x:g}" y="{y:g}"{named} text-anchor="{anchor}">{escape(text)}</text>'
+    )
 
 
 def line(
@@ -69,9 +71,7 @@ def dot(x: float, y: float) -> str:
 
 
 def diamond(x: float, y: float) -> str:
-    return (
-        f'<path d="M{x:.1f},{y - 6:g} l6,6 l-6,6 l-6,-6 z" fill="#fff" stroke="{PEOPLE}" stroke-width="2"/>'
-    )
+    return f'<path d="M{x:.1f},{y - 6:g} l6,6 l-6,6 l-6,-6 z" fill="#fff" stroke="{PEOPLE}" stroke-width="2"/>'
 
 
 def told(row: Row) -> str:
@@ -123,7 +123,9 @@ def picture(phrases: pd.DataFrame) -> str:
     Args:
         phrases: of a `ChainResult`, with p10 and p90 of people.
     """
-    rows: list[Row] = [{str(k): v for k, v in row.items()} for row in phrases.to_dict("records")]
+    rows: list[Row] = [
+        {str(k): v for k, v in row.items()} for row in phrases.to_dict("records")
+    ]
     height = TOP + LINE * len(rows) + 6
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
@@ -145,7 +147,9 @@ def main() -> None:
     people = PeopleSet.read()
     result = people.result(people.ranking(people.matches, ExplicitSettings()))
     spread = people.numbers[["phrase", "p10", "p90"]]
-    PICTURE.write_text(picture(result.phrases.merge(spread, on="phrase")), encoding="utf-8")
+    PICTURE.write_text(
+        picture(result.phrases.merge(spread, on="phrase")), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

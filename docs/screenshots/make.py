@@ -26,7 +26,9 @@ from typing import Any
 from PIL import Image
 
 FOLDER = Path(__file__).resolve().parent
-sys.path[:0] = [str(FOLDER.parents[1] / "tests" / part) for part in ("support", "judges")]
+sys.path[:0] = [
+    str(FOLDER.parents[1] / "tests" / part) for part in ("support", "judges")
+]
 
 from headless_chromium import Page, chromium  # noqa: E402
 from loopback import LoopbackServer  # noqa: E402
@@ -62,12 +64,18 @@ SETTLE_S = 8.0
 def lunguage(home: Path, *arguments: str) -> None:
     """Run the `lunguage` command on the home."""
     command = [sys.executable, "-m", "lunguage_assets.cli.main", *arguments]
-    subprocess.run(command, check=True, env=environment(home), stdout=subprocess.DEVNULL)
+    subprocess.run(
+        command, check=True, env=environment(home), stdout=subprocess.DEVNULL
+    )
 
 
 def environment(home: Path) -> dict[str, str]:
     """Variables of a command on the home, which may have a judges file of its own."""
-    judges = {"LUNGUAGE_JUDGES": str(home / "judges.toml")} if (home / "judges.toml").exists() else {}
+    judges = (
+        {"LUNGUAGE_JUDGES": str(home / "judges.toml")}
+        if (home / "judges.toml").exists()
+        else {}
+    )
     return {**os.environ, "LUNGUAGE_HOME": str(home), **judges}
 
 
@@ -75,10 +83,30 @@ def make_home(home: Path) -> None:
     """Three batches of invented reports all the way to the release, and the analyses."""
     for number, (batch, reports) in enumerate(BATCHES.items()):
         data = home.parent / f"{home.name}-delivery" / batch
-        lunguage(home, "sample", "--reports", str(reports), "--seed", str(number), "--out", str(data))
+        lunguage(
+            home,
+            "sample",
+            "--reports",
+            str(reports),
+            "--seed",
+            str(number),
+            "--out",
+            str(data),
+        )
         lunguage(home, "run", "--data", str(data), "--batch", batch)
-    lunguage(home, "sample", "--reports", "150", "--seed", "9", "--out", str(data.with_name(WAITING)))
-    lunguage(home, "register", "--data", str(data.with_name(WAITING)), "--batch", WAITING)
+    lunguage(
+        home,
+        "sample",
+        "--reports",
+        "150",
+        "--seed",
+        "9",
+        "--out",
+        str(data.with_name(WAITING)),
+    )
+    lunguage(
+        home, "register", "--data", str(data.with_name(WAITING)), "--batch", WAITING
+    )
     lunguage(home, "analyse")
 
 
@@ -190,14 +218,21 @@ def visit(page: Page, url: str) -> None:
         "generated",
     )
     keep(page, "partitions")
-    page.open(f"{url}/assets/hedge_phrases?view=checks&checkDetail=expectations", "expectations", "not_met")
+    page.open(
+        f"{url}/assets/hedge_phrases?view=checks&checkDetail=expectations",
+        "expectations",
+        "not_met",
+    )
     keep(page, "check")
     page.open(f"{url}/assets/hedge_phrases?view=partitions", "Materialized (3)")
     page.click("Materialize…")
     page.wait_for("Launch", "report_batch")
     keep(page, "backfill")
     page.size(1440, 1160)
-    page.open(f"{url}/assets/reference_ranking?view=partitions&partition=panel", "ranking_version")
+    page.open(
+        f"{url}/assets/reference_ranking?view=partitions&partition=panel",
+        "ranking_version",
+    )
     page.click("[Show Markdown]", row="plot")
     page.wait_for_picture()
     keep(page, "ranking")
@@ -220,7 +255,10 @@ def visit_report(page: Page, home: Path) -> None:
     released = home / "release" / "panel"
     version = (released / "LATEST").read_text(encoding="utf-8").strip()
     page.size(840, 690)
-    page.open((released / version / "open" / "report.html").as_uri(), "The ranking of the phrases")
+    page.open(
+        (released / version / "open" / "report.html").as_uri(),
+        "The ranking of the phrases",
+    )
     scroll_to(page, "What the studies say of each label")
     keep(page, "report")
 
@@ -229,7 +267,8 @@ def visit_paid(page: Page, url: str) -> None:
     """What a partition cost."""
     page.size(1700, 760)
     page.open(
-        f"{url}/assets/fitted_probabilities?view=partitions&partition=panel%7C{PAID_BATCH}", "llm_by_judge"
+        f"{url}/assets/fitted_probabilities?view=partitions&partition=panel%7C{PAID_BATCH}",
+        "llm_by_judge",
     )
     scroll_to(page, "llm_questions")
     keep(page, "cost")
@@ -243,7 +282,11 @@ def main(home: Path = Path("/tmp/lunguage-tour")) -> None:
     if not (paid / "release").exists():
         make_paid_home(paid)
     for place, pages in ((home, visit), (paid, visit_paid)):
-        with served(place) as url, tempfile.TemporaryDirectory() as profile, chromium(Path(profile)) as page:
+        with (
+            served(place) as url,
+            tempfile.TemporaryDirectory() as profile,
+            chromium(Path(profile)) as page,
+        ):
             pages(page, url)
             if place == home:
                 visit_report(page, home)

@@ -29,10 +29,17 @@ from lunguage_assets.files import cell_text
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.implicit.pathways.pathways import load_dictionary, pathway_tree
 from lunguage_assets.release.bundle.bundle import table_section
-from lunguage_assets.release.report.paper_tables import published_experts, published_values
+from lunguage_assets.release.report.paper_tables import (
+    published_experts,
+    published_values,
+)
 from lunguage_assets.tables import RELEASE, TABLES, TERMS
 from lunguage_assets.tables.columns import CONFLICT_SOURCES
-from lunguage_assets.tables.released import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
+from lunguage_assets.tables.released import (
+    CHEXPERT_LABELS,
+    CHEXPERT_PROBABILITIES,
+    LABELS,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<=\]\()(?!\w+:)[^)#\s]+")
@@ -41,7 +48,9 @@ NOTEBOOK = ".ipynb"
 UNSEARCHED = "---\nsearch: {exclude: true}\n---\n"
 """Before what is shown but no page: who searches looks for pages."""
 BLOCK = re.compile(r"<(li|table|pre|blockquote|h[1-6])\b")
-LOADED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*""")
+LOADED = re.compile(
+    r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*"""
+)
 
 
 _FILES = {
@@ -55,7 +64,13 @@ _FILES = {
 def data_dictionary() -> str:
     """All tables with their columns, as Markdown."""
     sections = []
-    for table in (LABELS, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, *TABLES.values(), RELEASE):
+    for table in (
+        LABELS,
+        CHEXPERT_LABELS,
+        CHEXPERT_PROBABILITIES,
+        *TABLES.values(),
+        RELEASE,
+    ):
         stored = f"The file `{_FILES.get(table.name)}` of a release. "
         if partitions := PARTITIONED_BY.get(table.name):
             stored = f"Partitioned by {' x '.join(partitions)}. "
@@ -69,14 +84,18 @@ def pathway_trees() -> str:
     written = []
     for name, entry in pathways.diagnoses.items():
         tree = "\n".join(pathway_tree(pathways, name))
-        written.append(f"## {name}\n\nSaid as: {', '.join(entry.variants)}.\n\n~~~ text\n{tree}\n~~~\n")
+        written.append(
+            f"## {name}\n\nSaid as: {', '.join(entry.variants)}.\n\n~~~ text\n{tree}\n~~~\n"
+        )
     return "\n".join(written)
 
 
 def printed_tables() -> str:
     """The numbers that the paper prints, as tables."""
     printed = published_values()
-    agreement = pd.DataFrame(printed["agreement"]["judges"] + printed["agreement"]["experts"])
+    agreement = pd.DataFrame(
+        printed["agreement"]["judges"] + printed["agreement"]["experts"]
+    )
     agreement.columns = pd.Index(["measure", "coding", "first", "second", "value"])
     by_diagnosis = {
         "Certainty by finding (Table 2)": "certainty",
@@ -88,12 +107,18 @@ def printed_tables() -> str:
         for title, part in by_diagnosis.items()
     }
     crossed = pd.DataFrame(printed["conflicts"], index=list(CONFLICT_SOURCES)).T
-    tables["Conflicts by type and source"] = crossed.rename_axis("conflict").reset_index()
-    tables["Counts and shares"] = pd.DataFrame(printed["figures"].items(), columns=["measure", "printed"])
+    tables["Conflicts by type and source"] = crossed.rename_axis(
+        "conflict"
+    ).reset_index()
+    tables["Counts and shares"] = pd.DataFrame(
+        printed["figures"].items(), columns=["measure", "printed"]
+    )
     tables["Fits"] = pd.DataFrame(printed["fit"]).T.rename_axis("measure").reset_index()
     tables["Experts (Table 1)"] = published_experts()
     tables["Agreement"] = agreement
-    return "\n".join(f"## {title}\n\n{_as_markdown(table)}" for title, table in tables.items())
+    return "\n".join(
+        f"## {title}\n\n{_as_markdown(table)}" for title, table in tables.items()
+    )
 
 
 def _as_markdown(table: pd.DataFrame) -> str:
@@ -126,20 +151,29 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             is_page = path.startswith("docs/") and not path.endswith(NOTEBOOK)
             if uri not in files.src_uris and not is_page and (ROOT / path).exists():
                 paths[uri] = path
-                added = File.generated(config, uri, content=shown(path), inclusion=InclusionLevel.NOT_IN_NAV)
+                added = File.generated(
+                    config,
+                    uri,
+                    content=shown(path),
+                    inclusion=InclusionLevel.NOT_IN_NAV,
+                )
                 files.append(added)
                 waiting.append(added)
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+def on_page_markdown(
+    markdown: str, page: Page, config: MkDocsConfig, files: Files
+) -> str:
     """Write what follows from the package behind its page, and point links into the site; what is inside
     <details> is Markdown, as on GitHub.
     """
     uri = page.file.src_uri
     markdown += f"\n{GENERATED[uri]()}" if uri in GENERATED else ""
     here = posixpath.dirname(uri) or "."
-    text = LINK.sub(lambda link: posixpath.relpath(address(target(uri, link[0])), here), markdown)
+    text = LINK.sub(
+        lambda link: posixpath.relpath(address(target(uri, link[0])), here), markdown
+    )
     return text.replace("<details>", '<details markdown="1">')
 
 
@@ -147,7 +181,9 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     """Refuse a page whose lists, tables, code and headings are others than on GitHub."""
     if "\n::: " in page.markdown:
         return html
-    there = Counter(BLOCK.findall(MarkdownIt("commonmark").enable("table").render(page.markdown)))
+    there = Counter(
+        BLOCK.findall(MarkdownIt("commonmark").enable("table").render(page.markdown))
+    )
     here = Counter(BLOCK.findall(html))
     if here != there:
         raise PluginError(
@@ -160,20 +196,28 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     """Refuse a page that would load something from a network."""
     if loaded := LOADED.findall(output):
-        raise PluginError(f"{page.file.src_uri} loads {loaded}; the site opens without a network.")
+        raise PluginError(
+            f"{page.file.src_uri} loads {loaded}; the site opens without a network."
+        )
     return output
 
 
 def target(uri: str, link: str) -> str:
     """Path in the repository that a link of a page leads to."""
-    return posixpath.normpath(posixpath.join(posixpath.dirname(paths.get(uri, f"docs/{uri}")), link))
+    return posixpath.normpath(
+        posixpath.join(posixpath.dirname(paths.get(uri, f"docs/{uri}")), link)
+    )
 
 
 def address(path: str) -> str:
     """Address in the site of a path in the repository."""
     if path.startswith("docs/"):
         inside = path.removeprefix("docs/")
-        return f"{inside.removesuffix(NOTEBOOK)}.md" if inside.endswith(NOTEBOOK) else inside
+        return (
+            f"{inside.removesuffix(NOTEBOOK)}.md"
+            if inside.endswith(NOTEBOOK)
+            else inside
+        )
     return path if path.endswith(".md") else f"{path}.md"
 
 
@@ -183,10 +227,14 @@ def shown(path: str) -> str:
     if place.suffix == ".md":
         return place.read_text(encoding="utf-8")
     if place.suffix == NOTEBOOK:
-        return "\n".join(map(cell_shown, json.loads(place.read_text(encoding="utf-8"))["cells"]))
+        return "\n".join(
+            map(cell_shown, json.loads(place.read_text(encoding="utf-8"))["cells"])
+        )
     if place.is_dir():
         inside = sorted(file for file in place.iterdir() if file.is_file())
-        listed = "".join(f"- [{file.name}]({place.name}/{file.name})\n" for file in inside)
+        listed = "".join(
+            f"- [{file.name}]({place.name}/{file.name})\n" for file in inside
+        )
         return f"{UNSEARCHED}# {path}\n\n{listed}"
     try:
         language = get_lexer_for_filename(place.name).aliases[0]

@@ -39,7 +39,16 @@ _ROW_IDS = ("finding_id", "parent_id", "root_id", "survivor_id")
 _LISTS_OF_IDS = ("evidence", "associate", "merged_ids", "finding_ids")
 _WORDS = ["finding_id", "section", "sent_idx", "ent", "location"]
 _CUES = ["study_id", "finding_id", *DecidingCue._fields]
-_SPANS = ["study_id", "finding_id", "section", "status", "column", "begin", "end", "words"]
+_SPANS = [
+    "study_id",
+    "finding_id",
+    "section",
+    "status",
+    "column",
+    "begin",
+    "end",
+    "words",
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +83,9 @@ class Annotation:
 
     def __repr__(self) -> str:
         """Counts only: the frames hold report text."""
-        counts = ", ".join(f"{part.name}: {len(getattr(self, part.name))}" for part in fields(self))
+        counts = ", ".join(
+            f"{part.name}: {len(getattr(self, part.name))}" for part in fields(self)
+        )
         return f"Annotation({counts})"
 
     def _repr_html_(self) -> str:
@@ -83,7 +94,9 @@ class Annotation:
 
         first = self.reports["study_id"].head(REPORTS_IN_A_NOTEBOOK)
         parts = {part.name: getattr(self, part.name) for part in fields(self)}
-        shown = {name: frame[frame["study_id"].isin(first)] for name, frame in parts.items()}
+        shown = {
+            name: frame[frame["study_id"].isin(first)] for name, frame in parts.items()
+        }
         return notebook_frame(Annotation(**shown), repr(self))
 
 
@@ -99,7 +112,9 @@ def read(text: str, *, views: str = "", cues: Path | str | None = None) -> Annot
         InputError: `text` is no text or too long, or `views` names no view.
         ConfigurationError: the file of cues cannot be used.
     """
-    return _annotated([report_of("report", text, views, "read", ("text", "views"))], cues)
+    return _annotated(
+        [report_of("report", text, views, "read", ("text", "views"))], cues
+    )
 
 
 def annotate(
@@ -126,11 +141,15 @@ def annotate(
     """
     if isinstance(frame, str | bytes):
         remedy = "Use `read` for one report."
-        raise InputError("frame", f"a {type(frame).__name__}", "a frame, or a list of texts", remedy)
+        raise InputError(
+            "frame", f"a {type(frame).__name__}", "a frame, or a list of texts", remedy
+        )
     if not isinstance(frame, Iterable) or isinstance(frame, Mapping):
         # Of a mapping the ids would be read as if they were the texts.
         found, expected = f"a {type(frame).__name__}", "a frame, or a list of texts"
-        raise InputError("frame", found, expected, "Give one report per row, or texts alone.")
+        raise InputError(
+            "frame", found, expected, "Give one report per row, or texts alone."
+        )
     if not isinstance(frame, pd.DataFrame):
         texts = frame if isinstance(frame, pd.Series) else list(frame)
         frame = pd.Series(texts, dtype=object).to_frame(text)
@@ -141,12 +160,26 @@ def annotate(
             known = (text, study_id, views, "report", "study_id")
             found = f"the columns {shown_names([*map(str, frame.columns)], known)}"
             remedy = "Name the column that holds it: annotate(frame, text=..., study_id=..., views=...)."
-            raise InputError("frame", found, "one report per row", remedy, column=column)
+            raise InputError(
+                "frame", found, "one report per row", remedy, column=column
+            )
         if isinstance(frame[column], pd.DataFrame):
             remedy = "Give every column a name of its own."
-            raise InputError("frame", "columns of one name", "each column once", remedy, column=column)
+            raise InputError(
+                "frame",
+                "columns of one name",
+                "each column once",
+                remedy,
+                column=column,
+            )
     said = frame[views].tolist() if views else [""] * len(frame)
-    cells = zip(range(len(frame)), frame[study_id].tolist(), frame[text].tolist(), said, strict=True)
+    cells = zip(
+        range(len(frame)),
+        frame[study_id].tolist(),
+        frame[text].tolist(),
+        said,
+        strict=True,
+    )
     return _annotated(_of_rows("frame", cells, (study_id, text, views)), cues)
 
 
@@ -164,7 +197,11 @@ def annotate_table(
         InputError: a column is missing, or as of `annotate`.
     """
     names = [folded_name(name) for name in (study_id or "study_id", text, views)]
-    required = [name for name, chosen in zip(names, (study_id, text, views), strict=True) if chosen]
+    required = [
+        name
+        for name, chosen in zip(names, (study_id, text, views), strict=True)
+        if chosen
+    ]
     there, records = read_cells(path, required, names[:1], keep_bytes=True)
     has_ids, broken = bool(study_id) or bool(there), []
 
@@ -192,17 +229,31 @@ def _of_rows(
         if not name or name in rows:
             found = f"the id of row {rows[name]}" if name else "nothing"
             remedy = "Give each report an id of its own."
-            raise InputError(file, found, "every id once", remedy, row=row, column=columns[0])
+            raise InputError(
+                file, found, "every id once", remedy, row=row, column=columns[0]
+            )
         if stored(name) != name:
-            found, remedy = "half a character, or a NUL", "Give the report an id of whole characters."
-            raise InputError(file, found, "an id that can be stored", remedy, row=row, column=columns[0])
+            found, remedy = (
+                "half a character, or a NUL",
+                "Give the report an id of whole characters.",
+            )
+            raise InputError(
+                file,
+                found,
+                "an id that can be stored",
+                remedy,
+                row=row,
+                column=columns[0],
+            )
         rows[name] = row
         content = "" if is_missing(content) else content
         given.append(report_of(name, content, view, file, columns[1:], row))
     return given
 
 
-def annotate_files(paths: Sequence[str], views: str = "", cues: Path | str | None = None) -> Annotation:
+def annotate_files(
+    paths: Sequence[str], views: str = "", cues: Path | str | None = None
+) -> Annotation:
     """The same of files, one report each, in the given order; `-` is standard input.
 
     Raises:
@@ -214,19 +265,30 @@ def annotate_files(paths: Sequence[str], views: str = "", cues: Path | str | Non
             remedy = f"Label each of its reports: lunguage annotate {path} > labels.csv"
             raise InputError(path, "a table", _A_REPORT, remedy)
         try:
-            content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+            content = (
+                sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+            )
         except OSError as error:
             found = str(error.strerror).lower()
-            raise InputError(path, found, _A_REPORT, "Name a file with a report in it.") from None
+            raise InputError(
+                path, found, _A_REPORT, "Name a file with a report in it."
+            ) from None
         report = report_of(stored(path), content, views, path, ("", "--views"))
         if not report.text:
-            raise InputError(path, "nothing", _A_REPORT, "Name a file with a report in it.")
+            raise InputError(
+                path, "nothing", _A_REPORT, "Name a file with a report in it."
+            )
         given.append(report)
     return _annotated(given, cues)
 
 
 def report_of(
-    name: str, content: Any, views: Any, file: str, of: tuple[str, str], row: int | None = None
+    name: str,
+    content: Any,
+    views: Any,
+    file: str,
+    of: tuple[str, str],
+    row: int | None = None,
 ) -> Given:
     """A report from its text (`str` or `bytes`) and words for its views, checked before anything is read.
 
@@ -240,16 +302,25 @@ def report_of(
     known = written(study_views(words)) if words else ""
     if words and not known:
         expected = f"views out of {', '.join(VIEWS)}"
-        raise wrong(of[1], "words that name no view", expected, "Correct them, or leave them out.")
+        raise wrong(
+            of[1],
+            "words that name no view",
+            expected,
+            "Correct them, or leave them out.",
+        )
     if not isinstance(content, str | bytes):
         remedy = "Give the text as str; for a frame or a list of texts use `annotate`."
         raise wrong(of[0], f"a {type(content).__name__}", _A_REPORT, remedy)
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     if len(data) > LARGEST:
-        raise wrong(of[0], "more than a million bytes", _A_REPORT, "Give each report by itself.")
+        raise wrong(
+            of[0], "more than a million bytes", _A_REPORT, "Give each report by itself."
+        )
     text = decoded(data)
     if not text.is_text:
-        raise wrong(of[0], "bytes that are no text", _A_REPORT, "Give the report as plain text.")
+        raise wrong(
+            of[0], "bytes that are no text", _A_REPORT, "Give the report as plain text."
+        )
     return Given(name, text.text, text.notes, known)
 
 
@@ -261,7 +332,10 @@ def is_missing(cell: Any) -> bool:
 def _parts(given: Sequence[Given], cues: Path | str | None) -> Iterator[Frames]:
     method = bundled_method(None if cues is None else Path(cues))
     for start in range(0, max(len(given), 1), REPORTS_AT_ONCE):
-        studies = {f"s{start + at:08d}": one for at, one in enumerate(given[start : start + REPORTS_AT_ONCE])}
+        studies = {
+            f"s{start + at:08d}": one
+            for at, one in enumerate(given[start : start + REPORTS_AT_ONCE])
+        }
         read = method.read(studies)
         yield _frames(studies, read, method.conclude(read))
 
@@ -269,16 +343,23 @@ def _parts(given: Sequence[Given], cues: Path | str | None) -> Iterator[Frames]:
 def _annotated(given: Sequence[Given], cues: Path | str | None) -> Annotation:
     parts = [*_parts(given, cues)]
     return Annotation(
-        **{name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]}
+        **{
+            name: pd.concat([part[name] for part in parts], ignore_index=True)
+            for name in parts[0]
+        }
     )
 
 
 def _frames(given: Mapping[str, Given], read: Frames, made: Frames) -> Frames:
     """The frames by name, from the tables of `Method.read` and `Method.conclude`."""
     notes = {study: list(one.notes) for study, one in given.items()}
-    for study, reason in zip(*(read["reading_notes"][name] for name in ("study_id", "reason")), strict=True):
+    for study, reason in zip(
+        *(read["reading_notes"][name] for name in ("study_id", "reason")), strict=True
+    ):
         notes[study].append(reason)
-    texts = read["report_texts"][["study_id", "view_information", "view_source", "report"]]
+    texts = read["report_texts"][
+        ["study_id", "view_information", "view_source", "report"]
+    ]
     listed = [list(dict.fromkeys(notes[study])) for study in texts["study_id"]]
     accounts = read["sentence_accounts"][[*_SENTENCE, "account", "reason"]]
     sentences = read["report_sentences"].merge(accounts, on=_SENTENCE, how="left")
@@ -295,7 +376,8 @@ def _frames(given: Mapping[str, Given], read: Frames, made: Frames) -> Frames:
         "reports": texts.assign(notes=pd.Series(listed, texts.index, dtype=object)),
         "sentences": sentences.fillna({"account": "nothing stated", "reason": ""}),
         "findings": rows.assign(
-            phrases=pd.Series(hedged, rows.index, dtype=object), parent_pathway_id=implied_by
+            phrases=pd.Series(hedged, rows.index, dtype=object),
+            parent_pathway_id=implied_by,
         ),
         "labels": made["labels"],
         "conflicts": made["conflicts"],
@@ -321,7 +403,9 @@ def _row_names(given: Mapping[str, Given]) -> Callable[[str], str]:
     return named
 
 
-def _named(table: pd.DataFrame, given: Mapping[str, Given], row: Callable[[str], str]) -> pd.DataFrame:
+def _named(
+    table: pd.DataFrame, given: Mapping[str, Given], row: Callable[[str], str]
+) -> pd.DataFrame:
     """A table with all its ids renamed, without patients and numbers that were made up for it."""
     renamed: dict[str, pd.Series] = {}
     for name in table.columns:
@@ -336,11 +420,17 @@ def _named(table: pd.DataFrame, given: Mapping[str, Given], row: Callable[[str],
     return known.assign(**typed).reset_index(drop=True)
 
 
-def _spans(read: Frames, made: Frames, phrases: Mapping[tuple[Any, ...], Sequence[str]]) -> pd.DataFrame:
+def _spans(
+    read: Frames, made: Frames, phrases: Mapping[tuple[Any, ...], Sequence[str]]
+) -> pd.DataFrame:
     """The characters of every value of the structured rows, and of the hedging phrases of their sentences."""
     texts = _by(read["report_texts"], ["study_id"], "report")
-    spans = _by(read["structured_findings"], ["study_id", "section", "ent_idx"], "spans")
-    begins, ends = (_by(read["report_sentences"], _SENTENCE, name) for name in ("begin", "end"))
+    spans = _by(
+        read["structured_findings"], ["study_id", "section", "ent_idx"], "spans"
+    )
+    begins, ends = (
+        _by(read["report_sentences"], _SENTENCE, name) for name in ("begin", "end")
+    )
     rows: list[tuple[Any, ...]] = []
     columns = ("finding_id", "study_id", "section", "status", "sent_idx", "ent_idx")
     for own, study, section, status, sent_idx, ent_idx in zip(
@@ -348,12 +438,25 @@ def _spans(read: Frames, made: Frames, phrases: Mapping[tuple[Any, ...], Sequenc
     ):
         text, where = texts[study,], (study, section, sent_idx)
         known = read_spans(spans[study, section, ent_idx])
-        values = [(column, span.begin, span.end) for column, parts in known.items() for span in parts]
+        values = [
+            (column, span.begin, span.end)
+            for column, parts in known.items()
+            for span in parts
+        ]
         for phrase in phrases.get((own,), ()):
-            found = [match.span() for match in words_of(phrase).finditer(text, begins[where], ends[where])]
+            found = [
+                match.span()
+                for match in words_of(phrase).finditer(text, begins[where], ends[where])
+            ]
             at = known["ent"][0].begin
-            values += [("phrase", *span) for span in sorted(found, key=lambda span: abs(span[0] - at))[:1]]
-        rows += [(study, own, section, status, *value, text[value[1] : value[2]]) for value in values]
+            values += [
+                ("phrase", *span)
+                for span in sorted(found, key=lambda span: abs(span[0] - at))[:1]
+            ]
+        rows += [
+            (study, own, section, status, *value, text[value[1] : value[2]])
+            for value in values
+        ]
     return pd.DataFrame(rows, columns=_SPANS).astype(
         {name: "int64" if name in ("begin", "end") else "str" for name in _SPANS}
     )
@@ -369,7 +472,11 @@ def _cues(read: Frames, made: Frames) -> pd.DataFrame:
     for cells in made["findings"][columns].itertuples(index=False, name=None):
         row = dict(zip(columns, cells, strict=True))
         study = row["study_id"]
-        cues = deciding_cues(row["cues"], texts[study,], status_of(row)) if row["cues"] else ()
+        cues = (
+            deciding_cues(row["cues"], texts[study,], status_of(row))
+            if row["cues"]
+            else ()
+        )
         rows += [(study, row["finding_id"], *cue) for cue in cues]
     return pd.DataFrame(rows, columns=_CUES).astype(
         {name: "int64" if name in ("begin", "end") else "str" for name in _CUES}

@@ -55,7 +55,9 @@ class Claim(NamedTuple):
     marks: frozenset[str]
 
 
-def claims_of(stated: Iterable[StatedFinding], significance: Significance) -> tuple[Claim, ...]:
+def claims_of(
+    stated: Iterable[StatedFinding], significance: Significance
+) -> tuple[Claim, ...]:
     """The claims of a text, each once.
 
     Args:
@@ -90,10 +92,14 @@ def _by_side(finding: StatedFinding, significance: Significance) -> list[Claim]:
     row = finding.row
     description = ", ".join((row.morphology, row.distribution, row.severity, row.onset))
     concept, present = _concept(finding, significance)
-    place = anatomy().place(() if significance.is_placeless(concept) else row.location_parts)
+    place = anatomy().place(
+        () if significance.is_placeless(concept) else row.location_parts
+    )
     # "In the left lung" is no narrower than "on the left".
     narrow_parts = anatomy().without_wholes(place)
-    extent = significance.extent(f"{row.measurement}, {row.severity}, {row.distribution}")
+    extent = significance.extent(
+        f"{row.measurement}, {row.severity}, {row.distribution}"
+    )
     words = f"{row.ent}, {row.measurement}, {description}"
     claim = Claim(
         concept=concept,
@@ -101,7 +107,8 @@ def _by_side(finding: StatedFinding, significance: Significance) -> list[Claim]:
         p=finding.p(present),
         weight=_weight(finding, concept, words, extent, significance),
         side="",
-        regions=place.regions.intersection(narrow_parts) - significance.regions_of_name(concept),
+        regions=place.regions.intersection(narrow_parts)
+        - significance.regions_of_name(concept),
         details=place.details,
         extent=extent,
         size_mm=measured_mm(row.measurement),
@@ -150,7 +157,9 @@ def _concept(finding: StatedFinding, significance: Significance) -> tuple[str, b
     if label is not None:
         return label, finding.label_present
     if finding.present:
-        words = ", ".join((row.measurement, row.morphology, row.distribution, row.location))
+        words = ", ".join(
+            (row.measurement, row.morphology, row.distribution, row.location)
+        )
         structure = significance.of_structure(finding.name, words)
         if structure is not None:
             return structure, True
@@ -160,7 +169,9 @@ def _concept(finding: StatedFinding, significance: Significance) -> tuple[str, b
 def _courses(finding: StatedFinding, significance: Significance) -> frozenset[Course]:
     """What a finding did since before, by the columns of its row and words in others."""
     row = finding.row
-    courses: set[Course] = set(significance.courses_in(f"{row.onset}, {row.measurement}"))
+    courses: set[Course] = set(
+        significance.courses_in(f"{row.onset}, {row.measurement}")
+    )
     if row.worsened:
         courses.add("worsened")
     if row.improved:
@@ -198,7 +209,9 @@ def _repeats(claim: Claim, other: Claim) -> bool:
         larger = max(claim.size_mm, other.size_mm)
         if larger > LIKE_SIZES * min(claim.size_mm, other.size_mm):
             return False
-    return regions_cover(claim.regions, other.regions) or regions_cover(other.regions, claim.regions)
+    return regions_cover(claim.regions, other.regions) or regions_cover(
+        other.regions, claim.regions
+    )
 
 
 def _joined(other: Claim, claim: Claim) -> Claim:
@@ -225,4 +238,7 @@ def _shared_weights(claims: list[Claim]) -> list[Claim]:
     one, and less than as many findings (effusions of both sides are missed by one error).
     """
     count_by_concept = Counter(claim.concept for claim in claims)
-    return [claim._replace(weight=claim.weight / count_by_concept[claim.concept] ** 0.5) for claim in claims]
+    return [
+        claim._replace(weight=claim.weight / count_by_concept[claim.concept] ** 0.5)
+        for claim in claims
+    ]

@@ -36,12 +36,23 @@ from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.quality.rules import Aside, broken_studies, require_few, studies_of
-from lunguage_assets.release.labels import READ, SaidOfLabels, study_labels, what_is_said
+from lunguage_assets.release.labels import (
+    READ,
+    SaidOfLabels,
+    study_labels,
+    what_is_said,
+)
 from lunguage_assets.settings import CorpusSettings, load_settings
 from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.structuring.text.languages import NOT_ENGLISH
-from lunguage_assets.tables import HEDGE_PHRASES, INTAKE_NOTES, REJECTED, REPORT_TEXTS, TERMS
+from lunguage_assets.tables import (
+    HEDGE_PHRASES,
+    INTAKE_NOTES,
+    REJECTED,
+    REPORT_TEXTS,
+    TERMS,
+)
 from lunguage_assets.tables.implicit import RESOLUTION_LOG
 
 Frames = dict[str, pd.DataFrame]
@@ -98,10 +109,15 @@ class Method:
 
     def __init__(self, own_cues: Path | None = None) -> None:
         settings = load_settings()
-        explicit = settings.explicit.model_copy(update={"ruler": "published", "fit_log": False})
+        explicit = settings.explicit.model_copy(
+            update={"ruler": "published", "fit_log": False}
+        )
         self._explicit, self._implicit = explicit, settings.implicit
         self._structurer = RuleStructurer(own_cues=own_cues)
-        self._panel: list[Judge] = [LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues")]
+        self._panel: list[Judge] = [
+            LexiconJudge.bundled("lexicon"),
+            CuesJudge.bundled("cues"),
+        ]
         self._phrases = hedge_vocabulary(HEDGE_PHRASES.frame(), explicit)
         played = {judge.key: pd.DataFrame() for judge in self._panel}
         identities = [judge.identity for judge in self._panel]
@@ -109,32 +125,60 @@ class Method:
         self._anchors = published_anchors()
         vocabulary = Vocabulary.from_terms(TERMS.frame())
         self._embedder = LexicalEmbedder(vocabulary)
-        self._blacklist, self._dictionary = load_blacklist(), load_dictionary(None, vocabulary)
+        self._blacklist, self._dictionary = (
+            load_blacklist(),
+            load_dictionary(None, vocabulary),
+        )
         self._labels = load_label_list()
 
     def read(self, given: Mapping[str, Given]) -> Frames:
         """Texts, sentences, structured rows and findings of reports, by study id ("s" and digits)."""
-        terms, unknown = TERMS.frame(), {"file": "", "line": 1, "taken_at": "", "sequence": 0}
+        terms, unknown = (
+            TERMS.frame(),
+            {"file": "", "line": 1, "taken_at": "", "sequence": 0},
+        )
         rows = []
         for study, one in given.items():
-            ids = {"study_id": study, "subject_id": "p" + study[1:], "source_id": one.name}
+            ids = {
+                "study_id": study,
+                "subject_id": "p" + study[1:],
+                "source_id": one.name,
+            }
             source = "metadata" if one.views else "unknown"
-            said = {"view_information": one.views, "view_source": source, "report": one.text}
+            said = {
+                "view_information": one.views,
+                "view_source": source,
+                "report": one.text,
+            }
             rows.append({**unknown, **ids, **said})
         texts = REPORT_TEXTS.frame(rows)
-        read = read_reports(Received(texts, REJECTED.frame(), INTAKE_NOTES.frame(), terms))
-        structured = structured_reports(read.report_texts, read.report_sentences, self._structurer)
-        received = Received(read.report_texts, read.rejected_reports, read.reading_notes, terms)
+        read = read_reports(
+            Received(texts, REJECTED.frame(), INTAKE_NOTES.frame(), terms)
+        )
+        structured = structured_reports(
+            read.report_texts, read.report_sentences, self._structurer
+        )
+        received = Received(
+            read.report_texts, read.rejected_reports, read.reading_notes, terms
+        )
         received = without_other_languages(received, NOT_ENGLISH)
-        intake = take_in_structured(received, structured.structured_findings, CorpusSettings())
+        intake = take_in_structured(
+            received, structured.structured_findings, CorpusSettings()
+        )
         return {**vars(read), **structured._asdict(), **vars(intake)}
 
-    def stated(self, given: Mapping[str, Given]) -> dict[str, tuple[list[StatedFinding], list[StatedLabel]]]:
+    def stated(
+        self, given: Mapping[str, Given]
+    ) -> dict[str, tuple[list[StatedFinding], list[StatedLabel]]]:
         """What reports state now of findings, and of labels; nothing is merged, implied or resolved."""
         made = self.read(given)
         findings = made["findings"]
         fitted = self._fitted(findings, hedge_phrases(findings, self._panel[0]))
-        rows = [row for row in believed_rows(findings, fitted, self._implicit) if row.disposition == "kept"]
+        rows = [
+            row
+            for row in believed_rows(findings, fitted, self._implicit)
+            if row.disposition == "kept"
+        ]
         statements = Statements(self._labels, ())
         stated: dict[str, tuple[list[StatedFinding], list[StatedLabel]]] = {
             study: ([], []) for study in given
@@ -161,7 +205,13 @@ class Method:
 
     def _fitted(self, findings: pd.DataFrame, hedges: pd.DataFrame) -> pd.DataFrame:
         return fit_pairs(
-            findings, hedges, self._phrases, self.ranking, self._panel, self._anchors, self._explicit
+            findings,
+            hedges,
+            self._phrases,
+            self.ranking,
+            self._panel,
+            self._anchors,
+            self._explicit,
         ).probabilities
 
     def conclude(self, read: Frames) -> Frames:
@@ -174,7 +224,10 @@ class Method:
             made = self._made(read, studies)
             new = broken_studies("read", made, read["reports"]["study_id"])
             if not new:
-                return {**made, "set_aside": pd.DataFrame(sorted(asides), columns=Aside._fields)}
+                return {
+                    **made,
+                    "set_aside": pd.DataFrame(sorted(asides), columns=Aside._fields),
+                }
             if studies_of(new) <= studies:
                 require_few(new, new, len(read["reports"]), strict=True)
             asides |= set(new)
@@ -187,10 +240,19 @@ class Method:
         )
         hedges = hedge_phrases(findings, self._panel[0])
         fitted = self._fitted(findings, hedges)
-        merged = deduplicate(findings, fitted, self._embedder, self._blacklist, self._implicit, self._labels)
+        merged = deduplicate(
+            findings,
+            fitted,
+            self._embedder,
+            self._blacklist,
+            self._implicit,
+            self._labels,
+        )
         expansion = expand(merged, self._dictionary, self._labels)
         version = str(self.ranking["ranking_version"].iloc[0])
-        resolution = resolve(merged, *expansion, self._dictionary, version, self._blacklist, self._labels)
+        resolution = resolve(
+            merged, *expansion, self._dictionary, version, self._blacklist, self._labels
+        )
         return {
             "findings": findings,
             "hedge_phrases": hedges,
@@ -201,14 +263,24 @@ class Method:
             "lunguage_plus_plus": resolution.rows,
             "resolution_log": resolution.log,
             "conflicts": resolution.conflicts,
-            "accounting": account(read["reports"], read["rejected"], merged, expansion, resolution, aside),
-            "labels": study_labels(resolution.rows, expansion.matches, reports, self._labels, resolution.log),
+            "accounting": account(
+                read["reports"], read["rejected"], merged, expansion, resolution, aside
+            ),
+            "labels": study_labels(
+                resolution.rows,
+                expansion.matches,
+                reports,
+                self._labels,
+                resolution.log,
+            ),
         }
 
 
 def said_by_rows(rows: Sequence[Row], listed: LabelList) -> SaidOfLabels:
     """`what_is_said` by stated rows as they were read, before any is merged or resolved."""
-    frame = pd.DataFrame({name: [getattr(row, name) for row in rows] for name in READ}, columns=READ)
+    frame = pd.DataFrame(
+        {name: [getattr(row, name) for row in rows] for name in READ}, columns=READ
+    )
     frame = frame.astype(dict.fromkeys(("status", "source"), "str"))
     read = [(row.finding_id, listed.read(row).diagnosis, "") for row in rows]
     matches = pd.DataFrame(read, columns=["finding_id", "diagnosis", "reason"])
@@ -218,7 +290,9 @@ def said_by_rows(rows: Sequence[Row], listed: LabelList) -> SaidOfLabels:
 def bundled_method(own_cues: Path | None = None) -> Method:
     """The method of this process, with the cues of a file; errors as of `Method`."""
     is_there = own_cues is not None and own_cues.exists()
-    return _method(own_cues, own_cues.read_bytes() if own_cues is not None and is_there else b"")
+    return _method(
+        own_cues, own_cues.read_bytes() if own_cues is not None and is_there else b""
+    )
 
 
 @lru_cache(maxsize=2)

@@ -23,7 +23,9 @@ from lunguage_assets.annotation.shown import ShownReport, by_report, shown_repor
 from lunguage_assets.data_files import page_template
 from lunguage_assets.release.explain import shown
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
+)
 """Content security policy of a page that only shows."""
 
 SCHEMA = "lunguage.read/2"
@@ -64,9 +66,13 @@ class ReportForm:
     downloads: Sequence[str] = ()
 
 
-def read_page(reports: Sequence[ShownReport], form: ReportForm | None = None, policy: str = POLICY) -> str:
+def read_page(
+    reports: Sequence[ShownReport], form: ReportForm | None = None, policy: str = POLICY
+) -> str:
     """The page of some reports; with `form` it has a form that posts the next one to `/`."""
-    return page_template("read", "page.html.j2").render(reports=reports, form=form, policy=policy)
+    return page_template("read", "page.html.j2").render(
+        reports=reports, form=form, policy=policy
+    )
 
 
 def notebook_frame(annotation: Annotation, counts: str) -> str:
@@ -88,9 +94,16 @@ def json_document(annotation: Annotation) -> str:
         for name, listed in parts.items():
             for row in listed:
                 if row.get("source") != "unmentioned":
-                    rows[name].append({key: value for key, value in row.items() if key != "study_id"})
+                    rows[name].append(
+                        {key: value for key, value in row.items() if key != "study_id"}
+                    )
         reports.append({**report, **rows})
-    return json.dumps(_plain({"schema": SCHEMA, "reports": reports}), ensure_ascii=False, indent=1) + "\n"
+    return (
+        json.dumps(
+            _plain({"schema": SCHEMA, "reports": reports}), ensure_ascii=False, indent=1
+        )
+        + "\n"
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -104,25 +117,36 @@ def _plain(value: Any) -> Any:
 
 def print_report(report: ShownReport, console: Console) -> None:
     """Print a report; nothing in it is taken for markup, and no control character reaches the terminal."""
-    console.print(Text(report.study_id, style="bold"), Text(f"views: {report.views or 'not known'}", "dim"))
+    console.print(
+        Text(report.study_id, style="bold"),
+        Text(f"views: {report.views or 'not known'}", "dim"),
+    )
     for remark in report.remarks:
         console.print(Text(remark, style="yellow"))
     text = Text()
     for piece in report.pieces:
-        tone = _TONES[report.by_id[piece.rows[0]].tone] if piece.kind == "finding" else ""
+        tone = (
+            _TONES[report.by_id[piece.rows[0]].tone] if piece.kind == "finding" else ""
+        )
         if piece.sentence:
             text.append(str(piece.sentence).translate(_RAISED), "dim")
         lines = "\n".join(map(shown, piece.text.split("\n")))
         text.append(lines, tone or _KINDS.get(piece.kind, ""))
     console.print(Padding(text, (1, 2)))
     if console.is_terminal and not console.no_color:
-        console.print(Text("  ").join(Text(words, style) for words, style in _LEGEND.items()))
+        console.print(
+            Text("  ").join(Text(words, style) for words, style in _LEGEND.items())
+        )
     if report.rows:
         console.print(Padding(_findings(report), (1, 0, 0, 0)))
     elif report.is_read:
         console.print(Text("No finding is stated.", style="bold"))
-    labels = (f"{one.name}{' ' if one.p else ''}{one.p} ({one.said})" for one in report.labels)
-    contradictions = (shown(f"{title}: {said}") for title, said in report.contradictions)
+    labels = (
+        f"{one.name}{' ' if one.p else ''}{one.p} ({one.said})" for one in report.labels
+    )
+    contradictions = (
+        shown(f"{title}: {said}") for title, said in report.contradictions
+    )
     parts = {"contradicts": "\n".join(contradictions), "labels": ", ".join(labels)}
     for heading, body in parts.items():
         if body:
@@ -138,7 +162,10 @@ def _findings(report: ShownReport) -> RichTable:
     table.add_column("p (interval)", no_wrap=True)
     table.add_column("why", ratio=4, overflow="fold", style="dim")
     for row in report.rows:
-        title = Text("  " * row.depth + ("↳ " if row.depth else "") + shown(row.title), _TONES[row.tone])
+        title = Text(
+            "  " * row.depth + ("↳ " if row.depth else "") + shown(row.title),
+            _TONES[row.tone],
+        )
         why = Text(shown("; ".join(filter(None, (row.where, *row.lines, *row.cues)))))
         table.add_row(str(row.number), title, row.claim, row.believed, why)
     return table

@@ -23,7 +23,11 @@ import pandas as pd
 from lunguage_assets.annotation.annotation import REPORTS_AT_ONCE, is_missing, report_of
 from lunguage_assets.annotation.claims import Claim, claims_of, regions_cover
 from lunguage_assets.annotation.method import StatedLabel, bundled_method
-from lunguage_assets.annotation.significance import LARGE, Significance, packaged_significance
+from lunguage_assets.annotation.significance import (
+    LARGE,
+    Significance,
+    packaged_significance,
+)
 from lunguage_assets.draws import Floats
 from lunguage_assets.errors import InputError
 
@@ -33,7 +37,15 @@ RESAMPLES = 1000
 KEPT_CLAIMS = 500_000
 """Claims of texts that were read which are kept: about 200 MB."""
 
-PARTS = ("presence", "certainty", "omission", "invention", "name", "place", "description")
+PARTS = (
+    "presence",
+    "certainty",
+    "omission",
+    "invention",
+    "name",
+    "place",
+    "description",
+)
 MEASURES = ("findings", "findings_log", *PARTS, "labels", "labels_log")
 
 
@@ -101,19 +113,28 @@ def rewards(references: Sequence[str], generated: Sequence[str]) -> list[float]:
     return [row[0] for row in _scored(references, generated)]
 
 
-def _scored(references: Sequence[str], generated: Sequence[str]) -> list[tuple[float, ...]]:
+def _scored(
+    references: Sequence[str], generated: Sequence[str]
+) -> list[tuple[float, ...]]:
     for name, texts in (("references", references), ("generated", generated)):
         if isinstance(texts, str | bytes) or not isinstance(texts, Sized):
             found = f"a {type(texts).__name__}"
-            raise InputError(name, found, "a list of texts", "Give each report as a text of a list.")
+            raise InputError(
+                name, found, "a list of texts", "Give each report as a text of a list."
+            )
     if len(references) != len(generated) or not len(references):
         found = f"{len(references)} references and {len(generated)} generated reports"
-        raise InputError("score", found, "as many of both, at least one", "Give each its reference.")
+        raise InputError(
+            "score", found, "as many of both, at least one", "Give each its reference."
+        )
     reference_reads = _all_read("references", references)
     generated_reads = _all_read("generated", generated)
     significance = packaged_significance()
     return [
-        (*_finding_measures(reference, other, significance), *_label_measures(reference.labels, other.labels))
+        (
+            *_finding_measures(reference, other, significance),
+            *_label_measures(reference.labels, other.labels),
+        )
         for reference, other in zip(reference_reads, generated_reads, strict=True)
     ]
 
@@ -137,7 +158,9 @@ def _all_read(name: str, texts: Sequence[str]) -> list[_Read]:
     waiting = iter(new.items())
     read = {one: _known[one] for one in digests if one in _known}
     while part := dict(islice(waiting, REPORTS_AT_ONCE)):
-        named = {f"s{number:08d}": report for number, report in enumerate(part.values())}
+        named = {
+            f"s{number:08d}": report for number, report in enumerate(part.values())
+        }
         stated = bundled_method().stated(named)
         for digest, (study, report) in zip(part, named.items(), strict=True):
             claims = claims_of(stated[study][0], significance)
@@ -187,7 +210,9 @@ class _Tally:
         return 1.0 - sum(parts), kept_log / (kept_log + lost_log), *parts
 
 
-def _finding_measures(reference: _Read, generated: _Read, significance: Significance) -> tuple[float, ...]:
+def _finding_measures(
+    reference: _Read, generated: _Read, significance: Significance
+) -> tuple[float, ...]:
     """The measures of the findings of one pair of texts."""
     tally = _Tally()
     pairs = _pairs(reference.present, generated.present, significance)
@@ -237,26 +262,36 @@ def _pairs(
     return pairs
 
 
-def _pair_shares(one: Claim, other: Claim, name_share: float, significance: Significance) -> _PairShares:
+def _pair_shares(
+    one: Claim, other: Claim, name_share: float, significance: Significance
+) -> _PairShares:
     """What part of a finding is lost between two claims: by its name, of the rest by its place, of the rest
     by its description.
     """
     after_name = 1.0 - name_share
     after_place = after_name * (1.0 - _place_share(one, other, significance))
     kept = after_place * (1.0 - _description_share(one, other, significance))
-    return _PairShares(1.0 - kept, name_share, after_name - after_place, after_place - kept)
+    return _PairShares(
+        1.0 - kept, name_share, after_name - after_place, after_place - kept
+    )
 
 
 def _place_share(one: Claim, other: Claim, significance: Significance) -> float:
     """What part of a finding is lost by its place."""
     shares = significance.shares
-    if significance.is_placeless(one.concept) or significance.is_placeless(other.concept):
+    if significance.is_placeless(one.concept) or significance.is_placeless(
+        other.concept
+    ):
         return 0.0
     kept = 1.0
     if one.side != other.side:
-        kept *= 1.0 - (shares.other_side if one.side and other.side else shares.side_unsaid)
+        kept *= 1.0 - (
+            shares.other_side if one.side and other.side else shares.side_unsaid
+        )
     if one.regions != other.regions:
-        if regions_cover(one.regions, other.regions) or regions_cover(other.regions, one.regions):
+        if regions_cover(one.regions, other.regions) or regions_cover(
+            other.regions, one.regions
+        ):
             is_said = one.regions and other.regions
             kept *= 1.0 - (shares.region_wider if is_said else shares.region_unsaid)
         else:
@@ -275,7 +310,9 @@ def _description_share(one: Claim, other: Claim, significance: Significance) -> 
     return 1.0 - kept
 
 
-def _extent_share(one: float | None, other: float | None, significance: Significance) -> float:
+def _extent_share(
+    one: float | None, other: float | None, significance: Significance
+) -> float:
     shares = significance.shares
     if one == other:
         return 0.0
@@ -307,11 +344,17 @@ def _size_share(one: Claim, other: Claim, significance: Significance) -> float:
 
 
 def _is_absurd(claim: Claim, significance: Significance) -> bool:
-    return claim.size_mm is not None and significance.is_absurd(claim.concept, claim.size_mm)
+    return claim.size_mm is not None and significance.is_absurd(
+        claim.concept, claim.size_mm
+    )
 
 
 def _add_pair(
-    tally: _Tally, one: Claim, other: Claim, shares: _PairShares, significance: Significance
+    tally: _Tally,
+    one: Claim,
+    other: Claim,
+    shares: _PairShares,
+    significance: Significance,
 ) -> None:
     """Add what a pair kept and lost.
 
@@ -332,17 +375,28 @@ def _add_pair(
     tally.kept_log += kept * (1.0 - distance_log)
 
 
-def _add_alone(tally: _Tally, part: str, claim: Claim, other_text: _Read, significance: Significance) -> None:
+def _add_alone(
+    tally: _Tally,
+    part: str,
+    claim: Claim,
+    other_text: _Read,
+    significance: Significance,
+) -> None:
     """Add what is lost by a claim without a partner in the other text."""
     denial = _denial_of(claim, other_text.absent, significance)
     if denial is not None:
         tally.lost["presence"] += claim.weight * abs(claim.p - denial.p)
         return
-    share = min((_covered_share(claim, other, significance) for other in other_text.present), default=1.0)
+    share = min(
+        (_covered_share(claim, other, significance) for other in other_text.present),
+        default=1.0,
+    )
     tally.lost[part] += significance.unsaid * claim.weight * claim.p * share
 
 
-def _denial_of(claim: Claim, denials: Sequence[Claim], significance: Significance) -> Claim | None:
+def _denial_of(
+    claim: Claim, denials: Sequence[Claim], significance: Significance
+) -> Claim | None:
     """The surest denial of a finding, or of a more general one, at a place that contains its own."""
     speaking = [
         denial
@@ -427,7 +481,9 @@ def _with_intervals(studies: pd.DataFrame) -> pd.DataFrame:
     """Means of the studies with 95% percentile intervals of resampled studies."""
     values, draw, size = studies.to_numpy(), np.random.default_rng(0), len(studies)
     shares = np.full(size, 1.0 / size)
-    means: Floats = np.array([draw.multinomial(size, shares) @ values / size for _ in range(RESAMPLES)])
+    means: Floats = np.array(
+        [draw.multinomial(size, shares) @ values / size for _ in range(RESAMPLES)]
+    )
     low, high = np.quantile(means, (0.025, 0.975), axis=0)
     found = {"value": values.mean(axis=0), "low": low, "high": high}
     return pd.DataFrame(found, index=pd.Index(studies.columns, name="measure"))

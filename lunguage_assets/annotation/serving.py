@@ -30,7 +30,9 @@ _FIELDS = ("report", "views", "download", "example")
 BODY_LIMIT = 64 << 10
 """Bytes of a posted form; the longest real reports have some twenty thousand characters."""
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'"
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'"
+)
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",  # browsers heed that one as a header only
@@ -68,7 +70,12 @@ def serving_socket(port: int) -> socket.socket:
 def serve(opened: socket.socket, cues: Path | None = None) -> None:
     """Answer until the process is interrupted; `cues` as of `annotation.read`."""
     app = application(opened.getsockname()[1], cues)
-    quiet = {"access_log": False, "log_level": "critical", "server_header": False, "lifespan": "off"}
+    quiet = {
+        "access_log": False,
+        "log_level": "critical",
+        "server_header": False,
+        "lifespan": "off",
+    }
     config = uvicorn.Config(app, limit_concurrency=32, timeout_keep_alive=5, **quiet)  # type: ignore[arg-type]
     with suppress(KeyboardInterrupt):  # the server has closed by then
         uvicorn.Server(config).run(sockets=[opened])
@@ -86,16 +93,28 @@ def application(port: int, cues: Path | None = None) -> Starlette:
             return _refusal(421, "This server answers on its loopback address only.")
         if request.method != "POST":
             return HTMLResponse(read_page([], ReportForm(), POLICY), headers=HEADERS)
-        foreign = "origin" in headers and headers["origin"].removeprefix("http://") not in hosts
+        foreign = (
+            "origin" in headers
+            and headers["origin"].removeprefix("http://") not in hosts
+        )
         # `none` is an address that a person typed
-        if foreign or headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        if foreign or headers.get("sec-fetch-site", "none") not in (
+            "same-origin",
+            "none",
+        ):
             return _refusal(403, "Only this server's own page may post a report.")
         # the server reads no more than is announced; a browser announces every form
         if not int(headers.get("content-length", BODY_LIMIT + 1)) <= BODY_LIMIT:
             return _refusal(413, f"A report has at most {BODY_LIMIT >> 10} kB.")
-        posted = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
-        report, views, download, example = (posted.get(name, [""])[0] for name in _FIELDS)
-        return await run_in_threadpool(_answer, EXAMPLE if example else report, views, download, cues)
+        posted = parse_qs(
+            (await request.body()).decode("utf-8", "replace"), keep_blank_values=True
+        )
+        report, views, download, example = (
+            posted.get(name, [""])[0] for name in _FIELDS
+        )
+        return await run_in_threadpool(
+            _answer, EXAMPLE if example else report, views, download, cues
+        )
 
     return Starlette(routes=[Route("/", page, methods=["GET", "POST"])])
 
@@ -109,8 +128,12 @@ def _answer(report: str, views: str, download: str, cues: Path | None) -> Respon
                 found = read(report, views=views, cues=cues)
                 if download in DOWNLOADS:
                     kind, content = DOWNLOADS[download]
-                    named = {"Content-Disposition": f'attachment; filename="{download}"'}
-                    return Response(content(found), media_type=kind, headers={**HEADERS, **named})
+                    named = {
+                        "Content-Disposition": f'attachment; filename="{download}"'
+                    }
+                    return Response(
+                        content(found), media_type=kind, headers={**HEADERS, **named}
+                    )
                 shown = shown_reports(found)
         else:
             problem, status = "Paste a report first.", 422
@@ -125,4 +148,6 @@ def _answer(report: str, views: str, download: str, cues: Path | None) -> Respon
 
 
 def _refusal(status: int, words: str) -> Response:
-    return PlainTextResponse(words + "\n", status_code=status, headers={**HEADERS, "Connection": "close"})
+    return PlainTextResponse(
+        words + "\n", status_code=status, headers={**HEADERS, "Connection": "close"}
+    )

@@ -30,7 +30,16 @@ from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 from lunguage_assets.tables.released import NO_FINDING
 
 Record = Mapping[Any, Any]
-PARTS = ("sentences", "findings", "left_out", "conflicts", "labels", "spans", "cues", "set_aside")
+PARTS = (
+    "sentences",
+    "findings",
+    "left_out",
+    "conflicts",
+    "labels",
+    "spans",
+    "cues",
+    "set_aside",
+)
 """Frames of an annotation that have rows of a report."""
 
 NO_VIEWS = (
@@ -88,7 +97,15 @@ class ShownRow:
         """What a person sees who points at the words: title, p, reasons, what it implies; a line each."""
         believed = (f"p {self.believed}",) if self.believed else ()
         follows = (f"implies {self.implied}",) if self.implied else ()
-        return "\n".join((f"{self.title}: {self.status}", *believed, *self.lines, *self.cues, *follows))
+        return "\n".join(
+            (
+                f"{self.title}: {self.status}",
+                *believed,
+                *self.lines,
+                *self.cues,
+                *follows,
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +166,9 @@ class ShownReport:
         """
         lines = "".join(piece.text for piece in self.pieces).split("\n")
         height_of_text = 30 * sum(len(line) // 62 + 1 for line in lines)
-        short_lines = len(self.left_out) + 2 * len(self.contradictions) + len(self.labels) // 2
+        short_lines = (
+            len(self.left_out) + 2 * len(self.contradictions) + len(self.labels) // 2
+        )
         height_of_the_rest = 150 + 62 * len(self.rows) + 30 * short_lines
         return height_of_text > 1.3 * height_of_the_rest
 
@@ -163,22 +182,34 @@ def shown_reports(annotation: Annotation) -> list[ShownReport]:
     return [_shown(report, parts) for report, parts in by_report(annotation)]
 
 
-def by_report(annotation: Annotation) -> Iterator[tuple[Record, dict[str, list[Record]]]]:
+def by_report(
+    annotation: Annotation,
+) -> Iterator[tuple[Record, dict[str, list[Record]]]]:
     """Every row of `reports` with its rows of the other frames, in their order."""
     found = {
-        name: {study: rows.to_dict("records") for study, rows in frame.groupby("study_id", sort=False)}
+        name: {
+            study: rows.to_dict("records")
+            for study, rows in frame.groupby("study_id", sort=False)
+        }
         for name, frame in ((name, getattr(annotation, name)) for name in PARTS)
     }
     for report in annotation.reports.to_dict("records"):
-        yield report, {name: rows.get(report["study_id"], []) for name, rows in found.items()}
+        yield (
+            report,
+            {name: rows.get(report["study_id"], []) for name, rows in found.items()},
+        )
 
 
-def pieces(text: str, spans: Sequence[Record], sentences: Sequence[Record]) -> list[Piece]:
+def pieces(
+    text: str, spans: Sequence[Record], sentences: Sequence[Record]
+) -> list[Piece]:
     """The whole text, in order: the pieces joined are the text.
 
     A piece that several rows share is of the first kind of finding, hedge, detail, cue.
     """
-    ends = chain.from_iterable((one["begin"], one["end"]) for one in (*spans, *sentences))
+    ends = chain.from_iterable(
+        (one["begin"], one["end"]) for one in (*spans, *sentences)
+    )
     ordered = sorted(spans, key=lambda span: _KINDS.index(_kind(span)))
     numbered = [one for one in sentences if one["section"] != "other"]
     number_at = {one["begin"]: one["sent_idx"] for one in numbered}
@@ -194,23 +225,36 @@ def pieces(text: str, spans: Sequence[Record], sentences: Sequence[Record]) -> l
 
 
 def _kind(span: Record) -> str:
-    return {"ent": "finding", "phrase": "hedge", _CUE: "cue"}.get(span["column"], "detail")
+    return {"ent": "finding", "phrase": "hedge", _CUE: "cue"}.get(
+        span["column"], "detail"
+    )
 
 
 def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
     rows = _Rows(parts["findings"], parts["left_out"], parts["cues"])
     spans = [*parts["spans"], *({**cue, "column": _CUE} for cue in parts["cues"])]
-    remarks = [reasons()["notes"][note] for note in report["notes"] if note != "unknown-view"]
-    if not report["view_information"] and any(r["match_reason"] == "unknown view" for r in parts["findings"]):
+    remarks = [
+        reasons()["notes"][note] for note in report["notes"] if note != "unknown-view"
+    ]
+    if not report["view_information"] and any(
+        r["match_reason"] == "unknown view" for r in parts["findings"]
+    ):
         remarks.append(NO_VIEWS)
-    aside = [f"Set aside, nothing is concluded from it: {one['rule']}." for one in parts["set_aside"]]
+    aside = [
+        f"Set aside, nothing is concluded from it: {one['rule']}."
+        for one in parts["set_aside"]
+    ]
     return ShownReport(
         report["study_id"],
         report["view_information"],
         (*remarks, *aside),
         tuple(pieces(report["report"], spans, parts["sentences"])),
         tuple(rows.finding(row, depth) for row, depth in rows.order),
-        tuple(rows.left_out(row) for row in parts["left_out"] if row["source"] == "original"),
+        tuple(
+            rows.left_out(row)
+            for row in parts["left_out"]
+            if row["source"] == "original"
+        ),
         tuple(
             rows.contradiction(conflict)
             for conflict in parts["conflicts"]
@@ -226,17 +270,26 @@ class _Rows:
     each before what it implies, with their depth.
     """
 
-    def __init__(self, findings: Sequence[Record], out: Sequence[Record], cues: Sequence[Record]) -> None:
+    def __init__(
+        self, findings: Sequence[Record], out: Sequence[Record], cues: Sequence[Record]
+    ) -> None:
         self._cues: dict[str, list[DecidingCue]] = {}
         for cue in cues:
             deciding = DecidingCue(*(cue[name] for name in DecidingCue._fields))
             self._cues.setdefault(cue["finding_id"], []).append(deciding)
-        self._out, self._by_id = out, {row["finding_id"]: row for row in (*findings, *out)}
+        self._out, self._by_id = (
+            out,
+            {row["finding_id"]: row for row in (*findings, *out)},
+        )
         self._children: dict[str, list[Record]] = {}
         for row in findings:
             self._children.setdefault(row["parent_id"], []).append(row)
-        self.order = list(self._walk([row for row in findings if row["source"] == "original"], 0))
-        self._numbers = {row["finding_id"]: at for at, (row, _) in enumerate(self.order, start=1)}
+        self.order = list(
+            self._walk([row for row in findings if row["source"] == "original"], 0)
+        )
+        self._numbers = {
+            row["finding_id"]: at for at, (row, _) in enumerate(self.order, start=1)
+        }
 
     def _walk(self, rows: Sequence[Record], depth: int) -> Iterator[tuple[Record, int]]:
         for row in rows:
@@ -253,7 +306,9 @@ class _Rows:
             status_of(row),
             _where(row) if row["source"] == "original" else "",
             tuple(self._reasons(row)),
-            _believed(row["prob"], row["p_low"], row["p_high"], is_bound=row["prob_is_bound"]),
+            _believed(
+                row["prob"], row["p_low"], row["p_high"], is_bound=row["prob_is_bound"]
+            ),
             row["prob"],
             row["p_low"],
             row["p_high"],
@@ -278,10 +333,16 @@ class _Rows:
         return tuple(told_cues(self._cues.get(own, ())))
 
     def contradiction(self, conflict: Record) -> tuple[str, str]:
-        sides = [self._by_id[own] for own in conflict["finding_ids"] if own in self._by_id]
-        rules = dict.fromkeys(RULES.get(one["rule"], one["rule"]) for one in sides if "rule" in one)
+        sides = [
+            self._by_id[own] for own in conflict["finding_ids"] if own in self._by_id
+        ]
+        rules = dict.fromkeys(
+            RULES.get(one["rule"], one["rule"]) for one in sides if "rule" in one
+        )
         said = " against ".join(map(self._side, sides))
-        title = stated_as({"ent": conflict["name"], "location": ", ".join(conflict["location_parts"])})
+        title = stated_as(
+            {"ent": conflict["name"], "location": ", ".join(conflict["location_parts"])}
+        )
         return title, f"{said}. {'; '.join(rules) or 'both stay'}"
 
     def _side(self, row: Record) -> str:
@@ -305,7 +366,9 @@ class _Rows:
             yield f"one of several alternatives (“{phrase}”), which share the probability of the list"
         else:
             yield f"hedged by “{phrase}”" if phrase else "hedged, in no known phrase"
-            low, high = reader_range(row["prob"], row["p_low"], row["p_high"], _spread())
+            low, high = reader_range(
+                row["prob"], row["p_low"], row["p_high"], _spread()
+            )
             yield f"another reader: {float(low):.2f} to {float(high):.2f}"
         if len(row["merged_ids"]):
             yield f"said {len(row['merged_ids']) + 1} times"
@@ -376,7 +439,11 @@ def _said_of_label(row: Record) -> tuple[str, str]:
     if tone == "part":
         return "denied in part", tone
     if row["p_high"] == 0.0:
-        return ("denied at a place", "part") if row["denied_at_place"] else ("denied", tone)
+        return (
+            ("denied at a place", "part")
+            if row["denied_at_place"]
+            else ("denied", tone)
+        )
     return "in doubt" if row["p_high"] >= _IN_DOUBT else "denied with doubt", tone
 
 

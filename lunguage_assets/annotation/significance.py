@@ -167,16 +167,20 @@ class Significance:
             for name in (finding.name, *finding.also):
                 self._concept_by_name[vocabulary.finding(name)] = finding.name
         self._described = [
-            (Words(entry.words), frozenset(entry.of), entry.level) for entry in content.described
+            (Words(entry.words), frozenset(entry.of), entry.level)
+            for entry in content.described
         ]
         self._structures = {
-            vocabulary.finding(name): [(Words(reading.words), reading.finding) for reading in readings]
+            vocabulary.finding(name): [
+                (Words(reading.words), reading.finding) for reading in readings
+            ]
             for name, readings in content.structures.items()
         }
         self._misplaced = Words(content.devices.misplaced)
         self._misplaced_level = content.devices.level
         self._wrong_places = {
-            vocabulary.finding(name): Words(words) for name, words in content.devices.wrong_places.items()
+            vocabulary.finding(name): Words(words)
+            for name, words in content.devices.wrong_places.items()
         }
         # The longest first: "small to moderate" is not small.
         by_length = sorted(content.extents, key=len, reverse=True)
@@ -187,7 +191,9 @@ class Significance:
         self._course_costs: dict[frozenset[str], float] = {
             frozenset(entry.between): entry.cost for entry in content.course_costs
         }
-        self._marks = {word: (Words([word]), cost) for word, cost in content.marks.items()}
+        self._marks = {
+            word: (Words([word]), cost) for word, cost in content.marks.items()
+        }
         self._ancestors = {name: dict(self._above(name)) for name in self._findings}
         # Reports repeat their words, and a name has the same kin in every pair.
         self.name_share = lru_cache(maxsize=ENTRIES)(self._name_share)
@@ -219,7 +225,9 @@ class Significance:
         """The weight of a device that is not where it should be."""
         return self._weight_by_level[self._misplaced_level]
 
-    def _weight(self, concept: str, category: str, description: str, extent: float | None) -> float:
+    def _weight(
+        self, concept: str, category: str, description: str, extent: float | None
+    ) -> float:
         """What a finding weighs.
 
         Args:
@@ -257,20 +265,26 @@ class Significance:
     def is_absurd(self, concept: str, size_mm: float) -> bool:
         """Whether no such finding has this size."""
         finding = self._findings.get(concept)
-        largest = finding.largest_mm if finding and finding.largest_mm else self._largest_mm
+        largest = (
+            finding.largest_mm if finding and finding.largest_mm else self._largest_mm
+        )
         return size_mm > largest
 
     def _extent(self, words: str) -> float | None:
         """How much there is of a finding by its attributes; None when they do not say."""
         if not words:
             return None
-        return next((step for listed, step in self._extents if listed.in_text(words)), None)
+        return next(
+            (step for listed, step in self._extents if listed.in_text(words)), None
+        )
 
     def _courses_in(self, words: str) -> frozenset[Course]:
         """What a finding did since before, by words of its attributes."""
         if not words:
             return frozenset()
-        return frozenset(course for course, listed in self._courses.items() if listed.in_text(words))
+        return frozenset(
+            course for course, listed in self._courses.items() if listed.in_text(words)
+        )
 
     def course_share(self, one: frozenset[Course], other: frozenset[Course]) -> float:
         """What part of a finding is lost by its course."""
@@ -288,7 +302,9 @@ class Significance:
         """The words of a finding that make it another one."""
         if not words:
             return frozenset()
-        return frozenset(word for word, (listed, _) in self._marks.items() if listed.in_text(words))
+        return frozenset(
+            word for word, (listed, _) in self._marks.items() if listed.in_text(words)
+        )
 
     def mark_share(self, one: frozenset[str], other: frozenset[str]) -> float:
         """What part of a finding is lost by a mark that one of two reports leaves out."""

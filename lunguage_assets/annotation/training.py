@@ -12,7 +12,14 @@ from lunguage_assets.annotation.scoring import MEASURES, rewards, score
 from lunguage_assets.corpus.columns import shown_names
 from lunguage_assets.errors import InputError
 
-REFERENCE_COLUMNS = ("reference", "references", "ground_truth", "solution", "target", "report")
+REFERENCE_COLUMNS = (
+    "reference",
+    "references",
+    "ground_truth",
+    "solution",
+    "target",
+    "report",
+)
 """Names of the column with the references, the first that the data set has."""
 
 END_OF_THOUGHT = "</think>"
@@ -38,11 +45,15 @@ def reward_function(completions: Sequence[Any], **columns: Any) -> list[float]:
     Raises:
         InputError: no such column, another number of references, or something that is no text.
     """
-    column = next((name for name in REFERENCE_COLUMNS if columns.get(name) is not None), None)
+    column = next(
+        (name for name in REFERENCE_COLUMNS if columns.get(name) is not None), None
+    )
     if column is None:
         found = f"columns {shown_names([*columns], REFERENCE_COLUMNS)}"
         expected = f"one of {', '.join(REFERENCE_COLUMNS)}"
-        remedy = "Rename the column of the references, or use reward_function_of(its name)."
+        remedy = (
+            "Rename the column of the references, or use reward_function_of(its name)."
+        )
         raise InputError("reward_function", found, expected, remedy)
     return _rewards(completions, columns[column])
 
@@ -54,7 +65,9 @@ def reward_function_of(column: str) -> Callable[..., list[float]]:
         if columns.get(column) is None:
             found = f"columns {shown_names([*columns], REFERENCE_COLUMNS)}"
             remedy = "Name a column of the data set that the trainer is given."
-            raise InputError("reward_function_of", found, f"a column {column!r}", remedy)
+            raise InputError(
+                "reward_function_of", found, f"a column {column!r}", remedy
+            )
         return _rewards(completions, columns[column])
 
     # Trainers log a reward under the name of its function.
@@ -75,7 +88,9 @@ def _text(written: Any) -> Any:
         written = written["content"]
         # Models that take pictures write their content in parts.
         if isinstance(written, Sequence) and not isinstance(written, str | bytes):
-            return "".join(part.get("text") or "" for part in written if isinstance(part, Mapping))
+            return "".join(
+                part.get("text") or "" for part in written if isinstance(part, Mapping)
+            )
     return "" if is_missing(written) else written
 
 
@@ -144,7 +159,8 @@ class RadEvalMetric:
                 "aggregate": float(values["findings"]),
                 "per_sample": per_sample,
                 "detailed": {
-                    f"{self.name}_{measure}": round(float(values[measure]), _DECIMALS) for measure in MEASURES
+                    f"{self.name}_{measure}": round(float(values[measure]), _DECIMALS)
+                    for measure in MEASURES
                 },
             }
         }

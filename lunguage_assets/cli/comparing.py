@@ -9,7 +9,14 @@ from pathlib import Path
 
 import click
 
-from lunguage_assets.cli.options import GIVEN_FILE, RANKER_OPTION, Chosen, chooses, into, number
+from lunguage_assets.cli.options import (
+    GIVEN_FILE,
+    RANKER_OPTION,
+    Chosen,
+    chooses,
+    into,
+    number,
+)
 from lunguage_assets.errors import InputError
 
 
@@ -31,9 +38,14 @@ def make(chosen: Chosen, pairs: int, experts: int, ranker: str, out: Path) -> No
     from lunguage_assets.explicit.analysis.experts import make_survey, write_survey
 
     vocabulary = chosen.stored("hedge_vocabulary", chosen.judges().extractor)
-    ranking, seed = chosen.stored("reference_ranking", ranker), chosen.settings.explicit.seed
+    ranking, seed = (
+        chosen.stored("reference_ranking", ranker),
+        chosen.settings.explicit.seed,
+    )
     asked = make_survey(vocabulary, ranking, pairs=pairs, seed=seed)
-    restrict = bool((vocabulary["ruler"] == "own").any()) and chosen.data_class != "synthetic"
+    restrict = (
+        bool((vocabulary["ruler"] == "own").any()) and chosen.data_class != "synthetic"
+    )
     files = write_survey(asked, out, experts=experts, restrict=restrict)
     _tell_written(f"{len(asked)} phrase pairs in {out}", files, restrict)
 
@@ -48,9 +60,14 @@ def make(chosen: Chosen, pairs: int, experts: int, ranker: str, out: Path) -> No
 )
 @number("--raters", 2, "Raters, each with rows of their own.")
 @into("the two files")
-def make_ratings(chosen: Chosen, phrases: tuple[str, ...], raters: int, out: Path) -> None:
+def make_ratings(
+    chosen: Chosen, phrases: tuple[str, ...], raters: int, out: Path
+) -> None:
     """Write the CSV in which raters say how probable each sentence is; filled in, it goes into the home."""
-    from lunguage_assets.explicit.analysis.experts import rating_rows, write_rating_survey
+    from lunguage_assets.explicit.analysis.experts import (
+        rating_rows,
+        write_rating_survey,
+    )
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
 
     home, settings = chosen.home, chosen.settings.explicit
@@ -58,20 +75,34 @@ def make_ratings(chosen: Chosen, phrases: tuple[str, ...], raters: int, out: Pat
     used = chosen_anchors(settings.anchors, home.anchor_ratings, home.root)
     asked = phrases or [one.phrase for one in used.of(set(vocabulary["phrase"]))]
     rows = rating_rows(vocabulary, asked, raters=raters, seed=settings.seed)
-    restrict = bool((vocabulary["ruler"] == "own").any()) and chosen.data_class != "synthetic"
+    restrict = (
+        bool((vocabulary["ruler"] == "own").any()) and chosen.data_class != "synthetic"
+    )
     files = write_rating_survey(rows, out, restrict=restrict)
     _tell_written(
-        f"{(len(rows) - 1) // raters} sentences of {len(set(asked))} phrases in {out}", files, restrict
+        f"{(len(rows) - 1) // raters} sentences of {len(set(asked))} phrases in {out}",
+        files,
+        restrict,
     )
-    click.echo(f"filled in, cp {files[0]} {home.anchor_ratings}; `lunguage run` fits with it")
+    click.echo(
+        f"filled in, cp {files[0]} {home.anchor_ratings}; `lunguage run` fits with it"
+    )
 
 
 @survey.command("import", short_help="Import the answers of the experts.")
 @chooses()
 @click.option(
-    "--responses", required=True, type=GIVEN_FILE, help="The CSV with a column per expert, filled in."
+    "--responses",
+    required=True,
+    type=GIVEN_FILE,
+    help="The CSV with a column per expert, filled in.",
 )
-@click.option("--experts", default=None, type=GIVEN_FILE, help="The CSV that describes the experts.")
+@click.option(
+    "--experts",
+    default=None,
+    type=GIVEN_FILE,
+    help="The CSV that describes the experts.",
+)
 def import_(chosen: Chosen, responses: Path, experts: Path | None) -> None:
     """Validate the experts' answers and put them into the home, for the analyses."""
     from lunguage_assets.explicit.analysis.experts import load_experts, load_responses
@@ -81,10 +112,15 @@ def import_(chosen: Chosen, responses: Path, experts: Path | None) -> None:
     heard = answered.columns[answered.notna().any()]
     if not len(heard):
         remedy = "Fill in a column; nothing was imported."
-        raise InputError(responses.name, "no answer of any expert", "at least one answer", remedy)
+        raise InputError(
+            responses.name, "no answer of any expert", "at least one answer", remedy
+        )
     described = load_experts(experts or home.expert_descriptions)
     home.create()
-    for source, target in ((responses, home.expert_responses), (experts, home.expert_descriptions)):
+    for source, target in (
+        (responses, home.expert_responses),
+        (experts, home.expert_descriptions),
+    ):
         if source is not None:
             write_private(target, source.read_bytes())
     click.echo(
@@ -133,13 +169,19 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
         refitted_anchors,
         write_calibration,
     )
-    from lunguage_assets.release.outcomes.files import fitted_of, read_outcomes, released_labels
+    from lunguage_assets.release.outcomes.files import (
+        fitted_of,
+        read_outcomes,
+        released_labels,
+    )
 
     given = read_outcomes(outcomes, load_label_list())
     released = released_labels(place, ranker, set(given["study_id"]))
     fitted = fitted_of(place, ranker, set(released.labels["finding_id"].dropna()))
     found = label_outcomes(released.labels, fitted, given)
-    used = chosen_anchors(chosen.settings.explicit.anchors, place.anchor_ratings, place.root)
+    used = chosen_anchors(
+        chosen.settings.explicit.anchors, place.anchor_ratings, place.root
+    )
     table = calibration(found, used.spread, rated_by_readers(used))
     anchors, why_none = refitted_anchors(found, used.anchors)
     written = write_calibration(out, found, table, anchors)
@@ -148,14 +190,27 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
         f"contradictory, {found.unknown} of {found.unknown_studies} studies that release {released.version} "
         "does not have"
     )
-    shown = ["by", "group", "cells", "positive", "mean_p", "observed", "brier", "ece", "slope", "intercept"]
+    shown = [
+        "by",
+        "group",
+        "cells",
+        "positive",
+        "mean_p",
+        "observed",
+        "brier",
+        "ece",
+        "slope",
+        "intercept",
+    ]
     print_table(table.loc[table["by"].isin(["all", "source", "p_source"]), shown])
     if why_none:
         click.echo(f"no anchors were refitted: {why_none}")
     click.echo(f"written into {out}: {', '.join(written)}")
 
 
-@click.command("compare-labels", short_help="Compare the labels with CheXpert or radiologists.")
+@click.command(
+    "compare-labels", short_help="Compare the labels with CheXpert or radiologists."
+)
 @click.option(
     "--with",
     "others",
@@ -175,7 +230,11 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
     from lunguage_assets.files import write_csv
     from lunguage_assets.implicit.statements.label_file import load_label_list
     from lunguage_assets.release.outcomes.calibrating import compared
-    from lunguage_assets.release.outcomes.files import DIFFERING, read_label_file, released_labels
+    from lunguage_assets.release.outcomes.files import (
+        DIFFERING,
+        read_label_file,
+        released_labels,
+    )
 
     given = read_label_file(others, load_label_list())
     theirs = set(given["study_id"])
@@ -189,7 +248,9 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
         f"{released.studies - in_both} only in release {released.version}"
     )
     if differing := given.attrs[DIFFERING]:
-        click.echo(f"{differing} studies have lines that differ in {others.name}: the first one counts")
+        click.echo(
+            f"{differing} studies have lines that differ in {others.name}: the first one counts"
+        )
     for frame in (
         crossed[crossed["label"] == "all labels"],
         agreement.drop(columns=["kappa_low", "kappa_high"]),

@@ -14,7 +14,14 @@ import click
 import pandas as pd
 
 from lunguage_assets.files import is_numeric
-from lunguage_assets.judges.asking.progress import Fitting, Learning, Meter, Progress, Report, listening
+from lunguage_assets.judges.asking.progress import (
+    Fitting,
+    Learning,
+    Meter,
+    Progress,
+    Report,
+    listening,
+)
 from lunguage_assets.release.bundle.versions import current_version, report_of
 
 if TYPE_CHECKING:
@@ -78,7 +85,12 @@ class RunDisplay:
             self._bar.start()
             self._bar.add_task(learning.what)
         (task,) = self._bar.task_ids
-        self._bar.update(task, description=learning.what, completed=learning.done, total=learning.total)
+        self._bar.update(
+            task,
+            description=learning.what,
+            completed=learning.done,
+            total=learning.total,
+        )
         if learning.done >= learning.total:
             self.end_bar()
 
@@ -100,10 +112,14 @@ def run_display() -> Iterator[RunDisplay]:
         display.end_bar()
 
 
-def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()) -> None:
+def print_release(
+    folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()
+) -> None:
     """What is in the release in `folder`, further lines, and where everything is."""
     current = current_version(folder) or folder
-    summary = json.loads((current / "restricted" / "summary.json").read_text(encoding="utf-8"))
+    summary = json.loads(
+        (current / "restricted" / "summary.json").read_text(encoding="utf-8")
+    )
     places = [
         ("Lunguage++", str(current / "restricted" / "Lunguage_plus_plus.csv")),
         ("labels of each study", str(current / "restricted" / "labels.csv")),
@@ -115,7 +131,10 @@ def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()
     print_beside([*summary_lines(summary), *more, ("", ""), *places])
     if foreign := summary.get("not_in_english"):
         told = f"{foreign} reports are not in English: the offline rules read nothing in them."
-        click.echo(f"{told} A language model as structurer reads them (--structurer).", err=True)
+        click.echo(
+            f"{told} A language model as structurer reads them (--structurer).",
+            err=True,
+        )
 
 
 def print_beside(lines: Sequence[tuple[str, str]]) -> None:
@@ -128,18 +147,35 @@ def print_beside(lines: Sequence[tuple[str, str]]) -> None:
 def checks_lines(summary: RunSummary) -> list[tuple[str, str]]:
     """How many checks passed, and what the others say."""
     passed = f"{len(summary.checks('passed'))} of {len(summary.results)}"
-    return [("checks passed", passed), *(("  warns", warning) for warning in summary.checks("warned"))]
+    return [
+        ("checks passed", passed),
+        *(("  warns", warning) for warning in summary.checks("warned")),
+    ]
 
 
 def spending_lines(spent: Sequence[Progress], lost: int) -> list[tuple[str, str]]:
     """What language models were asked and cost; nothing where none was asked."""
-    lines = [("language models", f"${sum(judge.cost_usd for judge in spent):.4f}")] if spent else []
+    lines = (
+        [("language models", f"${sum(judge.cost_usd for judge in spent):.4f}")]
+        if spent
+        else []
+    )
     lines += [("", judge.line()) for judge in spent]
     if invalid := sum(judge.invalid for judge in spent):
         calls = sum(judge.calls for judge in spent)
-        lines.append(("  paid, of no use", f"{invalid:,} of {calls:,} calls: their answers are invalid"))
+        lines.append(
+            (
+                "  paid, of no use",
+                f"{invalid:,} of {calls:,} calls: their answers are invalid",
+            )
+        )
     if spent and lost:
-        lines.append(("  sent, answer lost", f"{lost:,} since the ledger began, to killed processes"))
+        lines.append(
+            (
+                "  sent, answer lost",
+                f"{lost:,} since the ledger began, to killed processes",
+            )
+        )
     return lines
 
 
@@ -149,7 +185,12 @@ def print_analyses(
     """The main figures of the analyses of a ranker, and whether a release lacks them."""
     agreement, robustness, fitted, experts = (
         chosen.stored(name, ranker)
-        for name in ("judge_agreement", "ranking_robustness", "fit_validation", "expert_agreement")
+        for name in (
+            "judge_agreement",
+            "ranking_robustness",
+            "fit_validation",
+            "expert_agreement",
+        )
     )
     interval = ["value", "low", "high"]
     kinds = ("pairwise agreement", "fleiss kappa", "krippendorff alpha")
@@ -158,11 +199,18 @@ def print_analyses(
     print_table(defined[["measure", "coding", "first", "second", *interval]])
     changes = ["mean_abs_mu", "mean_abs_rank", "spearman"]
     print_table(robustness.groupby("comparisons", as_index=False)[changes].mean())
-    fitted = fitted[(fitted["step"] == fitted["step"].max()) & (fitted["judges"] == "all")]
-    print_table(fitted.groupby("strategy", as_index=False)["mean_distance_stopped"].mean())
+    fitted = fitted[
+        (fitted["step"] == fitted["step"].max()) & (fitted["judges"] == "all")
+    ]
+    print_table(
+        fitted.groupby("strategy", as_index=False)["mean_distance_stopped"].mean()
+    )
     together = (experts["measure"] == "with ranking") & (experts["first"] == "")
     print_table(experts.loc[together, ["measure", "group", *interval]])
-    lines = [*checks_lines(summary), ("tables, for any DuckDB client", str(chosen.home.database))]
+    lines = [
+        *checks_lines(summary),
+        ("tables, for any DuckDB client", str(chosen.home.database)),
+    ]
     if len(defined) < len(agreed):
         why = no_agreement(chosen.stored("reference_ranking", ranker))
         lines.insert(0, ("agreement of judges", why))
@@ -179,8 +227,12 @@ def no_agreement(ranking: pd.DataFrame) -> str:
         used = f"the published ranking is used ({first['ruler_reason']})"
         return f"none: {used}, and the judges compared no phrases"
     if len(first["judges"]) < 2:
-        return f"none: {first['judges'][0]} ranks alone, and nobody is there to agree with"
-    return "kappa and alpha have no value where all judges always gave the same one answer"
+        return (
+            f"none: {first['judges'][0]} ranks alone, and nobody is there to agree with"
+        )
+    return (
+        "kappa and alpha have no value where all judges always gave the same one answer"
+    )
 
 
 def print_table(frame: pd.DataFrame) -> None:
@@ -196,11 +248,18 @@ def print_table(frame: pd.DataFrame) -> None:
     table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="bold")
     for name in map(str, frame.columns):
         table.add_column(
-            name.replace("_", " "), justify="right" if is_numeric(frame[name]) else "left", overflow="fold"
+            name.replace("_", " "),
+            justify="right" if is_numeric(frame[name]) else "left",
+            overflow="fold",
         )
     for row in frame.astype(object).itertuples(index=False):
-        shown = (f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row)
-        cells = ("" if pd.isna(cell) else words for cell, words in zip(row, shown, strict=True))
+        shown = (
+            f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row
+        )
+        cells = (
+            "" if pd.isna(cell) else words
+            for cell, words in zip(row, shown, strict=True)
+        )
         table.add_row(*map(Text, cells))
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     console.print(table)
@@ -210,7 +269,10 @@ def print_table(frame: pd.DataFrame) -> None:
 def summary_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Label and value of every line of the printed summary."""
     p, rows, conflicts = summary["p"], summary["rows"], summary["conflicts"]
-    sources = ", ".join(f"{count} {name}" for name, count in summary["p_source"].items()) or "none"
+    sources = (
+        ", ".join(f"{count} {name}" for name, count in summary["p_source"].items())
+        or "none"
+    )
     scale = "this corpus' own phrases"
     if summary["ruler"] != "own":
         scale = f"the published phrases ({summary['ruler_reason']})"
@@ -230,15 +292,21 @@ def summary_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("rows accounted for", _ACCOUNTS.format(**rows)),
     ]  # fmt: skip
     if scored := summary.get("scored"):
-        lines.insert(3, ("  by a distilled model", f"{scored}: no judge was asked for them"))
+        lines.insert(
+            3, ("  by a distilled model", f"{scored}: no judge was asked for them")
+        )
     if foreign := summary.get("not_in_english"):
-        lines.append(("  not in English", f"{foreign} reports, not read and without labels"))
+        lines.append(
+            ("  not in English", f"{foreign} reports, not read and without labels")
+        )
     for rule, studies in summary["studies_set_aside"].items():
         lines.append(("  studies set aside", f"{studies} break the rule: {rule}"))
     made = f"{rows['originals_out']} stated + {generated - rows['discarded']} generated"
     lines.append(("rows out", f"{summary['rows_out']} = {made}"))
     if summary["batches_not_included"]:
-        lines.append(("batches not included", ", ".join(summary["batches_not_included"])))
+        lines.append(
+            ("batches not included", ", ".join(summary["batches_not_included"]))
+        )
     return lines
 
 

@@ -40,7 +40,11 @@ def _lines(chosen: Chosen) -> Iterator[str]:
     from lunguage_assets.current.reads import broken_files
 
     place, now, corpus = chosen.home, chosen.standings(), chosen.home.corpus()
-    named = f"corpus {corpus.name!r}, {corpus.data_class}" if corpus is not None else "no corpus"
+    named = (
+        f"corpus {corpus.name!r}, {corpus.data_class}"
+        if corpus is not None
+        else "no corpus"
+    )
     yield f"{place.root}: {named}"
     batches = [(batch, _studies(now, batch.key)) for batch in place.registered()]
     yield f"batches   {len(batches)}, {sum(studies or 0 for _, studies in batches)} studies"
@@ -72,7 +76,9 @@ def _studies(now: Standings, batch: str) -> int | None:
         return None
 
 
-def _ranker(now: Standings, ranker: str, batches: int, spent: Mapping[str, float]) -> Iterator[str]:
+def _ranker(
+    now: Standings, ranker: str, batches: int, spent: Mapping[str, float]
+) -> Iterator[str]:
     """What there is of a ranker, and what a run for it would make; `spent` are US dollars by judge."""
     from lunguage_assets.current.standing import plan
     from lunguage_assets.release.bundle.versions import current_version
@@ -81,7 +87,11 @@ def _ranker(now: Standings, ranker: str, batches: int, spent: Mapping[str, float
     released = current_version(folder)
     named = f"ranker    {ranker} ({', '.join(now.judges.members(ranker))}):"
     if released is None and not now.exists("reference_ranking", ranker):
-        asked = spent.keys() & {now.judges.structurer, now.judges.extractor, *now.judges.members(ranker)}
+        asked = spent.keys() & {
+            now.judges.structurer,
+            now.judges.extractor,
+            *now.judges.members(ranker),
+        }
         if not asked:
             yield f"{named} not begun"
             return
@@ -90,7 +100,11 @@ def _ranker(now: Standings, ranker: str, batches: int, spent: Mapping[str, float
     else:
         # the reasons of a stale release are those of the step that makes it
         state = now.of("release", ranker).state
-        release = f"release {released.name}, {state}" if released is not None else "no release"
+        release = (
+            f"release {released.name}, {state}"
+            if released is not None
+            else "no release"
+        )
         yield f"{named} {len(now.complete_batches(ranker))} of {batches} batches; {release}"
     stages = plan(now, ranker) if batches else []
     for stage in stages[:SHOWN]:
@@ -114,7 +128,10 @@ def _spent(chosen: Chosen) -> tuple[dict[str, float], dict[str, float]]:
     frames = [reader.statistics(since) for since in (moment(midnight), "")]
     reader.close()
     today, ever = (
-        {str(judge): float(usd) for judge, usd in frame.groupby("judge")["cost_usd"].sum().items()}
+        {
+            str(judge): float(usd)
+            for judge, usd in frame.groupby("judge")["cost_usd"].sum().items()
+        }
         for frame in frames
     )
     return today, ever
@@ -122,7 +139,11 @@ def _spent(chosen: Chosen) -> tuple[dict[str, float], dict[str, float]]:
 
 @click.command(short_help="Check keys, policy, retirement dates and storage.")
 @chooses("preset", "structurer")
-@click.option("--ask", is_flag=True, help="Ask each language model one invented question: a paid call each.")
+@click.option(
+    "--ask",
+    is_flag=True,
+    help="Ask each language model one invented question: a paid call each.",
+)
 def doctor(chosen: Chosen, ask: bool) -> None:
     """Check judges, keys, retirement dates, data policy and storage before anything is sent or spent."""
     from dataclasses import replace
@@ -131,25 +152,34 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     from lunguage_assets.current.reads import broken_files
     from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS
     from lunguage_assets.judges.opening import ask_once, examination
-    from lunguage_assets.orchestration.runs.instance import examination as instance_examination
+    from lunguage_assets.orchestration.runs.instance import (
+        examination as instance_examination,
+    )
 
     root, judges, today = chosen.home.root, chosen.judges(), datetime.now(UTC).date()
     is_new = chosen.home.corpus() is None
     given: DataClass = "synthetic" if is_new else chosen.data_class
     lines = [*examination(judges, given, today, os.environ)]
     if is_new:  # nobody knows yet whose text it will hold
-        told = (
-            "the home holds no corpus yet: judges may be asked about synthetic text where nothing is refused"
-        )
+        told = "the home holds no corpus yet: judges may be asked about synthetic text where nothing is refused"
         of_patients = examination(judges, "credentialed", today, os.environ)
-        refused_to_patients = [one for one in of_patients if one[0] == "refusal" and one not in lines]
-        lines += [("ok", told), *(("warning", message) for _, message in refused_to_patients)]
+        refused_to_patients = [
+            one for one in of_patients if one[0] == "refusal" and one not in lines
+        ]
+        lines += [
+            ("ok", told),
+            *(("warning", message) for _, message in refused_to_patients),
+        ]
     if judges.structurer in OFFLINE_STRUCTURERS:
-        lines.append(("ok", "raw reports are structured in this process: nothing is sent"))
+        lines.append(
+            ("ok", "raw reports are structured in this process: nothing is sent")
+        )
     lines.append(instance_examination(chosen.home))
     lines += [("refusal", problem) for problem in broken_files(chosen.home)]
     if given == "credentialed" and open_to_others(root):
-        lines.append(("refusal", f"other accounts can read {root}: chmod -R go-rwx '{root}'"))
+        lines.append(
+            ("refusal", f"other accounts can read {root}: chmod -R go-rwx '{root}'")
+        )
     if judges.models:
         shared = "LUNGUAGE_DAILY_BUDGET holds for all that share the ledger"
         lines.append(("ok", f"--budget holds within one process; {shared}"))
@@ -157,7 +187,9 @@ def doctor(chosen: Chosen, ask: bool) -> None:
         surroundings = replace(chosen.resource().surroundings(), data_class=given)
         for key in judges.models:
             of_judge = examination(judges, given, today, os.environ, only={key})
-            if not any(severity == "refusal" for severity, _ in of_judge):  # else it was said above
+            if not any(
+                severity == "refusal" for severity, _ in of_judge
+            ):  # else it was said above
                 lines.append(ask_once(key, judges, surroundings))
     for severity, message in lines:
         click.echo(f"{severity:<8} {message}")
@@ -180,12 +212,16 @@ def list_(chosen: Chosen) -> None:
         files = printable(", ".join(batch.files))
         click.echo(f"{batch.key}  {batch.kind}  sha256 {batch.sha256[:12]}  {files}")
     for gone in chosen.home.removed():
-        click.echo(f"{gone.key}  removed {gone.when} by {gone.who}  sha256 {gone.sha256[:12]}")
+        click.echo(
+            f"{gone.key}  removed {gone.when} by {gone.who}  sha256 {gone.sha256[:12]}"
+        )
 
 
 @batches.command("remove", short_help="Remove a batch and every table of it.")
 @click.argument("key")
-@click.option("--yes", is_flag=True, help="Remove it; without this, only what would go is listed.")
+@click.option(
+    "--yes", is_flag=True, help="Remove it; without this, only what would go is listed."
+)
 @chooses(there=True)
 def remove(key: str, yes: bool, chosen: Chosen) -> None:
     """Remove the batch KEY: its files, every table of it, its review queues, its partition in Dagster.
@@ -212,7 +248,9 @@ def remove(key: str, yes: bool, chosen: Chosen) -> None:
             click.echo(f"{key} was a partition without a batch; it is gone")
         elif key not in {gone.key for gone in place.removed()}:
             known = ", ".join(batch.key for batch in place.registered()) or "none"
-            raise ConfigurationError(f"{place.root} has no batch {key!r}; registered: {known}")
+            raise ConfigurationError(
+                f"{place.root} has no batch {key!r}; registered: {known}"
+            )
 
 
 def _remove(chosen: Chosen, key: str) -> None:
@@ -220,14 +258,18 @@ def _remove(chosen: Chosen, key: str) -> None:
 
     place = chosen.home
     if is_at_work(place.root):
-        raise ConfigurationError("another command works on this home. Let it end; nothing was removed.")
+        raise ConfigurationError(
+            "another command works on this home. Let it end; nothing was removed."
+        )
     with chosen.instance() as instance:
         if running := runs_of_batch(instance, key):
             raise ConfigurationError(
                 f"run {running[0]} works on batch {key!r}. Let it end, or cancel it; nothing was removed."
             )
     place.remove(key)
-    click.echo(f"removed  {key} with its tables; noted in {place.root / 'removals.json'}")
+    click.echo(
+        f"removed  {key} with its tables; noted in {place.root / 'removals.json'}"
+    )
 
 
 @click.group(short_help="Count what answers cost; export and import them.")
@@ -278,19 +320,27 @@ def ledger_import(chosen: Chosen, file: Path) -> None:
     from lunguage_assets.structuring.model.grounding import parse_answer
 
     chosen.home.create()
-    parsers = {"extract": parse_phrase_list, "compare": choice_of, "structure": parse_answer}
+    parsers = {
+        "extract": parse_phrase_list,
+        "compare": choice_of,
+        "structure": parse_answer,
+    }
     added, known, refused = Ledger.open(chosen.ledger_place).import_(file, parsers)
     for error in refused[:_NAMED]:
         click.echo(str(error), err=True)
     if len(refused) > _NAMED:
-        click.echo(f"... and {len(refused) - _NAMED} more rows that do not fit", err=True)
+        click.echo(
+            f"... and {len(refused) - _NAMED} more rows that do not fit", err=True
+        )
     left_out = f", {len(refused)} left out" if refused else ""
     click.echo(f"{added} attempts added, {known} were there already{left_out}")
 
 
 @click.command(short_help="Open the Dagster UI on a home.")
 @chooses()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+)
 @click.option("--port", default=3000, show_default=True, type=click.IntRange(1, 65535))
 @click.option(
     "--no-token",
@@ -323,7 +373,9 @@ def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
     shown = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
     with only_ui(place.root, f"{shown}/ of process {os.getpid()}"):
         if place.corpus() is None:
-            click.echo(f"{place.root} holds no corpus: nothing was registered there.", err=True)
+            click.echo(
+                f"{place.root} holds no corpus: nothing was registered there.", err=True
+            )
         environment = {**environment_of_children(place), TOKEN_VARIABLE: token}
         log = place.root / "logs" / "ui.log"
         write_private(log, b"")

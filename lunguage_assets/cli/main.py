@@ -24,10 +24,16 @@ from lunguage_assets.rights import keep_private
 
 def main() -> None:
     """Entry point: one line on stderr and a non-zero status for any error that a person can act on."""
-    gc.set_threshold(200_000, 20, 20)  # tables are very many objects and no cycles: a fifth of a large batch
+    gc.set_threshold(
+        200_000, 20, 20
+    )  # tables are very many objects and no cycles: a fifth of a large batch
     keep_private()
-    atexit.register(_leave_out_leaks)  # the first to be registered is the last to be called
-    if status := _status():  # not where the error was caught: it would hold on to what it went through
+    atexit.register(
+        _leave_out_leaks
+    )  # the first to be registered is the last to be called
+    if (
+        status := _status()
+    ):  # not where the error was caught: it would hold on to what it went through
         sys.exit(status)
 
 
@@ -67,10 +73,14 @@ def _status() -> int:
         place = printable(str(error.filename or ""))
         told = f"{error.strerror or type(error).__name__}: {place}".rstrip(": ")
         remedy = "Fix its rights (chmod u+rwX), free space, or name another folder (--home, --out)"
-        return _told(f"{told}. {remedy}; the same command again goes on: what is finished is kept.")
+        return _told(
+            f"{told}. {remedy}; the same command again goes on: what is finished is kept."
+        )
     except Exception as error:  # its message may quote a report
         cause = getattr(error, "orig", None)
-        if isinstance(cause, sqlite3.Error):  # which quotes nothing of what was to be stored
+        if isinstance(
+            cause, sqlite3.Error
+        ):  # which quotes nothing of what was to be stored
             return _told(
                 f"a database of the home cannot be read or written ({cause}). Free disk space, fix its "
                 "rights (chmod u+rwX), or see that nothing else holds it, and run the same command again: "
@@ -104,7 +114,18 @@ def commands() -> None:
 
 
 for command in (
-    *(analyse, annotate, batches, calibrate, compare_labels, distill, doctor, estimate, explain, land),
+    *(
+        analyse,
+        annotate,
+        batches,
+        calibrate,
+        compare_labels,
+        distill,
+        doctor,
+        estimate,
+        explain,
+        land,
+    ),
     *(ledger, read, register, run, sample, score, status, survey, targets, ui),
 ):
     commands.add_command(command)

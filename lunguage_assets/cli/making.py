@@ -50,7 +50,9 @@ def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
 
 @click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
 @chooses("data", "batch", *COLUMNS, "preset", "structurer", "budget", "strict")
-@click.option("--out", type=FOLDER, help="Where release/<ranker>/ goes; default: the home.")
+@click.option(
+    "--out", type=FOLDER, help="Where release/<ranker>/ goes; default: the home."
+)
 @RANKER_OPTION
 @FIT_OPTION
 @REBUILD_OPTION
@@ -73,7 +75,12 @@ def run(
     What is current is left as it is. When everything is, nothing is done. Without --data, everything that is
     registered is made for the ranker, such as a judge that was just added to the judges file.
     """
-    from lunguage_assets.cli.console import checks_lines, print_release, run_display, spending_lines
+    from lunguage_assets.cli.console import (
+        checks_lines,
+        print_release,
+        run_display,
+        spending_lines,
+    )
     from lunguage_assets.current.standing import plan
     from lunguage_assets.settings import departures
 
@@ -81,11 +88,19 @@ def run(
     if chosen.data is None:
         _require_registered(chosen)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)  # what cannot be written into is said before anything is made
+        out.mkdir(
+            parents=True, exist_ok=True
+        )  # what cannot be written into is said before anything is made
     if (settings := chosen.settings).as_published:
         own_prompts = os.environ.get("LUNGUAGE_PROMPTS")
-        prompts = f"the prompts of {own_prompts}" if own_prompts else "this package's own prompts"
-        click.echo(f"as published (settings.toml); not options: the judges, and {prompts}")
+        prompts = (
+            f"the prompts of {own_prompts}"
+            if own_prompts
+            else "this package's own prompts"
+        )
+        click.echo(
+            f"as published (settings.toml); not options: the judges, and {prompts}"
+        )
         for option, (was, used) in departures(settings).items():
             click.echo(f"not as published: {option} = {used} (published: {was})")
     if chosen.data is not None:
@@ -105,7 +120,9 @@ def run(
 
     with chosen.instance() as instance, run_display() as display:
         runner = Runner(chosen.resource(out, processes, fit=fit), instance)
-        summary = runner.run(ranker, rebuild=rebuild_ranking, stages=stages, progress=display.stage)
+        summary = runner.run(
+            ranker, rebuild=rebuild_ranking, stages=stages, progress=display.stage
+        )
     spent = display.total.totals()
     ledger = chosen.paid_answers() if spent else None
     lost = int(ledger.statistics()["lost"].sum()) if ledger is not None else 0
@@ -143,7 +160,9 @@ def _require_judges(
     if asked and (ledger := chosen.paid_answers()) is not None:
         answered = set(ledger.statistics()["model"])
         asked = {key for key in asked if judges.models[key].model not in answered}
-    found = examination(judges, chosen.data_class, datetime.now(UTC).date(), os.environ, only=asked)
+    found = examination(
+        judges, chosen.data_class, datetime.now(UTC).date(), os.environ, only=asked
+    )
     refusals = [message for severity, message in found if severity == "refusal"]
     if refusals:
         raise ConfigurationError(
@@ -165,7 +184,13 @@ def _require_checks(summary: RunSummary) -> None:
 @FIT_OPTION
 @REBUILD_OPTION
 @click.option("--json", "file", type=FILE, help="Also write the numbers to this file.")
-def estimate(chosen: Chosen, ranker: str, fit: str | None, rebuild_ranking: bool, file: Path | None) -> None:
+def estimate(
+    chosen: Chosen,
+    ranker: str,
+    fit: str | None,
+    rebuild_ranking: bool,
+    file: Path | None,
+) -> None:
     """Estimate what a run would ask of language models and cost; write and send nothing.
 
     Without --data, of everything that is registered, as `lunguage run` makes it.
@@ -198,35 +223,71 @@ def _print_estimate(found: Mapping[str, Any], judges_file: Path) -> None:
     """
     import pandas as pd
 
-    click.echo(f"preset {found['preset']}, ranker {found['ranker']}, batches: {', '.join(found['batches'])}")
+    click.echo(
+        f"preset {found['preset']}, ranker {found['ranker']}, batches: {', '.join(found['batches'])}"
+    )
     if lines := found["lines"]:
         steps = (
-            "" if found["steps"] is None else f"; about {found['steps']:.1f} steps a fit (published: 24.6)"
+            ""
+            if found["steps"] is None
+            else f"; about {found['steps']:.1f} steps a fit (published: 24.6)"
         )
         click.echo(
             f"{found['reports']:,} reports, {found['pairs']:,} tentative pairs in {found['sentences']:,} "
             f"different masked sentences{steps}"
         )
         total = {**found["total"], "stage": "total", "judge": ""}
-        names = {"stage": "stage", "judge": "judge", **_COUNTS, **_USD, "minutes": "minutes"}
-        frame = pd.DataFrame([*lines, total], columns=list(names)).astype(dict.fromkeys(_USD, "float64"))
+        names = {
+            "stage": "stage",
+            "judge": "judge",
+            **_COUNTS,
+            **_USD,
+            "minutes": "minutes",
+        }
+        frame = pd.DataFrame([*lines, total], columns=list(names)).astype(
+            dict.fromkeys(_USD, "float64")
+        )
         counts = dict.fromkeys(_COUNTS.values(), "{:,}".format)
         dollars = dict.fromkeys(_USD.values(), "{:,.2f}".format)
         formats = {**counts, **dollars, "minutes": "{:,.1f}".format}
-        click.echo(frame.rename(columns=names).to_string(index=False, na_rep="?", formatters=formats))
-        stages = ", ".join(f"{stage} {minutes:,.1f}" for stage, minutes in found["minutes"].items())
+        click.echo(
+            frame.rename(columns=names).to_string(
+                index=False, na_rep="?", formatters=formats
+            )
+        )
+        stages = ", ".join(
+            f"{stage} {minutes:,.1f}" for stage, minutes in found["minutes"].items()
+        )
         dates = ", ".join(found["prices_as_of"]) or "no date: it gives none"
-        measured = ", ".join(sorted({line["judge"] for line in lines if line["basis"] == "ledger"}))
-        click.echo(f"Minutes by stage: {stages}. Judges are asked at the same time; the slowest counts.")
-        click.echo(f"Prices: {judges_file}, as of {dates}. Look them up before you rely on them.")
-        click.echo(f"Tokens and seconds measured, from the ledger: {measured or 'none'}; others are assumed.")
+        measured = ", ".join(
+            sorted({line["judge"] for line in lines if line["basis"] == "ledger"})
+        )
+        click.echo(
+            f"Minutes by stage: {stages}. Judges are asked at the same time; the slowest counts."
+        )
+        click.echo(
+            f"Prices: {judges_file}, as of {dates}. Look them up before you rely on them."
+        )
+        click.echo(
+            f"Tokens and seconds measured, from the ledger: {measured or 'none'}; others are assumed."
+        )
         if unpriced := ", ".join(found["total"]["judges_without_price"]):
-            click.echo(f"No price, or no limit on output tokens, so no dollars at most: {unpriced}")
+            click.echo(
+                f"No price, or no limit on output tokens, so no dollars at most: {unpriced}"
+            )
         click.echo("The range, and what is assumed: docs/models.md, What it costs.")
     for fit, of in found["by_fit"].items():
         minutes = of["scored"] / SCORED_PER_S / 60.0
-        scored = f", {of['scored']:,} read by a distilled model ({minutes:,.0f} min)" if of["scored"] else ""
-        usd = "$?" if of["usd_at_most"] is None and not of["usd"] else f"${of['usd']:,.2f}"
+        scored = (
+            f", {of['scored']:,} read by a distilled model ({minutes:,.0f} min)"
+            if of["scored"]
+            else ""
+        )
+        usd = (
+            "$?"
+            if of["usd_at_most"] is None and not of["usd"]
+            else f"${of['usd']:,.2f}"
+        )
         click.echo(
             f"Fits by --fit {fit}: {of['sentences']:,} sentences asked about{scored}: "
             f"{of['calls']:,} calls, {usd}, {of['minutes']:,.0f} minutes"
@@ -268,7 +329,9 @@ def analyse(chosen: Chosen, ranker: str, cues: bool, against: Path | None) -> No
     chosen.stored("reference_ranking", ranker)
     stages = [Stage("analyse", (ranker,))]
     with chosen.instance() as instance, run_display() as display:
-        summary = Runner(chosen.resource(), instance).run(ranker, stages=stages, progress=display.stage)
+        summary = Runner(chosen.resource(), instance).run(
+            ranker, stages=stages, progress=display.stage
+        )
     released = chosen.standings().of("release", ranker)
     print_analyses(chosen, ranker, summary, release_is_stale=released.state == "stale")
     _require_checks(summary)
@@ -294,14 +357,20 @@ def _print_cue_counts(chosen: Chosen, against: Path | None) -> None:
         gold = None
         if gold_file is not None:
             vocabulary = home.delivery(batch.key).vocabulary
-            gold = gold_rows(take_in_gold(gold_file, vocabulary, chosen.settings.corpus))
+            gold = gold_rows(
+                take_in_gold(gold_file, vocabulary, chosen.settings.corpus)
+            )
         parts.append(cue_counts({RULES: read_table(STRUCTURED_FINDINGS, path)}, gold))
     if not parts:
         raise ConfigurationError(
             f"{home.root} has no rows that the offline rules read, which alone name cues. Run `lunguage run "
             "--data DIR` with raw reports first."
         )
-    found = summed_cue_counts(parts).drop(columns="structurer").replace({"cue": {"": "none"}})
+    found = (
+        summed_cue_counts(parts)
+        .drop(columns="structurer")
+        .replace({"cue": {"": "none"}})
+    )
     if gold_file is None:
         found = found.drop(columns=["compared", "differing", "first_differing"])
     print_table(found)
@@ -310,15 +379,27 @@ def _print_cue_counts(chosen: Chosen, against: Path | None) -> None:
 @click.command(short_help="Let a small model learn the panel's judgement.")
 @chooses("preset", there=True)
 @RANKER_OPTION
-@click.option("--encoder", help="Model of the hub, or a folder; default: distilled.encoder of settings.toml.")
-@click.option("--tune", is_flag=True, help="Fine-tune the encoder, too: minutes to an hour on a CPU.")
+@click.option(
+    "--encoder",
+    help="Model of the hub, or a folder; default: distilled.encoder of settings.toml.",
+)
+@click.option(
+    "--tune",
+    is_flag=True,
+    help="Fine-tune the encoder, too: minutes to an hour on a CPU.",
+)
 def distill(chosen: Chosen, ranker: str, encoder: str | None, tune: bool) -> None:
     """Train a small model on the stored answers of the judges, and hold it against them.
 
     Asks no judge. `lunguage run --fit distilled` then fits further batches with it. Killed, the same command
     goes on.
     """
-    from lunguage_assets.cli.console import checks_lines, print_beside, print_table, run_display
+    from lunguage_assets.cli.console import (
+        checks_lines,
+        print_beside,
+        print_table,
+        run_display,
+    )
     from lunguage_assets.current.standing import Stage
     from lunguage_assets.orchestration.runs.runner import Runner
 
@@ -327,21 +408,35 @@ def distill(chosen: Chosen, ranker: str, encoder: str | None, tune: bool) -> Non
     resource = chosen.resource(encoder=encoder, tune=tune or None)
     named, used = chosen.settings.distilled.encoder, resource.training.encoder
     if not encoder and used != named:
-        click.echo(f"{named} is not on this machine: {used} is used, the copy that `make models` installed")
+        click.echo(
+            f"{named} is not on this machine: {used} is used, the copy that `make models` installed"
+        )
     with chosen.instance() as instance, run_display() as display:
         stages = [Stage("distill", (ranker,))]
-        summary = Runner(resource, instance).run(ranker, stages=stages, progress=display.stage)
+        summary = Runner(resource, instance).run(
+            ranker, stages=stages, progress=display.stage
+        )
     scorer = chosen.stored("distilled_scorer", ranker)
     print_table(scorer.drop(columns=["seed", "files", "ranking_version"]))
-    print_table(chosen.stored("distilled_evaluation", ranker).drop(columns=["is_used", "ranking_version"]))
+    print_table(
+        chosen.stored("distilled_evaluation", ranker).drop(
+            columns=["is_used", "ranking_version"]
+        )
+    )
     folder = chosen.home.distilled / ranker / scorer["files"].iloc[0][:16]
-    print_beside([*checks_lines(summary), ("as restricted as the reports", str(folder))])
+    print_beside(
+        [*checks_lines(summary), ("as restricted as the reports", str(folder))]
+    )
     _require_checks(summary)
 
 
 @click.command(short_help="Register what lies in the landing folder, once.")
 @chooses()
-@click.option("--now", is_flag=True, help="Wait for nothing: nobody is writing into the folder any more.")
+@click.option(
+    "--now",
+    is_flag=True,
+    help="Wait for nothing: nobody is writing into the folder any more.",
+)
 def land(chosen: Chosen, now: bool) -> None:
     """Register new deliveries of the landing folder once, without a daemon; put aside what cannot be used.
 

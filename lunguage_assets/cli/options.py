@@ -32,9 +32,17 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 GIVEN_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
-def number(name: str, default: int, told: str | None = None, least: int = 1) -> Callable[[Command], Command]:
+def number(
+    name: str, default: int, told: str | None = None, least: int = 1
+) -> Callable[[Command], Command]:
     """An option that takes a whole number, at least 1 as a rule."""
-    return click.option(name, default=default, show_default=True, type=click.IntRange(min=least), help=told)
+    return click.option(
+        name,
+        default=default,
+        show_default=True,
+        type=click.IntRange(min=least),
+        help=told,
+    )
 
 
 def into(what: str) -> Callable[[Command], Command]:
@@ -71,8 +79,12 @@ _OF_CHOSEN: dict[str, dict[str, Any]] = {
         "help": "Folder or file with Lunguage.csv, or with raw reports (docs/reports.md).",
     },
     "batch": {"help": "Key of the batch: [a-z0-9._-]; default: the name of --data."},
-    "text-column": {"help": "Column of the reports, where --data is a table; default: report."},
-    "id-column": {"help": "Column of their ids, where --data is a table; default: study_id."},
+    "text-column": {
+        "help": "Column of the reports, where --data is a table; default: report."
+    },
+    "id-column": {
+        "help": "Column of their ids, where --data is a table; default: study_id."
+    },
     "preset": {
         "help": "Preset of the judges file; default: that of the home's first run, before it the file's own "
         "('offline'). Also $LUNGUAGE_PRESET."
@@ -107,7 +119,10 @@ def chooses(*options: str, there: bool = False) -> Callable[[Command], Command]:
         @wraps(command)
         def choosing(*, home: Path, **given: Any) -> None:
             place = existing_home(home) if there else chosen_home(home)
-            own = {name: given.pop(name) for name in (option.replace("-", "_") for option in options)}
+            own = {
+                name: given.pop(name)
+                for name in (option.replace("-", "_") for option in options)
+            }
             chosen = Chosen(place, **own)
             if "ranker" in given and given["ranker"] is None:
                 given["ranker"] = chosen.judges().panel_ranker
@@ -176,9 +191,13 @@ class Chosen:
         from lunguage_assets.home.home import batch_keys
 
         key, registered = self._taken_by(self.home.register)
-        for one, asked in zip(registered, batch_keys(key, len(registered)), strict=True):
+        for one, asked in zip(
+            registered, batch_keys(key, len(registered)), strict=True
+        ):
             if one.key != asked:
-                click.echo(f"the content of {asked} is registered as batch {one.key}, which is used")
+                click.echo(
+                    f"the content of {asked} is registered as batch {one.key}, which is used"
+                )
         return list(registered)
 
     def examine(self) -> list[Registration]:
@@ -191,7 +210,10 @@ class Chosen:
 
         if self.data is None:
             raise click.UsageError("Missing option '--data'.")
-        key, most = self.batch or batch_key(self.data), self.settings.corpus.batch_reports
+        key, most = (
+            self.batch or batch_key(self.data),
+            self.settings.corpus.batch_reports,
+        )
         named = (self.id_column or "study_id", self.text_column or "report")
         columns = named if self.id_column or self.text_column else None
         return key, take(self.data, key, batch_reports=most, columns=columns)
@@ -206,7 +228,9 @@ class Chosen:
     @property
     def ledger_place(self) -> str:
         """Where paid answers are kept: a file or a PostgreSQL URL."""
-        return os.environ.get("LUNGUAGE_LEDGER") or str(self.home.root / "ledger.sqlite")
+        return os.environ.get("LUNGUAGE_LEDGER") or str(
+            self.home.root / "ledger.sqlite"
+        )
 
     def paid_answers(self) -> Ledger | None:
         """The ledger, where anything was paid for."""
@@ -216,7 +240,11 @@ class Chosen:
 
     def _variables_in_use(self) -> dict[str, str]:
         """The environment variables that name judges because no option does, by the field of the home."""
-        given = {"judges_file": None, "preset": self.preset, "structurer_key": self.structurer}
+        given = {
+            "judges_file": None,
+            "preset": self.preset,
+            "structurer_key": self.structurer,
+        }
         variables = {
             "judges_file": "LUNGUAGE_JUDGES",
             "preset": "LUNGUAGE_PRESET",
@@ -233,7 +261,9 @@ class Chosen:
         from lunguage_assets.judges.configuration import load_judges
 
         of_home = ""
-        with suppress(ConfigurationError):  # a file that is wrong is named where its options are read
+        with suppress(
+            ConfigurationError
+        ):  # a file that is wrong is named where its options are read
             of_home = self.settings.preset
         judges = load_judges(
             self.judges_file,
@@ -251,7 +281,11 @@ class Chosen:
         return judges
 
     def standings(
-        self, releases: Path | None = None, fit: str | None = None, *, verify: bool = False
+        self,
+        releases: Path | None = None,
+        fit: str | None = None,
+        *,
+        verify: bool = False,
     ) -> Standings:
         """What is current in the home, with the releases of another folder, and another one who fits;
         `verify` as in `Standings`.
@@ -259,7 +293,9 @@ class Chosen:
         from lunguage_assets.current.standing import Standings
 
         prompts = _path("LUNGUAGE_PROMPTS")
-        return Standings(self.home, self.judges(), prompts, releases, fit or "", verify=verify)
+        return Standings(
+            self.home, self.judges(), prompts, releases, fit or "", verify=verify
+        )
 
     def stored(self, table: str, key: str) -> pd.DataFrame:
         """A stored partition. Raises `ConfigurationError`: it is not there; says what to do to have it."""
@@ -275,7 +311,10 @@ class Chosen:
         return read_table(TABLES[table], path)
 
     def resource(
-        self, release_to: Path | None = None, processes: int | None = None, **more: object
+        self,
+        release_to: Path | None = None,
+        processes: int | None = None,
+        **more: object,
     ) -> HomeResource:
         """The same for Dagster; into `release_to`, else the home, the release is written. `more`: further
         fields.
@@ -291,7 +330,9 @@ class Chosen:
             "release_to": release_to and release_to.resolve(),
             **more,
         }
-        fields = {name: str(value) for name, value in given.items() if value is not None}
+        fields = {
+            name: str(value) for name, value in given.items() if value is not None
+        }
         return HomeResource.from_environment(self.home, **fields)
 
 

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import FILE, FOLDER, GIVEN_FILE, RANKER_OPTION, Chosen, chooses, number
+from lunguage_assets.cli.options import (
+    FILE,
+    FOLDER,
+    GIVEN_FILE,
+    RANKER_OPTION,
+    Chosen,
+    chooses,
+    number,
+)
 from lunguage_assets.errors import InputError, LunguageError
 
 if TYPE_CHECKING:
@@ -27,14 +35,28 @@ _cues_option = click.option(
 @click.command(short_help="Read one report: what it says, how surely, and why.")
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option(
-    "--views", default="", help="Views of the images, such as 'PA and lateral'; default: as the text says."
+    "--views",
+    default="",
+    help="Views of the images, such as 'PA and lateral'; default: as the text says.",
 )
 @_cues_option
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON (docs/read.md).")
-@click.option("--html", type=FILE, help="Write a page that opens without a network, readable by you only.")
-@click.option("--serve", is_flag=True, help="Open a page on this machine to paste reports into.")
 @click.option(
-    "--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="For --serve."
+    "--json", "as_json", is_flag=True, help="Print everything as JSON (docs/read.md)."
+)
+@click.option(
+    "--html",
+    type=FILE,
+    help="Write a page that opens without a network, readable by you only.",
+)
+@click.option(
+    "--serve", is_flag=True, help="Open a page on this machine to paste reports into."
+)
+@click.option(
+    "--port",
+    default=DEFAULT_PORT,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="For --serve.",
 )
 def read(
     files: tuple[str, ...],
@@ -50,9 +72,13 @@ def read(
     Offline rules read the text; nothing is stored or sent. Several files are several reports.
     """
     if serve and (files or as_json or html is not None or views):
-        raise click.UsageError("--serve takes no files, views or formats: reports are pasted into its page.")
+        raise click.UsageError(
+            "--serve takes no files, views or formats: reports are pasted into its page."
+        )
     if not serve and not files:
-        raise click.UsageError("Name a file with a report, or - for standard input, or use --serve.")
+        raise click.UsageError(
+            "Name a file with a report, or - for standard input, or use --serve."
+        )
     if as_json and html is not None:
         raise click.UsageError("Use --json or --html, one at a time.")
     if serve:
@@ -79,15 +105,30 @@ def read(
 
 @click.command(short_help="Label every report of a table, as CSV.")
 @click.argument("file", type=GIVEN_FILE)
-@click.option("--text-column", default="report", show_default=True, help="Column of the reports.")
 @click.option(
-    "--id-column", default="", help="Column of their ids; default: study_id, else the row's number."
+    "--text-column", default="report", show_default=True, help="Column of the reports."
 )
-@click.option("--views-column", default="", help="Column of their views; default: as the texts say.")
+@click.option(
+    "--id-column",
+    default="",
+    help="Column of their ids; default: study_id, else the row's number.",
+)
+@click.option(
+    "--views-column",
+    default="",
+    help="Column of their views; default: as the texts say.",
+)
 @_cues_option
-@click.option("--wide", is_flag=True, help="A row per report, with p of each label in a column.")
+@click.option(
+    "--wide", is_flag=True, help="A row per report, with p of each label in a column."
+)
 def annotate(
-    file: Path, text_column: str, id_column: str, views_column: str, cues: Path | None, wide: bool
+    file: Path,
+    text_column: str,
+    id_column: str,
+    views_column: str,
+    cues: Path | None,
+    wide: bool,
 ) -> None:
     """Label every report of FILE (CSV or Parquet) and print the labels: lunguage annotate reports.csv >
     labels.csv
@@ -104,7 +145,11 @@ def annotate(
         labels = part.labels
         if wide:
             order = labels["study_id"].unique(), labels["label"].unique()
-            labels = labels.pivot(index="study_id", columns="label", values="p").loc[order].reset_index()
+            labels = (
+                labels.pivot(index="study_id", columns="label", values="p")
+                .loc[order]
+                .reset_index()
+            )
         click.echo(labels.to_csv(index=False, header=number_of_part == 0), nl=False)
     if foreign:
         click.echo(
@@ -114,14 +159,18 @@ def annotate(
     if broken:
         rows = ", ".join(map(str, broken[:20])) + (" ..." if len(broken) > 20 else "")
         found = f"{len(broken)} rows that cannot be read ({rows})"
-        raise InputError(file.name, found, "whole rows", "Correct them; the others are labelled.")
+        raise InputError(
+            file.name, found, "whole rows", "Correct them; the others are labelled."
+        )
 
 
 def _serve(port: int, cues: Path | None) -> None:
     from lunguage_assets.annotation.serving import ADDRESS, serve, serving_socket
 
     with serving_socket(port) as opened:
-        click.echo(f"http://{ADDRESS}:{opened.getsockname()[1]}  (only on this machine; end with Ctrl-C)")
+        click.echo(
+            f"http://{ADDRESS}:{opened.getsockname()[1]}  (only on this machine; end with Ctrl-C)"
+        )
         serve(opened, cues)
 
 
@@ -133,7 +182,11 @@ class TextKeptBack(LunguageError):
 @click.argument("study")
 @chooses(there=True)
 @RANKER_OPTION
-@click.option("--finding", metavar="IDX", help="One row of STUDY: its idx in the result, or its finding id.")
+@click.option(
+    "--finding",
+    metavar="IDX",
+    help="One row of STUDY: its idx in the result, or its finding id.",
+)
 def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> None:
     """Explain why each row of STUDY is, or is not, in the result; a finding id (s50000001:0012) in the place
     of STUDY explains that row.
@@ -142,7 +195,12 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> Non
     """
     from rich.console import Console
 
-    from lunguage_assets.release.explain import explain_study, print_story, read_study, study_and_row
+    from lunguage_assets.release.explain import (
+        explain_study,
+        print_story,
+        read_study,
+        study_and_row,
+    )
 
     if chosen.data_class != "synthetic" and not sys.stdout.isatty():
         raise TextKeptBack(
@@ -152,14 +210,18 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> Non
     batches = [batch.key for batch in chosen.home.registered()]
     if finding is None:
         study, finding = study_and_row(study)
-    story = explain_study(read_study(chosen.home.tables, ranker, batches, study), finding)
+    story = explain_study(
+        read_study(chosen.home.tables, ranker, batches, study), finding
+    )
     print_story(story, Console(highlight=False))
 
 
 @click.command(short_help="Write a synthetic corpus, as findings or as raw reports.")
 @number("--reports", 800, "Number of reports (studies).")
 @number("--seed", 0, least=0)
-@click.option("--out", required=True, type=FOLDER, help="Folder to write the files into.")
+@click.option(
+    "--out", required=True, type=FOLDER, help="Folder to write the files into."
+)
 @click.option(
     "--as-text",
     type=click.Choice(["table", "mimic", "text"]),
@@ -175,4 +237,7 @@ def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None) -> Non
         written = write_sample(out, reports=reports, seed=seed)
     else:
         written = write_raw_sample(out, truth, reports, seed, form=as_text)
-    click.echo(f"{written}, in {out}" + (f"; what they say, in {truth}" if as_text is not None else ""))
+    click.echo(
+        f"{written}, in {out}"
+        + (f"; what they say, in {truth}" if as_text is not None else "")
+    )

@@ -9,7 +9,15 @@ from lunguage_assets.errors import InputError
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 
 ROW_NUMBER = "row"
-REQUIRED = ("subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty")
+REQUIRED = (
+    "subject_id",
+    "study_id",
+    "section",
+    "sent",
+    "ent",
+    "dx_status",
+    "dx_certainty",
+)
 OPTIONAL = (
     ROW_NUMBER, "sequence", "report", "sent_idx", "ent_idx", "normed_ent", "cat", "location", "evidence",
     "associate", *ATTRIBUTES,
@@ -26,7 +34,9 @@ _NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
 _SENTENCE_NUMBER = re.compile(r"\((\d{1,4})\)", re.ASCII)
 
 
-def map_columns(header: Sequence[str], file: str) -> tuple[dict[str, int], list[str], bool]:
+def map_columns(
+    header: Sequence[str], file: str
+) -> tuple[dict[str, int], list[str], bool]:
     """Places of the format's columns, names of further columns, and whether the sentence's column holds a
     numbered passage (of `lunguage-score`), of which `sent_idx` chooses a sentence. Letter case, blanks and
     underscores do not matter. Raises `InputError`: a required column is missing.
@@ -34,7 +44,9 @@ def map_columns(header: Sequence[str], file: str) -> tuple[dict[str, int], list[
     position: dict[str, int] = {}
     ignored = []
     names = [_ALIASES.get(folded_name(name), folded_name(name)) for name in header]
-    stand_ins = {written: column for written, column in _STAND_INS.items() if column not in names}
+    stand_ins = {
+        written: column for written, column in _STAND_INS.items() if column not in names
+    }
     for place, name in enumerate(names):
         column = stand_ins.get(name, name)
         is_known = column in (*REQUIRED, *OPTIONAL) and column not in position
@@ -43,13 +55,21 @@ def map_columns(header: Sequence[str], file: str) -> tuple[dict[str, int], list[
         elif place > 0 or folded_name(header[0]):
             ignored.append(header[place].strip() or unnamed(place))
     in_passage = "sent" not in names
-    required = (*REQUIRED, "sent_idx") if "sentences" in names and in_passage else REQUIRED
-    require_columns(file, header, position, required, (*OPTIONAL, *_ALIASES, *_STAND_INS))
+    required = (
+        (*REQUIRED, "sent_idx") if "sentences" in names and in_passage else REQUIRED
+    )
+    require_columns(
+        file, header, position, required, (*OPTIONAL, *_ALIASES, *_STAND_INS)
+    )
     return position, ignored, in_passage
 
 
 def require_columns(
-    file: str, header: Sequence[str], found: Collection[str], required: Sequence[str], others: Sequence[str]
+    file: str,
+    header: Sequence[str],
+    found: Collection[str],
+    required: Sequence[str],
+    others: Sequence[str],
 ) -> None:
     """Refuse a file that lacks a required column, and list those that it has (`shown_names`)."""
     absent = [name for name in required if name not in found]
@@ -77,7 +97,10 @@ def shown_names(header: Sequence[str], known: Collection[str]) -> str:
 
 def column_places(header: Sequence[str]) -> dict[str, int]:
     """Columns by folded name; of several with one name the first."""
-    return {folded_name(name): len(header) - place for place, name in enumerate(reversed(header), 1)}
+    return {
+        folded_name(name): len(header) - place
+        for place, name in enumerate(reversed(header), 1)
+    }
 
 
 def unnamed(place: int) -> str:

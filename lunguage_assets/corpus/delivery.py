@@ -72,7 +72,13 @@ _DECLARED = TypeAdapter(Corpus)
 _DECLARABLE = ("name", "data_class")
 
 TableKind = Literal[
-    "findings", "open-i", "projections", "reports", "patients", "rexgradient", "chexpert-plus"
+    "findings",
+    "open-i",
+    "projections",
+    "reports",
+    "patients",
+    "rexgradient",
+    "chexpert-plus",
 ]
 _COLUMNS_OF: Mapping[TableKind, Sequence[str]] = {
     "findings": columns.REQUIRED,
@@ -83,7 +89,12 @@ _COLUMNS_OF: Mapping[TableKind, Sequence[str]] = {
 }
 _KNOWN_COLUMNS = {
     *(name for required in _COLUMNS_OF.values() for name in required),
-    *(*columns.OPTIONAL, *layouts.OPTIONAL, *layouts.OPENI_OPTIONAL, *published.CHEXPERT_PLUS),
+    *(
+        *columns.OPTIONAL,
+        *layouts.OPTIONAL,
+        *layouts.OPENI_OPTIONAL,
+        *published.CHEXPERT_PLUS,
+    ),
     *(*published.REXGRADIENT, *published.REXGRADIENT_IDS),
 }
 DeliveryKind = Literal["findings", "text"]
@@ -113,12 +124,19 @@ class Delivery:
     @property
     def tables(self) -> list[Path]:
         """The files that exist, without those of raw reports."""
-        return [path for path in (self.findings, self.vocabulary, self.metadata, self.reports) if path]
+        return [
+            path
+            for path in (self.findings, self.vocabulary, self.metadata, self.reports)
+            if path
+        ]
 
     @property
     def main_file(self) -> str:
         """Name of the file or folder with the findings or the raw reports."""
-        return (self.findings or (self.texts.place if self.texts is not None else self.folder)).name
+        return (
+            self.findings
+            or (self.texts.place if self.texts is not None else self.folder)
+        ).name
 
     def raw_reports(self) -> Iterable[RawReport]:
         """The raw reports in the order of reading."""
@@ -127,14 +145,21 @@ class Delivery:
         return raw_reports(self.texts)
 
 
-def find_delivery(place: Path, table_columns: tuple[str, str] | None = None) -> Delivery:
+def find_delivery(
+    place: Path, table_columns: tuple[str, str] | None = None
+) -> Delivery:
     """The delivery in a folder, or the one that a file is, as `_ACCEPTED` says; letter case does not matter.
     Vocabulary, image metadata and reports of findings lie beside it. With `table_columns` (of ids, of texts)
     the place is a table of reports. Raises `InputError`: there are no findings and no raw reports, or both,
     or more than one of a kind; `corpus.toml` is wrong.
     """
     if not place.exists():
-        raise InputError(str(place), "no such folder", _ACCEPTED, "Name the folder that holds the files.")
+        raise InputError(
+            str(place),
+            "no such folder",
+            _ACCEPTED,
+            "Name the folder that holds the files.",
+        )
     folder = place if place.is_dir() else place.parent
     paths = sorted(path for path in folder.iterdir() if path.is_file())
     if place.is_dir():
@@ -144,29 +169,50 @@ def find_delivery(place: Path, table_columns: tuple[str, str] | None = None) -> 
         findings = place if is_named or table_holds(place) == "findings" else None
     if table_columns is not None:
         if not (place.is_file() and _TABLE.search(place.name)):
-            remedy = "Name the file with --data, or leave out --text-column and --id-column."
-            raise InputError(str(place), "no table", "a CSV or Parquet file of reports", remedy)
+            remedy = (
+                "Name the file with --data, or leave out --text-column and --id-column."
+            )
+            raise InputError(
+                str(place), "no table", "a CSV or Parquet file of reports", remedy
+            )
         findings, sources = None, [TextSource("table", place, columns=table_columns)]
     else:
         sources = _text_sources(place, paths, loose=findings is None)
-    if place.is_dir() and findings is None and not sources:  # under another name, as they were registered
-        findings = next((path for path in paths if table_holds(path) == "findings"), None)
+    if (
+        place.is_dir() and findings is None and not sources
+    ):  # under another name, as they were registered
+        findings = next(
+            (path for path in paths if table_holds(path) == "findings"), None
+        )
     if findings is not None:  # a table of texts may lie beside findings
         sources = [source for source in sources if source.layout != "table"]
     kinds = [FINDINGS] if findings is not None else []
     kinds += [f"{source.layout} ({source.place.name})" for source in sources]
     if not kinds:
-        names, remedy = f"a file of another kind{_told(place)}", "Put the files there or name another place."
+        names, remedy = (
+            f"a file of another kind{_told(place)}",
+            "Put the files there or name another place.",
+        )
         if place.is_file() and _TABLE.search(place.name):
             remedy = "Name the columns of a table of reports with --text-column and --id-column."
         if place.is_dir():
-            names = ", ".join(sorted(path.name for path in place.iterdir())[:8]) or "nothing"
+            names = (
+                ", ".join(sorted(path.name for path in place.iterdir())[:8])
+                or "nothing"
+            )
         raise InputError(str(place), names, _ACCEPTED, remedy)
     if len(kinds) > 1:
         remedy = "Remove all but the one to use, or lay them into folders of their own."
-        raise InputError(str(place), " and ".join(kinds), "findings, or raw reports in one form", remedy)
+        raise InputError(
+            str(place),
+            " and ".join(kinds),
+            "findings, or raw reports in one form",
+            remedy,
+        )
     above, metadata = folder, _one(folder, METADATA)
-    while sources and metadata is None and _is_tree(above):  # a part of MIMIC-CXR's tree
+    while (
+        sources and metadata is None and _is_tree(above)
+    ):  # a part of MIMIC-CXR's tree
         above = above.parent
         metadata = _one(above, METADATA)
     delivery = Delivery(
@@ -190,7 +236,9 @@ def _require_names(delivery: Delivery) -> None:
     for path in paths:
         if path.name != path.name.encode("utf-8", "replace").decode():
             name = printable(path.name)
-            raise InputError(name, "a name that is not UTF-8", "a name in UTF-8", "Rename the file.")
+            raise InputError(
+                name, "a name that is not UTF-8", "a name in UTF-8", "Rename the file."
+            )
 
 
 def _told(path: Path) -> str:
@@ -210,22 +258,32 @@ def _folded(path: Path) -> str:
 def _one(folder: Path, *names: str) -> Path | None:
     """The file of one of the names in a folder, whatever the letter case, with or without `.gz`."""
     wanted = [name.lower() for name in names]
-    found = sorted(path for path in folder.iterdir() if _folded(path) in wanted and path.is_file())
+    found = sorted(
+        path for path in folder.iterdir() if _folded(path) in wanted and path.is_file()
+    )
     if len(found) > 1:
         there = ", ".join(path.name for path in found)
-        raise InputError(str(folder), there, f"one {names[0]}", "Remove all but the one to use.")
+        raise InputError(
+            str(folder), there, f"one {names[0]}", "Remove all but the one to use."
+        )
     return found[0] if found else None
 
 
-def _text_sources(place: Path, files: Sequence[Path], *, loose: bool) -> list[TextSource]:
+def _text_sources(
+    place: Path, files: Sequence[Path], *, loose: bool
+) -> list[TextSource]:
     """The raw reports of a folder with these files at its top, or of a file with these beside it. `loose`:
     text files count where nothing else does, as a licence or a note may lie beside anything.
     """
     if place.is_file():
         if layouts.TEXT_FORM.search(place.name):
             return [TextSource("text files", place)]
-        besides = [path for path in files if path != place and _BESIDE.search(path.name)]
-        return [source for source in _of_files([place, *besides]) if source.place == place]
+        besides = [
+            path for path in files if path != place and _BESIDE.search(path.name)
+        ]
+        return [
+            source for source in _of_files([place, *besides]) if source.place == place
+        ]
     if packed := [TextSource("packed", path) for path in files if path.name == PACKED]:
         return packed
     found = _of_files(files)
@@ -239,7 +297,9 @@ def _text_sources(place: Path, files: Sequence[Path], *, loose: bool) -> list[Te
 def _is_tree(path: Path) -> bool:
     """Whether a folder's name is one that the published collections have (`files`, `p10`, `p10000032`)."""
     name = path.name.lower()
-    return name in _TREES or (name[:1] == "p" and name[1:].isascii() and name[1:].isdecimal())
+    return name in _TREES or (
+        name[:1] == "p" and name[1:].isascii() and name[1:].isdecimal()
+    )
 
 
 def _of_tree(place: Path) -> list[TextSource]:
@@ -256,20 +316,31 @@ def _of_files(files: Sequence[Path]) -> list[TextSource]:
     """Tables of reports, JSON files, either of them also alone in a package, and packages of reports."""
     held = {path: table_holds(path) for path in files if _holds_table(path)}
     beside = {what: path for path, what in reversed(held.items())}
-    layout_of = {"open-i": "open-i table", "reports": "table", "chexpert-plus": "chexpert-plus"}
+    layout_of = {
+        "open-i": "open-i table",
+        "reports": "table",
+        "chexpert-plus": "chexpert-plus",
+    }
     found = [
         TextSource(layout_of[what], path, beside.get("projections"))
         for path, what in held.items()
         if what in layout_of
     ]
-    shaped = {path: published.shape_of(path) for path in files if published.holds_json(path)}
+    shaped = {
+        path: published.shape_of(path) for path in files if published.holds_json(path)
+    }
     splits = [path for path, shape in shaped.items() if shape == "rexgradient"]
-    if splits := [path for path in splits if "view_position" in path.name.lower()] or splits:
+    if (
+        splits := [path for path in splits if "view_position" in path.name.lower()]
+        or splits
+    ):
         found.append(TextSource("rexgradient", splits[0], more=tuple(splits[1:])))
     # the JSON file of the same split has the same studies, with their views
     read_splits = {_split(path) for path in splits}
     tables = [
-        path for path, what in held.items() if what == "rexgradient" and _split(path) not in read_splits
+        path
+        for path, what in held.items()
+        if what == "rexgradient" and _split(path) not in read_splits
     ]
     if tables:
         found.append(TextSource("rexgradient table", tables[0], more=tuple(tables[1:])))
@@ -292,7 +363,9 @@ def _split(path: Path) -> str:
 
 def _holds_table(path: Path) -> bool:
     """Whether a file is a table by its name, or a package with one table."""
-    return _TABLE.search(path.name) is not None or (is_package(path) and only_member(path, TABLE_FORM) != "")
+    return _TABLE.search(path.name) is not None or (
+        is_package(path) and only_member(path, TABLE_FORM) != ""
+    )
 
 
 def table_holds(path: Path) -> TableKind | Literal[""]:
@@ -307,7 +380,9 @@ def table_holds(path: Path) -> TableKind | Literal[""]:
             return held
     if len(names & {*published.CHEXPERT_PLUS}) > 1:
         return "chexpert-plus"
-    if names >= {*published.REXGRADIENT} and not names.isdisjoint(published.REXGRADIENT_IDS):
+    if names >= {*published.REXGRADIENT} and not names.isdisjoint(
+        published.REXGRADIENT_IDS
+    ):
         return "rexgradient"
     return "reports" if is_named else ""
 
@@ -347,8 +422,16 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
     for report in raw_reports(delivery.texts):
         held += len(report.content) + len(report.graph) + len(report.second_graph)
         if held > _MOST_TEXT:
-            found, expected = "more than 4 GiB of raw reports", "at most 4 GiB in a delivery"
-            raise InputError(delivery.main_file, found, expected, "Deliver them in several deliveries.")
+            found, expected = (
+                "more than 4 GiB of raw reports",
+                "at most 4 GiB in a delivery",
+            )
+            raise InputError(
+                delivery.main_file,
+                found,
+                expected,
+                "Deliver them in several deliveries.",
+            )
         patient = report.patient
         if not patient and most is not None:
             patient = patients().get(study_of(report.study), "")
@@ -378,7 +461,10 @@ def read_declaration(path: Path) -> Corpus:
     except ValidationError as error:
         key = str(error.errors()[0]["loc"][0])
         found = "an unknown key or value"
-    except (ValueError, RecursionError):  # of UTF-8 and TOML, and of brackets in brackets
+    except (
+        ValueError,
+        RecursionError,
+    ):  # of UTF-8 and TOML, and of brackets in brackets
         key = ""
         found = "no such text"
     expected = "name (a text in quotes) and data_class ('synthetic' or 'credentialed'), in at most 64 KiB"
@@ -386,4 +472,6 @@ def read_declaration(path: Path) -> Corpus:
     is_known = key in _DECLARABLE
     if key and not is_known:  # the words of a delivered file are not repeated
         remedy += did_you_mean(key, _DECLARABLE)
-    raise InputError(str(path), found, expected, remedy, column=key if is_known else None)
+    raise InputError(
+        str(path), found, expected, remedy, column=key if is_known else None
+    )

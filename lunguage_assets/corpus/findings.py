@@ -27,7 +27,9 @@ _COLUMNS = (
 )  # fmt: skip
 _PAST_HISTORY = tuple(ATTRIBUTES).index("past_hx")
 BARE = "~"
-_NUMBERED = re.compile(r"\bidx[\s:=#._-]*(\d+)(?:\.0+)?[\s)\]]*$", re.IGNORECASE | re.ASCII)
+_NUMBERED = re.compile(
+    r"\bidx[\s:=#._-]*(\d+)(?:\.0+)?[\s)\]]*$", re.IGNORECASE | re.ASCII
+)
 """Also `(idx: 7)`, `idx7.0`, and behind a name without a comma."""
 _ONLY_DIGITS = re.compile(r"[\s(\[]*\d+(?:\.0+)?[\s)\]]*", re.ASCII)
 
@@ -121,7 +123,11 @@ def parse_references(cell: str) -> list[WrittenReference]:
             pending.append(name)
         if number:
             digits = number.group(1)  # so long a number has no row
-            references.append(WrittenReference(tuple(pending), int(digits) if len(digits) <= 15 else -1))
+            references.append(
+                WrittenReference(
+                    tuple(pending), int(digits) if len(digits) <= 15 else -1
+                )
+            )
             pending = []
     return references + [WrittenReference((name,), None) for name in pending]
 
@@ -129,18 +135,29 @@ def parse_references(cell: str) -> list[WrittenReference]:
 class StudyReferences:
     """Resolution of references inside one study."""
 
-    def __init__(self, targets: Iterable[Target], canonical: Callable[[str], str]) -> None:
+    def __init__(
+        self, targets: Iterable[Target], canonical: Callable[[str], str]
+    ) -> None:
         self._canonical = canonical
         self._by_name: dict[str, list[Target]] = {}
         listed = list(targets)
-        live = {(target.section, target.ent_idx, target.name) for target in listed if target.finding_id}
+        live = {
+            (target.section, target.ent_idx, target.name)
+            for target in listed
+            if target.finding_id
+        }
         for target in listed:
-            if not target.finding_id and (target.section, target.ent_idx, target.name) in live:
+            if (
+                not target.finding_id
+                and (target.section, target.ent_idx, target.name) in live
+            ):
                 continue  # a rejected repetition of a row that stayed
             for name in target.wordings | {target.name}:
                 self._by_name.setdefault(name, []).append(target)
 
-    def resolve(self, reference: WrittenReference, section: str, own: str) -> list[tuple[str, str, str]]:
+    def resolve(
+        self, reference: WrittenReference, section: str, own: str
+    ) -> list[tuple[str, str, str]]:
         """A reference in a row of `section` whose id is `own`: for each thing that it names the token in the
         table (empty: nothing is left), the name as written, and the reason of a note if it is no row.
 
@@ -159,27 +176,44 @@ class StudyReferences:
             if found == own:
                 reason = "self-reference"
             last = (found, name, "") if not reason else _bare(name, reason)
-            return [*(_bare(part, "bare-reference") for part in reference.parts[:start]), last]
+            return [
+                *(_bare(part, "bare-reference") for part in reference.parts[:start]),
+                last,
+            ]
         return [("", "", "number-without-name")]
 
     def _find(self, name: str, number: int, section: str) -> tuple[str, str]:
         """The row, or the reason why it is none."""
         wording, canonical = plain(name), self._canonical(name)
-        named = list(dict.fromkeys((*self._by_name.get(wording, ()), *self._by_name.get(canonical, ()))))
+        named = list(
+            dict.fromkeys(
+                (*self._by_name.get(wording, ()), *self._by_name.get(canonical, ()))
+            )
+        )
         numbered = [target for target in named if target.ent_idx == number]
         here = [target for target in numbered if target.section == section]
         group = here or numbered or named
-        if len(group) > 1:  # the wording tells a row from another spelling of the same finding
+        if (
+            len(group) > 1
+        ):  # the wording tells a row from another spelling of the same finding
             group = [target for target in group if wording in target.wordings]
         elif not group:
             return "", "dangling-reference"
         if len(group) != 1:
             return "", "ambiguous-reference"
-        return (group[0].finding_id, "") if group[0].finding_id else ("", "reference-to-rejected-row")
+        return (
+            (group[0].finding_id, "")
+            if group[0].finding_id
+            else ("", "reference-to-rejected-row")
+        )
 
 
 def _bare(name: str, reason: str) -> tuple[str, str, str]:
-    return ("", "", "number-without-name") if _ONLY_DIGITS.fullmatch(name) else (BARE + name, name, reason)
+    return (
+        ("", "", "number-without-name")
+        if _ONLY_DIGITS.fullmatch(name)
+        else (BARE + name, name, reason)
+    )
 
 
 class Masker:
@@ -206,9 +240,15 @@ class Masker:
 
     def _replaced(self, sentence: str, wordings: tuple[str, ...]) -> str | None:
         if wordings not in self._patterns:
-            bodies = [self._body(wording) for wording in wordings if any(map(str.isalnum, wording))]
+            bodies = [
+                self._body(wording)
+                for wording in wordings
+                if any(map(str.isalnum, wording))
+            ]
             whole = r"(?<![^\W_])(?:" + "|".join(bodies) + r")(?![^\W_])"
-            self._patterns[wordings] = re.compile(whole, re.IGNORECASE) if bodies else None
+            self._patterns[wordings] = (
+                re.compile(whole, re.IGNORECASE) if bodies else None
+            )
         pattern = self._patterns[wordings]
         masked, count = pattern.subn(MASK, sentence) if pattern else ("", 0)
         return masked if count else None
@@ -223,14 +263,22 @@ class Masker:
             if place % 2 == 0:
                 body += self._word(piece)
             else:
-                body += _ANY_GAP + ("*" if set(piece) <= set("-\u2010\u2011\u2012\u2013\u2014") else "+")
+                body += _ANY_GAP + (
+                    "*" if set(piece) <= set("-\u2010\u2011\u2012\u2013\u2014") else "+"
+                )
         return body
 
     def _word(self, word: str) -> str:
         if not _LETTERS.fullmatch(word):
             return re.escape(word)
         forms = {word.lower(), *self._vocabulary.word_forms(word)}
-        return "(?:" + "|".join(map(re.escape, sorted(forms, key=lambda form: (-len(form), form)))) + ")"
+        return (
+            "(?:"
+            + "|".join(
+                map(re.escape, sorted(forms, key=lambda form: (-len(form), form)))
+            )
+            + ")"
+        )
 
 
 class FindingsBuilder:
@@ -245,7 +293,10 @@ class FindingsBuilder:
     def frame(self) -> pd.DataFrame:
         """All rows that were added."""
         return FINDINGS.frame(
-            {name: [row[place] for row in self._rows] for place, name in enumerate(_COLUMNS)}
+            {
+                name: [row[place] for row in self._rows]
+                for place, name in enumerate(_COLUMNS)
+            }
         )
 
     def add(self, study: DeliveredStudy, view_information: str) -> None:
@@ -277,45 +328,80 @@ class FindingsBuilder:
             return [row.references or ([], []) for row in rows]
         targets = [*study.refused]
         for row, name in zip(rows, names, strict=True):
-            wordings = frozenset({self._plain(row.ent), self._plain(row.normed_ent or row.ent)})
-            targets.append(Target(row.finding_id, row.section, row.ent_idx, wordings, name))
+            wordings = frozenset(
+                {self._plain(row.ent), self._plain(row.normed_ent or row.ent)}
+            )
+            targets.append(
+                Target(row.finding_id, row.section, row.ent_idx, wordings, name)
+            )
         resolver = StudyReferences(targets, self._vocabulary.finding)
         return [
-            (self._tokens(study, row, "evidence", resolver), self._tokens(study, row, "associate", resolver))
+            (
+                self._tokens(study, row, "evidence", resolver),
+                self._tokens(study, row, "associate", resolver),
+            )
             for row in rows
         ]
 
     def _tokens(
-        self, study: DeliveredStudy, row: DeliveredRow, column: str, resolver: StudyReferences
+        self,
+        study: DeliveredStudy,
+        row: DeliveredRow,
+        column: str,
+        resolver: StudyReferences,
     ) -> list[str]:
         tokens: dict[str, None] = {}
         for reference in parse_references(getattr(row, column)):
-            for token, written, reason in resolver.resolve(reference, row.section, row.finding_id):
+            for token, written, reason in resolver.resolve(
+                reference, row.section, row.finding_id
+            ):
                 if token not in tokens and reason:
                     self._note(reason, study, row, column, written)
                 tokens[token] = None
         return [token for token in tokens if token]
 
-    def _note_one_wording(self, study: DeliveredStudy, rows: list[DeliveredRow], names: list[str]) -> None:
+    def _note_one_wording(
+        self, study: DeliveredStudy, rows: list[DeliveredRow], names: list[str]
+    ) -> None:
         """Note rows that a reader of the published file takes for one: one wording and place, two names."""
         named: dict[tuple[bool, str, tuple[str, ...]], str] = {}
         for row, name in zip(rows, names, strict=True):
-            worded, places = self._vocabulary.finding(row.ent), self._vocabulary.location_parts(row.location)
+            worded, places = (
+                self._vocabulary.finding(row.ent),
+                self._vocabulary.location_parts(row.location),
+            )
             if named.setdefault((_is_past(row), worded, places), name) != name:
                 self._note("one-wording-two-names", study, row, "normed_ent", row.ent)
 
-    def _masked(self, study: DeliveredStudy, row: DeliveredRow) -> tuple[str | None, str]:
+    def _masked(
+        self, study: DeliveredStudy, row: DeliveredRow
+    ) -> tuple[str | None, str]:
         if row.status[0] != "t" or row.section == "hist":
             return None, "not needed"
         sentence = self._masker.masked(row.sent, row.ent, row.normed_ent)
         if sentence is None:
-            reason = "mask-in-sentence" if MASK in row.sent.lower() else "finding-not-located"
+            reason = (
+                "mask-in-sentence"
+                if MASK in row.sent.lower()
+                else "finding-not-located"
+            )
             self._note(reason, study, row, "sent", row.ent)
             return None, "not located"
         return sentence, "masked"
 
-    def _note(self, reason: str, study: DeliveredStudy, row: DeliveredRow, column: str, found: str) -> None:
-        place = {"study_id": study.study_id, "finding_id": row.finding_id, "column": column}
+    def _note(
+        self,
+        reason: str,
+        study: DeliveredStudy,
+        row: DeliveredRow,
+        column: str,
+        found: str,
+    ) -> None:
+        place = {
+            "study_id": study.study_id,
+            "finding_id": row.finding_id,
+            "column": column,
+        }
         self._log.note(reason, self._file, line=row.line, found=found, **place)
 
     def _identically_masked(
@@ -325,7 +411,11 @@ class FindingsBuilder:
         masks identically.
         """
         pairs = list(zip(rows, masked, strict=True))
-        asked = {(row.section, row.sent_idx) for row, (sentence, _) in pairs if sentence is not None}
+        asked = {
+            (row.section, row.sent_idx)
+            for row, (sentence, _) in pairs
+            if sentence is not None
+        }
         seen: set[tuple[str, int, str]] = set()
         twins: set[tuple[str, int, str]] = set()
         for row, (sentence, state) in pairs:
@@ -354,8 +444,14 @@ def place_in_time(studies: Iterable[DeliveredStudy], log: IntakeLog, file: str) 
     for own in patients.values():
         unplaced = [study for study in own if study.sequence is None]
         dated = all(study.taken_at for study in own)
-        unplaced.sort(key=lambda study: (study.taken_at if dated else "", study.first_line))
-        first = 1 + max((study.sequence for study in own if study.sequence is not None), default=0)
+        unplaced.sort(
+            key=lambda study: (study.taken_at if dated else "", study.first_line)
+        )
+        first = 1 + max(
+            (study.sequence for study in own if study.sequence is not None), default=0
+        )
         for number, study in enumerate(unplaced, first):
             study.sequence = number
-            log.note("sequence-derived", file, study_id=study.study_id, column="sequence")
+            log.note(
+                "sequence-derived", file, study_id=study.study_id, column="sequence"
+            )

@@ -21,7 +21,12 @@ from lunguage_assets.caches import remembered
 from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.corpus.columns import clean, clean_list, first_alternative
 from lunguage_assets.corpus.delivery import FINDINGS, Corpus, Delivery
-from lunguage_assets.corpus.findings import DeliveredRow, DeliveredStudy, FindingsBuilder, place_in_time
+from lunguage_assets.corpus.findings import (
+    DeliveredRow,
+    DeliveredStudy,
+    FindingsBuilder,
+    place_in_time,
+)
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.lunguage import RowReader
 from lunguage_assets.corpus.side_files import read_metadata, read_reports, read_terms
@@ -51,13 +56,17 @@ class Intake:
     terms: pd.DataFrame
 
 
-def read_files(delivery: Delivery, log: IntakeLog) -> tuple[dict[str, DeliveredStudy], pd.DataFrame]:
+def read_files(
+    delivery: Delivery, log: IntakeLog
+) -> tuple[dict[str, DeliveredStudy], pd.DataFrame]:
     """Every file of a delivery, before names, places and sentences are computed: the studies, and the terms
     of the vocabulary. Rejections and notes go to the log.
     """
     if delivery.findings is None:
         remedy = "Findings are read in raw reports by a structurer (docs/method.md)."
-        raise InputError(str(delivery.folder), "raw reports", f"a file {FINDINGS}", remedy)
+        raise InputError(
+            str(delivery.folder), "raw reports", f"a file {FINDINGS}", remedy
+        )
     terms = read_terms(delivery.vocabulary, log)
     studies = RowReader(delivery.findings, Vocabulary.from_terms(terms), log).read()
     metadata = read_metadata(delivery.metadata, studies.keys(), log)
@@ -65,7 +74,10 @@ def read_files(delivery: Delivery, log: IntakeLog) -> tuple[dict[str, DeliveredS
     for study_id, study in studies.items():
         study.report = study.report or texts.get(study_id, "")
         if study_id in metadata:
-            study.views, study.taken_at = metadata[study_id].views, metadata[study_id].taken_at
+            study.views, study.taken_at = (
+                metadata[study_id].views,
+                metadata[study_id].taken_at,
+            )
     return studies, terms
 
 
@@ -83,11 +95,15 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     in_order = {study_id: studies.pop(study_id) for study_id in sorted(studies)}
     notes_views = delivery.metadata is not None  # else one note stands for all studies
     vocabulary, default_view = Vocabulary.from_terms(terms), settings.default_view
-    tables = _tables(in_order, vocabulary, log, file, default_view, notes_views=notes_views)
+    tables = _tables(
+        in_order, vocabulary, log, file, default_view, notes_views=notes_views
+    )
     return Intake(*tables, log.rejected_frame(), log.notes_frame(), terms)
 
 
-def take_in_gold(file: Path, vocabulary: Path | None, settings: CorpusSettings) -> pd.DataFrame:
+def take_in_gold(
+    file: Path, vocabulary: Path | None, settings: CorpusSettings
+) -> pd.DataFrame:
     """FINDINGS of a file of rows that people coded.
 
     Args:
@@ -95,7 +111,9 @@ def take_in_gold(file: Path, vocabulary: Path | None, settings: CorpusSettings) 
         vocabulary: of the batch, which names the rows.
         settings: as of `take_in`, and raises as it does.
     """
-    return take_in(Delivery(file.parent, file, vocabulary, None, None, Corpus()), settings).findings
+    return take_in(
+        Delivery(file.parent, file, vocabulary, None, None, Corpus()), settings
+    ).findings
 
 
 def take_in_structured(
@@ -122,24 +140,38 @@ def take_in_structured(
     """
     log, of_time = IntakeLog.of(received.rejected, received.intake_notes), IntakeLog()
     texts = received.report_texts.sort_values("study_id")
-    strangers = len({*structured_findings["study_id"].unique()} - {*texts["study_id"].unique()})
+    strangers = len(
+        {*structured_findings["study_id"].unique()} - {*texts["study_id"].unique()}
+    )
     if strangers:
         found = f"{strangers} studies without a report"
         raise InvalidTable(f"{_FILE}: {found}; expected those of report_texts only")
     refused = received.rejected["study_id"].value_counts()
-    texts = texts.assign(rows_delivered=[int(refused.get(one, 0)) for one in texts["study_id"].tolist()])
+    texts = texts.assign(
+        rows_delivered=[int(refused.get(one, 0)) for one in texts["study_id"].tolist()]
+    )
     studies = list(_studies(texts))
     place_in_time(studies, of_time, _FILE)
     texts = texts.assign(sequence=[study.sequence or 0 for study in studies])
     order = {section: place for place, section in enumerate(SECTIONS)}
     rows = structured_findings.assign(place=structured_findings["section"].map(order))
-    rows = rows.sort_values(["study_id", "place", "ent_idx"], kind="stable", ignore_index=True)
+    rows = rows.sort_values(
+        ["study_id", "place", "ent_idx"], kind="stable", ignore_index=True
+    )
     number_in_study = rows.groupby("study_id", sort=False).cumcount() + 1
     given = texts, rows.assign(line=rows.index + 1, number=number_in_study)
     terms, default_view = received.terms, settings.default_view
-    made = by_studies(_take_in_part, given, _part_tools, terms, default_view, processes=processes)
-    reports, findings = (joined(frames) for frames in zip(*(tables for tables, *_ in made), strict=True))
-    log.extend(*(of_rows for _, of_rows, _ in made), of_time, *(of_part for *_, of_part in made))
+    made = by_studies(
+        _take_in_part, given, _part_tools, terms, default_view, processes=processes
+    )
+    reports, findings = (
+        joined(frames) for frames in zip(*(tables for tables, *_ in made), strict=True)
+    )
+    log.extend(
+        *(of_rows for _, of_rows, _ in made),
+        of_time,
+        *(of_part for *_, of_part in made),
+    )
     return Intake(reports, findings, log.rejected_frame(), log.notes_frame(), terms)
 
 
@@ -157,17 +189,26 @@ def _part_tools(terms: pd.DataFrame, default_view: str) -> tuple[Vocabulary, str
 
 
 def _take_in_part(
-    texts: pd.DataFrame, structured: pd.DataFrame, vocabulary: Vocabulary, default_view: str
+    texts: pd.DataFrame,
+    structured: pd.DataFrame,
+    vocabulary: Vocabulary,
+    default_view: str,
 ) -> tuple[tuple[pd.DataFrame, pd.DataFrame], IntakeLog, IntakeLog]:
     """REPORTS and FINDINGS of some studies, what is noted of their rows, and then of the studies."""
     of_rows, log = IntakeLog(), IntakeLog()
     studies = {study.study_id: study for study in _studies(texts)}
-    for study, sequence in zip(studies.values(), texts["sequence"].tolist(), strict=True):
+    for study, sequence in zip(
+        studies.values(), texts["sequence"].tolist(), strict=True
+    ):
         study.sequence = sequence
     for study_id, rows in _rows_by_study(structured, of_rows):
         studies[study_id].rows = rows
         studies[study_id].rows_delivered += len(rows)
-    return _tables(studies, vocabulary, log, _FILE, default_view, notes_views=True), of_rows, log
+    return (
+        _tables(studies, vocabulary, log, _FILE, default_view, notes_views=True),
+        of_rows,
+        log,
+    )
 
 
 def _studies(texts: pd.DataFrame) -> Iterator[DeliveredStudy]:
@@ -205,7 +246,11 @@ def _tables(
         if not views:
             views, source = default, "default_view" if default else "unknown"
             if notes_views:
-                log.note("default-view" if default else "unknown-view", file, study_id=study_id)
+                log.note(
+                    "default-view" if default else "unknown-view",
+                    file,
+                    study_id=study_id,
+                )
         builder.add(study, views)
         if not study.report and file != _FILE:
             log.note("report-missing", file, study_id=study_id, column="report")
@@ -225,21 +270,35 @@ def _tables(
     return REPORTS.frame(reports), builder.frame()
 
 
-def _rows_by_study(frame: pd.DataFrame, log: IntakeLog) -> Iterator[tuple[str, list[DeliveredRow]]]:
+def _rows_by_study(
+    frame: pd.DataFrame, log: IntakeLog
+) -> Iterator[tuple[str, list[DeliveredRow]]]:
     """The studies' rows, in the order of their numbers."""
     given = {name: frame[name].tolist() for name in frame}
-    for name in ("ent", "normed_ent", "location", *ATTRIBUTES):  # cleaned as cells of a file are
+    for name in (
+        "ent",
+        "normed_ent",
+        "location",
+        *ATTRIBUTES,
+    ):  # cleaned as cells of a file are
         given[name] = list(map(_clean_list, given[name]))
     attributes = zip(*(given[name] for name in ATTRIBUTES), strict=True)
-    rows = pd.DataFrame(given, dtype=object).itertuples(index=False)  # of Arrow's each value is made anew
+    rows = pd.DataFrame(given, dtype=object).itertuples(
+        index=False
+    )  # of Arrow's each value is made anew
     cells: Iterator[tuple[Any, tuple[str, ...]]] = zip(rows, attributes, strict=True)
     for study_id, group in groupby(cells, lambda one: one[0].study_id):
         listed = list(group)
-        ids = {f"{cell.section}:{cell.ent_idx}": row_of_a_study(study_id, cell.number) for cell, _ in listed}
+        ids = {
+            f"{cell.section}:{cell.ent_idx}": row_of_a_study(study_id, cell.number)
+            for cell, _ in listed
+        }
         yield study_id, [_row(cell, own, ids, log) for cell, own in listed]
 
 
-def _row(cell: Any, attributes: tuple[str, ...], ids: Mapping[str, str], log: IntakeLog) -> DeliveredRow:
+def _row(
+    cell: Any, attributes: tuple[str, ...], ids: Mapping[str, str], log: IntakeLog
+) -> DeliveredRow:
     """A row, whose references `section:ent_idx` become ids; one that names no other row is noted and left
     out.
     """
@@ -252,7 +311,12 @@ def _row(cell: Any, attributes: tuple[str, ...], ids: Mapping[str, str], log: In
                 found.append(finding_id)
                 continue
             reason = "self-reference" if finding_id else "dangling-reference"
-            place = {"study_id": cell.study_id, "finding_id": own, "column": column, "found": reference}
+            place = {
+                "study_id": cell.study_id,
+                "finding_id": own,
+                "column": column,
+                "found": reference,
+            }
             log.note(reason, _FILE, line=cell.line, **place)
     return DeliveredRow(
         line=cell.line,

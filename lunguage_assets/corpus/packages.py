@@ -40,23 +40,37 @@ def names_in_package(path: Path) -> list[str]:
         with zipfile.ZipFile(path) as package:
             names = [item.filename for item in package.infolist() if not item.is_dir()]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise damaged(path.name, "a package that cannot be opened", error, "a whole .zip file") from None
+        raise damaged(
+            path.name, "a package that cannot be opened", error, "a whole .zip file"
+        ) from None
     if len(names) > MOST_ENTRIES:
-        expected, remedy = f"at most {MOST_ENTRIES:,}", "Deliver it in several packages."
-        raise InputError(path.name, f"{len(names):,} files in one package", expected, remedy)
+        expected, remedy = (
+            f"at most {MOST_ENTRIES:,}",
+            "Deliver it in several packages.",
+        )
+        raise InputError(
+            path.name, f"{len(names):,} files in one package", expected, remedy
+        )
     return names
 
 
 def open_member(package: zipfile.ZipFile, name: str) -> IO[bytes]:
     """Open a file of a package, packed so that its unpacking can be stopped. Raises one of `DAMAGES`."""
-    if package.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if package.getinfo(name).compress_type not in (
+        zipfile.ZIP_STORED,
+        zipfile.ZIP_DEFLATED,
+    ):
         raise zipfile.BadZipFile("packed otherwise than usual")
     return package.open(name)
 
 
 def only_member(path: Path, form: re.Pattern[str]) -> str:
     """The only file of a form in a package; empty without one, or with several."""
-    names = [name for name in names_in_package(path) if form.search(name) and not _UNUSED.search(name)]
+    names = [
+        name
+        for name in names_in_package(path)
+        if form.search(name) and not _UNUSED.search(name)
+    ]
     return names[0] if len(names) == 1 else ""
 
 
@@ -69,8 +83,12 @@ def open_only_member(path: Path, form: re.Pattern[str]) -> IO[bytes]:
     name = only_member(path, form)
     if not name:
         remedy = "Deliver the file itself, or a package with it alone."
-        raise InputError(path.name, "no such file, or several", "one file of the delivery", remedy)
+        raise InputError(
+            path.name, "no such file, or several", "one file of the delivery", remedy
+        )
     try:
         return open_member(zipfile.ZipFile(path), name)
     except DAMAGES as error:
-        raise damaged(path.name, "a file that cannot be unpacked", error, "a whole file") from None
+        raise damaged(
+            path.name, "a file that cannot be unpacked", error, "a whole file"
+        ) from None

@@ -32,7 +32,9 @@ MOST_UNPACKED = 1 << 30
 All reports of MIMIC-CXR are a fifth of it.
 """
 _CELL_LIMIT = 16 << 20
-_LINE_LIMIT = 2 * _CELL_LIMIT  # characters of a physical line; a longer one is cut there
+_LINE_LIMIT = (
+    2 * _CELL_LIMIT
+)  # characters of a physical line; a longer one is cut there
 _MOST_LINES = 50_000  # are looked through for the end of a record; a long report has a few hundred
 _MOST_REREAD = 512 << 20
 """Characters that are read again behind records that never end, before the file is given up; a line counts
@@ -40,8 +42,12 @@ as a hundred more.
 """
 _MOST_COLUMNS = 10_000
 _SHOWN_OF_LARGE = 20_000
-_ROWS_AT_ONCE = 1_000  # of a Parquet file: a long text that repeats takes next to no room there
-_DAMAGE = re.compile("[\udc80-\udcff\ufffd\0]")  # no UTF-8, a NUL, or a replacement character
+_ROWS_AT_ONCE = (
+    1_000  # of a Parquet file: a long text that repeats takes next to no room there
+)
+_DAMAGE = re.compile(
+    "[\udc80-\udcff\ufffd\0]"
+)  # no UTF-8, a NUL, or a replacement character
 _NO_UTF_8 = re.compile("[\udc80-\udcff]")
 _UNREADABLE = "\udcff"
 """In the place of a value that Arrow cannot give: its record is broken, as by a byte that is no text."""
@@ -58,7 +64,12 @@ def require_size(file: str, unpacked: int) -> None:
     if unpacked > MOST_UNPACKED:
         expected = f"at most {MOST_UNPACKED >> 20:,} MiB"
         remedy = "Deliver it unpacked, or in several deliveries."
-        raise InputError(file, f"more than {MOST_UNPACKED >> 20:,} MiB when unpacked", expected, remedy)
+        raise InputError(
+            file,
+            f"more than {MOST_UNPACKED >> 20:,} MiB when unpacked",
+            expected,
+            remedy,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +104,22 @@ def read_records(
         header = _csv_header(lines)
         records = _csv_records(lines, len(header), keep_bytes=keep_bytes)
     times = Counter(header)
-    repeated = [str(place) for place, name in enumerate(header, 1) if name and times[name] > 1]
+    repeated = [
+        str(place) for place, name in enumerate(header, 1) if name and times[name] > 1
+    ]
     if repeated:
-        raise _bad_header(path.name, f"repeated columns (numbers {', '.join(repeated[:40])})")
+        raise _bad_header(
+            path.name, f"repeated columns (numbers {', '.join(repeated[:40])})"
+        )
     head = next(records, None)
     if head is not None:
         return header, chain([head], records)
     if may_be_empty:
         return header, iter(())
     remedy = "Deliver the complete file."
-    raise InputError(path.name, "a header line and no data row", "at least one data row", remedy)
+    raise InputError(
+        path.name, "a header line and no data row", "at least one data row", remedy
+    )
 
 
 def read_cells(
@@ -116,15 +133,22 @@ def read_cells(
     """The optional columns that are there, and every record with its cleaned cells by column, empty where it
     has none. Raises `InputError`: as `read_records`, or a required column is missing.
     """
-    header, records = read_records(path, may_be_empty=may_be_empty, keep_bytes=keep_bytes)
+    header, records = read_records(
+        path, may_be_empty=may_be_empty, keep_bytes=keep_bytes
+    )
     places = columns.column_places(header)
     columns.require_columns(path.name, header, places, required, optional)
     at = [(name, places.get(name, len(header))) for name in (*required, *optional)]
 
     def cells(values: Sequence[str]) -> dict[str, str]:
-        return {name: columns.clean(values[place]) if place < len(values) else "" for name, place in at}
+        return {
+            name: columns.clean(values[place]) if place < len(values) else ""
+            for name, place in at
+        }
 
-    return places.keys() & set(optional), ((record, cells(record.values)) for record in records)
+    return places.keys() & set(optional), (
+        (record, cells(record.values)) for record in records
+    )
 
 
 def read_header(path: Path) -> list[str]:
@@ -148,7 +172,9 @@ class _Lines:
         self.file = path.name
         self._is_packed = path.name.lower().endswith((".gz", ".zip"))
         stream = open_unpacked(path, TABLE_FORM)
-        self._text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
+        self._text = io.TextIOWrapper(
+            stream, encoding="utf-8-sig", errors="surrogateescape", newline=""
+        )
         self._unpacked = 0
         self.ahead, self.taken = deque[str](), list[str]()
         self.last = "\n"
@@ -172,7 +198,9 @@ class _Lines:
         try:
             line = self._text.readline(_LINE_LIMIT)
         except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-            raise damaged(self.file, "a file that cannot be unpacked", error, "a whole file") from None
+            raise damaged(
+                self.file, "a file that cannot be unpacked", error, "a whole file"
+            ) from None
         if self._is_packed:
             self._unpacked += len(line)
             require_size(self.file, self._unpacked)
@@ -197,7 +225,10 @@ class _Lines:
         given_back = self.taken[1:]
         self._reread += sum(map(len, given_back)) + 100 * len(given_back)
         if self._reread > _MOST_REREAD:
-            found, remedy = "too many quotes that are not closed", "Fix the quotes, or deliver it as Parquet."
+            found, remedy = (
+                "too many quotes that are not closed",
+                "Fix the quotes, or deliver it as Parquet.",
+            )
             raise InputError(self.file, found, "a CSV whose quotes are closed", remedy)
         self.ahead.extendleft(reversed(given_back))
         self.taken = self.taken[:1]
@@ -208,7 +239,9 @@ def _csv_header(lines: _Lines) -> list[str]:
     """The column names; `lines` knows from then on how a record begins."""
     found, values = "an empty file", None
     try:
-        values = next((row for row in csv.reader(lines.of_record(), strict=True) if row), None)
+        values = next(
+            (row for row in csv.reader(lines.of_record(), strict=True) if row), None
+        )
     except csv.Error:
         found, values = "a header line that cannot be read", []
     header = [value.strip() for value in values or ()]
@@ -220,7 +253,9 @@ def _csv_header(lines: _Lines) -> list[str]:
         found, header = f"more than {_MOST_COLUMNS:,} columns", []
     if not any(header):
         raise _bad_header(lines.file, found)
-    places = [place for place, name in enumerate(header) if columns.folded_name(name) in _IDS]
+    places = [
+        place for place, name in enumerate(header) if columns.folded_name(name) in _IDS
+    ]
     if places:
         cells = [_ID if place in places else _CELL for place in range(max(places) + 1)]
         lines.start = re.compile(",".join(cells) + r"\s*(?:,|$)", re.IGNORECASE)
@@ -245,7 +280,9 @@ def _csv_records(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Rec
             found = "a quote that is not closed, or text behind a closing quote"
             if broken == TOO_LARGE:
                 found = f"a cell of more than {_CELL_LIMIT >> 20} MB"
-            with suppress(csv.Error):  # the cells of the first line show at least the study
+            with suppress(
+                csv.Error
+            ):  # the cells of the first line show at least the study
                 values = next(csv.reader([lines.taken[0][:_SHOWN_OF_LARGE]]), [])
         elif len(values) != width:
             broken, found = WIDTH, f"{len(values)} values"
@@ -257,7 +294,9 @@ def _csv_records(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Rec
             yield Record(number, values)
             continue
         raw = "".join(lines.taken)[: _SHOWN_OF_LARGE if broken == TOO_LARGE else None]
-        yield Record(number, [shown(value) for value in values], broken, found, shown(raw))
+        yield Record(
+            number, [shown(value) for value in values], broken, found, shown(raw)
+        )
     if missing == number > 0 and not lines.last.endswith(("\n", "\r")):
         found = "a last record that breaks off, without a line end behind it"
         remedy = "Deliver the whole file again; if it is whole, fix its last record."
@@ -267,7 +306,9 @@ def _csv_records(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Rec
 def shown(text: str) -> str:
     r"""Text that can be stored, with undecodable bytes as `\xNN` and halves of characters as `\uNNNN`."""
     try:
-        stored = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        stored = text.encode("utf-8", "surrogateescape").decode(
+            "utf-8", "backslashreplace"
+        )
     except UnicodeEncodeError:  # a half of JSON, which is no byte
         stored = text.encode("utf-8", "backslashreplace").decode()
     return stored.rstrip("\r\n").replace("\0", "\\x00")

@@ -23,7 +23,9 @@ _POSITION_CODES = {
     "xtable": "",  # cross-table
 }
 # Possessive (`++`): of a long row of blanks or dots the two parts would try every division.
-_DECUBITUS = re.compile(r"\b(?:(?:l|r|left|right|bilat|bilateral)\W++)?(?:lat|lateral)?\W*+decub(?:itus)?\b")
+_DECUBITUS = re.compile(
+    r"\b(?:(?:l|r|left|right|bilat|bilateral)\W++)?(?:lat|lateral)?\W*+decub(?:itus)?\b"
+)
 _SEMI = re.compile(r"\bsemi\W*(?:erect|upright|recumbent|supine)\b")
 """Half upright is neither upright nor lying: such words say nothing."""
 _PROJECTION_WORDS = {
@@ -44,7 +46,9 @@ _NO_PROJECTION = re.compile(
 )
 
 
-def coded_views(view_position: str, orientation: str) -> tuple[set[str], list[tuple[str, str]]]:
+def coded_views(
+    view_position: str, orientation: str
+) -> tuple[set[str], list[tuple[str, str]]]:
     """Views of an image, and the words without a known view as (column, word).
 
     Args:
@@ -55,7 +59,9 @@ def coded_views(view_position: str, orientation: str) -> tuple[set[str], list[tu
     postures = _postures(orientation.lower())
     unknown = [("ViewPosition", code) for code in codes if code not in _POSITION_CODES]
     if orientation.strip() and not postures:
-        unknown.append(("PatientOrientationCodeSequence_CodeMeaning", orientation.strip().lower()))
+        unknown.append(
+            ("PatientOrientationCodeSequence_CodeMeaning", orientation.strip().lower())
+        )
     return postures | {_POSITION_CODES.get(code, "") for code in codes} - {""}, unknown
 
 
@@ -63,7 +69,9 @@ def named_views(procedure: str) -> set[str]:
     """Views in the name of a procedure, such as CHEST (PORTABLE AP); a lateral decubitus is a posture."""
     text = procedure.lower()
     rest = _DECUBITUS.sub(" ", text)
-    return _postures(text) | {view for view, words in _PROJECTION_WORDS.items() if words.search(rest)}
+    return _postures(text) | {
+        view for view, words in _PROJECTION_WORDS.items() if words.search(rest)
+    }
 
 
 def study_views(words: str) -> frozenset[str]:
@@ -78,14 +86,20 @@ def study_views(words: str) -> frozenset[str]:
     if not views & {"ap", "pa"}:
         if _PORTABLE.search(text):
             views.add("ap")
-        elif "lateral" in views and "supine" not in views and (_FRONTAL.search(text) or _TWO.search(text)):
+        elif (
+            "lateral" in views
+            and "supine" not in views
+            and (_FRONTAL.search(text) or _TWO.search(text))
+        ):
             views.add("pa")
     return frozenset(views)
 
 
 def _postures(text: str) -> set[str]:
     said = _SEMI.sub(" ", text)
-    postures = {posture for posture, words in _POSTURE_WORDS.items() if words.search(said)}
+    postures = {
+        posture for posture, words in _POSTURE_WORDS.items() if words.search(said)
+    }
     return postures | {"recumbent"} if _DECUBITUS.search(said) else postures
 
 

@@ -19,7 +19,8 @@ from lunguage_assets.tables.columns import CATEGORIES
 
 _WORD = re.compile(r"[^\W_]+")
 _DASHES = str.maketrans(
-    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-") | {"\u2019": "'", "\u00ad": ""}
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-")
+    | {"\u2019": "'", "\u00ad": ""}
 )
 
 
@@ -39,7 +40,11 @@ class BuiltInForms(BaseModel):
 @cache
 def built_in_forms() -> BuiltInForms:
     """The packaged `terms.yaml`; no spelling in it has two forms."""
-    return read_as(resource("terms.yaml"), BuiltInForms, "The header of the file explains its form.")
+    return read_as(
+        resource("terms.yaml"),
+        BuiltInForms,
+        "The header of the file explains its form.",
+    )
 
 
 @remembered
@@ -73,18 +78,28 @@ class _Spellings:
     def __init__(self, *groups: Mapping[str, list[str]]) -> None:
         known = _by_spelling(*groups).items()
         self.forms = {spelling.replace("-", " "): form for spelling, form in known}
-        longest_first = sorted(self.forms, key=lambda spelling: (-len(spelling), spelling))
-        patterns = [re.escape(spelling).replace(r"\ ", r"[ -]") for spelling in longest_first]
-        self._pattern = re.compile(r"(?<![^\W_])(?:" + "|".join(patterns) + r")(?![^\W_])\.?")
+        longest_first = sorted(
+            self.forms, key=lambda spelling: (-len(spelling), spelling)
+        )
+        patterns = [
+            re.escape(spelling).replace(r"\ ", r"[ -]") for spelling in longest_first
+        ]
+        self._pattern = re.compile(
+            r"(?<![^\W_])(?:" + "|".join(patterns) + r")(?![^\W_])\.?"
+        )
 
     def replaced(self, text: str) -> str:
-        return self._pattern.sub(lambda found: self.forms[found.group().rstrip(".").replace("-", " ")], text)
+        return self._pattern.sub(
+            lambda found: self.forms[found.group().rstrip(".").replace("-", " ")], text
+        )
 
 
 class Vocabulary:
     """Canonical names of findings and places, idempotent, whatever the order of the vocabulary's rows."""
 
-    def __init__(self, terms: Iterable[tuple[str, str, str]], forms: BuiltInForms) -> None:
+    def __init__(
+        self, terms: Iterable[tuple[str, str, str]], forms: BuiltInForms
+    ) -> None:
         """Build the vocabulary from `terms`: (category, target_term, normed_term); attributes are unused."""
         findings: dict[str, set[str]] = {}
         locations: dict[str, set[str]] = {}
@@ -104,8 +119,12 @@ class Vocabulary:
         self._whole = _by_spelling(forms.whole)
         self._in_findings = _Spellings(forms.words, forms.findings)
         self._in_locations = _Spellings(forms.words, forms.locations)
-        self._findings = {spelling: _one_of(spelling, found) for spelling, found in findings.items()}
-        self._locations = {spelling: _one_of(spelling, found) for spelling, found in locations.items()}
+        self._findings = {
+            spelling: _one_of(spelling, found) for spelling, found in findings.items()
+        }
+        self._locations = {
+            spelling: _one_of(spelling, found) for spelling, found in locations.items()
+        }
         self._known_finding = remembered(self._settled_finding)
         self._known_places = remembered(self._settled_places)
         self._spellings: dict[str, list[str]] = {}
@@ -113,7 +132,9 @@ class Vocabulary:
     @classmethod
     def from_terms(cls, terms: pd.DataFrame) -> Vocabulary:
         """From a `tables.TERMS` frame; an empty one leaves the built-in forms."""
-        columns = (terms[name].tolist() for name in ("category", "target_term", "normed_term"))
+        columns = (
+            terms[name].tolist() for name in ("category", "target_term", "normed_term")
+        )
         return cls(zip(*columns, strict=True), built_in_forms())
 
     def finding(self, ent: str) -> str:
@@ -145,7 +166,9 @@ class Vocabulary:
             known = set[str]()
             for forms in (self._findings, self._whole, self._in_findings.forms):
                 known.update(forms, forms.values())
-            for spelling in sorted(known, key=lambda spelling: (-len(spelling), spelling)):
+            for spelling in sorted(
+                known, key=lambda spelling: (-len(spelling), spelling)
+            ):
                 self._spellings.setdefault(self.finding(spelling), []).append(spelling)
         form = self.finding(name)
         return tuple(self._spellings.get(form, (form,)))
@@ -156,11 +179,18 @@ class Vocabulary:
         found = _pieces([location])
         while found not in path:
             path.append(found)
-            found = _pieces(self._settled(place, self._locations, self._in_locations, {}) for place in found)
+            found = _pieces(
+                self._settled(place, self._locations, self._in_locations, {})
+                for place in found
+            )
         return min(path[path.index(found) :])
 
     def _settled(
-        self, text: str, delivered: Mapping[str, str], spellings: _Spellings, whole: Mapping[str, str]
+        self,
+        text: str,
+        delivered: Mapping[str, str],
+        spellings: _Spellings,
+        whole: Mapping[str, str],
     ) -> str:
         """Apply the delivered and the built-in forms until nothing changes; of a circle ("a" is "b", "b" is
         "a") the first in alphabetical order stands for all.
@@ -176,7 +206,11 @@ class Vocabulary:
 
 def _pieces(cells: Iterable[str]) -> tuple[str, ...]:
     """The plain comma parts of cells, sorted and distinct."""
-    return tuple(sorted({piece for cell in cells for piece in map(plain, cell.split(",")) if piece}))
+    return tuple(
+        sorted(
+            {piece for cell in cells for piece in map(plain, cell.split(",")) if piece}
+        )
+    )
 
 
 def _one_of(spelling: str, forms: set[str]) -> str:

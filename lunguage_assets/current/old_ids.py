@@ -47,7 +47,9 @@ def translate_corrections(home: Home, batch: str) -> int:
     if not home.corrections_file.exists() or not _has_old_ids(home, batch):
         return 0
     with _one_writer(home):
-        rows = [row for _, row in edited_rows(home.corrections_file, CORRECTION_COLUMNS)]
+        rows = [
+            row for _, row in edited_rows(home.corrections_file, CORRECTION_COLUMNS)
+        ]
         old = {
             number: own
             for number, row in enumerate(rows)
@@ -96,7 +98,9 @@ def _new_ids(home: Home, studies: Collection[str]) -> Mapping[str, str]:
         if batch.kind == "text" and _has_old_ids(home, batch.key):
             rows = _stored(home, batch.key, studies).sort_values(["study_id", "row"])
             numbers = rows.groupby("study_id").cumcount() + 1
-            for own, study, number in zip(rows["finding_id"], rows["study_id"], numbers, strict=True):
+            for own, study, number in zip(
+                rows["finding_id"], rows["study_id"], numbers, strict=True
+            ):
                 new_ids[own] = row_of_a_study(study, number)
     return new_ids
 
@@ -105,7 +109,8 @@ def _is_stored(home: Home, finding_id: str) -> bool:
     """Whether a row of any batch has the id."""
     studies = {_study(finding_id)}
     return any(
-        finding_id in set(_stored(home, batch.key, studies)["finding_id"]) for batch in home.registered()
+        finding_id in set(_stored(home, batch.key, studies)["finding_id"])
+        for batch in home.registered()
     )
 
 
@@ -113,7 +118,9 @@ def _has_old_ids(home: Home, batch: str) -> bool:
     """Whether the stored findings of a batch of raw reports were numbered in the batch."""
     try:
         # Its record counts, although findings had fewer columns then.
-        record = read_record(partition_path(home.tables, FINDINGS.name, batch).read_bytes())
+        record = read_record(
+            partition_path(home.tables, FINDINGS.name, batch).read_bytes()
+        )
     except FileNotFoundError:
         return False
     return record is not None and record.made_of.code in _NUMBERED_IN_THE_BATCH
@@ -124,7 +131,9 @@ def _stored(home: Home, batch: str, studies: Collection[str]) -> pd.DataFrame:
     columns = ["finding_id", "study_id", "row"]
     try:
         with partition_path(home.tables, FINDINGS.name, batch).open("rb") as stream:
-            rows: pd.DataFrame = read_rows(stream, "study_id", studies, columns).to_pandas()
+            rows: pd.DataFrame = read_rows(
+                stream, "study_id", studies, columns
+            ).to_pandas()
     except FileNotFoundError:
         rows = FINDINGS.frame()[columns]
     return rows
@@ -135,11 +144,20 @@ def _study(finding_id: str) -> str:
 
 
 def _no_such_row(home: Home, finding_id: str, number: int) -> InputError:
-    is_an_id = re.fullmatch(A_STATED_ROW, finding_id, re.ASCII)  # else it may be words of a report
+    is_an_id = re.fullmatch(
+        A_STATED_ROW, finding_id, re.ASCII
+    )  # else it may be words of a report
     found = f"{finding_id if is_an_id else 'an id'} that no row of the study has"
     expected = "the finding id of a row, as the review queue has it (review/<judge>/<batch>.csv)"
     remedy = "Ids of raw reports number the rows of a study, from 0001. Copy the id anew, or delete the row."
-    return InputError(home.corrections_file.name, found, expected, remedy, row=number, column="finding_id")
+    return InputError(
+        home.corrections_file.name,
+        found,
+        expected,
+        remedy,
+        row=number,
+        column="finding_id",
+    )
 
 
 @contextmanager

@@ -20,7 +20,15 @@ from lunguage_assets.settings import load_settings
 from lunguage_assets.structuring.text.read import identity as text_rules
 from lunguage_assets.tables import TERMS
 
-_OF_FIT = {"seed", "position", "opponent_limit", "panel_steps", "patience", "step_limit", "fit_log"}
+_OF_FIT = {
+    "seed",
+    "position",
+    "opponent_limit",
+    "panel_steps",
+    "patience",
+    "step_limit",
+    "fit_log",
+}
 OPTIONS: Mapping[str, tuple[str, set[str]]] = {
     "corpus settings": ("corpus", {"default_view"}),
     "vocabulary settings": ("explicit", {"ruler", "ruler_minimum", "minimum_examples"}),
@@ -45,7 +53,9 @@ _OF = {
 class Reads:
     """Fingerprints for `Standings`; each is read when it is asked for, and then kept."""
 
-    def __init__(self, home: Home, judges: JudgesConfiguration, prompts: Path | None = None) -> None:
+    def __init__(
+        self, home: Home, judges: JudgesConfiguration, prompts: Path | None = None
+    ) -> None:
         self._home, self._judges, self._prompts = home, judges, prompts
         self._kept = cache(self._read)
 
@@ -64,14 +74,22 @@ class Reads:
         home = self._home
         if name in OPTIONS:
             group, options = OPTIONS[name]
-            return fingerprint(getattr(load_settings(home.settings_file), group).model_dump(include=options))
+            return fingerprint(
+                getattr(load_settings(home.settings_file), group).model_dump(
+                    include=options
+                )
+            )
         match name:
             case "judge":
                 return judge_identity(key, self._judges, self._prompts)
             case "structurer":
-                return structurer_identity(key, self._judges, self._prompts, home.assertion_file)
+                return structurer_identity(
+                    key, self._judges, self._prompts, home.assertion_file
+                )
             case "members":
-                return fingerprint([self._kept("judge", judge) for judge in self._judges.members(key)])
+                return fingerprint(
+                    [self._kept("judge", judge) for judge in self._judges.members(key)]
+                )
             case "delivery":
                 return home.batch(key).sha256
             case "corrections":
@@ -81,9 +99,13 @@ class Reads:
             case "statements":
                 # What a denial reaches, which restricts it and what refines a diagnosis, say
                 # these words, too.
-                return fingerprint([_of_files(resource("statements.yaml")), content_hash()])
+                return fingerprint(
+                    [_of_files(resource("statements.yaml")), content_hash()]
+                )
             case "blacklist" | "pathways":
-                return _of_files(getattr(home, f"{name}_file") or resource(f"{name}.yaml"))
+                return _of_files(
+                    getattr(home, f"{name}_file") or resource(f"{name}.yaml")
+                )
             case "gold findings":
                 return _of_files(home.gold_findings)
             case "expert responses":
@@ -91,7 +113,9 @@ class Reads:
             case "anchors":
                 return _anchors(home)
             case "encoder":
-                return encoder_identity(load_settings(home.settings_file).implicit, home.root)
+                return encoder_identity(
+                    load_settings(home.settings_file).implicit, home.root
+                )
         assert name == "text rules", name
         return text_rules()
 
@@ -103,8 +127,12 @@ class Reads:
         if corrections:
             with suppress(FileNotFoundError, ConfigurationError):
                 # Of whatever version: ids are in all of them, other columns are not.
-                with partition_path(self._home.tables, "findings", batch).open("rb") as stream:
-                    rows = read_rows(stream, "finding_id", corrections.keys(), ["finding_id"])
+                with partition_path(self._home.tables, "findings", batch).open(
+                    "rb"
+                ) as stream:
+                    rows = read_rows(
+                        stream, "finding_id", corrections.keys(), ["finding_id"]
+                    )
                 found = set(rows.column("finding_id").to_pylist())
         own = [[finding, list(corrections[finding])] for finding in sorted(found)]
         return fingerprint(own) if own else NOTHING
@@ -125,7 +153,9 @@ def broken_files(home: Home) -> list[str]:
         lambda: load_corrections(home.corrections_file),
         lambda: load_blacklist(home.blacklist_file),
         lambda: read_own_cues(home.assertion_file) if home.assertion_file else None,
-        lambda: load_dictionary(home.pathways_file, Vocabulary.from_terms(TERMS.frame())),
+        lambda: load_dictionary(
+            home.pathways_file, Vocabulary.from_terms(TERMS.frame())
+        ),
     ]
     problems: dict[str, None] = {}
     for read in readers:
@@ -147,5 +177,6 @@ def _anchors(home: Home) -> str:
 
 def _of_files(*paths: Path) -> str:
     return "".join(
-        hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else NOTHING for path in paths
+        hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else NOTHING
+        for path in paths
     )

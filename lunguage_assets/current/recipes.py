@@ -64,20 +64,33 @@ class Recipe:
         return dimensions_of(self.tables[0])
 
 
-def _inputs(*tables: str, optional: bool = False, of_texts: bool = False) -> tuple[Input, ...]:
+def _inputs(
+    *tables: str, optional: bool = False, of_texts: bool = False
+) -> tuple[Input, ...]:
     return tuple(Input(table, optional=optional, of_texts=of_texts) for table in tables)
 
 
 SCORER = "scorer"
 """Among the `reads`: the distilled model by which a batch is fitted, or none."""
-_VOCABULARY, _MATCHES = Input("hedge_vocabulary", "extractor"), Input("comparison_matches", "members")
+_VOCABULARY, _MATCHES = (
+    Input("hedge_vocabulary", "extractor"),
+    Input("comparison_matches", "members"),
+)
 _RESULT = (RESULT, "resolution_log", "conflicts", "accounting", "set_aside")
 _ANALYSES = (
-    *("judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation"),
+    *(
+        "judge_agreement",
+        "ranking_correlations",
+        "ranking_robustness",
+        "fit_validation",
+    ),
     *("expert_agreement", "pathway_audit", "distilled_evaluation"),
 )
 _LEARNT_FROM = (
-    *(Input(table, by_panel=True) for table in ("findings", "fitted_probabilities", "fit_log")),
+    *(
+        Input(table, by_panel=True)
+        for table in ("findings", "fitted_probabilities", "fit_log")
+    ),
     *(_MATCHES, Input("reference_ranking")),
 )
 
@@ -96,12 +109,22 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "findings": Recipe(
         ("findings", "reports", "rejected", "intake_notes", "terms"),
-        _inputs("report_texts", "rejected_reports", "reading_notes", "structured_findings", of_texts=True),
+        _inputs(
+            "report_texts",
+            "rejected_reports",
+            "reading_notes",
+            "structured_findings",
+            of_texts=True,
+        ),
         ("delivery", "corpus settings", "terms"),
         code="4",
     ),
     "hedge_phrases": Recipe(
-        ("hedge_phrases",), _inputs("findings"), ("corrections", "judge"), code="2", asks_judges=True
+        ("hedge_phrases",),
+        _inputs("findings"),
+        ("corrections", "judge"),
+        code="2",
+        asks_judges=True,
     ),
     "hedge_vocabulary": Recipe(
         ("hedge_vocabulary",),
@@ -110,14 +133,21 @@ RECIPES: Mapping[str, Recipe] = {
         code="2",
     ),
     "comparison_matches": Recipe(
-        ("comparison_matches",), (_VOCABULARY,), ("comparison settings", "judge"), asks_judges=True
+        ("comparison_matches",),
+        (_VOCABULARY,),
+        ("comparison settings", "judge"),
+        asks_judges=True,
     ),
     "reference_ranking": Recipe(
         ("reference_ranking",), (_VOCABULARY, _MATCHES), ("ranking settings",), code="5"
     ),
     "fitted_probabilities": Recipe(
         ("fitted_probabilities", "fit_log"),
-        (*_inputs("findings", "reference_ranking"), Input("hedge_phrases", "extractor"), _VOCABULARY),
+        (
+            *_inputs("findings", "reference_ranking"),
+            Input("hedge_phrases", "extractor"),
+            _VOCABULARY,
+        ),
         ("fit settings", "anchors", "members", SCORER),
         code="4",
         asks_judges=True,
@@ -143,7 +173,13 @@ RECIPES: Mapping[str, Recipe] = {
     RESULT: Recipe(
         _RESULT,
         (
-            *_inputs("reports", "rejected", "terms", "reference_ranking", "fitted_probabilities"),
+            *_inputs(
+                "reports",
+                "rejected",
+                "terms",
+                "reference_ranking",
+                "fitted_probabilities",
+            ),
             *_inputs("deduplicated_findings", "pathway_matches", "expansions"),
         ),
         ("pathways", "blacklist", "labels", "statements"),
@@ -168,7 +204,13 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "pathway_audit": Recipe(
         ("pathway_audit",),
-        _inputs("terms", "reports", "pathway_matches", "lunguage_plus_plus", "resolution_log"),
+        _inputs(
+            "terms",
+            "reports",
+            "pathway_matches",
+            "lunguage_plus_plus",
+            "resolution_log",
+        ),
         ("pathways", "labels", "statements"),
         code="4",
         by_query=True,
@@ -176,7 +218,13 @@ RECIPES: Mapping[str, Recipe] = {
     RELEASE: Recipe(
         (RELEASE,),
         (
-            *_inputs("reference_ranking", "reports", "rejected", "fitted_probabilities", "pathway_matches"),
+            *_inputs(
+                "reference_ranking",
+                "reports",
+                "rejected",
+                "fitted_probabilities",
+                "pathway_matches",
+            ),
             *_inputs(*_RESULT),
             *_inputs(*_ANALYSES, optional=True),
         ),
@@ -187,7 +235,9 @@ RECIPES: Mapping[str, Recipe] = {
 }
 """Step, named as the asset that it makes -> recipe, upstream first."""
 
-STEP_OF: Mapping[str, str] = {table: step for step, recipe in RECIPES.items() for table in recipe.tables}
+STEP_OF: Mapping[str, str] = {
+    table: step for step, recipe in RECIPES.items() for table in recipe.tables
+}
 """Table -> the asset that it is, or is made with."""
 
 

@@ -110,7 +110,10 @@ class Standings:
         return self.of(table, *keys).state != "missing"
 
     def _complete_batches(self, ranker: str) -> list[str]:
-        read = {wanted.table: dimensions_of(wanted.table) for wanted in RECIPES[RELEASE].inputs}
+        read = {
+            wanted.table: dimensions_of(wanted.table)
+            for wanted in RECIPES[RELEASE].inputs
+        }
 
         def is_complete(batch: str) -> bool:
             own = {BATCH: batch, "ranker": ranker}
@@ -123,7 +126,10 @@ class Standings:
         return [batch for batch in self.batches if is_complete(batch)]
 
     def made_of(
-        self, step: str, keys: Keys, versions: Mapping[tuple[str, Keys], str] | None = None
+        self,
+        step: str,
+        keys: Keys,
+        versions: Mapping[tuple[str, Keys], str] | None = None,
     ) -> MadeOf:
         """What a step's partition is made of when it is made now: of these `versions` of the partitions that
         were read, because files may have been replaced since; None: of those that are stored.
@@ -136,16 +142,27 @@ class Standings:
                 version = versions.get((wanted.table, place), "")
             if version:
                 found[_where(wanted.table, place)] = version
-        return MadeOf(recipe.code, found, {name: self.fingerprint(name, by_name) for name in recipe.reads})
+        return MadeOf(
+            recipe.code,
+            found,
+            {name: self.fingerprint(name, by_name) for name in recipe.reads},
+        )
 
     def scorer_of(self, ranker: str, batch: str) -> str:
         """Version of the distilled model that fits a batch, `missing` when there is none yet, or `NOTHING`:
         its judges fit. `[explicit] fit` of the settings says who fits a new batch. A batch stays with who
         fitted it: a model learns from judges' fits, and a scored archive is not asked about by mistake.
         """
-        chosen, record = self._fit or self._settings.explicit.fit, self.record(_FITS, ranker, batch)
+        chosen, record = (
+            self._fit or self._settings.explicit.fit,
+            self.record(_FITS, ranker, batch),
+        )
         if record is not None and record.table == _FITS:
-            chosen = "panel" if self.is_fitted_by_judges(ranker, batch) else self._fit or "distilled"
+            chosen = (
+                "panel"
+                if self.is_fitted_by_judges(ranker, batch)
+                else self._fit or "distilled"
+            )
         if chosen == "panel":
             return NOTHING
         return self._version("distilled_scorer", (ranker,)) or "missing"
@@ -155,12 +172,18 @@ class Standings:
         if name != SCORER:
             return self.reads.of(name, by_name)
         scorer = self.scorer_of(by_name["ranker"], by_name[BATCH])
-        return scorer if scorer == NOTHING else f"{scorer}, unlike: {self._settings.distilled.unlike}"
+        return (
+            scorer
+            if scorer == NOTHING
+            else f"{scorer}, unlike: {self._settings.distilled.unlike}"
+        )
 
     def note_release(self, ranker: str, made_of: MadeOf) -> TableRecord:
         """Keep beside a release what it was made of."""
         record = TableRecord(RELEASE, (ranker,), made_of, "")
-        replace_text(self.releases / ranker / _RELEASE_RECORD, record.written(indent=1) + "\n")
+        replace_text(
+            self.releases / ranker / _RELEASE_RECORD, record.written(indent=1) + "\n"
+        )
         return record
 
     def _of(self, table: str, *keys: str) -> Standing:
@@ -176,10 +199,16 @@ class Standings:
         """None when nothing is stored. A file without a sound record gives one of no table."""
         try:
             if table == RELEASE:
-                noted = json.loads((self.releases / keys[0] / _RELEASE_RECORD).read_text(encoding="utf-8"))
+                noted = json.loads(
+                    (self.releases / keys[0] / _RELEASE_RECORD).read_text(
+                        encoding="utf-8"
+                    )
+                )
                 return TableRecord(RELEASE, keys, MadeOf(**noted["made_of"]), "")
             path = partition_path(self.home.tables, table, *keys)
-            return self._read_record(TABLES[table], path) or TableRecord("", (), MadeOf(), "")
+            return self._read_record(TABLES[table], path) or TableRecord(
+                "", (), MadeOf(), ""
+            )
         except FileNotFoundError:
             return None
         except (KeyError, TypeError, ValueError):  # of a release
@@ -199,7 +228,9 @@ class Standings:
             if wanted.on_request:
                 continue
             above = self.of(wanted.table, *place)
-            if above.state == "stale" and not wanted.optional:  # a run makes no analysis again
+            if (
+                above.state == "stale" and not wanted.optional
+            ):  # a run makes no analysis again
                 yield from above.because
             elif above.state == "missing":
                 yield f"{_place(wanted.table, place)} is missing"
@@ -207,7 +238,9 @@ class Standings:
                 yield f"{_place(wanted.table, place)} is new"
             elif made_of.inputs[where] != self._version(wanted.table, place):
                 yield f"{_place(wanted.table, place)} made again"
-        if gone and (recipe.by_query or any(wanted.by_panel for wanted in recipe.inputs)):
+        if gone and (
+            recipe.by_query or any(wanted.by_panel for wanted in recipe.inputs)
+        ):
             yield "a batch or an analysis was removed"
 
     def inputs(self, step: str, keys: Keys) -> Iterator[tuple[Input, Keys]]:
@@ -216,12 +249,17 @@ class Standings:
         for wanted in RECIPES[step].inputs:
             if wanted.of_texts and not self.is_text(own[BATCH]):
                 continue
-            along = [self._read_along(name, step, wanted, own) for name in dimensions_of(wanted.table)]
+            along = [
+                self._read_along(name, step, wanted, own)
+                for name in dimensions_of(wanted.table)
+            ]
             for place in product(*along):
                 if not wanted.optional or self.record(wanted.table, *place) is not None:
                     yield wanted, place
 
-    def _read_along(self, dimension: str, step: str, wanted: Input, own: Mapping[str, str]) -> Sequence[str]:
+    def _read_along(
+        self, dimension: str, step: str, wanted: Input, own: Mapping[str, str]
+    ) -> Sequence[str]:
         judges = self.judges
         match dimension, wanted.judge:
             case "judge", "extractor":
@@ -233,13 +271,23 @@ class Standings:
         if dimension == STRUCTURER:
             return judges.structurers if wanted.judge == "all" else [judges.structurer]
         if wanted.by_panel:
-            return [batch for batch in self.batches if self.is_fitted_by_judges(own["ranker"], batch)]
-        return self.complete_batches(own["ranker"]) if RECIPES[step].by_query else self.batches
+            return [
+                batch
+                for batch in self.batches
+                if self.is_fitted_by_judges(own["ranker"], batch)
+            ]
+        return (
+            self.complete_batches(own["ranker"])
+            if RECIPES[step].by_query
+            else self.batches
+        )
 
     def is_fitted_by_judges(self, ranker: str, batch: str) -> bool:
         """Whether a batch has fits of which every answer is a judge's."""
         record = self.record(_FITS, ranker, batch)
-        return record is not None and record.made_of.reads.get(SCORER, NOTHING) == NOTHING
+        return (
+            record is not None and record.made_of.reads.get(SCORER, NOTHING) == NOTHING
+        )
 
     def _version(self, table: str, keys: Keys) -> str:
         record = self.record(table, *keys)
@@ -293,7 +341,9 @@ def plan(now: Standings, ranker: str, *, rebuild: bool = False) -> list[Stage]:
     is current. Raises `ConfigurationError` when no batch is registered, or there is no such judge.
     """
     if not now.batches:
-        raise ConfigurationError("no batch is registered. `lunguage register --data DIR` registers one.")
+        raise ConfigurationError(
+            "no batch is registered. `lunguage register --data DIR` registers one."
+        )
     judges, extractor = now.judges, now.judges.extractor
     stages: list[Stage] = []
     to_make: set[tuple[str, Keys]] = set()
@@ -302,7 +352,9 @@ def plan(now: Standings, ranker: str, *, rebuild: bool = False) -> list[Stage]:
         if (step, keys) in to_make or not now.is_made(step, *keys):
             return True
         # a batch that is not complete yet is no input of the release, but will be
-        if step == RELEASE and any(made == RESULT and of[0] == keys[0] for made, of in to_make):
+        if step == RELEASE and any(
+            made == RESULT and of[0] == keys[0] for made, of in to_make
+        ):
             return True
         return any(
             (STEP_OF[wanted.table], place) in to_make
@@ -316,7 +368,9 @@ def plan(now: Standings, ranker: str, *, rebuild: bool = False) -> list[Stage]:
             to_make.update((step, keys) for step in steps)
             # nobody needs to be told why a missing table is made
             tables = [table for step in steps for table in RECIPES[step].tables]
-            because = [reason for table in tables for reason in now.of(table, *keys).because]
+            because = [
+                reason for table in tables for reason in now.of(table, *keys).because
+            ]
             stages.append(Stage(job, keys, tuple(dict.fromkeys(because))))
 
     for batch in now.batches:
@@ -332,6 +386,10 @@ def plan(now: Standings, ranker: str, *, rebuild: bool = False) -> list[Stage]:
     if ranks:
         add("rank", ranker)
         for batch in now.batches:
-            add("refit" if needs("fitted_probabilities", ranker, batch) else "expand", ranker, batch)
+            add(
+                "refit" if needs("fitted_probabilities", ranker, batch) else "expand",
+                ranker,
+                batch,
+            )
         add("release", ranker)
     return stages

@@ -106,7 +106,11 @@ class Home:
     @classmethod
     def from_environment(cls) -> Home:
         """`$LUNGUAGE_HOME`, by default `.lunguage` in the working directory."""
-        return cls(Path(os.environ.get(ENVIRONMENT_VARIABLE) or ".lunguage").expanduser().resolve())
+        return cls(
+            Path(os.environ.get(ENVIRONMENT_VARIABLE) or ".lunguage")
+            .expanduser()
+            .resolve()
+        )
 
     database = _Place("lunguage.duckdb")
     dagster = _Place("dagster")
@@ -158,7 +162,11 @@ class Home:
     def corpus(self) -> Corpus | None:
         """The corpus of this home; None while it is empty."""
         path = self.root / "corpus.json"
-        return Corpus(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+        return (
+            Corpus(**json.loads(path.read_text(encoding="utf-8")))
+            if path.exists()
+            else None
+        )
 
     def claim(self, corpus: Corpus) -> None:
         """Bind the home to a corpus, or refuse when it holds another."""
@@ -175,7 +183,9 @@ class Home:
         """
         file = self.settings_file
         with (self.root / ".settings.lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # two first runs would write over each other
+            fcntl.flock(
+                lock, fcntl.LOCK_EX
+            )  # two first runs would write over each other
             text = file.read_text(encoding="utf-8") if file.exists() else ""
             if "preset" not in tomllib.loads(text):
                 replace_text(file, f'preset = "{preset}"  # of the first run\n{text}')
@@ -195,15 +205,21 @@ class Home:
                 f"corpus {corpus.name!r} ({corpus.data_class}, as text without a declaration is)",
                 f"corpus {present.name!r} ({present.data_class}), which the home holds",
                 f"Name that one in {DECLARATION}, or use another home (--home).",
-                column="name" if corpus.data_class == present.data_class else "data_class",
+                column="name"
+                if corpus.data_class == present.data_class
+                else "data_class",
             )
 
     def _record(self, name: str, values: object) -> None:
-        replace_text(self.root / name, json.dumps(values, indent=2, sort_keys=True) + "\n")
+        replace_text(
+            self.root / name, json.dumps(values, indent=2, sort_keys=True) + "\n"
+        )
 
     def registered(self) -> list[Batch]:
         """All batches in the order of their registration."""
-        found = map(_read_batch, self.batches.glob("[!.]*/batch.json"))  # others are being registered
+        found = map(
+            _read_batch, self.batches.glob("[!.]*/batch.json")
+        )  # others are being registered
         return sorted(found, key=lambda batch: batch.number)
 
     def batch(self, key: str) -> Batch:
@@ -238,7 +254,9 @@ class Home:
         `LunguageError`: as `examine`.
         """
         with self._registering():
-            found = self.examine(place, key, batch_reports=batch_reports, columns=columns)
+            found = self.examine(
+                place, key, batch_reports=batch_reports, columns=columns
+            )
             self.claim(found[0].corpus)
             self._store([one for one in found if one.is_new], in_parts=len(found) > 1)
         return [one.batch for one in found]
@@ -268,7 +286,10 @@ class Home:
         staged = [(self._aside(one.batch.key), one) for one in new]
         for folder, one in staged:
             folder.mkdir(parents=True)
-            delivery, copied = one.delivery, [*one.delivery.tables, one.delivery.folder / DECLARATION]
+            delivery, copied = (
+                one.delivery,
+                [*one.delivery.tables, one.delivery.folder / DECLARATION],
+            )
             if delivery.held is not None:
                 write_packed(delivery.held, folder / PACKED)
             if in_parts and delivery.metadata is not None:
@@ -285,7 +306,9 @@ class Home:
             self._record(f"batches/{folder.name}/batch.json", asdict(one.batch))
             folder.rename(self.batches / one.batch.key)
 
-    def following(self, key: str) -> tuple[list[tuple[str, tuple[str, ...]]], list[Path]]:
+    def following(
+        self, key: str
+    ) -> tuple[list[tuple[str, tuple[str, ...]]], list[Path]]:
         """What is stored of a registered batch alone: tables with their keys, review queues; raises as
         `batch`.
         """
@@ -312,7 +335,9 @@ class Home:
                 file.unlink(missing_ok=True)
             when = datetime.now(UTC).isoformat(timespec="seconds")
             removal = Removal(key, batch.sha256, getpass.getuser(), when)
-            self._record("removals.json", [asdict(one) for one in (*self.removed(), removal)])
+            self._record(
+                "removals.json", [asdict(one) for one in (*self.removed(), removal)]
+            )
             (self.batches / key).rename(self._aside(key))
             self._clear_abandoned()
 
@@ -359,7 +384,9 @@ class Home:
                     f"found {sha256[:12]}). A batch never changes: give the new files another key with "
                     "--batch."
                 )
-            files = ([PACKED] if part.kind == "text" else []) + [path.name for path in part.tables]
+            files = ([PACKED] if part.kind == "text" else []) + [
+                path.name for path in part.tables
+            ]
             known = of_key.get(own) or of_content.get(sha256)
             batch = known or Batch(own, number, sha256, tuple(files), part.kind)
             number += known is None
@@ -372,7 +399,9 @@ class Home:
         """The corpus of a delivery; one without a name is the home's own if the data class agrees."""
         declared, present = delivery.declared, self.corpus()
         shared = present is not None and present.data_class == declared.data_class
-        name = declared.name or (present.name if present is not None and shared else "unnamed")
+        name = declared.name or (
+            present.name if present is not None and shared else "unnamed"
+        )
         corpus = Corpus(name, declared.data_class)
         self._require(corpus)
         return corpus
@@ -402,4 +431,7 @@ def batch_keys(key: str, parts: int) -> list[str]:
 
 def usable_key(name: str) -> str:
     """A partition key from any name: lower case, hyphens for other characters, at most a hundred of them."""
-    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:100].strip("-.") or "batch"
+    return (
+        re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:100].strip("-.")
+        or "batch"
+    )

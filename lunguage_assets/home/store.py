@@ -39,21 +39,48 @@ if TYPE_CHECKING:
 
 _TABLES_BY: dict[tuple[str, ...], tuple[str, ...]] = {
     ("report_batch",): (
-        *("report_texts", "report_sentences", "rejected_reports", "reading_notes", "structuring_agreement"),
+        *(
+            "report_texts",
+            "report_sentences",
+            "rejected_reports",
+            "reading_notes",
+            "structuring_agreement",
+        ),
         "cue_counts",
         *("reports", "findings", "rejected", "intake_notes", "terms"),
     ),
-    ("structurer", "report_batch"): ("structured_findings", "sentence_accounts", "refused_values"),
+    ("structurer", "report_batch"): (
+        "structured_findings",
+        "sentence_accounts",
+        "refused_values",
+    ),
     ("judge", "report_batch"): ("hedge_phrases",),
     ("judge",): ("hedge_vocabulary", "comparison_matches"),
     ("ranker",): (
-        *("reference_ranking", "judge_agreement", "ranking_correlations", "ranking_robustness"),
+        *(
+            "reference_ranking",
+            "judge_agreement",
+            "ranking_correlations",
+            "ranking_robustness",
+        ),
         *("fit_validation", "expert_agreement", "pathway_audit"),
         *("distilled_scorer", "distilled_evaluation"),
     ),
     ("ranker", "report_batch"): (
-        *("fitted_probabilities", "fit_log", "deduplicated_findings", "pathway_matches", "expansions"),
-        *("conflicts", "resolution_log", "lunguage_plus_plus", "accounting", "set_aside"),
+        *(
+            "fitted_probabilities",
+            "fit_log",
+            "deduplicated_findings",
+            "pathway_matches",
+            "expansions",
+        ),
+        *(
+            "conflicts",
+            "resolution_log",
+            "lunguage_plus_plus",
+            "accounting",
+            "set_aside",
+        ),
     ),
 }
 PARTITIONED_BY: dict[str, tuple[str, ...]] = {
@@ -109,11 +136,17 @@ class TableRecord:
     def version(self) -> str:
         """Hash of the record: 16 hexadecimal digits; Dagster's data version of the partition."""
         aside = [self.set_aside] if self.set_aside else []
-        return fingerprint([self.table, self.keys, asdict(self.made_of), self.content, *aside])
+        return fingerprint(
+            [self.table, self.keys, asdict(self.made_of), self.content, *aside]
+        )
 
     def written(self, indent: int | None = None) -> str:
         """The record as JSON."""
-        values = {name: value for name, value in asdict(self).items() if value or name != "set_aside"}
+        values = {
+            name: value
+            for name, value in asdict(self).items()
+            if value or name != "set_aside"
+        }
         return json.dumps(values, sort_keys=True, indent=indent)
 
 
@@ -128,7 +161,9 @@ class Encoded:
 
 def fingerprint(value: object) -> str:
     """Hash of a JSON value, 16 hexadecimal digits."""
-    written = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    written = json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True
+    )
     return hashlib.sha256(written.encode("ascii")).hexdigest()[:16]
 
 
@@ -147,7 +182,9 @@ def encode(
     with pq.ParquetWriter(stream, content.schema, compression="zstd") as writer:
         writer.write_table(content)
         rows = hashlib.sha256(stream.getbuffer()).hexdigest()
-        record = TableRecord(table.name, tuple(keys), made_of or MadeOf(), rows, tuple(set_aside))
+        record = TableRecord(
+            table.name, tuple(keys), made_of or MadeOf(), rows, tuple(set_aside)
+        )
         writer.add_key_value_metadata({_KEY.decode(): record.written()})
     return Encoded(frame, stream.getvalue(), record)
 
@@ -159,7 +196,9 @@ def read_record(content: bytes) -> TableRecord | None:
     except pa.ArrowInvalid:
         return None
     footer = int.from_bytes(content[-_TAIL:-4], "little")
-    rows = hashlib.sha256(memoryview(content)[: len(content) - _TAIL - footer]).hexdigest()
+    rows = hashlib.sha256(
+        memoryview(content)[: len(content) - _TAIL - footer]
+    ).hexdigest()
     return record if record is not None and rows == record.content else None
 
 
@@ -211,12 +250,18 @@ def stored_record(table: Table, path: UPath | Path) -> TableRecord | None:
     """
     if not is_local(path):
         return _footer_record(table, path)
-    state = Path(str(path)).stat()  # a file is published by renaming: another one has another inode or time
-    return _known_record(table.name, str(path), state.st_ino, state.st_mtime_ns, state.st_size)
+    state = Path(
+        str(path)
+    ).stat()  # a file is published by renaming: another one has another inode or time
+    return _known_record(
+        table.name, str(path), state.st_ino, state.st_mtime_ns, state.st_size
+    )
 
 
 @lru_cache(maxsize=20_000)
-def _known_record(table: str, path: str, _inode: int, _time: int, _size: int) -> TableRecord | None:
+def _known_record(
+    table: str, path: str, _inode: int, _time: int, _size: int
+) -> TableRecord | None:
     return _footer_record(TABLES[table], Path(path))
 
 
@@ -237,7 +282,11 @@ def verified_record(table: Table, path: UPath | Path) -> TableRecord | None:
     """
     content = UPath(path).read_bytes()
     try:
-        fits = pq.read_schema(pa.BufferReader(content)).remove_metadata().equals(table.arrow)
+        fits = (
+            pq.read_schema(pa.BufferReader(content))
+            .remove_metadata()
+            .equals(table.arrow)
+        )
     except pa.ArrowInvalid:
         return None
     return read_record(content) if fits else None
@@ -254,7 +303,9 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
     found, expected = content.schema.remove_metadata(), table.arrow
     if not found.equals(expected):
         wrong = sorted({*found.names} ^ {*expected.names}) or [
-            field.name for field in expected if not found.field(field.name).equals(field)
+            field.name
+            for field in expected
+            if not found.field(field.name).equals(field)
         ]
         raise InvalidTable(
             f"table {table.name}: a stored partition was written under "
@@ -281,7 +332,9 @@ def read_whole(source: Path | BinaryIO) -> pa.Table:
         return file.read(use_threads=False)
 
 
-def row_groups(source: Path | BinaryIO, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+def row_groups(
+    source: Path | BinaryIO, columns: Sequence[str] | None = None
+) -> Iterator[pa.Table]:
     """The rows of a file, one row group after the other: what is written part by part is read so."""
     with pq.ParquetFile(source, pre_buffer=False) as file:
         for number in range(file.num_row_groups):
@@ -289,13 +342,18 @@ def row_groups(source: Path | BinaryIO, columns: Sequence[str] | None = None) ->
 
 
 def read_rows(
-    source: Path | BinaryIO, key: str, values: Collection[str], columns: Sequence[str] | None = None
+    source: Path | BinaryIO,
+    key: str,
+    values: Collection[str],
+    columns: Sequence[str] | None = None,
 ) -> pa.Table:
     """The rows whose `key` is one of these values; of a file without any the keys alone are read."""
     wanted = pa.array(sorted(values), type=pa.string())
     with pq.ParquetFile(source, pre_buffer=False) as file:
         names = file.schema_arrow.names if columns is None else list(columns)
-        chosen = pc.is_in(file.read([key], use_threads=False).column(key), value_set=wanted)
+        chosen = pc.is_in(
+            file.read([key], use_threads=False).column(key), value_set=wanted
+        )
         if not pc.any(chosen).as_py():
             return file.schema_arrow.empty_table().select(names)
         return file.read(names, use_threads=False).filter(chosen)
@@ -316,7 +374,11 @@ def remove_abandoned_files(root: UPath | Path, older_than_s: float = 3600.0) -> 
     """
     if not is_local(root):  # an upload that was broken off is no object
         return 0
-    abandoned = [path for path in root.rglob(".*.tmp") if time.time() - path.stat().st_mtime > older_than_s]
+    abandoned = [
+        path
+        for path in root.rglob(".*.tmp")
+        if time.time() - path.stat().st_mtime > older_than_s
+    ]
     for path in abandoned:
         path.unlink(missing_ok=True)
     return len(abandoned)
@@ -338,11 +400,15 @@ def create_catalog(connection: DuckDBPyConnection, root: UPath | Path) -> None:
             for position, dimension in enumerate(dimensions)
         ]
         columns = ", ".join([*keys, *(f'"{column.name}"' for column in table.columns)])
-        place = re.sub(r"[*?\[]", r"[\g<0>]", str(UPath(root) / name))  # names, and no patterns
+        place = re.sub(
+            r"[*?\[]", r"[\g<0>]", str(UPath(root) / name)
+        )  # names, and no patterns
         pattern = f"{place}/**/*.parquet".replace("'", "''")
         read = f"SELECT {columns} FROM read_parquet('{pattern}', filename = true)"
         connection.execute(f"CREATE OR REPLACE VIEW {name} AS {read}")
-        connection.execute(f"COMMENT ON VIEW {name} IS '{table.description.replace(chr(39), chr(39) * 2)}'")
+        connection.execute(
+            f"COMMENT ON VIEW {name} IS '{table.description.replace(chr(39), chr(39) * 2)}'"
+        )
     connection.execute("COMMIT")
 
 
@@ -377,7 +443,9 @@ def tables_place(home: Path) -> Path | UPath:
     kept = open_place(record["tables"]) if record else home / "tables"
     if not named or str(open_place(named)) == str(kept):
         return kept
-    if not record and not (home / "corpus.json").exists():  # a home that is still to be made
+    if (
+        not record and not (home / "corpus.json").exists()
+    ):  # a home that is still to be made
         return open_place(named)
     raise ConfigurationError(
         f"{home} keeps its tables at {kept}; found ${TABLES_VARIABLE} = {named}. Unset it, or make a new "
@@ -395,8 +463,13 @@ def claim_place(home: Path) -> None:
     identity = _read(home / _RECORD).get("home") or uuid.uuid4().hex
     owner = _read(place / OWNER).get("home", identity)
     if owner != identity:
-        raise ConfigurationError(f"{place} holds the tables of another home (id {owner}). Name another.")
-    kept = json.dumps({"home": identity, "tables": str(place)}, indent=2, sort_keys=True) + "\n"
+        raise ConfigurationError(
+            f"{place} holds the tables of another home (id {owner}). Name another."
+        )
+    kept = (
+        json.dumps({"home": identity, "tables": str(place)}, indent=2, sort_keys=True)
+        + "\n"
+    )
     replace_text(home / _RECORD, kept)
     publish((json.dumps({"home": identity}) + "\n").encode(), place / OWNER)
 
@@ -412,4 +485,6 @@ def publish(content: bytes, path: Path | UPath) -> None:
 
 
 def _read(record: Path | UPath) -> dict[str, str]:
-    return dict(json.loads(record.read_text(encoding="utf-8"))) if record.exists() else {}
+    return (
+        dict(json.loads(record.read_text(encoding="utf-8"))) if record.exists() else {}
+    )

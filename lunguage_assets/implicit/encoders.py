@@ -62,7 +62,9 @@ def checked_vectors(identity: str, answer: Floats, rows: int) -> Floats:
     """The encoder's answer as `rows` finite unit vectors; raises `MethodError` when it is not."""
     vectors = np.asarray(answer)
     right = vectors.ndim == 2 and len(vectors) == rows
-    if not right or not np.allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=0.0, atol=_UNIT_TOLERANCE):
+    if not right or not np.allclose(
+        np.linalg.norm(vectors, axis=1), 1.0, rtol=0.0, atol=_UNIT_TOLERANCE
+    ):
         raise MethodError(
             f"encoder {identity}: found an array of shape {vectors.shape}, expected {rows} finite vectors of "
             "length 1."
@@ -78,7 +80,9 @@ class SentenceEmbedder:
     Its identity is the name and the exact revision, the same on every machine.
     """
 
-    def __init__(self, name: str, revision: str = "", device: str = "auto", batch_size: int = 64) -> None:
+    def __init__(
+        self, name: str, revision: str = "", device: str = "auto", batch_size: int = 64
+    ) -> None:
         """Find the model: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`), known by the SHA-256 of
         its files, or a name on the hub with a commit, tag or branch as `revision` (empty: `main`, of
         BioLORD-2023 the one this package was written for). `device` is torch's name, or `auto`: a GPU if
@@ -93,7 +97,9 @@ class SentenceEmbedder:
         self._device, self._batch_size = device, batch_size
         pinned = revision or (BIOLORD_REVISION if name == BIOLORD else "main")
         self._folder, self.identity, files = found_model(name, pinned, "encoder_model")
-        if self._folder / "modules.json" not in files or all(one.suffix != ".safetensors" for one in files):
+        if self._folder / "modules.json" not in files or all(
+            one.suffix != ".safetensors" for one in files
+        ):
             raise ConfigurationError(
                 f"encoder_model, folder {self._folder}: found no sentence encoder in safetensors (other "
                 "formats can hold code), expected one. Save it with sentence-transformers."
@@ -116,7 +122,13 @@ class SentenceEmbedder:
         from sentence_transformers import SentenceTransformer
 
         quiet_transformers()
-        where = self._device if self._device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+        where = (
+            self._device
+            if self._device != "auto"
+            else "cuda"
+            if torch.cuda.is_available()
+            else "cpu"
+        )
         try:
             return SentenceTransformer(
                 str(self._folder),
@@ -125,7 +137,9 @@ class SentenceEmbedder:
                 trust_remote_code=False,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             ).eval()
-        except Exception as error:  # each library has its own errors; the text of some is a page long
+        except (
+            Exception
+        ) as error:  # each library has its own errors; the text of some is a page long
             raise ConfigurationError(
                 f"encoder {self.identity} cannot be loaded on device {where!r} ({type(error).__name__}). "
                 "Expected the files of a sentence encoder without code of its own, and a device that torch "
@@ -139,12 +153,16 @@ class PrecomputedEmbedder:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            name = (pq.read_schema(path).metadata or {}).get(_ENCODER_KEY, path.stem.encode())
+            name = (pq.read_schema(path).metadata or {}).get(
+                _ENCODER_KEY, path.stem.encode()
+            )
             with path.open("rb") as stream:
                 content = hashlib.file_digest(stream, "sha256").hexdigest()
         except (OSError, pa.ArrowException) as error:
             raise _unusable(path, f"no Parquet file ({type(error).__name__})") from None
-        self.identity = f"precomputed {name.decode('utf-8', 'replace')}, sha256:{content[:16]}"
+        self.identity = (
+            f"precomputed {name.decode('utf-8', 'replace')}, sha256:{content[:16]}"
+        )
 
     def encode(self, phrases: Sequence[str]) -> Floats:
         """n x d; raises `InputError` for phrases without a vector, or vectors that cannot be used."""
@@ -152,15 +170,23 @@ class PrecomputedEmbedder:
         if missing:
             found = f"no vector for {missing} of {len(phrases)} phrases"
             remedy = "Make the file again from all phrases that are compared; docs/models.md shows how."
-            raise InputError(str(self._path), found, "one for every phrase", remedy, column="phrase")
+            raise InputError(
+                str(self._path), found, "one for every phrase", remedy, column="phrase"
+            )
         return np.stack([self._known[phrase] for phrase in phrases])
 
     @cached_property
     def _known(self) -> dict[str, Floats]:
         names, vectors = _read_vectors(self._path)
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-        if len(set(names)) < len(names) or not (np.isfinite(lengths) & (lengths > _SHORTEST)).all():
-            raise _unusable(self._path, "two vectors for one phrase, one of zeros, or a number that is none")
+        if (
+            len(set(names)) < len(names)
+            or not (np.isfinite(lengths) & (lengths > _SHORTEST)).all()
+        ):
+            raise _unusable(
+                self._path,
+                "two vectors for one phrase, one of zeros, or a number that is none",
+            )
         return dict(zip(names, (vectors / lengths).astype(np.float32), strict=True))
 
 
@@ -175,14 +201,24 @@ class CachedEmbedder:
 
     def encode(self, phrases: Sequence[str]) -> Floats:
         """n x d, as the inner encoder says; when it fails, what was encoded until then is kept."""
-        known = dict(zip(*_read_vectors(self.path), strict=True)) if self.path.exists() else {}
-        missing = sorted(set(phrases) - known.keys(), key=lambda phrase: (len(phrase), phrase))
+        known = (
+            dict(zip(*_read_vectors(self.path), strict=True))
+            if self.path.exists()
+            else {}
+        )
+        missing = sorted(
+            set(phrases) - known.keys(), key=lambda phrase: (len(phrase), phrase)
+        )
         for start in range(0, len(missing), KEPT_EVERY):
             said = missing[start : start + KEPT_EVERY]
-            fresh = checked_vectors(self.identity, self._inner.encode(said), len(said)).astype(np.float32)
+            fresh = checked_vectors(
+                self.identity, self._inner.encode(said), len(said)
+            ).astype(np.float32)
             known.update(zip(said, fresh, strict=True))
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_vectors(self.path, list(known), np.stack(list(known.values())), self.identity)
+            write_vectors(
+                self.path, list(known), np.stack(list(known.values())), self.identity
+            )
         return np.stack([known[phrase] for phrase in phrases])
 
 
@@ -194,10 +230,14 @@ def _read_vectors(path: Path) -> tuple[list[str], Floats]:
         vectors = np.stack(table.column("vector").to_numpy()).astype(np.float32)
         return list(map(str, table.column("phrase").to_pylist())), vectors
     except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        raise _unusable(path, f"a file that cannot be read ({type(error).__name__})") from None
+        raise _unusable(
+            path, f"a file that cannot be read ({type(error).__name__})"
+        ) from None
 
 
-def write_vectors(path: Path, phrases: Sequence[str], vectors: Floats, encoder: str) -> None:
+def write_vectors(
+    path: Path, phrases: Sequence[str], vectors: Floats, encoder: str
+) -> None:
     """Write a file for `PrecomputedEmbedder` from n phrases and an n x d array."""
     numbers = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
     lists = pa.FixedSizeListArray.from_arrays(numbers, vectors.shape[1])
@@ -234,22 +274,34 @@ _FEW_PHRASES = 24
 """So few phrases are compared every two of them: an index would cost more than it saves."""
 
 
-def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary, home: Path) -> Embedder:
+def make_embedder(
+    settings: ImplicitSettings, vocabulary: Vocabulary, home: Path
+) -> Embedder:
     """The configured encoder, opened; a model keeps its vectors in `encodings` of the home. Raises
     `ConfigurationError` without library, model, revision or named file, `InputError` for an unusable file.
     """
-    return LexicalEmbedder(vocabulary) if settings.encoder == "lexical" else _from_outside(settings, home)
+    return (
+        LexicalEmbedder(vocabulary)
+        if settings.encoder == "lexical"
+        else _from_outside(settings, home)
+    )
 
 
 def encoder_identity(settings: ImplicitSettings, home: Path) -> str:
     """The identity of the encoder that `make_embedder` would open; raises as that does."""
-    return IDENTITY if settings.encoder == "lexical" else _from_outside(settings, home).identity
+    return (
+        IDENTITY
+        if settings.encoder == "lexical"
+        else _from_outside(settings, home).identity
+    )
 
 
 def _from_outside(settings: ImplicitSettings, home: Path) -> VectorEmbedder:
     if settings.encoder == "sentence":
         name, revision = settings.encoder_model, settings.encoder_revision
-        model = SentenceEmbedder(name, revision, settings.encoder_device, settings.encoder_batch_size)
+        model = SentenceEmbedder(
+            name, revision, settings.encoder_device, settings.encoder_batch_size
+        )
         return CachedEmbedder(model, home / "encodings")
     if not settings.encoder_vectors:
         raise ConfigurationError(
@@ -278,19 +330,33 @@ def close_pairs(
     phrases = sorted({phrase for group in groups for phrase in group})
     number = {phrase: row for row, phrase in enumerate(phrases)}
     if isinstance(embedder, LexicalEmbedder):
-        candidates = [embedder.candidate_pairs(sorted(group), threshold) for group in groups]
+        candidates = [
+            embedder.candidate_pairs(sorted(group), threshold) for group in groups
+        ]
         distinct_pairs = sorted({pair for pairs in candidates for pair in pairs})
-        first, second = ([number[pair[side]] for pair in distinct_pairs] for side in (0, 1))
+        first, second = (
+            [number[pair[side]] for pair in distinct_pairs] for side in (0, 1)
+        )
         cosines = embedder.cosines(phrases, first, second)
     else:
         vectors: NDArray[Any] = np.zeros((0, 1))
         if phrases:
-            vectors = checked_vectors(embedder.identity, embedder.encode(phrases), len(phrases))
-        candidates = [_candidates_by_vectors(sorted(group), number, vectors, threshold) for group in groups]
+            vectors = checked_vectors(
+                embedder.identity, embedder.encode(phrases), len(phrases)
+            )
+        candidates = [
+            _candidates_by_vectors(sorted(group), number, vectors, threshold)
+            for group in groups
+        ]
         distinct_pairs = sorted({pair for pairs in candidates for pair in pairs})
         cosines = _cosines_of_vectors(distinct_pairs, number, vectors)
-    rounded = dict(zip(distinct_pairs, np.round(cosines, _DECIMALS).tolist(), strict=True))
-    return [{pair: rounded[pair] for pair in pairs if rounded[pair] >= threshold} for pairs in candidates]
+    rounded = dict(
+        zip(distinct_pairs, np.round(cosines, _DECIMALS).tolist(), strict=True)
+    )
+    return [
+        {pair: rounded[pair] for pair in pairs if rounded[pair] >= threshold}
+        for pairs in candidates
+    ]
 
 
 def _cosines_of_vectors(
@@ -298,16 +364,23 @@ def _cosines_of_vectors(
 ) -> NDArray[np.float64]:
     """The cosine of every pair of phrases, computed alone: the same on every machine."""
     found = np.empty(len(pairs))
-    for start in range(0, len(pairs), _AT_ONCE):  # bounds the memory of the gathered rows
+    for start in range(
+        0, len(pairs), _AT_ONCE
+    ):  # bounds the memory of the gathered rows
         part = pairs[start : start + _AT_ONCE]
         first = vectors[[number[one] for one, _ in part]]
         second = vectors[[number[other] for _, other in part]]
-        found[start : start + len(part)] = np.einsum("ij,ij->i", first, second, dtype=np.float64)
+        found[start : start + len(part)] = np.einsum(
+            "ij,ij->i", first, second, dtype=np.float64
+        )
     return found
 
 
 def _candidates_by_vectors(
-    group: Sequence[str], number: Mapping[str, int], vectors: NDArray[Any], threshold: float
+    group: Sequence[str],
+    number: Mapping[str, int],
+    vectors: NDArray[Any],
+    threshold: float,
 ) -> list[tuple[str, str]]:
     """Pairs whose product of vectors comes near the threshold; their cosines are computed one by one then,
     since the last bits of a product of matrices differ from machine to machine.
@@ -333,7 +406,9 @@ class LexicalEmbedder:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._singular = remembered(self._singular_of)
-        self._finding = remembered(lambda said: self._rewritten(said, vocabulary.finding))
+        self._finding = remembered(
+            lambda said: self._rewritten(said, vocabulary.finding)
+        )
         self._location = remembered(lambda said: self._rewritten(said, self._place))
         self._bag = remembered(self._bag_of)
 
@@ -348,7 +423,9 @@ class LexicalEmbedder:
         ]
         return np.array(shared, dtype=np.float64)
 
-    def candidate_pairs(self, phrases: Sequence[str], threshold: float) -> list[tuple[str, str]]:
+    def candidate_pairs(
+        self, phrases: Sequence[str], threshold: float
+    ) -> list[tuple[str, str]]:
         """Find the pairs of phrases that may reach a cosine, of many phrases by their rarest words.
 
         Two bags with a cosine of t share at least t² of the words of either. So they share one of the first
@@ -376,21 +453,32 @@ class LexicalEmbedder:
         said = tokens(phrase)
         words: list[str] = []
         start = 0
-        for length in range(min(_LONGEST_TERM, len(said)), 0, -1):  # the finding comes first
+        for length in range(
+            min(_LONGEST_TERM, len(said)), 0, -1
+        ):  # the finding comes first
             if term := self._finding(said[:length]):
                 words += term
                 start = length
                 break
         while start < len(said):
-            for taken in (2, 1):  # abbreviated places have at most two words ("cp angle", "rul")
-                place = self._location(said[start : start + taken]) if start + taken <= len(said) else ()
+            for taken in (
+                2,
+                1,
+            ):  # abbreviated places have at most two words ("cp angle", "rul")
+                place = (
+                    self._location(said[start : start + taken])
+                    if start + taken <= len(said)
+                    else ()
+                )
                 if place:
                     break
             words += place or (self._singular(said[start]),)
             start += taken
         return frozenset(words) - _FUNCTION_WORDS or frozenset((phrase,))
 
-    def _rewritten(self, said: tuple[str, ...], form: Callable[[str], str]) -> tuple[str, ...]:
+    def _rewritten(
+        self, said: tuple[str, ...], form: Callable[[str], str]
+    ) -> tuple[str, ...]:
         """The vocabulary's words for some words; empty when they are the same, word by word."""
         term = tuple(map(self._singular, tokens(form(" ".join(said)))))
         return () if set(term) == set(map(self._singular, said)) else term

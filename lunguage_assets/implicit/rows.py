@@ -169,7 +169,9 @@ def values_of(frame: pd.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
 
 def write_rows(table: Table, rows: Sequence[Row]) -> pd.DataFrame:
     """A typed frame of the table, of whose columns rows have a field each."""
-    return table.frame({name: list(map(attrgetter(name), rows)) for name in table.names})
+    return table.frame(
+        {name: list(map(attrgetter(name), rows)) for name in table.names}
+    )
 
 
 def by_study(rows: Iterable[Row]) -> list[list[Row]]:
@@ -187,7 +189,12 @@ def natural(finding_id: str) -> tuple[int, str]:
 
 def report_position(row: Row) -> tuple[int, int, int, int, str]:
     """The position of a row in the report: section, sentence, finding, id."""
-    return _SECTION_ORDER[row.section], row.sent_idx, row.ent_idx, *natural(row.finding_id)
+    return (
+        _SECTION_ORDER[row.section],
+        row.sent_idx,
+        row.ent_idx,
+        *natural(row.finding_id),
+    )
 
 
 def claim_preference(row: Row, status: int = 0) -> tuple[bool, float, int, int, Any]:
@@ -195,7 +202,13 @@ def claim_preference(row: Row, status: int = 0) -> tuple[bool, float, int, int, 
     never wins against an estimate; then highest claim, impression before findings, report order.
     """
     uninformed = row.p_source == "none" and row.mode != PAPER
-    return uninformed, -row.claim, status, _SECTION_PREFERENCE[row.section], report_position(row)
+    return (
+        uninformed,
+        -row.claim,
+        status,
+        _SECTION_PREFERENCE[row.section],
+        report_position(row),
+    )
 
 
 @remembered

@@ -32,11 +32,15 @@ OFFLINE_STRUCTURERS = (RULES, RADGRAPH, RADGRAPH_SECOND)
 
 def _free(key: str) -> str:
     if key in (PANEL, *OFFLINE_STRUCTURERS):
-        raise ValueError(f"key {key!r} is reserved for the active preset's panel or a structurer")
+        raise ValueError(
+            f"key {key!r} is reserved for the active preset's panel or a structurer"
+        )
     return key
 
 
-Key = Annotated[str, Field(pattern=r"^[a-z0-9_-][a-z0-9._-]{0,127}$"), AfterValidator(_free)]
+Key = Annotated[
+    str, Field(pattern=r"^[a-z0-9_-][a-z0-9._-]{0,127}$"), AfterValidator(_free)
+]
 
 
 class Panel(Part):
@@ -76,13 +80,19 @@ class JudgesConfiguration(Part):
                     "learnt from. Name it in candidates = [...] of a preset: it then ranks alone, beside them"
                 )
             if len(set(panel.members)) != len(panel.members):
-                raise ValueError(f"panels.{name}.members names a judge twice; expected every member once")
+                raise ValueError(
+                    f"panels.{name}.members names a judge twice; expected every member once"
+                )
         for name, preset in self.presets.items():
             _expect(f"presets.{name}.panel", (preset.panel,), self.panels)
             extractors = [key for key in self.judges if not self._is_distilled(key)]
             _expect(f"presets.{name}.extractor", (preset.extractor,), extractors)
             _expect(f"presets.{name}.candidates", preset.candidates, self.judges)
-            _expect(f"presets.{name}.structurer", (preset.structurer,), self.known_structurers)
+            _expect(
+                f"presets.{name}.structurer",
+                (preset.structurer,),
+                self.known_structurers,
+            )
         return self
 
     def _is_distilled(self, key: str) -> bool:
@@ -121,13 +131,20 @@ class JudgesConfiguration(Part):
     @property
     def known_structurers(self) -> tuple[str, ...]:
         """Those of this package, and every language model of the file."""
-        models = [key for key, slot in self.judges.items() if isinstance(slot, ModelSlot)]
+        models = [
+            key for key, slot in self.judges.items() if isinstance(slot, ModelSlot)
+        ]
         return (*OFFLINE_STRUCTURERS, *models)
 
     @property
     def active_judges(self) -> tuple[str, ...]:
         """All judges of the active preset, in the file's order: only these are ever asked."""
-        used = {*self.panel_members, self.extractor, *self._active.candidates, self.structurer}
+        used = {
+            *self.panel_members,
+            self.extractor,
+            *self._active.candidates,
+            self.structurer,
+        }
         return tuple(key for key in self.judges if key in used)
 
     @property
@@ -139,7 +156,11 @@ class JudgesConfiguration(Part):
     @property
     def models(self) -> dict[str, ModelSlot]:
         """The language models among the active judges, by key."""
-        return {key: slot for key in self.active_judges if isinstance(slot := self.judges[key], ModelSlot)}
+        return {
+            key: slot
+            for key in self.active_judges
+            if isinstance(slot := self.judges[key], ModelSlot)
+        }
 
     def slot(self, key: str) -> OfflineSlot | ModelSlot:
         """The table of a judge.
@@ -191,7 +212,9 @@ def load_judges(
     remedy = "Fix the judges file; a key stands once and for one model: a changed model gets a new key."
     variables = variables or {}
     if "judges_file" in variables and not file.is_file():
-        raise ConfigurationError(f"${variables['judges_file']} names no file. Fix or unset it.")
+        raise ConfigurationError(
+            f"${variables['judges_file']} names no file. Fix or unset it."
+        )
     configuration = read_as(file, JudgesConfiguration, remedy)
     chosen = preset or of_home or configuration.preset
     if chosen not in configuration.presets:
@@ -202,7 +225,9 @@ def load_judges(
                 f"${variables['preset']} names no preset of {file}; {expected}.{nearest} Fix or unset it."
             )
         named_by = "--preset" if preset else "settings.toml"
-        raise ConfigurationError(f"{named_by}: preset {chosen!r} is not in {file}; {expected}.{nearest}")
+        raise ConfigurationError(
+            f"{named_by}: preset {chosen!r} is not in {file}; {expected}.{nearest}"
+        )
     active, known = configuration.presets[chosen], configuration.known_structurers
     if structurer is not None and structurer not in known:
         expected = f"expected one of {', '.join(known)}"
@@ -230,4 +255,6 @@ def load_judges(
 def _expect(field: str, names: Collection[str], known: Collection[str]) -> None:
     for name in names:
         if name not in known:
-            raise ValueError(f"{field} names {name!r}; expected one of {', '.join(known)}")
+            raise ValueError(
+                f"{field} names {name!r}; expected one of {', '.join(known)}"
+            )

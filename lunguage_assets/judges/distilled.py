@@ -53,7 +53,9 @@ class MaskedEncoder:
     run. `identity` is its name and exact revision.
     """
 
-    def __init__(self, name: str, revision: str = "", device: str = "auto", batch_size: int = 64) -> None:
+    def __init__(
+        self, name: str, revision: str = "", device: str = "auto", batch_size: int = 64
+    ) -> None:
         """Find it: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`), or a name on the hub. Raises
         `ConfigurationError` for a missing library or model.
         """
@@ -62,8 +64,15 @@ class MaskedEncoder:
                 "a distilled model needs transformers and torch, which are not installed. Run: pip install "
                 "'lunguage-assets[models]'"
             )
-        self.name, self.revision, self._device, self._batch = name, revision, device, batch_size
-        self.folder, self.identity, files = found_model(name, revision or "main", "distilled.encoder")
+        self.name, self.revision, self._device, self._batch = (
+            name,
+            revision,
+            device,
+            batch_size,
+        )
+        self.folder, self.identity, files = found_model(
+            name, revision or "main", "distilled.encoder"
+        )
         if all(one.suffix != ".safetensors" for one in files):
             raise ConfigurationError(
                 f"distilled.encoder, folder {self.folder}: found no weights in safetensors (other formats "
@@ -77,32 +86,56 @@ class MaskedEncoder:
         from transformers import AutoModel, AutoTokenizer
 
         quiet_transformers()
-        device = self._device if self._device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+        device = (
+            self._device
+            if self._device != "auto"
+            else "cuda"
+            if torch.cuda.is_available()
+            else "cpu"
+        )
         try:
-            tokenizer = AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
+            tokenizer = AutoTokenizer.from_pretrained(
+                self.folder, local_files_only=True
+            )
             model = AutoModel.from_pretrained(
-                self.folder, local_files_only=True, use_safetensors=True, dtype=torch.float32
+                self.folder,
+                local_files_only=True,
+                use_safetensors=True,
+                dtype=torch.float32,
             )
             return model.to(device).eval(), tokenizer, device
-        except Exception as error:  # each library has its own errors; the text of some is a page long
+        except (
+            Exception
+        ) as error:  # each library has its own errors; the text of some is a page long
             raise ConfigurationError(
                 f"encoder {self.identity} cannot be loaded ({type(error).__name__}). Expected an encoder of "
                 "transformers without code of its own: distilled.encoder, distilled.device."
             ) from None
 
-    def batches(self, sentences: Sequence[str], at_once: int = 0) -> Iterator[tuple[list[int], Any]]:
+    def batches(
+        self, sentences: Sequence[str], at_once: int = 0
+    ) -> Iterator[tuple[list[int], Any]]:
         """Sentences as tensors, those of like length together, with their numbers; `<finding>` is the
         tokenizer's mask, or its unknown word where it has no mask.
         """
         _, tokenizer, device = self.loaded
         mask = tokenizer.mask_token or tokenizer.unk_token
-        order = sorted(range(len(sentences)), key=lambda number: (len(sentences[number]), sentences[number]))
+        order = sorted(
+            range(len(sentences)),
+            key=lambda number: (len(sentences[number]), sentences[number]),
+        )
         limit = min(LONGEST, tokenizer.model_max_length)
         size = at_once or self._batch
         for start in range(0, len(order), size):
             part = order[start : start + size]
             texts = [sentences[number].replace(MASK, mask) for number in part]
-            tokens = tokenizer(texts, padding=True, truncation=True, max_length=limit, return_tensors="pt")
+            tokens = tokenizer(
+                texts,
+                padding=True,
+                truncation=True,
+                max_length=limit,
+                return_tensors="pt",
+            )
             yield part, tokens.to(device)
 
     def vectors(self, tokens: Any) -> Any:
@@ -116,17 +149,25 @@ class MaskedEncoder:
         layer = model(**tokens).last_hidden_state
         kept = tokens["attention_mask"].unsqueeze(-1).to(layer.dtype)
         mean = (layer * kept).sum(1) / kept.sum(1)
-        number = tokenizer.mask_token_id if tokenizer.mask_token else tokenizer.unk_token_id
+        number = (
+            tokenizer.mask_token_id if tokenizer.mask_token else tokenizer.unk_token_id
+        )
         places = (tokens["input_ids"] == number).unsqueeze(-1).to(layer.dtype) * kept
         found = places.sum(1)
-        at_mask = torch.where(found > 0, (layer * places).sum(1) / found.clamp(min=1.0), mean)
+        at_mask = torch.where(
+            found > 0, (layer * places).sum(1) / found.clamp(min=1.0), mean
+        )
         return torch.cat([normalize(at_mask, dim=1), normalize(mean, dim=1)], dim=1)
 
-    def encode(self, sentences: Sequence[str], progress: Callable[[int], None] | None = None) -> Vectors:
+    def encode(
+        self, sentences: Sequence[str], progress: Callable[[int], None] | None = None
+    ) -> Vectors:
         """What `vectors` says, as an array; `progress` is told how many sentences were read."""
         import torch
 
-        found = np.zeros((len(sentences), 2 * self.loaded[0].config.hidden_size), dtype=np.float32)
+        found = np.zeros(
+            (len(sentences), 2 * self.loaded[0].config.hidden_size), dtype=np.float32
+        )
         self.loaded[0].eval()
         with torch.inference_mode():
             for part, tokens in self.batches(sentences):
@@ -183,7 +224,9 @@ class Errors:
     def deviation(self, mu: Floats, head: Floats) -> Floats:
         """Standard deviation of mu, from the head's variance; what it usually is, the thirds contain."""
         third = np.searchsorted(self.cuts, mu)
-        return np.asarray(np.sqrt(self.variance[third] + np.maximum(head - self.usual, 0.0)))
+        return np.asarray(
+            np.sqrt(self.variance[third] + np.maximum(head - self.usual, 0.0))
+        )
 
 
 class Scores(NamedTuple):
@@ -228,22 +271,32 @@ class DistilledScorer:
                 f"{self.encoder.identity}. Install that one, or say `lunguage distill` again."
             )
 
-    def read(self, sentences: Sequence[str], progress: Callable[[int], None] | None = None) -> Scores:
+    def read(
+        self, sentences: Sequence[str], progress: Callable[[int], None] | None = None
+    ) -> Scores:
         """Scores of masked sentences, a forward pass each; identical ones are read once."""
         distinct = sorted(set(sentences))
         number = {one: i for i, one in enumerate(distinct)}
         parts = [
-            self.scored(self.encoder.encode(distinct[start : start + AT_ONCE], progress))
+            self.scored(
+                self.encoder.encode(distinct[start : start + AT_ONCE], progress)
+            )
             for start in range(0, max(len(distinct), 1), AT_ONCE)
         ]
         rows = [number[one] for one in sentences]
-        return Scores(*(np.concatenate(column)[rows] for column in zip(*parts, strict=True)))
+        return Scores(
+            *(np.concatenate(column)[rows] for column in zip(*parts, strict=True))
+        )
 
     def scored(self, vectors: Vectors) -> Scores:
         """Scores from vectors of the encoder."""
         mu = np.round(self.head.mu(vectors), _DECIMALS)
-        mu_sd = np.round(self.errors.deviation(mu, self.head.variance(vectors)), _DECIMALS)
-        return Scores(mu, mu_sd, nearest(vectors, self.errors.known) > self.errors.farthest)
+        mu_sd = np.round(
+            self.errors.deviation(mu, self.head.variance(vectors)), _DECIMALS
+        )
+        return Scores(
+            mu, mu_sd, nearest(vectors, self.errors.known) > self.errors.farthest
+        )
 
     def scores(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
         """As of any `Scorer`."""
@@ -279,7 +332,15 @@ class About(BaseModel):
 
 
 _WEIGHTS, _ABOUT_FILE, _ENCODER = "scorer.npz", "scorer.json", "encoder"
-_UNREADABLE = (OSError, ValueError, EOFError, KeyError, MemoryError, zipfile.BadZipFile, zlib.error)
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 """What numpy raises when a file is damaged; one may claim to hold more than fits into memory."""
 
 
@@ -293,7 +354,10 @@ def stored_model(folder: Path) -> tuple[Head, Errors]:
     values = stored_arrays(folder / _WEIGHTS)
     if problem := _misfit(values):
         raise _damaged(folder, f"{_WEIGHTS}: {problem}")
-    head, errors = ({field.name: _plain(values[field.name]) for field in fields(of)} for of in (Head, Errors))
+    head, errors = (
+        {field.name: _plain(values[field.name]) for field in fields(of)}
+        for of in (Head, Errors)
+    )
     return Head(**head), Errors(**errors)
 
 
@@ -303,7 +367,9 @@ def stored_arrays(file: Path) -> dict[str, NDArray[Any]]:
         with np.load(file) as stored:
             return {name: stored[name] for name in stored.files}
     except _UNREADABLE as error:
-        raise _damaged(file.parent, f"{file.name} cannot be read ({type(error).__name__})") from None
+        raise _damaged(
+            file.parent, f"{file.name} cannot be read ({type(error).__name__})"
+        ) from None
 
 
 def require_whole(folder: Path) -> None:
@@ -314,7 +380,9 @@ def require_whole(folder: Path) -> None:
         if about.beside:
             is_same &= _beside(folder, about) == about.beside
     except OSError as error:
-        raise _damaged(folder, f"a file cannot be read ({type(error).__name__})") from None
+        raise _damaged(
+            folder, f"a file cannot be read ({type(error).__name__})"
+        ) from None
     if not is_same:
         raise _damaged(folder, f"files are not those whose digest {_ABOUT_FILE} names")
 
@@ -343,7 +411,12 @@ def _misfit(values: dict[str, NDArray[Any]]) -> str:
             return f"array {name} has shape {array.shape} of {array.dtype}, expected {shape} of floats"
         if not np.isfinite(array).all():
             return f"array {name} holds what is no finite number"
-    if not size or values["scale"] <= 0.0 or (values["variance"] < 0.0).any() or not len(values["known"]):
+    if (
+        not size
+        or values["scale"] <= 0.0
+        or (values["variance"] < 0.0).any()
+        or not len(values["known"])
+    ):
         return "arrays are empty, or scale or variance is not above zero"
     return ""
 
@@ -356,12 +429,16 @@ def _weights(folder: Path) -> list[Path]:
 def _beside(folder: Path, about: About) -> str:
     """Digest of what else decides a score: the rest of `scorer.json`, and of an encoder of its own."""
     others = [path for path in sorted((folder / _ENCODER).rglob("*")) if path.is_file()]
-    files = files_digest(folder, [path for path in others if path.suffix != ".safetensors"])
+    files = files_digest(
+        folder, [path for path in others if path.suffix != ".safetensors"]
+    )
     written = json.dumps([about.model_dump(exclude={"beside"}), files], sort_keys=True)
     return hashlib.sha256(written.encode()).hexdigest()
 
 
-def write_scorer(folder: Path, about: dict[str, Any], head: Head, errors: Errors) -> str:
+def write_scorer(
+    folder: Path, about: dict[str, Any], head: Head, errors: Errors
+) -> str:
     """Write what `DistilledScorer` reads beside an `encoder/` that may be there; its digest, which `about`
     then names. The same values give the same bytes.
     """
@@ -374,7 +451,9 @@ def write_scorer(folder: Path, about: dict[str, Any], head: Head, errors: Errors
     files = files_digest(folder, _weights(folder))
     said = About(**about, files=files)
     said = said.model_copy(update={"beside": _beside(folder, said)})
-    replace_text(folder / _ABOUT_FILE, json.dumps(said.model_dump(), indent=1, sort_keys=True))
+    replace_text(
+        folder / _ABOUT_FILE, json.dumps(said.model_dump(), indent=1, sort_keys=True)
+    )
     return files
 
 
@@ -399,7 +478,10 @@ def scorer_identity(folder: Path) -> str:
 
 def _arrays(values: Head | Errors) -> dict[str, NDArray[Any]]:
     smaller = {"covariance": np.float32, "known": np.float16}
-    return {name: np.asarray(value, dtype=smaller.get(name)) for name, value in asdict(values).items()}
+    return {
+        name: np.asarray(value, dtype=smaller.get(name))
+        for name, value in asdict(values).items()
+    }
 
 
 def _plain(stored: NDArray[Any]) -> Any:

@@ -10,7 +10,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from lunguage_assets.judges.asking.asker import Parse
-from lunguage_assets.judges.asking.limits import estimated_input_tokens, expected_input_tokens, output_limit
+from lunguage_assets.judges.asking.limits import (
+    estimated_input_tokens,
+    expected_input_tokens,
+    output_limit,
+)
 from lunguage_assets.judges.ledger.attempts import TRIES, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import Prompt, Request
@@ -50,7 +54,12 @@ class RecordedAsker:
     """
 
     def __init__(self, key: str, slot: ModelSlot, ledger: Ledger | None) -> None:
-        self.key, self.slot, self.binding, self._ledger = key, slot, slot.binding, ledger
+        self.key, self.slot, self.binding, self._ledger = (
+            key,
+            slot,
+            slot.binding,
+            ledger,
+        )
         self.keys: dict[str, bool] = {}
         self.prompts: list[Prompt] = []
 
@@ -61,9 +70,16 @@ class RecordedAsker:
 
     def record(self, task: str) -> dict[Hashable, Any] | None:
         """How this judge has answered a task so far, as in `Ledger.statistics`; None: of unknown tokens."""
-        known = self._ledger.statistics().to_dict("records") if self._ledger is not None else []
+        known = (
+            self._ledger.statistics().to_dict("records")
+            if self._ledger is not None
+            else []
+        )
         mine = {"judge": self.key, "stage": task, "model": self.binding.model}
-        return next((row for row in known if row["metered"] and mine.items() <= row.items()), None)
+        return next(
+            (row for row in known if row["metered"] and mine.items() <= row.items()),
+            None,
+        )
 
     def interrupt(self) -> None:
         """Nothing is being asked."""
@@ -78,7 +94,11 @@ class RecordedAsker:
         """As `Asker.ask`. Raises `NotRecorded`: the ledger lacks an answer."""
         keys = [request_key(self.binding, request) for request in requests]
         known = self._ledger.answers(keys) if self._ledger is not None else {}
-        self.prompts += [one.prompt for key, one in zip(keys, requests, strict=True) if key not in self.keys]
+        self.prompts += [
+            one.prompt
+            for key, one in zip(keys, requests, strict=True)
+            if key not in self.keys
+        ]
         self.keys |= {key: key in known for key in keys}
         if not all(key in known for key in keys):
             raise NotRecorded
@@ -114,7 +134,8 @@ def line(
         calls = expected * record["attempts"] / record["questions"]
         replies = expected * (record["valid"] + record["invalid"]) / record["questions"]
         tokens_in, tokens_out, latency_s = (
-            record[name] / record["metered"] for name in ("input_tokens", "output_tokens", "seconds")
+            record[name] / record["metered"]
+            for name in ("input_tokens", "output_tokens", "seconds")
         )
     else:
         calls = replies = expected
@@ -123,12 +144,19 @@ def line(
         latency_s = FIRST_TOKEN_S + tokens_out / TOKENS_PER_S
     in_a_row = max(rounds, math.ceil(calls / limits.in_flight)) if expected else 0.0
     by_rate_s = 60.0 * calls / (limits.requests_per_minute or math.inf)
-    usd: dict[str, float | None] = {"usd": None, "usd_at_least": None, "usd_at_most": None if most else 0.0}
+    usd: dict[str, float | None] = {
+        "usd": None,
+        "usd_at_least": None,
+        "usd_at_most": None if most else 0.0,
+    }
     if price is not None:
         usd["usd"] = replies * price.cost(tokens_in, tokens_out)
         usd["usd_at_least"] = fewest * price.cost(tokens_in, tokens_out)
         if (room := output_limit(slot.binding)) is not None:
-            prompt = max(mean([estimated_input_tokens(prompt) for prompt in judge.prompts]), tokens_in)
+            prompt = max(
+                mean([estimated_input_tokens(prompt) for prompt in judge.prompts]),
+                tokens_in,
+            )
             usd["usd_at_most"] = most * TRIES * price.cost(prompt, room)
     return {
         "stage": stage,
@@ -144,7 +172,9 @@ def line(
     }
 
 
-def totals(lines: Sequence[Mapping[str, Any]]) -> tuple[dict[str, float], dict[str, Any]]:
+def totals(
+    lines: Sequence[Mapping[str, Any]],
+) -> tuple[dict[str, float], dict[str, Any]]:
     """Minutes of each stage, where the slowest judge counts, and sums over judges and stages.
 
     Dollars are those of the judges with a price; at most: None when one judge's worst case is unknown.
@@ -154,11 +184,19 @@ def totals(lines: Sequence[Mapping[str, Any]]) -> tuple[dict[str, float], dict[s
         minutes[one["stage"]] = max(one["minutes"], minutes.get(one["stage"], 0.0))
     names = ["questions", "hits", "calls", "input_tokens", "output_tokens"]
     names += ["usd", "usd_at_least", "usd_at_most"]
-    total: dict[str, Any] = {name: sum(one[name] or 0 for one in lines) for name in names}
-    unpriced = list(dict.fromkeys(one["judge"] for one in lines if one["usd_at_most"] is None))
+    total: dict[str, Any] = {
+        name: sum(one[name] or 0 for one in lines) for name in names
+    }
+    unpriced = list(
+        dict.fromkeys(one["judge"] for one in lines if one["usd_at_most"] is None)
+    )
     if unpriced:
         total["usd_at_most"] = None
-    return minutes, {**total, "minutes": sum(minutes.values()), "judges_without_price": unpriced}
+    return minutes, {
+        **total,
+        "minutes": sum(minutes.values()),
+        "judges_without_price": unpriced,
+    }
 
 
 def answers_per_judge(steps: float, panel_steps: int, judges: int) -> float:
@@ -175,7 +213,10 @@ def expected_reasoning(slot: ModelSlot) -> float:
     for value in slot.params.values():
         params |= value if isinstance(value, dict) else {}
     told = (value for name, value in params.items() if _THINKING.search(name))
-    thinks = any(not isinstance(value, dict) and value not in (0, "none", "minimal") for value in told)
+    thinks = any(
+        not isinstance(value, dict) and value not in (0, "none", "minimal")
+        for value in told
+    )
     return THINKING_SHARE * (output_limit(slot.binding) or 0) if thinks else 0.0
 
 

@@ -65,7 +65,13 @@ class Prompts:
     def comparison(self, question: ComparisonQuestion, mode: Mode = "text") -> Request:
         """Which of two masked sentences is closer to "finding certainly present" (explicit.md section 2)?"""
         asked = {"sentence_1": question.sentence_1, "sentence_2": question.sentence_2}
-        return Request("compare", self._filled("comparison", asked), mode, LABELS, question.replicate)
+        return Request(
+            "compare",
+            self._filled("comparison", asked),
+            mode,
+            LABELS,
+            question.replicate,
+        )
 
     def _filled(self, task: str, texts: Mapping[str, str]) -> Prompt:
         # a line break would end the sentence in the prompt
@@ -109,7 +115,10 @@ def read_templates(
         template = templates[task, role] = string.Template(text)
         found = set(template.get_identifiers())
         if not text or not template.is_valid() or found != places:
-            expected, named = (", ".join(f"${name}" for name in sorted(names)) for names in (places, found))
+            expected, named = (
+                ", ".join(f"${name}" for name in sorted(names))
+                for names in (places, found)
+            )
             raise ConfigurationError(
                 f"{file}: found {'places' if text else 'an empty file'} {named or '(none)'}; expected a "
                 f"prompt with {expected or 'no places to fill'}. Write a dollar sign as $$."
@@ -122,7 +131,10 @@ class ModelJudge:
     """A language model as a judge; several threads may ask at once."""
 
     def __init__(self, asker: Asker, prompts: Prompts, mode: Mode = "text") -> None:
-        self.key, self.identity = asker.key, self.identity_of(asker.binding, prompts, mode)
+        self.key, self.identity = (
+            asker.key,
+            self.identity_of(asker.binding, prompts, mode),
+        )
         self.interrupt = asker.interrupt
         self._asker, self._prompts, self._mode = asker, prompts, mode
 
@@ -136,16 +148,23 @@ class ModelJudge:
         blank = Request("compare", Prompt("", "", versions), mode, LABELS)
         return model_identity(binding, mode, request_key(binding, blank))
 
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+    def extract(
+        self, questions: Sequence[ExtractionQuestion]
+    ) -> list[ExtractionAnswer]:
         """Phrases per question, in the questions' order.
 
         Raises:
             LunguageError: see `Asker.ask`, or none of many answers can be read; what was answered is in the
                 ledger.
         """
-        found = self._asker.ask([self._prompts.extraction(one) for one in questions], parse_phrase_list)
+        found = self._asker.ask(
+            [self._prompts.extraction(one) for one in questions], parse_phrase_list
+        )
         self._asker.require_readable(found)
-        return [ExtractionAnswer(tuple(phrases or ()), phrases is not None) for phrases in found]
+        return [
+            ExtractionAnswer(tuple(phrases or ()), phrases is not None)
+            for phrases in found
+        ]
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
         """A label per question, in the questions' order; errors as in `extract`."""
@@ -174,9 +193,13 @@ def parse_phrase_list(text: str) -> list[str] | None:
         body = fenced.group(1).strip() if fenced else body
     try:
         value = json.loads(body)
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        if not isinstance(value, list) or not all(
+            isinstance(item, str) for item in value
+        ):
             return None
-        "".join(value).encode()  # half a surrogate pair is valid JSON and cannot be stored
+        "".join(
+            value
+        ).encode()  # half a surrogate pair is valid JSON and cannot be stored
     except (ValueError, RecursionError):
         return None
     return value

@@ -68,7 +68,9 @@ class Surroundings:
     bill: Bill | None = None
 
 
-def open_judge(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> Judge:
+def open_judge(
+    key: str, configuration: JudgesConfiguration, surroundings: Surroundings
+) -> Judge:
     """The judge of a slot, ready to be asked.
 
     Raises:
@@ -77,10 +79,16 @@ def open_judge(key: str, configuration: JudgesConfiguration, surroundings: Surro
     slot = configuration.slot(key)
     if isinstance(slot, OfflineSlot):
         return rule_judge(key, slot)
-    return ModelJudge(open_asker(key, slot, surroundings), load_prompts(surroundings.prompts), slot.mode)
+    return ModelJudge(
+        open_asker(key, slot, surroundings),
+        load_prompts(surroundings.prompts),
+        slot.mode,
+    )
 
 
-def ask_once(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> Problem:
+def ask_once(
+    key: str, configuration: JudgesConfiguration, surroundings: Surroundings
+) -> Problem:
     """Ask a language model which of two invented sentences is surer: a call of its own each time, tried once,
     paid and in the ledger.
     """
@@ -88,7 +96,9 @@ def ask_once(key: str, configuration: JudgesConfiguration, surroundings: Surroun
     limits = slot.limits.model_copy(update={"failures_per_request": 1})
     asker = open_asker(key, slot.model_copy(update={"limits": limits}), surroundings)
     judge = ModelJudge(asker, load_prompts(surroundings.prompts), slot.mode)
-    question = ComparisonQuestion(f"Probable {MASK}.", f"{MASK} is unlikely.", replicate=time.time_ns())
+    question = ComparisonQuestion(
+        f"Probable {MASK}.", f"{MASK} is unlikely.", replicate=time.time_ns()
+    )
     try:
         (answer,) = judge.compare([question])
     except LunguageError as error:
@@ -97,7 +107,9 @@ def ask_once(key: str, configuration: JudgesConfiguration, surroundings: Surroun
     return "ok" if answer == "sentence_1" else "warning", told
 
 
-def judge_identity(key: str, configuration: JudgesConfiguration, prompts: Path | None = None) -> str:
+def judge_identity(
+    key: str, configuration: JudgesConfiguration, prompts: Path | None = None
+) -> str:
     """The identity of the judge that `open_judge` would open, whose errors it raises; no ledger is opened for
     it, and no model made.
     """
@@ -113,7 +125,9 @@ def rule_judge(key: str, slot: OfflineSlot) -> Judge:
     """The judge of a slot that asks nobody. Raises `ConfigurationError`: a distilled model is not there."""
     if slot.provider == "distilled":
         return ScorerJudge(key, DistilledScorer(Path(slot.folder).expanduser()))
-    return CuesJudge.bundled(key) if slot.provider == "cues" else LexiconJudge.bundled(key)
+    return (
+        CuesJudge.bundled(key) if slot.provider == "cues" else LexiconJudge.bundled(key)
+    )
 
 
 def open_asker(key: str, slot: ModelSlot, surroundings: Surroundings) -> Asker:
@@ -136,7 +150,12 @@ class _DeferredProvider:
     """A provider that is made at its first question; what forbids to ask is raised then."""
 
     def __init__(self, key: str, slot: ModelSlot, data_class: DataClass) -> None:
-        self.binding, self._key, self._slot, self._data_class = slot.binding, key, slot, data_class
+        self.binding, self._key, self._slot, self._data_class = (
+            slot.binding,
+            key,
+            slot,
+            data_class,
+        )
         self._made: Provider | None = None
 
     async def answer(self, request: Request) -> Reply:
@@ -160,7 +179,11 @@ def provider_of(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> Provid
 
 
 def preflight(
-    judge: str, slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass, today: date
+    judge: str,
+    slot: ModelSlot,
+    environ: Mapping[str, str],
+    data_class: DataClass,
+    today: date,
 ) -> list[Problem]:
     """Everything that forbids, or soon will forbid, the use of a judge on a corpus of this class.
 
@@ -180,7 +203,9 @@ def preflight(
         remedy = "Bind a new key to a model that is served, or replay from the ledger."
         problems.append(("refusal", f"{name} retired on {slot.retires_on}. {remedy}"))
     elif left <= WARN_DAYS:
-        problems.append(("warning", f"{name} retires on {slot.retires_on}, in {left} day(s)."))
+        problems.append(
+            ("warning", f"{name} retires on {slot.retires_on}, in {left} day(s).")
+        )
     return problems
 
 
@@ -194,12 +219,16 @@ def require(problems: Sequence[Problem]) -> None:
         raise PolicyRefused(" ".join(refusals))
 
 
-def _refusal(slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass, today: date) -> str | None:
+def _refusal(
+    slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass, today: date
+) -> str | None:
     """Text that stays on the machine is sent to nobody: it goes where nobody has written down otherwise.
     Every other receiver must be allowed and, for patients' text, attested.
     """
     stays, attested = not slot.leaves_machine(environ), slot.zero_retention_attested_on
-    if data_class not in slot.allowed_data and not (stays and "allowed_data" not in slot.model_fields_set):
+    if data_class not in slot.allowed_data and not (
+        stays and "allowed_data" not in slot.model_fields_set
+    ):
         return f"allowed_data does not list {data_class!r}"
     if stays or data_class == "synthetic":
         return None
@@ -208,7 +237,11 @@ def _refusal(slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass,
             "nobody has attested that its service keeps nothing (zero_retention_attested_on and "
             "zero_retention_attested_by)"
         )
-    return f"its zero retention is attested for {attested}, which has not come" if attested > today else None
+    return (
+        f"its zero retention is attested for {attested}, which has not come"
+        if attested > today
+        else None
+    )
 
 
 def examination(
@@ -228,7 +261,11 @@ def examination(
         if only is not None and key not in only:
             continue
         if not isinstance(slot, ModelSlot):
-            kind = "is rule-based" if slot.provider != "distilled" else "is a distilled model"
+            kind = (
+                "is rule-based"
+                if slot.provider != "distilled"
+                else "is a distilled model"
+            )
             found.append(("ok", f"judge {key!r} {kind}: no network, no key, no cost"))
             continue
         own = preflight(key, slot, environ, data_class, today)
@@ -242,7 +279,11 @@ def examination(
         fine = f"judge {key!r}: {slot.provider}, model {slot.model!r}, may receive {data_class} text"
         found += own or [("ok", fine)]
         room = output_limit(slot.binding)
-        if key == configuration.structurer and room is not None and room < STRUCTURING_TOKENS:
+        if (
+            key == configuration.structurer
+            and room is not None
+            and room < STRUCTURING_TOKENS
+        ):
             short = (
                 f"judge {key!r} structures reports and may answer with {room} tokens; expected "
                 f"{STRUCTURING_TOKENS} or more: answers about longer reports will be cut off and unreadable"

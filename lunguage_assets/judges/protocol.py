@@ -66,7 +66,9 @@ class Judge(Protocol):
     @property
     def identity(self) -> str: ...
 
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]: ...
+    def extract(
+        self, questions: Sequence[ExtractionQuestion]
+    ) -> list[ExtractionAnswer]: ...
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]: ...
 
@@ -92,10 +94,14 @@ def ask_panel(
             )
         return answers
 
-    if sum(map(bool, questions)) < 2:  # no threads for one, as with most rounds of offline judges
+    if (
+        sum(map(bool, questions)) < 2
+    ):  # no threads for one, as with most rounds of offline judges
         return list(map(asked, panel, questions))
     with ThreadPoolExecutor(len(panel), thread_name_prefix="panel") as threads:
-        futures = [threads.submit(asked, *one) for one in zip(panel, questions, strict=True)]
+        futures = [
+            threads.submit(asked, *one) for one in zip(panel, questions, strict=True)
+        ]
         try:
             for future in futures:
                 future.exception()

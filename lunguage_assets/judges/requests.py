@@ -66,7 +66,11 @@ class Request:
         if not self.is_choice:
             return self.structure
         label = {"type": "string", "enum": list(self.labels)}
-        form = {"type": "object", "properties": {"answer": label}, "required": ["answer"]}
+        form = {
+            "type": "object",
+            "properties": {"answer": label},
+            "required": ["answer"],
+        }
         return form | {"additionalProperties": False}
 
 

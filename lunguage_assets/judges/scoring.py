@@ -12,7 +12,12 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from lunguage_assets.draws import Floats
-from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
+from lunguage_assets.judges.protocol import (
+    Choice,
+    ComparisonQuestion,
+    ExtractionAnswer,
+    ExtractionQuestion,
+)
 
 
 @runtime_checkable
@@ -27,7 +32,9 @@ class Scorer(Protocol):
         """mu and mu_sd of each sentence, NaN where it cannot say. A sentence's score depends on no other."""
 
 
-def chosen(method: str, question: ComparisonQuestion, first: float | None, second: float | None) -> Choice:
+def chosen(
+    method: str, question: ComparisonQuestion, first: float | None, second: float | None
+) -> Choice:
     """The sentence with the higher score; without a score of both, the answer is invalid (explicit.md
     section 6).
 
@@ -58,7 +65,9 @@ class ScorerJudge:
         self.key, self.identity, self._scorer = key, scorer.identity, scorer
         self._known: dict[str, tuple[float, float]] = {}
 
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+    def extract(
+        self, questions: Sequence[ExtractionQuestion]
+    ) -> list[ExtractionAnswer]:
         """Nothing valid."""
         return [ExtractionAnswer((), valid=False) for _ in questions]
 
@@ -67,18 +76,28 @@ class ScorerJudge:
         first = self._mu_of([question.sentence_1 for question in questions])
         second = self._mu_of([question.sentence_2 for question in questions])
         scored = zip(questions, first, second, strict=True)
-        return [chosen(self.identity, question, one, other) for question, one, other in scored]
+        return [
+            chosen(self.identity, question, one, other)
+            for question, one, other in scored
+        ]
 
     def scores(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
         """mu and mu_sd of each sentence, as of any `Scorer`; the scorer sees a sentence once."""
         if new := sorted(set(masked_sentences) - self._known.keys()):
             mu, mu_sd = self._scorer.scores(new)
-            self._known |= dict(zip(new, zip(mu.tolist(), mu_sd.tolist(), strict=True), strict=True))
-        found = np.array([self._known[sentence] for sentence in masked_sentences], dtype=np.float64)
+            self._known |= dict(
+                zip(new, zip(mu.tolist(), mu_sd.tolist(), strict=True), strict=True)
+            )
+        found = np.array(
+            [self._known[sentence] for sentence in masked_sentences], dtype=np.float64
+        )
         return found.reshape(-1, 2)[:, 0], found.reshape(-1, 2)[:, 1]
 
     def _mu_of(self, masked_sentences: Sequence[str]) -> list[float | None]:
-        return [None if math.isnan(mu) else mu for mu in self.scores(masked_sentences)[0].tolist()]
+        return [
+            None if math.isnan(mu) else mu
+            for mu in self.scores(masked_sentences)[0].tolist()
+        ]
 
 
 def unknown_deviation(mu: Sequence[float | None]) -> tuple[Floats, Floats]:

@@ -14,7 +14,14 @@ from datetime import date
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
@@ -22,7 +29,13 @@ from lunguage_assets.settings import DataClass
 
 OfflineProvider = Literal["cues", "distilled", "lexicon"]
 ModelProvider = Literal[
-    "anthropic", "azure-openai", "gemini", "openai", "openai-compatible", "transformers", "vertex"
+    "anthropic",
+    "azure-openai",
+    "gemini",
+    "openai",
+    "openai-compatible",
+    "transformers",
+    "vertex",
 ]
 
 _NOT_PARAMETERS = frozenset(
@@ -115,7 +128,9 @@ def checked_base_url(base_url: str) -> str:
         ValueError: no http(s) address, or with a password, or text would leave this machine unencrypted.
     """
     # a tab or line end would be left out silently
-    if not base_url.isprintable() or not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*)?", base_url):
+    if not base_url.isprintable() or not re.fullmatch(
+        r"https?://[^\s/@?#]+(/[^\s@?#]*)?", base_url
+    ):
         raise ValueError(
             "base_url is not usable; expected an address such as https://host/v1 and no user name, password "
             "or query: keys come from the environment"
@@ -130,11 +145,15 @@ def checked_base_url(base_url: str) -> str:
 
 def _checked_parameters(params: dict[str, Any]) -> dict[str, Any]:
     if taken := sorted(_NOT_PARAMETERS & params.keys()):
-        raise ValueError(f"{taken[0]!r} is not a parameter; expected only how the model draws its answer")
+        raise ValueError(
+            f"{taken[0]!r} is not a parameter; expected only how the model draws its answer"
+        )
     try:
         json.dumps(params, allow_nan=False)
     except (TypeError, ValueError):
-        raise ValueError("expected text, finite numbers, true or false, lists and tables only") from None
+        raise ValueError(
+            "expected text, finite numbers, true or false, lists and tables only"
+        ) from None
     return params
 
 
@@ -149,7 +168,9 @@ class ModelSlot(Part):
     provider: ModelProvider
     model: str = Field(pattern=r"^\S(.*\S)?$")
     description: str = ""
-    params: Annotated[dict[str, Any], AfterValidator(_checked_parameters)] = Field(default_factory=dict)
+    params: Annotated[dict[str, Any], AfterValidator(_checked_parameters)] = Field(
+        default_factory=dict
+    )
     aliases: tuple[str, ...] = ()
     mode: Mode = "text"
     base_url: str = ""
@@ -175,7 +196,11 @@ class ModelSlot(Part):
             # other weights, or coarser ones, answer otherwise; another device or batch size does not
             parameters |= {"revision": self.revision, "dtype": self.dtype}
         return ModelBinding(
-            self.provider, self.provider, self.model, tuple(sorted(parameters.items())), self.aliases
+            self.provider,
+            self.provider,
+            self.model,
+            tuple(sorted(parameters.items())),
+            self.aliases,
         )
 
     def leaves_machine(self, environ: Mapping[str, str]) -> bool:
@@ -184,7 +209,11 @@ class ModelSlot(Part):
         """
         if self.provider == "transformers":
             return False
-        address = environ.get(self.base_url_env, "").strip() if self.base_url_env else self.base_url
+        address = (
+            environ.get(self.base_url_env, "").strip()
+            if self.base_url_env
+            else self.base_url
+        )
         return not (self.provider == "openai-compatible" and on_this_machine(address))
 
     @model_validator(mode="before")
@@ -203,17 +232,27 @@ class ModelSlot(Part):
         if self.base_url:
             checked_base_url(self.base_url)
         if self.base_url and self.base_url_env:
-            raise ValueError("base_url and base_url_env are both given; expected one of them")
-        if self.provider == "openai-compatible" and not (self.base_url or self.base_url_env):
-            raise ValueError("base_url is missing; expected the server's address, or base_url_env")
+            raise ValueError(
+                "base_url and base_url_env are both given; expected one of them"
+            )
+        if self.provider == "openai-compatible" and not (
+            self.base_url or self.base_url_env
+        ):
+            raise ValueError(
+                "base_url is missing; expected the server's address, or base_url_env"
+            )
         if self.provider == "anthropic" and "max_tokens" not in self.params:
-            raise ValueError("params.max_tokens is missing; anthropic expects a whole number of at least 1")
+            raise ValueError(
+                "params.max_tokens is missing; anthropic expects a whole number of at least 1"
+            )
         if self.provider == "transformers":
             try:
                 Generation.model_validate(self.params)
             except ValidationError as error:
                 problem = error.errors(include_url=False)[0]
-                raise ValueError(f"params.{problem['loc'][0]}: {problem['msg']}") from None
+                raise ValueError(
+                    f"params.{problem['loc'][0]}: {problem['msg']}"
+                ) from None
         return self
 
 

@@ -20,7 +20,13 @@ from lunguage_assets.current.recipes import RECIPES, STEP_OF, dimensions_of
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.home.home import Home
-from lunguage_assets.landing import QUARANTINE, PassReport, land, landing_folder, load_record
+from lunguage_assets.landing import (
+    QUARANTINE,
+    PassReport,
+    land,
+    landing_folder,
+    load_record,
+)
 from lunguage_assets.orchestration.assets.edited_files import FILES
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
@@ -69,8 +75,14 @@ class Ready(dg.AutomationCondition):
             return dg.AutomationResult(context, context.get_empty_subset())
         step, now = context.key.path[-1], self._home.standings()
         keys = chosen.expensively_compute_partition_keys()
-        ready = {key for key in keys if is_ready(now, step, store_keys(key, RECIPES[step].dimensions))}
-        return dg.AutomationResult(context, chosen.compute_intersection_with_partition_keys(ready))
+        ready = {
+            key
+            for key in keys
+            if is_ready(now, step, store_keys(key, RECIPES[step].dimensions))
+        }
+        return dg.AutomationResult(
+            context, chosen.compute_intersection_with_partition_keys(ready)
+        )
 
 
 def is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
@@ -78,13 +90,19 @@ def is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
     Phrases are extracted by the configured extractor only, unless it took another one's place.
     """
     if step == "hedge_phrases":
-        collected = [judge for judge in now.judges.active_judges if now.exists("hedge_vocabulary", judge)]
+        collected = [
+            judge
+            for judge in now.judges.active_judges
+            if now.exists("hedge_vocabulary", judge)
+        ]
         if keys[0] != now.judges.extractor or (collected and keys[0] not in collected):
             return False
     if step == "structured_findings" and keys[0] != now.judges.structurer:
         return False
     if step in ("structured_findings", "findings") and not now.is_text(keys[-1]):
-        return False  # findings are taken in by a person, a command or the landing sensor
+        return (
+            False  # findings are taken in by a person, a command or the landing sensor
+        )
     is_scored = step == "fitted_probabilities" and now.scorer_of(*keys) != NOTHING
     if is_scored and not now.is_current("distilled_evaluation", keys[0]):
         return False
@@ -106,8 +124,14 @@ def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
     # a ranking that comes for the first time asks for no batch that was there before it
     ranking = dg.AssetSelection.assets("reference_ranking")
     unranked = automatic.any_deps_match(automatic.missing()).allow(ranking)
-    unseen = automatic.missing() & automatic.initial_evaluation()  # taken in while nobody looked
-    arrived = automatic.newly_missing() | unseen if table == "hedge_phrases" else automatic.newly_missing()
+    unseen = (
+        automatic.missing() & automatic.initial_evaluation()
+    )  # taken in while nobody looked
+    arrived = (
+        automatic.newly_missing() | unseen
+        if table == "hedge_phrases"
+        else automatic.newly_missing()
+    )
     news = (arrived | automatic.any_deps_updated().ignore(scale | files)).since(
         automatic.newly_requested() | automatic.newly_updated() | unranked
     )
@@ -120,12 +144,16 @@ def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
     )
 
 
-def automation_sensor(settings: AutomationSettings) -> dg.AutomationConditionSensorDefinition:
+def automation_sensor(
+    settings: AutomationSettings,
+) -> dg.AutomationConditionSensorDefinition:
     """The sensor that requests what the conditions ask for, one run per partition."""
     return dg.AutomationConditionSensorDefinition(
         SENSOR,
         target=dg.AssetSelection.all(),
-        default_status=dg.DefaultSensorStatus.RUNNING if settings.enabled else dg.DefaultSensorStatus.STOPPED,
+        default_status=dg.DefaultSensorStatus.RUNNING
+        if settings.enabled
+        else dg.DefaultSensorStatus.STOPPED,
         minimum_interval_seconds=settings.interval_s,
         emit_backfills=False,
         use_user_code_server=True,
@@ -136,7 +164,9 @@ def automation_sensor(settings: AutomationSettings) -> dg.AutomationConditionSen
     )
 
 
-def nightly_schedule(rankers: Sequence[str], settings: AutomationSettings) -> dg.ScheduleDefinition:
+def nightly_schedule(
+    rankers: Sequence[str], settings: AutomationSettings
+) -> dg.ScheduleDefinition:
     """The schedule, running when automation is enabled; raises `ConfigurationError` for no cron line."""
 
     def nightly_release(
@@ -144,7 +174,10 @@ def nightly_schedule(rankers: Sequence[str], settings: AutomationSettings) -> dg
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         yield from releases(home.standings(), rankers, context.scheduled_execution_time)
 
-    running, stopped = dg.DefaultScheduleStatus.RUNNING, dg.DefaultScheduleStatus.STOPPED
+    running, stopped = (
+        dg.DefaultScheduleStatus.RUNNING,
+        dg.DefaultScheduleStatus.STOPPED,
+    )
     try:
         return dg.schedule(
             job_name="release",
@@ -161,11 +194,17 @@ def nightly_schedule(rankers: Sequence[str], settings: AutomationSettings) -> dg
         ) from None
 
 
-def releases(now: Standings, rankers: Sequence[str], at: datetime) -> Iterator[dg.RunRequest | dg.SkipReason]:
+def releases(
+    now: Standings, rankers: Sequence[str], at: datetime
+) -> Iterator[dg.RunRequest | dg.SkipReason]:
     """The releases of a night, of rankers with a ranking and a finished batch; each has a key of its own, so
     a daemon that starts again in that night requests no second one.
     """
-    ready = [one for one in rankers if now.exists("reference_ranking", one) and now.complete_batches(one)]
+    ready = [
+        one
+        for one in rankers
+        if now.exists("reference_ranking", one) and now.complete_batches(one)
+    ]
     for ranker in ready:
         yield dg.RunRequest(run_key=f"{ranker} {at.isoformat()}", partition_key=ranker)
     if not ready:
@@ -200,7 +239,9 @@ def landing_sensor(
             if (folder := landing_folder(home, settings)) is None:
                 return dg.SensorResult(skip_reason=HOW_TO_CONFIGURE)
             outcome = land(home, folder, settings.stable_s, SECONDS_PER_TICK, clock)
-        except LunguageError as error:  # says itself what to do; a failed tick would hide the message
+        except (
+            LunguageError
+        ) as error:  # says itself what to do; a failed tick would hide the message
             context.log.error(str(error))
             return _requests(home, context.cursor, str(error))
         _tell(context, outcome, folder)
@@ -212,29 +253,44 @@ def landing_sensor(
 def _requests(home: Home, cursor: str | None, otherwise: str) -> dg.SensorResult:
     """Runs for all batches that were not asked for, whatever came of this pass; without any, why."""
     asked = int(cursor) if cursor and cursor.isdecimal() else 0
-    kinds = {batch.key: batch.kind for batch in home.registered()}  # an intended batch is not yet there
-    landed = ((number, key, sha256) for key, (number, sha256) in load_record(home).batches.items())
-    new = sorted(one for one in landed if one[0] > asked and one[1] in kinds)[:REQUESTS_PER_TICK]
+    kinds = {
+        batch.key: batch.kind for batch in home.registered()
+    }  # an intended batch is not yet there
+    landed = (
+        (number, key, sha256)
+        for key, (number, sha256) in load_record(home).batches.items()
+    )
+    new = sorted(one for one in landed if one[0] > asked and one[1] in kinds)[
+        :REQUESTS_PER_TICK
+    ]
     if not new:
         return dg.SensorResult(skip_reason=otherwise, cursor=cursor)
     return dg.SensorResult(
         run_requests=[
             dg.RunRequest(
-                f"{key}-{sha256[:16]}-{number}", job_name=JOB_OF_KIND[kinds[key]], partition_key=key
+                f"{key}-{sha256[:16]}-{number}",
+                job_name=JOB_OF_KIND[kinds[key]],
+                partition_key=key,
             )
             for number, key, sha256 in new
         ],
-        dynamic_partitions_requests=[REPORT_BATCH.build_add_request([key for _, key, _ in new])],
+        dynamic_partitions_requests=[
+            REPORT_BATCH.build_add_request([key for _, key, _ in new])
+        ],
         cursor=str(new[-1][0]),
     )
 
 
-def _tell(context: dg.SensorEvaluationContext, outcome: PassReport, folder: Path) -> None:
+def _tell(
+    context: dg.SensorEvaluationContext, outcome: PassReport, folder: Path
+) -> None:
     for state in ("registered", "skipped"):
         for told in outcome.of(state).values():
             context.log.info(f"{state}: {told}")
     if refused := outcome.of("quarantined"):
-        context.log.warning(f"{len(refused)} quarantined: see REASON.txt in {folder / QUARANTINE}")
+        context.log.warning(
+            f"{len(refused)} quarantined: see REASON.txt in {folder / QUARANTINE}"
+        )
     context.log.info(outcome.summary)
 
 
@@ -251,8 +307,17 @@ def alerts_sensor(environment: Mapping[str, str] = os.environ) -> dg.SensorDefin
         default_status=running if environment.get(WEBHOOK) else stopped,
     )
     def alerts(context: dg.RunFailureSensorContext) -> None:
-        steps = sorted({event.step_key for event in context.get_step_failure_events() if event.step_key})
-        tell(alert_text(context.dagster_run.job_name, context.dagster_run.run_id, steps), environment)
+        steps = sorted(
+            {
+                event.step_key
+                for event in context.get_step_failure_events()
+                if event.step_key
+            }
+        )
+        tell(
+            alert_text(context.dagster_run.job_name, context.dagster_run.run_id, steps),
+            environment,
+        )
 
     return alerts
 
@@ -271,12 +336,23 @@ def tell(text: str, environment: Mapping[str, str]) -> None:
         return
     parts = urlsplit(address)
     try:
-        if parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+        if parts.scheme != "https" and parts.hostname not in (
+            "localhost",
+            "127.0.0.1",
+            "::1",
+        ):
             raise ValueError("not https")
         with requests.Session() as session:
-            again = Retry(3, backoff_factor=0.5, status_forcelist=(429, 502, 503, 504), allowed_methods=None)
+            again = Retry(
+                3,
+                backoff_factor=0.5,
+                status_forcelist=(429, 502, 503, 504),
+                allowed_methods=None,
+            )
             session.mount(f"{parts.scheme}://", HTTPAdapter(max_retries=again))
-            session.post(address, json={"text": text}, timeout=20, allow_redirects=False).raise_for_status()
+            session.post(
+                address, json={"text": text}, timeout=20, allow_redirects=False
+            ).raise_for_status()
     except (OSError, ValueError) as error:
         raise ConfigurationError(
             f"an alert was not taken: ${WEBHOOK} ({parts.hostname or 'no host'}): {type(error).__name__}. "

@@ -35,10 +35,21 @@ def asset_jobs() -> list[dg.UnresolvedAssetJobDefinition]:
     """One job per entry of `STEPS_OF_JOB`, described as its assets are."""
     jobs = []
     for job, steps in STEPS_OF_JOB.items():
-        told = [TABLE_ASSETS[step].compute.__doc__ or "" for step in steps if step in TABLE_ASSETS]
+        told = [
+            TABLE_ASSETS[step].compute.__doc__ or ""
+            for step in steps
+            if step in TABLE_ASSETS
+        ]
         told += [COSTS] if any(RECIPES[step].asks_judges for step in steps) else []
-        description = " ".join(" ".join(told).split()) or "Write the bundle of a ranker over all its batches."
-        jobs.append(dg.define_asset_job(job, dg.AssetSelection.assets(*steps), description=description))
+        description = (
+            " ".join(" ".join(told).split())
+            or "Write the bundle of a ranker over all its batches."
+        )
+        jobs.append(
+            dg.define_asset_job(
+                job, dg.AssetSelection.assets(*steps), description=description
+            )
+        )
     return jobs
 
 
@@ -60,7 +71,9 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
         schedules=[nightly_schedule(chosen.judges.rankers, settings.automation)],
         resources={
             "home": chosen.definition(),
-            "io_manager": TableStore(str(place.tables), str(place.database)).definition(),
+            "io_manager": TableStore(
+                str(place.tables), str(place.database)
+            ).definition(),
         },
         executor=dg.in_process_executor,
     )

@@ -61,15 +61,22 @@ class Check(NamedTuple):
     def result(self, found: dg.AssetCheckResult) -> dg.AssetCheckResult:
         """A result as that of this check."""
         asset = dg.AssetKey(STEP_OF[self.table])
-        return found._replace(asset_key=asset, check_name=self.name, severity=self.severity)
+        return found._replace(
+            asset_key=asset, check_name=self.name, severity=self.severity
+        )
 
 
 def outcome(
-    passed: bool, metadata: Mapping[str, Any], remedy: str = "", because: str | None = None
+    passed: bool,
+    metadata: Mapping[str, Any],
+    remedy: str = "",
+    because: str | None = None,
 ) -> dg.AssetCheckResult:
     """What a check found. Where it does not pass: what to do, and why, in few words for a run's summary."""
     more = {} if passed else {"remedy": remedy}
-    return dg.AssetCheckResult(passed=passed, metadata={**metadata, **more}, description=because)
+    return dg.AssetCheckResult(
+        passed=passed, metadata={**metadata, **more}, description=because
+    )
 
 
 CHECKS: list[Check] = []
@@ -84,7 +91,9 @@ def _check(table: str, *, blocking: bool = False) -> Callable[[Look], Look]:
     def register(look: Look) -> Look:
         description = " ".join((look.__doc__ or "").split())
         severity = ERROR if blocking else WARN
-        CHECKS.append(Check(table, look.__name__, description, look, severity, blocking))
+        CHECKS.append(
+            Check(table, look.__name__, description, look, severity, blocking)
+        )
         return look
 
     return register
@@ -118,7 +127,8 @@ def _as_expected(table: str, context: CheckContext) -> dg.AssetCheckResult:
         "report": report,
     }
     because = "; ".join(
-        f"expected: {one.expected}, observed: {one.observed} ({one.why.rstrip('.')})" for one in not_met
+        f"expected: {one.expected}, observed: {one.observed} ({one.why.rstrip('.')})"
+        for one in not_met
     )
     remedies = dict.fromkeys(one.remedy for one in not_met)
     return outcome(not not_met, metadata, " ".join(remedies), because or None)
@@ -133,17 +143,29 @@ for _table in WITH_SUITE:
 def intake_accepted(context: CheckContext) -> dg.AssetCheckResult:
     """Few of the delivered rows were rejected; the reasons say what to correct."""
     frame, reports = context.tables["rejected"], context.tables["reports"]
-    delivered = int(reports["rows_delivered"].sum()) + int((frame["study_id"] == "").sum())
+    delivered = int(reports["rows_delivered"].sum()) + int(
+        (frame["study_id"] == "").sum()
+    )
     share = len(frame) / delivered if delivered else 0.0
     allowed = context.home.settings.checks.rejected_share
-    reasons = sorted(frame.groupby("reason", sort=False), key=lambda group: (-len(group[1]), group[0]))
-    rows = ((why, len(of), of["expected"].iloc[0], of["remedy"].iloc[0]) for why, of in reasons)
+    reasons = sorted(
+        frame.groupby("reason", sort=False),
+        key=lambda group: (-len(group[1]), group[0]),
+    )
+    rows = (
+        (why, len(of), of["expected"].iloc[0], of["remedy"].iloc[0])
+        for why, of in reasons
+    )
     metadata = {
         "rows_delivered": delivered,
         "rejected": len(frame),
         "rejected_share": share,
         "allowed_share": allowed,
-        "report": markdown(["reason", "rows", "expected", "what to do"], rows, "Every row was accepted."),
+        "report": markdown(
+            ["reason", "rows", "expected", "what to do"],
+            rows,
+            "Every row was accepted.",
+        ),
         "examples": examples(frame["file"] + ":" + frame["line"].astype(str)),
     }
     remedy = (
@@ -159,12 +181,17 @@ def in_english(context: CheckContext) -> dg.AssetCheckResult:
     """Every report is in English: the offline rules read no other language."""
     rejected, reports = context.tables["rejected"], context.tables["reports"]
     foreign = rejected.loc[rejected["reason"] == OTHER_LANGUAGE, "study_id"]
-    because = f"{len(foreign)} of {len(foreign) + len(reports)} reports are not in English"
+    because = (
+        f"{len(foreign)} of {len(foreign) + len(reports)} reports are not in English"
+    )
     remedy = (
         "These reports have no findings and no labels. Choose a language model that reads their language as "
         "structurer (--structurer), or deliver a translation."
     )
-    metadata = {"reports_in_another_language": len(foreign), "examples": examples(foreign)}
+    metadata = {
+        "reports_in_another_language": len(foreign),
+        "examples": examples(foreign),
+    }
     return outcome(foreign.empty, metadata, remedy, None if foreign.empty else because)
 
 
@@ -175,12 +202,17 @@ def _answers_usable(context: CheckContext) -> dg.AssetCheckResult:
         return outcome(True, {"note": "No language model was asked."})
     unusable = sum(judge.unusable for judge in context.asked)
     allowed = context.home.settings.checks.unusable_share
-    rows = [(judge.judge, judge.replies, judge.unusable, judge.void) for judge in context.asked]
+    rows = [
+        (judge.judge, judge.replies, judge.unusable, judge.void)
+        for judge in context.asked
+    ]
     metadata = {
         "replies": replies,
         "unusable": unusable,
         "allowed_share": allowed,
-        "report": markdown(["judge", "replies", "of no use", "questions without an answer"], rows),
+        "report": markdown(
+            ["judge", "replies", "of no use", "questions without an answer"], rows
+        ),
     }
     remedy = (
         "Such replies are paid, and the question is asked again, up to four times. See `lunguage ledger "
@@ -204,7 +236,9 @@ CHANCE = 0.01
 """p value from which a difference counts as chance."""
 
 
-def drift_of_p(new: pd.DataFrame, earlier: Sequence[pd.DataFrame], allowed: float) -> dict[str, Any]:
+def drift_of_p(
+    new: pd.DataFrame, earlier: Sequence[pd.DataFrame], allowed: float
+) -> dict[str, Any]:
     """p of a batch's FITTED_PROBABILITIES compared with that of earlier batches of the same ranking, without
     studies that come again and pairs without information; empty: there is nothing to compare. A drift needs a
     p value that is not chance, as small differences of large batches have, and a distance
@@ -215,7 +249,10 @@ def drift_of_p(new: pd.DataFrame, earlier: Sequence[pd.DataFrame], allowed: floa
     before = pd.concat([new.head(0), *earlier])
     before = before[~before["study_id"].isin(new["study_id"])]
     before = before[before["ranking_version"].isin(new["ranking_version"])]
-    here, there = (frame.loc[frame["p_source"] != "none", "p"].to_numpy(float) for frame in (new, before))
+    here, there = (
+        frame.loc[frame["p_source"] != "none", "p"].to_numpy(float)
+        for frame in (new, before)
+    )
     if not (len(here) and len(there)):
         return {}
     distance, p_value = map(float, ks_2samp(here, there))
@@ -228,19 +265,35 @@ def earlier_fits(home: Home, ranker: str, batch: str) -> dict[str, pd.DataFrame]
     """FITTED_PROBABILITIES of the latest batches registered before this one, if of this version's form."""
     table, keys = FITTED_PROBABILITIES, [known.key for known in home.registered()]
     before = keys[: keys.index(batch)][-BATCHES:] if batch in keys else []
-    paths = {key: partition_path(home.tables, table.name, ranker, key) for key in before}
-    return {key: read_table(table, path) for key, path in paths.items() if is_stored(table, path)}
+    paths = {
+        key: partition_path(home.tables, table.name, ranker, key) for key in before
+    }
+    return {
+        key: read_table(table, path)
+        for key, path in paths.items()
+        if is_stored(table, path)
+    }
 
 
 @_check("fitted_probabilities")
 def p_drift(context: CheckContext) -> dg.AssetCheckResult:
     """The p of tentative findings are distributed as in earlier batches of the same ranker and ranking."""
-    earlier = earlier_fits(context.home.home, context.keys["ranker"], context.keys["report_batch"])
+    earlier = earlier_fits(
+        context.home.home, context.keys["ranker"], context.keys["report_batch"]
+    )
     allowed = context.home.settings.checks.drift_distance
-    drift = drift_of_p(context.tables["fitted_probabilities"], list(earlier.values()), allowed)
+    drift = drift_of_p(
+        context.tables["fitted_probabilities"], list(earlier.values()), allowed
+    )
     if not drift:
-        return outcome(True, {"note": "Nothing to compare with: no earlier batch is stored."})
-    metadata = {**drift, "allowed_distance": allowed, "compared_with": ", ".join(earlier)}
+        return outcome(
+            True, {"note": "Nothing to compare with: no earlier batch is stored."}
+        )
+    metadata = {
+        **drift,
+        "allowed_distance": allowed,
+        "compared_with": ", ".join(earlier),
+    }
     remedy = (
         "Compare p of this batch with an earlier one: another hospital or another way of reporting is a "
         "reason; a judge that answers otherwise than before (`lunguage doctor`) or phrases cut otherwise are "
@@ -259,7 +312,12 @@ LESS_TRUSTED = (
 def as_good_as_the_panel(context: CheckContext) -> dg.AssetCheckResult:
     """The distilled model errs little on phrases that it had not seen, and its intervals hold there."""
     found = shortcomings(context.tables["distilled_evaluation"])
-    return outcome(not found, {"found": "; ".join(found) or "none"}, LESS_TRUSTED, "; ".join(found) or None)
+    return outcome(
+        not found,
+        {"found": "; ".join(found) or "none"},
+        LESS_TRUSTED,
+        "; ".join(found) or None,
+    )
 
 
 FEW_UNLIKE = 0.05
@@ -275,9 +333,14 @@ def scored_as_tested(context: CheckContext) -> dg.AssetCheckResult:
         return outcome(True, {"note": "The judges fitted every sentence."})
     ranker, home = context.keys["ranker"], context.home.home
     path = partition_path(home.tables, DISTILLED_EVALUATION.name, ranker)
-    found, share = shortcomings(read_table(DISTILLED_EVALUATION, path)), unlike / (scored + unlike)
+    found, share = (
+        shortcomings(read_table(DISTILLED_EVALUATION, path)),
+        unlike / (scored + unlike),
+    )
     if share > FEW_UNLIKE:
-        found.append(f"{unlike} of {scored + unlike} sentences are unlike what it learnt: p of their phrases")
+        found.append(
+            f"{unlike} of {scored + unlike} sentences are unlike what it learnt: p of their phrases"
+        )
     metadata = {"scored": scored, "unlike": unlike, "found": "; ".join(found) or "none"}
     return outcome(not found, metadata, LESS_TRUSTED, "; ".join(found) or None)
 
@@ -287,16 +350,27 @@ def none_set_aside(context: CheckContext) -> dg.AssetCheckResult:
     """No study was set aside because a row broke a rule."""
     frame = context.tables["set_aside"]
     found = (
-        (rule, rows["study_id"].nunique(), examples(rows["study_id"]), rows["found"].iloc[0])
+        (
+            rule,
+            rows["study_id"].nunique(),
+            examples(rows["study_id"]),
+            rows["found"].iloc[0],
+        )
         for rule, rows in frame.groupby("rule")
     )
-    report = markdown(["rule", "studies", "for instance", "found"], found, "No study was set aside.")
+    report = markdown(
+        ["rule", "studies", "for instance", "found"], found, "No study was set aside."
+    )
     remedy = (
         "The result is whole without these studies. A row that breaks a rule is a fault of this package or "
         "of a model's answer: look at them with `lunguage explain STUDY`, and report the rule and what was "
         "found."
     )
-    return outcome(frame.empty, {"studies": int(frame["study_id"].nunique()), "report": report}, remedy)
+    return outcome(
+        frame.empty,
+        {"studies": int(frame["study_id"].nunique()), "report": report},
+        remedy,
+    )
 
 
 _NOT_STORED = (
@@ -314,7 +388,9 @@ def conflict_free(context: CheckContext) -> dg.AssetCheckResult:
     frame, conflicts = tables["lunguage_plus_plus"], tables["conflicts"]
     accounts = tables["accounting"]
     of_studies = accounts[accounts["study_id"] != ""]
-    both = conflicts.loc[conflicts["conflict_type"] == "stated_contradiction", "study_id"]
+    both = conflicts.loc[
+        conflicts["conflict_type"] == "stated_contradiction", "study_id"
+    ]
     metadata = {
         "rows": len(frame),
         "studies": int(frame["study_id"].nunique()),
@@ -325,7 +401,9 @@ def conflict_free(context: CheckContext) -> dg.AssetCheckResult:
     except InvalidTable as error:
         return outcome(False, {**metadata, "note": str(error)}, _NOT_STORED)
     guarantees = "\n".join(f"- {one}" for one in GUARANTEES)
-    report = dg.MetadataValue.md(f"All guarantees hold for {len(frame)} rows:\n\n{guarantees}")
+    report = dg.MetadataValue.md(
+        f"All guarantees hold for {len(frame)} rows:\n\n{guarantees}"
+    )
     return outcome(True, {**metadata, "report": report})
 
 
@@ -357,7 +435,9 @@ def verification_result(found: Verification) -> dg.AssetCheckResult:
     return VERIFIED.result(outcome(found.passed, found._asdict(), remedy))
 
 
-def check_specs(tables: Sequence[str], partitions: Partitions) -> list[dg.AssetCheckSpec]:
+def check_specs(
+    tables: Sequence[str], partitions: Partitions
+) -> list[dg.AssetCheckSpec]:
     """Of the checks of tables that are made together, for `check_specs` of their asset."""
     return [
         dg.AssetCheckSpec(

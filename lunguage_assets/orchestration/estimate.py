@@ -27,7 +27,10 @@ from lunguage_assets.explicit.hedges.hedging import (
     load_corrections,
     newest_only,
 )
-from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
+from lunguage_assets.explicit.rating.ranking import (
+    comparison_matches,
+    reference_ranking,
+)
 from lunguage_assets.home.home import Batch, Home, Registration
 from lunguage_assets.home.store import partition_path, read_table, stored_partitions
 from lunguage_assets.judges.estimate import (
@@ -56,7 +59,11 @@ from lunguage_assets.structuring.model.structurer import (
     sentences_asked,
     structuring_request,
 )
-from lunguage_assets.structuring.rows import read_reports, sectioned_reports, structured_tables
+from lunguage_assets.structuring.rows import (
+    read_reports,
+    sectioned_reports,
+    structured_tables,
+)
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import HEDGE_PHRASES, TABLES
 
@@ -68,7 +75,11 @@ _FREE = "No language model is asked: the judges are rule-based and run in this p
 
 
 def estimate_run(
-    home: HomeResource, registrations: Sequence[Registration], ranker: str, *, rebuild: bool = False
+    home: HomeResource,
+    registrations: Sequence[Registration],
+    ranker: str,
+    *,
+    rebuild: bool = False,
 ) -> dict[str, Any]:
     """Calls, tokens, dollars and minutes of `lunguage run`, before anything is spent, as JSON has them.
 
@@ -100,23 +111,40 @@ class _PreviewHome(Home):
     registrations: dict[str, Registration] = field(kw_only=True)
 
     def registered(self) -> list[Batch]:
-        return [*super().registered(), *(new.batch for new in self.registrations.values() if new.is_new)]
+        return [
+            *super().registered(),
+            *(new.batch for new in self.registrations.values() if new.is_new),
+        ]
 
     def batch(self, key: str) -> Batch:
-        return self.registrations[key].batch if key in self.registrations else super().batch(key)
+        return (
+            self.registrations[key].batch
+            if key in self.registrations
+            else super().batch(key)
+        )
 
     def delivery(self, key: str) -> Delivery:
-        return self.registrations[key].delivery if key in self.registrations else super().delivery(key)
+        return (
+            self.registrations[key].delivery
+            if key in self.registrations
+            else super().delivery(key)
+        )
 
 
 class _Preview:
     """The stages of a plan, and what each would ask of each language model."""
 
     def __init__(
-        self, resource: HomeResource, new: Sequence[Registration], ranker: str, ledger: Ledger | None
+        self,
+        resource: HomeResource,
+        new: Sequence[Registration],
+        ranker: str,
+        ledger: Ledger | None,
     ) -> None:
         self.resource, self.ranker, self.ledger = resource, ranker, ledger
-        self.home = _PreviewHome(resource.home.root, registrations={one.batch.key: one for one in new})
+        self.home = _PreviewHome(
+            resource.home.root, registrations={one.batch.key: one for one in new}
+        )
         self.judges, self.options = resource.judges, resource.settings.explicit
         self.members: tuple[str, ...] = self.judges.members(ranker)
         self.prompts = load_prompts(resource.prompts)
@@ -146,11 +174,15 @@ class _Preview:
                 self.findings_of(batch)  # unusable files would stop an offline run too
             self.remarks.append(_FREE)
             return
-        self.now = Standings(self.home, self.judges, self.resource.prompts, fit=self.resource.fit)
+        self.now = Standings(
+            self.home, self.judges, self.resource.prompts, fit=self.resource.fit
+        )
         self.stages = plan(self.now, self.ranker, rebuild=rebuild)
         if not self.stages:
             self.remarks.append(_CURRENT)
-        for batch in dict.fromkeys([*self.planned("extract_hedges"), *self.planned("refit")]):
+        for batch in dict.fromkeys(
+            [*self.planned("extract_hedges"), *self.planned("refit")]
+        ):
             self.findings[batch] = self.findings_of(batch)
         self.structured()
         vocabulary = self.extracted()
@@ -174,7 +206,11 @@ class _Preview:
     def stored_of(self, table: str, first: str) -> dict[str, pd.DataFrame]:
         """The stored partitions of a table with this first key, by the second."""
         found = stored_partitions(self.home.tables, table)
-        return {batch: self.stored(table, key, batch) for key, batch in found if key == first}
+        return {
+            batch: self.stored(table, key, batch)
+            for key, batch in found
+            if key == first
+        }
 
     def findings_of(self, batch: str) -> pd.DataFrame:
         """The findings of a batch: those stored, or as a run would read them, with the offline structurer's
@@ -191,8 +227,12 @@ class _Preview:
         structurer = RuleStructurer(received.terms, self.home.assertion_file)
         rows = structured_tables(reports, structurer.structure(reports))
         if batch in self.planned("structure"):
-            self.to_structure += [sentences for one in reports if (sentences := sentences_asked(one))]
-        texts = Received(read.report_texts, read.rejected_reports, read.reading_notes, received.terms)
+            self.to_structure += [
+                sentences for one in reports if (sentences := sentences_asked(one))
+            ]
+        texts = Received(
+            read.report_texts, read.rejected_reports, read.reading_notes, received.terms
+        )
         return take_in_structured(texts, rows.structured_findings, options).findings
 
     def structured(self) -> None:
@@ -202,13 +242,24 @@ class _Preview:
             asker = RecordedAsker(self.judges.structurer, slot, self.ledger)
             prompts = load_structuring_prompts(self.resource.prompts)
             with suppress(NotRecorded):
-                asker.ask([structuring_request(prompts.question(one), slot.mode) for one in sent], str)
+                asker.ask(
+                    [
+                        structuring_request(prompts.question(one), slot.mode)
+                        for one in sent
+                    ],
+                    str,
+                )
             sentences = sum(map(len, sent)) / len(sent)
-            self.note("structured_findings", asker, FINDINGS_TOKENS_PER_SENTENCE * sentences)
+            self.note(
+                "structured_findings", asker, FINDINGS_TOKENS_PER_SENTENCE * sentences
+            )
 
     def extracted(self) -> pd.DataFrame:
         """Count the pairs; the vocabulary that a run would compare."""
-        extractor, corrections = self.judges.extractor, load_corrections(self.home.corrections_file)
+        extractor, corrections = (
+            self.judges.extractor,
+            load_corrections(self.home.corrections_file),
+        )
         (judge, asker), guessed = self.judge(extractor), False
         for batch, frame in self.findings.items():
             if batch not in self.planned("extract_hedges"):
@@ -218,7 +269,9 @@ class _Preview:
                 self.pairs[batch] = hedge_phrases(frame, judge, corrections)
             except NotRecorded:
                 guessed = True
-                self.pairs[batch] = hedge_phrases(frame, LexiconJudge.bundled(extractor), corrections)
+                self.pairs[batch] = hedge_phrases(
+                    frame, LexiconJudge.bundled(extractor), corrections
+                )
         self.note("hedge_phrases", asker, PHRASES_TOKENS)
         if extractor not in self.planned("build_vocabulary"):
             return self.stored("hedge_vocabulary", extractor)
@@ -226,21 +279,30 @@ class _Preview:
         hedges = newest_only(frames, [batch.key for batch in self.home.registered()])
         # phrases of the rules lack some that a model will find: they do not decide against its own ranking
         anchors = None if guessed else self.resource.anchor_set()
-        return hedge_vocabulary(HEDGE_PHRASES.frame() if hedges is None else hedges, self.options, anchors)
+        return hedge_vocabulary(
+            HEDGE_PHRASES.frame() if hedges is None else hedges, self.options, anchors
+        )
 
     def compared(self, vocabulary: pd.DataFrame) -> pd.DataFrame | None:
         """The ranking: that stored, or that of comparisons which the ledger has all; None: not known yet."""
-        matches, panel = dict[str, pd.DataFrame](), [self.judge(key) for key in self.members]
+        matches, panel = (
+            dict[str, pd.DataFrame](),
+            [self.judge(key) for key in self.members],
+        )
         for judge, asker in panel:
             with suppress(NotRecorded):
                 if judge.key not in self.planned("compare"):
                     matches[judge.key] = self.stored("comparison_matches", judge.key)
                 else:
-                    matches[judge.key] = comparison_matches(vocabulary, judge, self.options)
+                    matches[judge.key] = comparison_matches(
+                        vocabulary, judge, self.options
+                    )
             self.note("comparison_matches", asker, LABEL_TOKENS)
         try:
             if self.planned("compare"):
-                self.resource.require_anchors(set(vocabulary["phrase"][vocabulary["retained"]]))
+                self.resource.require_anchors(
+                    set(vocabulary["phrase"][vocabulary["retained"]])
+                )
             if self.ranker not in self.planned("rank"):
                 return self.stored("reference_ranking", self.ranker)
             if len(matches) < len(panel):
@@ -249,7 +311,9 @@ class _Preview:
             own = reference_ranking(vocabulary, matches, self.options, identities)
             return self.resource.on_a_scale(own, identities)
         except MethodError as error:
-            self.remarks.append(f"With phrases like these a run would stop before the fits: {error}")
+            self.remarks.append(
+                f"With phrases like these a run would stop before the fits: {error}"
+            )
             return None
 
     def fitted(self, vocabulary: pd.DataFrame, ranking: pd.DataFrame | None) -> None:
@@ -257,8 +321,15 @@ class _Preview:
         questions are sentences x steps. A sentence of several batches is paid for once.
         """
         opened, options = [self.judge(key) for key in self.members], self.options
-        panel, models = [judge for judge, _ in opened], [asker for _, asker in opened if asker is not None]
-        batches, whole, partly = self.planned("refit"), set[str](), dict.fromkeys(self.members, 0)
+        panel, models = (
+            [judge for judge, _ in opened],
+            [asker for _, asker in opened if asker is not None],
+        )
+        batches, whole, partly = (
+            self.planned("refit"),
+            set[str](),
+            dict.fromkeys(self.members, 0),
+        )
         by_judges = [one for one in batches if asks_judges(self.now, self.ranker, one)]
         if not models or not self.sentences(batches):
             return
@@ -269,17 +340,25 @@ class _Preview:
                 fit_pairs(*tables, panel, self.resource.anchors(ranking), options)
                 whole |= self.sentences([batch])
             except NotRecorded:
-                partly |= {one.key: partly[one.key] + one.hits - before[one.key] for one in models}
+                partly |= {
+                    one.key: partly[one.key] + one.hits - before[one.key]
+                    for one in models
+                }
         lacking = sorted(self.sentences(batches) - whole)
         most = options.opponent_limit * int(vocabulary["retained"].sum())
         most = max(1, min(options.step_limit, most))  # explicit.md section 5, 4
         fewest = min(options.patience, most)
         self.steps = min(max(self.mean_steps(), fewest), most)
         per_sentence = [
-            answers_per_judge(steps, options.panel_steps, len(panel)) for steps in (fewest, self.steps, most)
+            answers_per_judge(steps, options.panel_steps, len(panel))
+            for steps in (fewest, self.steps, most)
         ]
-        examples = [one for row in vocabulary["example_sentences"] for one in row] or [""]
-        pairs = map(ComparisonQuestion, lacking[:500], cycle(examples))  # enough to know how long prompts are
+        examples = [one for row in vocabulary["example_sentences"] for one in row] or [
+            ""
+        ]
+        pairs = map(
+            ComparisonQuestion, lacking[:500], cycle(examples)
+        )  # enough to know how long prompts are
         shown = [self.prompts.comparison(pair).prompt for pair in pairs]
         rounds = self.steps * len(batches)
 
@@ -289,13 +368,19 @@ class _Preview:
             for asker in models:
                 asker.prompts = shown
                 counts = [max(0.0, count - partly[asker.key]) for count in answers]
-                lines.append(line("fitted_probabilities", asker, LABEL_TOKENS, counts, rounds))
+                lines.append(
+                    line("fitted_probabilities", asker, LABEL_TOKENS, counts, rounds)
+                )
             return lines
 
         learnt = self.now.is_current("distilled_scorer", self.ranker)
         few = 0 if learnt else min(LEARNT_FROM, len(lacking))
         self.by_fit = {
-            fit: {"sentences": count, "scored": len(lacking) - count, **totals(asked(count))[1]}
+            fit: {
+                "sentences": count,
+                "scored": len(lacking) - count,
+                **totals(asked(count))[1],
+            }
             for fit, count in (("panel", len(lacking)), ("distilled", few))
         }
         if by_judges:
@@ -303,7 +388,11 @@ class _Preview:
 
     def sentences(self, batches: Iterable[str]) -> set[str]:
         """Different masked sentences of these batches."""
-        return {one for batch in batches for one in self.pairs[batch]["masked_sentence"].dropna()}
+        return {
+            one
+            for batch in batches
+            for one in self.pairs[batch]["masked_sentence"].dropna()
+        }
 
     def mean_steps(self) -> float:
         """Steps of a fit: the mean of this ranker's stored fits, else the paper's, for this patience."""
@@ -311,9 +400,13 @@ class _Preview:
         for fits in self.stored_of("fitted_probabilities", self.ranker).values():
             steps |= zip(fits["sentence_key"], fits["steps"], strict=True)
         taken = [number for number in steps.values() if number > 0]
-        return mean(taken) or PUBLISHED_STEPS * self.options.patience / PUBLISHED_PATIENCE
+        return (
+            mean(taken) or PUBLISHED_STEPS * self.options.patience / PUBLISHED_PATIENCE
+        )
 
-    def note(self, stage: str, asker: RecordedAsker | None, answer_tokens: float) -> None:
+    def note(
+        self, stage: str, asker: RecordedAsker | None, answer_tokens: float
+    ) -> None:
         """Note what a stage asks a judge, if it is a language model and asked anything."""
         if asker is not None and asker.keys:
             self.lines.append(line(stage, asker, answer_tokens))
@@ -325,14 +418,19 @@ class _Preview:
         return {
             "preset": self.judges.preset,
             "ranker": self.ranker,
-            "batches": list(self.findings or self.home.registrations) or self.registered,
-            "reports": sum(frame["study_id"].nunique() for frame in self.findings.values()),
+            "batches": list(self.findings or self.home.registrations)
+            or self.registered,
+            "reports": sum(
+                frame["study_id"].nunique() for frame in self.findings.values()
+            ),
             "pairs": sum(map(len, self.pairs.values())),
             "sentences": len(self.sentences(self.pairs)),
             "steps": self.steps,
             "lines": self.lines,
             "by_fit": self.by_fit,
-            "prices_as_of": sorted({price.as_of.isoformat() for price in prices if price}),
+            "prices_as_of": sorted(
+                {price.as_of.isoformat() for price in prices if price}
+            ),
             "remarks": self.remarks,
             "minutes": minutes,
             "total": total,

@@ -19,7 +19,14 @@ from upath import UPath
 from lunguage_assets.current.recipes import not_there
 from lunguage_assets.errors import MethodError
 from lunguage_assets.home import store
-from lunguage_assets.home.store import PARTITIONED_BY, Encoded, is_local, open_place, partition_path, publish
+from lunguage_assets.home.store import (
+    PARTITIONED_BY,
+    Encoded,
+    is_local,
+    open_place,
+    partition_path,
+    publish,
+)
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES
@@ -45,31 +52,49 @@ class TableStore(dg.IOManager):
     def place(self) -> UPath:
         return UPath(open_place(self.root))
 
-    def handle_output(self, context: dg.OutputContext, obj: Sequence[Encoded] | pd.DataFrame) -> None:
+    def handle_output(
+        self, context: dg.OutputContext, obj: Sequence[Encoded] | pd.DataFrame
+    ) -> None:
         """Store the tables of a step, its own last, or a plain frame."""
         with plain_failures("nothing stored: "):
             if isinstance(obj, pd.DataFrame):
                 rows = len(obj)
-                key = context.asset_partition_key if context.has_asset_partitions else ""
+                key = (
+                    context.asset_partition_key if context.has_asset_partitions else ""
+                )
                 publish(obj.to_parquet(), path := self._plain_path(context, key))
             else:
                 rows = len(obj[0].frame)
-                for table in reversed(obj):  # where an asset's own table is, its side tables are
-                    path = partition_path(self.place, table.record.table, *table.record.keys)
+                for table in reversed(
+                    obj
+                ):  # where an asset's own table is, its side tables are
+                    path = partition_path(
+                        self.place, table.record.table, *table.record.keys
+                    )
                     store.publish_table(table, path)
         if not Path(self.database).exists():
             build_catalog(self.place, Path(self.database))
-        context.add_output_metadata({"path": dg.MetadataValue.path(str(path)), "dagster/row_count": rows})
+        context.add_output_metadata(
+            {"path": dg.MetadataValue.path(str(path)), "dagster/row_count": rows}
+        )
 
-    def _plain_path(self, context: dg.InputContext | dg.OutputContext, key: str) -> UPath:
+    def _plain_path(
+        self, context: dg.InputContext | dg.OutputContext, key: str
+    ) -> UPath:
         """Several dimensions are folders, in Dagster's order of them."""
-        return partition_path(self.place, "/".join(context.asset_key.path), *(key or "all").split("|"))
+        return partition_path(
+            self.place, "/".join(context.asset_key.path), *(key or "all").split("|")
+        )
 
-    def load_input(self, context: dg.InputContext) -> pd.DataFrame | dict[str, pd.DataFrame]:
+    def load_input(
+        self, context: dg.InputContext
+    ) -> pd.DataFrame | dict[str, pd.DataFrame]:
         """A stored partition, or several by their keys, for assets and notebooks of other people. Of several
         those that are there: most judges are no rankers that anybody asked for.
         """
-        keys = list(context.asset_partition_keys) if context.has_asset_partitions else [""]
+        keys = (
+            list(context.asset_partition_keys) if context.has_asset_partitions else [""]
+        )
         with plain_failures():
             if len(keys) == 1:
                 return self._read(context, keys[0])
@@ -78,17 +103,25 @@ class TableStore(dg.IOManager):
                 with suppress(MethodError):
                     frames[key] = self._read(context, key)
             if not frames:
-                return {keys[0]: self._read(context, keys[0])}  # which says what to launch
+                return {
+                    keys[0]: self._read(context, keys[0])
+                }  # which says what to launch
         return frames
 
     def _read(self, context: dg.InputContext, key: str) -> pd.DataFrame:
         table = context.asset_key.path[-1]
         if table in TABLES:
-            return stored_table(self.place, table, store_keys(key, PARTITIONED_BY[table]))
+            return stored_table(
+                self.place, table, store_keys(key, PARTITIONED_BY[table])
+            )
         try:
-            return pd.read_parquet(io.BytesIO(self._plain_path(context, key).read_bytes()))
+            return pd.read_parquet(
+                io.BytesIO(self._plain_path(context, key).read_bytes())
+            )
         except FileNotFoundError:
-            raise MethodError(f"{table} ({key or 'all'}) is not there. Materialise it first.") from None
+            raise MethodError(
+                f"{table} ({key or 'all'}) is not there. Materialise it first."
+            ) from None
 
 
 def stored_table(root: UPath | Path, table: str, keys: Sequence[str]) -> pd.DataFrame:

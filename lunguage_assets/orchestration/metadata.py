@@ -43,13 +43,23 @@ def column_schema(table: Table) -> dg.TableSchema:
     columns = []
     for column in table.columns:
         empty = dg.TableColumnConstraints(nullable=column.nullable)
-        columns.append(dg.TableColumn(column.name, column.type, _described(column), constraints=empty))
+        columns.append(
+            dg.TableColumn(
+                column.name, column.type, _described(column), constraints=empty
+            )
+        )
     return dg.TableSchema(columns)
 
 
 def _described(column: Column) -> str:
-    codes = f"{column.description.rstrip('.')}. {choices_told(column)}" if column.choices else ""
-    return as_written(codes or column.description) + (" [report text]" if column.restricted else "")
+    codes = (
+        f"{column.description.rstrip('.')}. {choices_told(column)}"
+        if column.choices
+        else ""
+    )
+    return as_written(codes or column.description) + (
+        " [report text]" if column.restricted else ""
+    )
 
 
 def as_written(text: str) -> str:
@@ -66,12 +76,17 @@ def asset_options(name: str, group: str) -> dict[str, Any]:
         tags["paid"] = "llm"
     if side := [f"- `{one}`: {TABLES[one].description}" for one in recipe.tables[1:]]:
         told.append("Side tables, made and stored with it:\n\n" + "\n".join(side))
-    if any(column.restricted for one in recipe.tables for column in TABLES[one].columns):
+    if any(
+        column.restricted for one in recipe.tables for column in TABLES[one].columns
+    ):
         tags["contains"] = "report-text"
     return {
         "key": dg.AssetKey(name),
         "description": as_written("\n\n".join(told)),
-        "metadata": {"dagster/column_schema": column_schema(table), "dagster/table_name": name},
+        "metadata": {
+            "dagster/column_schema": column_schema(table),
+            "dagster/table_name": name,
+        },
         "group_name": group,
         "kinds": {"pandas", "parquet"},
         "tags": tags,
@@ -82,7 +97,9 @@ def counts(values: pd.Series | Mapping[str, int], label: str) -> dg.MetadataValu
     """A markdown table of counts, largest first and at most `SHOWN`, with their shares of all."""
     tally = Counter(values.tolist() if isinstance(values, pd.Series) else dict(values))
     found = sorted((-count, str(key)) for key, count in tally.items() if count)
-    rows = ((key, -count, f"{-count / tally.total():.1%}") for count, key in found[:SHOWN])
+    rows = (
+        (key, -count, f"{-count / tally.total():.1%}") for count, key in found[:SHOWN]
+    )
     return markdown([label, "rows", "share"], rows, "none")
 
 
@@ -90,7 +107,10 @@ def markdown(
     header: Sequence[str], rows: Iterable[Sequence[object]], otherwise: str = "nothing"
 ) -> dg.MetadataValue:
     """A table for the UI; without rows, the plain words `otherwise`."""
-    lines = [f"| {' | '.join(literal(str(value).replace('|', ' / ')) for value in row)} |" for row in rows]
+    lines = [
+        f"| {' | '.join(literal(str(value).replace('|', ' / ')) for value in row)} |"
+        for row in rows
+    ]
     head = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
     return dg.MetadataValue.md("\n".join([*head, *lines]) if lines else otherwise)
 
@@ -104,4 +124,6 @@ def examples(keys: Iterable[object]) -> str:
 
 def picture(png: bytes) -> dg.MetadataValue:
     """A PNG that the UI shows inside the metadata."""
-    return dg.MetadataValue.md(f"![plot](data:image/png;base64,{base64.b64encode(png).decode()})")
+    return dg.MetadataValue.md(
+        f"![plot](data:image/png;base64,{base64.b64encode(png).decode()})"
+    )

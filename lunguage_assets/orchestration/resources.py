@@ -18,7 +18,12 @@ from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.explicit.distilled.training import Training
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
-from lunguage_assets.explicit.fit.probability import Anchor, NoScale, require_anchors, unmapped
+from lunguage_assets.explicit.fit.probability import (
+    Anchor,
+    NoScale,
+    require_anchors,
+    unmapped,
+)
 from lunguage_assets.explicit.rating.ranking import published_instead
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path, read_table
@@ -95,7 +100,9 @@ class HomeResource:
             if field not in fields and os.environ.get(variable, "").strip()
         }
         root = str((home or Home.from_environment()).root)
-        return cls(root, of_environment=frozenset(from_variables), **from_variables, **fields)
+        return cls(
+            root, of_environment=frozenset(from_variables), **from_variables, **fields
+        )
 
     def __repr__(self) -> str:
         """The folder alone: another field may have come from a variable, and be anything."""
@@ -162,7 +169,9 @@ class HomeResource:
 
     def standings(self, *, verify: bool = False) -> Standings:
         """What is current in this home now; `verify` as in `Standings`."""
-        return Standings(self.home, self.judges, self.prompts, self.releases, self.fit, verify=verify)
+        return Standings(
+            self.home, self.judges, self.prompts, self.releases, self.fit, verify=verify
+        )
 
     def distilled(self, ranker: str, now: Standings) -> DistilledScorer:
         """The model that a ranker's judges taught. Raises `MethodError` when it is not there, or stale; says
@@ -172,12 +181,21 @@ class HomeResource:
         for table in (DISTILLED_SCORER, DISTILLED_EVALUATION):
             found = now.of(table.name, ranker)
             if found.state != "current":
-                why = f"is stale ({'; '.join(found.because)})" if found.because else "is not there"
+                why = (
+                    f"is stale ({'; '.join(found.because)})"
+                    if found.because
+                    else "is not there"
+                )
                 raise MethodError(f"the distilled model of {ranker!r} {why}. {said}")
-        made = read_table(DISTILLED_SCORER, partition_path(self.home.tables, DISTILLED_SCORER.name, ranker))
+        made = read_table(
+            DISTILLED_SCORER,
+            partition_path(self.home.tables, DISTILLED_SCORER.name, ranker),
+        )
         folder = self.home.distilled / ranker / str(made["files"].iloc[0])[:16]
         if not folder.exists():
-            raise MethodError(f"{folder} is gone: the distilled model cannot score. {said}")
+            raise MethodError(
+                f"{folder} is gone: the distilled model cannot score. {said}"
+            )
         return DistilledScorer(folder, self.settings.distilled.device)
 
     @property
@@ -187,13 +205,22 @@ class HomeResource:
         """
         options = self.settings.distilled
         own = bool(self.tune) or options.tune
-        name = self.encoder or packaged_copy(options.encoder, options.revision) or options.encoder
+        name = (
+            self.encoder
+            or packaged_copy(options.encoder, options.revision)
+            or options.encoder
+        )
         revision = "" if self.encoder else options.revision
         seed = self.settings.explicit.seed
-        return Training(name, revision, options.device, own or has_gpu(), options.epochs, seed)
+        return Training(
+            name, revision, options.device, own or has_gpu(), options.epochs, seed
+        )
 
     def judge(
-        self, key: str, progress: Callable[[Progress], None] = announce, bill: Bill | None = None
+        self,
+        key: str,
+        progress: Callable[[Progress], None] = announce,
+        bill: Bill | None = None,
     ) -> Judge:
         """A judge of the active preset, ready to be asked about this corpus; raises as `open_judge`."""
         return open_judge(key, self.judges, self.surroundings(progress, bill))
@@ -207,7 +234,11 @@ class HomeResource:
     ) -> Structurer:
         """A structurer (`rules`, or a language model of the active preset) for reports with these `terms`."""
         return open_structurer(
-            key, self.judges, terms, lambda: self.surroundings(progress, bill), self.home.assertion_file
+            key,
+            self.judges,
+            terms,
+            lambda: self.surroundings(progress, bill),
+            self.home.assertion_file,
         )
 
     def surroundings(
@@ -226,7 +257,9 @@ class HomeResource:
 
     def anchor_set(self) -> AnchorSet:
         """The anchors that this home's settings choose."""
-        return chosen_anchors(self.settings.explicit.anchors, self.home.anchor_ratings, self.home.root)
+        return chosen_anchors(
+            self.settings.explicit.anchors, self.home.anchor_ratings, self.home.root
+        )
 
     def require_anchors(self, phrases: Collection[str]) -> None:
         """Raise `NoScale` unless the phrases hold the anchors, before comparisons are paid for."""

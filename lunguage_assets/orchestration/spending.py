@@ -24,7 +24,16 @@ from lunguage_assets.orchestration.resources import HomeResource
 LOG_EVERY_S = 30.0
 """A judge that is being asked reports so often in the run's log."""
 
-_SHOWN = ("questions", "hits", "calls", "invalid", "retried", "failures", "input_tokens", "output_tokens")
+_SHOWN = (
+    "questions",
+    "hits",
+    "calls",
+    "invalid",
+    "retried",
+    "failures",
+    "input_tokens",
+    "output_tokens",
+)
 """Fields of a judge's total that are shown."""
 
 RunState = Literal["told", "unfinished", "unknown"]
@@ -60,12 +69,18 @@ class Account:
 
     @classmethod
     def of(
-        cls, context: dg.AssetExecutionContext, home: HomeResource, step: str, keys: Collection[str]
+        cls,
+        context: dg.AssetExecutionContext,
+        home: HomeResource,
+        step: str,
+        keys: Collection[str],
     ) -> Account:
         """The account of the partition that a run makes."""
 
         def run_state(run_id: str) -> RunState:
-            return _run_state(context.instance, run_id, dg.AssetKey(step), context.partition_key)
+            return _run_state(
+                context.instance, run_id, dg.AssetKey(step), context.partition_key
+            )
 
         return cls(
             Bill(_account(step, keys), context.run_id),
@@ -81,7 +96,10 @@ class Account:
         ledger = self.open_ledger()
         by_run = ledger.bills(self.bill.account)
         own = by_run.pop(self.bill.run, {})
-        states = {run: "unfinished" if run == self.ahead.run else self.run_state(run) for run in by_run}
+        states = {
+            run: "unfinished" if run == self.ahead.run else self.run_state(run)
+            for run in by_run
+        }
         unfinished = [run for run, state in states.items() if state == "unfinished"]
         told = [run for run, state in states.items() if state == "told"]
         if unfinished or told:
@@ -98,11 +116,15 @@ def _summed(*bills: ByJudge) -> ByJudge:
     return whole
 
 
-def _run_state(instance: dg.DagsterInstance, run_id: str, asset: dg.AssetKey, partition: str) -> RunState:
+def _run_state(
+    instance: dg.DagsterInstance, run_id: str, asset: dg.AssetKey, partition: str
+) -> RunState:
     run = instance.get_run_by_id(run_id)
     if run is None or not run.is_finished:
         return "unknown"
-    for entry in instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION):
+    for entry in instance.all_logs(
+        run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION
+    ):
         made = entry.get_dagster_event().step_materialization_data.materialization
         if made.asset_key == asset and made.partition == partition:
             return "told"
@@ -130,7 +152,9 @@ class Spending:
         now = time.monotonic()
         if now - self._logged.get(progress.judge, -LOG_EVERY_S) >= LOG_EVERY_S:
             self._logged[progress.judge] = now
-            (total,) = (one for one in self._meter.totals() if one.judge == progress.judge)
+            (total,) = (
+                one for one in self._meter.totals() if one.judge == progress.judge
+            )
             self._log.info(total.line())
 
     @cached_property
@@ -144,7 +168,9 @@ class Spending:
         charged, taken = self._account.settled()
         return [
             _with_charges(
-                noted.get(judge, Progress(judge)), charged.get(judge, Charges()), taken.get(judge, Charges())
+                noted.get(judge, Progress(judge)),
+                charged.get(judge, Charges()),
+                taken.get(judge, Charges()),
             )
             for judge in sorted(noted.keys() | charged.keys())
         ]
@@ -156,11 +182,18 @@ class Spending:
         if not self.asked:
             return {}
         rows = [
-            (total.judge, *(getattr(total, name) for name in _SHOWN), round(total.cost_usd, 4))
+            (
+                total.judge,
+                *(getattr(total, name) for name in _SHOWN),
+                round(total.cost_usd, 4),
+            )
             for total in self.asked
         ]
         return {
-            **{f"llm_{name}": sum(getattr(total, name) for total in self.asked) for name in _SHOWN},
+            **{
+                f"llm_{name}": sum(getattr(total, name) for total in self.asked)
+                for name in _SHOWN
+            },
             "llm_cost_usd": round(sum(total.cost_usd for total in self.asked), 6),
             "llm_by_judge": markdown(["judge", *_SHOWN, "US dollars"], rows),
         }

@@ -79,10 +79,16 @@ class Door:
         can reach the address and there is neither a token nor a proxy, or the token cannot be part of an
         address.
         """
-        named = [name.strip() for name in environ.get(HOSTS_VARIABLE, "").split(",") if name.strip()]
+        named = [
+            name.strip()
+            for name in environ.get(HOSTS_VARIABLE, "").split(",")
+            if name.strip()
+        ]
         token = environ.get(TOKEN_VARIABLE, "")
         if not re.fullmatch(r"[A-Za-z0-9_-]*", token):
-            raise ConfigurationError(f"${TOKEN_VARIABLE}: a token has only letters, digits, - and _.")
+            raise ConfigurationError(
+                f"${TOKEN_VARIABLE}: a token has only letters, digits, - and _."
+            )
         is_loopback = host in ("localhost", "::1", "[::1]") or host.startswith("127.")
         if not is_loopback and not (token or named):
             raise ConfigurationError(
@@ -90,7 +96,10 @@ class Door:
                 f"they are. Leave out --no-token; or put a proxy with TLS and a login before it and name "
                 f"its address in ${HOSTS_VARIABLE} (deploy/README.md)."
             )
-        own = {"127.0.0.1", "localhost", "[::1]", host} - {"0.0.0.0", "::"}  # compared, not bound
+        own = {"127.0.0.1", "localhost", "[::1]", host} - {
+            "0.0.0.0",
+            "::",
+        }  # compared, not bound
         return cls(frozenset({f"{name}:{port}" for name in own} | set(named)), token)
 
     @property
@@ -112,19 +121,37 @@ class Door:
         except ValueError:
             return 400, "The Origin of this request is none."
         if foreign:
-            return 403, "A page of another site may not ask this server, and none may show it in a frame."
-        if path.endswith("/graphql") and "query" in asked.query_params and method == "GET":
+            return (
+                403,
+                "A page of another site may not ask this server, and none may show it in a frame.",
+            )
+        if (
+            path.endswith("/graphql")
+            and "query" in asked.query_params
+            and method == "GET"
+        ):
             return 405, "Queries are sent by POST."
         return None
 
     def _from_another_site(self, asked: HTTPConnection, method: str) -> bool:
-        site, origin = asked.headers.get("sec-fetch-site", "none"), asked.headers.get("origin")
+        site, origin = (
+            asked.headers.get("sec-fetch-site", "none"),
+            asked.headers.get("origin"),
+        )
         if asked.headers.get("sec-fetch-dest") in _FRAMES:
             return True
-        if method not in _SAFE:  # may change something: a browser names the origin of these
-            own = bool(self.token) if origin is None else urlsplit(origin).netloc in self.hosts
+        if (
+            method not in _SAFE
+        ):  # may change something: a browser names the origin of these
+            own = (
+                bool(self.token)
+                if origin is None
+                else urlsplit(origin).netloc in self.hosts
+            )
             return not own or site not in _OWN_SITE
-        return site not in _OWN_SITE and asked.headers.get("sec-fetch-mode") != "navigate"
+        return (
+            site not in _OWN_SITE and asked.headers.get("sec-fetch-mode") != "navigate"
+        )
 
 
 class Guard:
@@ -152,13 +179,17 @@ class Guard:
         if scope["type"] == "websocket":
             return WebSocketClose(1008)
         status, words = refused
-        return PlainTextResponse(words + "\n", status, {"Cache-Control": "no-store", "Connection": "close"})
+        return PlainTextResponse(
+            words + "\n", status, {"Cache-Control": "no-store", "Connection": "close"}
+        )
 
 
 def require_free(host: str, port: int) -> None:
     """Refuse a port that something else listens on, or that may not be used."""
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM
+        )[0]
         with socket.socket(family, kind) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
@@ -198,7 +229,13 @@ def workspace_file(folder: Path, code: str) -> Path:
     return place
 
 
-def serve(host: str, port: int, environment: Mapping[str, str], log: Path, ready: Callable[[], None]) -> int:
+def serve(
+    host: str,
+    port: int,
+    environment: Mapping[str, str],
+    log: Path,
+    ready: Callable[[], None],
+) -> int:
     """Start everything, call `ready` when the UI answers, and wait for any of the processes to end, or for a
     signal: then all end. What they say is in one log, which a `LunguageError` names when nothing answers.
     Returns the status of the process that ended.
@@ -209,33 +246,62 @@ def serve(host: str, port: int, environment: Mapping[str, str], log: Path, ready
     def launch(*command: str) -> None:
         # a session of their own: Ctrl-C reaches this command, which ends them in order
         streams = {"stdin": subprocess.DEVNULL, "stdout": said, "stderr": said}
-        processes.append(subprocess.Popen(command, env=environment, start_new_session=True, **streams))
+        processes.append(
+            subprocess.Popen(
+                command, env=environment, start_new_session=True, **streams
+            )
+        )
 
     def ended() -> int | None:
-        return next((one.returncode for one in processes if one.poll() is not None), None)
+        return next(
+            (one.returncode for one in processes if one.poll() is not None), None
+        )
 
     def wait(answers: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + STARTING_S
         while not answers():
             if ended() is not None or time.monotonic() > deadline:
-                raise LunguageError(f"{what} of the UI does not answer; what it said is in {log}.")
+                raise LunguageError(
+                    f"{what} of the UI does not answer; what it said is in {log}."
+                )
             time.sleep(0.2)
 
     # a socket's path must be short
-    with tempfile.TemporaryDirectory(prefix="lunguage-ui-") as folder, log.open("ab") as said:
+    with (
+        tempfile.TemporaryDirectory(prefix="lunguage-ui-") as folder,
+        log.open("ab") as said,
+    ):
         try:
             code = Path(folder) / "code"
             there = ["--workspace", str(workspace_file(Path(folder), str(code)))]
             quiet = ["--log-level", "warning"]
-            launch(*python, "dagster", "code-server", "start", "-m", LOCATION, "--socket", str(code), *quiet)
+            launch(
+                *python,
+                "dagster",
+                "code-server",
+                "start",
+                "-m",
+                LOCATION,
+                "--socket",
+                str(code),
+                *quiet,
+            )
             wait(code.exists, "the code server")
-            launch(str(Path(sys.executable).with_name("dagster-daemon")), "run", *there, *quiet)
+            launch(
+                str(Path(sys.executable).with_name("dagster-daemon")),
+                "run",
+                *there,
+                *quiet,
+            )
             quiet = ["--dagster-log-level", "warning", "--uvicorn-log-level", "warning"]
             address = ["--host", host, "--port", str(port), "--suppress-warnings"]
             launch(*python, _MODULE, *address, *quiet, *there)
             asked = "127.0.0.1" if host in ("0.0.0.0", "localhost") else host
             prefix = Door.of(host, port, environment).prefix
-            wait(lambda: _answers(f"http://{asked}:{port}{prefix}{HEALTH}"), "the webserver")
+            wait(
+                lambda: _answers(f"http://{asked}:{port}{prefix}{HEALTH}"),
+                "the webserver",
+            )
             ready()
             while (status := ended()) is None:
                 time.sleep(0.5)
@@ -269,17 +335,25 @@ def serve_behind_door(arguments: list[str]) -> None:
     keep_private()
     options = command.make_context("lunguage-webserver", list(arguments)).params
     door = Door.of(options["host"], options["port"] or 3000, os.environ)
-    with dg.DagsterInstance.get() as instance:  # a code server that was killed notices nothing itself
+    with (
+        dg.DagsterInstance.get() as instance
+    ):  # a code server that was killed notices nothing itself
         close_abandoned_runs(instance)
 
     class Guarded(DagsterWebserver):  # type: ignore[misc, type-arg]
         def build_middleware(self) -> list[Middleware]:
             return [Middleware(Guard, door=door), *super().build_middleware()]
 
-    dagster_webserver.app.DagsterWebserver = Guarded  # the command makes the server of this name
+    dagster_webserver.app.DagsterWebserver = (
+        Guarded  # the command makes the server of this name
+    )
     # Other accounts see the arguments of a process, not these. Dagster's first message, of level info, shows
     # the address.
-    secret = ["--path-prefix", door.prefix, "--dagster-log-level", "warning"] if door.token else []
+    secret = (
+        ["--path-prefix", door.prefix, "--dagster-log-level", "warning"]
+        if door.token
+        else []
+    )
     command.main([*arguments, *secret], prog_name="lunguage-webserver")
 
 

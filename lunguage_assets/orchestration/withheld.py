@@ -19,7 +19,9 @@ from lunguage_assets.errors import LunguageError
 from lunguage_assets.settings import DataClass
 
 REDACTION_VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
-_LOGGER = os.environ.get("DAGSTER_REDACTED_ERROR_LOGGER_NAME", "dagster.redacted_errors")
+_LOGGER = os.environ.get(
+    "DAGSTER_REDACTED_ERROR_LOGGER_NAME", "dagster.redacted_errors"
+)
 _PACKAGE = Path(__file__).parents[1]
 
 _at_work: set[DataClass] = set()
@@ -67,14 +69,22 @@ def plain_failures(before: str = "") -> Iterator[None]:
             withheld = "its message is withheld, because it may quote a report. Please report this."
             said = f"unexpected {where(error)}; {withheld}"
             shown["places"] = dg.MetadataValue.text(_trace(error))
-        raise dg.Failure(f"{before}{said}", metadata=shown, allow_retries=False) from None
+        raise dg.Failure(
+            f"{before}{said}", metadata=shown, allow_retries=False
+        ) from None
 
 
 def where(error: BaseException) -> str:
     """Kind of an error and the last place in this package on its way, without its message."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)] or frames
-    place = f" in {Path(own[-1].filename).name}, line {own[-1].lineno} ({own[-1].name})" if own else ""
+    own = [
+        frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)
+    ] or frames
+    place = (
+        f" in {Path(own[-1].filename).name}, line {own[-1].lineno} ({own[-1].name})"
+        if own
+        else ""
+    )
     return f"{type(error).__name__}{place}"
 
 
@@ -93,7 +103,9 @@ def _places_only(record: logging.LogRecord) -> bool:
     themselves what is wrong, or of a process that was asked to stop.
     """
     error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-    if isinstance(error, (dg.Failure, KeyboardInterrupt, dg.DagsterExecutionInterruptedError)):
+    if isinstance(
+        error, (dg.Failure, KeyboardInterrupt, dg.DagsterExecutionInterruptedError)
+    ):
         return False
     record.msg = f"{record.getMessage()}\n{_trace(error)}"
     record.args = record.exc_info = record.exc_text = None

@@ -18,7 +18,11 @@ from numpy.typing import NDArray
 
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.merging.beliefs import ALTERNATIVE
-from lunguage_assets.implicit.resolution.guarantees import balance, explained_studies, violations
+from lunguage_assets.implicit.resolution.guarantees import (
+    balance,
+    explained_studies,
+    violations,
+)
 from lunguage_assets.implicit.statements.against import QUALIFIER
 from lunguage_assets.tables import SET_ASIDE, TABLES
 from lunguage_assets.tables.schema import Table
@@ -59,10 +63,15 @@ Rule = tuple[str, NDArray[np.bool_]]
 
 def place_rules(fitted: pd.DataFrame) -> list[Rule]:
     """Every rule about the probabilities of `FITTED_PROBABILITIES`, with the rows that break it."""
-    p, low, high = (fitted[name].to_numpy(dtype=np.float64) for name in ("p", "p_low", "p_high"))
+    p, low, high = (
+        fitted[name].to_numpy(dtype=np.float64) for name in ("p", "p_low", "p_high")
+    )
     nothing = _near(p, 0.5) & _near(low, 0.0) & _near(high, 1.0)
     return [
-        ("a pair without information has p 0.5, from 0 to 1", _is(fitted, "p_source", "none") & ~nothing),
+        (
+            "a pair without information has p 0.5, from 0 to 1",
+            _is(fitted, "p_source", "none") & ~nothing,
+        ),
         ("a tentative finding is never certain: 0 < p < 1", (p <= 0.0) | (p >= 1.0)),
     ]
 
@@ -70,25 +79,50 @@ def place_rules(fitted: pd.DataFrame) -> list[Rule]:
 def belief_rules(rows: pd.DataFrame) -> list[Rule]:
     """Every rule about the probabilities of `LUNGUAGE_PLUS_PLUS`, with the rows that break it."""
     p, low, high, support = (
-        rows[name].to_numpy(dtype=np.float64) for name in ("prob", "p_low", "p_high", "support")
+        rows[name].to_numpy(dtype=np.float64)
+        for name in ("prob", "p_low", "p_high", "support")
     )
     stated, positive = _is(rows, "source", "original"), _is(rows, "status", "dp", "tp")
     definite = stated & _is(rows, "status", "dp", "dn")
     tentative, generated = stated & ~definite, _is(rows, "source", "expansion")
     certain = np.where(positive, 1.0, 0.0)
     all_certain = _near(p, certain) & _near(low, certain) & _near(high, certain)
-    of_tentative = _is(rows, "p_source", "fitted", "phrase", ALTERNATIVE, QUALIFIER, "none")
-    is_bound = _is(rows, "p_source", "pathway") & rows["prob_is_bound"].to_numpy(dtype=bool)
+    of_tentative = _is(
+        rows, "p_source", "fitted", "phrase", ALTERNATIVE, QUALIFIER, "none"
+    )
+    is_bound = _is(rows, "p_source", "pathway") & rows["prob_is_bound"].to_numpy(
+        dtype=bool
+    )
     by_id = dict(zip(rows["finding_id"], p, strict=True))
-    of_parent = np.array([by_id.get(parent, np.nan) for parent in rows["parent_id"]], dtype=np.float64)
+    of_parent = np.array(
+        [by_id.get(parent, np.nan) for parent in rows["parent_id"]], dtype=np.float64
+    )
     said = np.where(positive, p, 1.0 - p)
     return [
-        ("a definite finding is certain: 1 if present, 0 if absent", definite & ~all_certain),
-        ("a definite finding has p by its status", definite & ~_is(rows, "p_source", "definitive")),
-        ("a tentative finding has p by its fit, its phrases or nothing", tentative & ~of_tentative),
-        ("a tentative finding is never certain: 0 < p < 1", tentative & ((p <= 0.0) | (p >= 1.0))),
-        ("the support of a stated finding is p, or 1 - p of a denied one", stated & ~_near(support, said)),
-        ("a generated row has p by its pathway, and says that it is a bound", generated & ~is_bound),
+        (
+            "a definite finding is certain: 1 if present, 0 if absent",
+            definite & ~all_certain,
+        ),
+        (
+            "a definite finding has p by its status",
+            definite & ~_is(rows, "p_source", "definitive"),
+        ),
+        (
+            "a tentative finding has p by its fit, its phrases or nothing",
+            tentative & ~of_tentative,
+        ),
+        (
+            "a tentative finding is never certain: 0 < p < 1",
+            tentative & ((p <= 0.0) | (p >= 1.0)),
+        ),
+        (
+            "the support of a stated finding is p, or 1 - p of a denied one",
+            stated & ~_near(support, said),
+        ),
+        (
+            "a generated row has p by its pathway, and says that it is a bound",
+            generated & ~is_bound,
+        ),
         (
             "an implied finding is not more probable than its parent",
             generated & positive & (p > of_parent + TOLERANCE),
@@ -100,14 +134,18 @@ def _is(rows: pd.DataFrame, column: str, *values: str) -> NDArray[np.bool_]:
     return rows[column].isin(values).to_numpy(dtype=bool)
 
 
-def _near(values: NDArray[np.float64], expected: NDArray[np.float64] | float) -> NDArray[np.bool_]:
+def _near(
+    values: NDArray[np.float64], expected: NDArray[np.float64] | float
+) -> NDArray[np.bool_]:
     return np.asarray(np.abs(values - expected) <= TOLERANCE)
 
 
 RULES: Mapping[str, Callable[[pd.DataFrame], list[Rule]]] = {
     "fitted_probabilities": place_rules,
     "lunguage_plus_plus": belief_rules,
-    "accounting": lambda rows: [("the accounts balance", ~(rows["balanced"].to_numpy() & balance(rows)))],
+    "accounting": lambda rows: [
+        ("the accounts balance", ~(rows["balanced"].to_numpy() & balance(rows)))
+    ],
 }
 """Table -> rules besides those of its schema."""
 
@@ -144,23 +182,47 @@ def broken_studies(
             for rule, broken in _rules(TABLES[name], frame):
                 for study, rows in frame[broken].groupby("study_id", dropna=False):
                     listed = rows.get("finding_id", ())
-                    found.add(_aside(str(study) if pd.notna(study) else "", step, name, rule, rows, listed))
+                    found.add(
+                        _aside(
+                            str(study) if pd.notna(study) else "",
+                            step,
+                            name,
+                            rule,
+                            rows,
+                            listed,
+                        )
+                    )
     if "lunguage_plus_plus" in frames and "accounting" in frames:
-        resolved, explained = frames["lunguage_plus_plus"], explained_studies(frames["accounting"])
-        for guarantee, study, ids in violations(resolved, delivered, explained, processes):
+        resolved, explained = (
+            frames["lunguage_plus_plus"],
+            explained_studies(frames["accounting"]),
+        )
+        for guarantee, study, ids in violations(
+            resolved, delivered, explained, processes
+        ):
             rows = resolved[resolved["finding_id"].isin(ids)]
             found.add(_aside(study, step, "lunguage_plus_plus", guarantee, rows, ids))
     return sorted(found)
 
 
-def _aside(study: str, step: str, table: str, rule: str, rows: pd.DataFrame, ids: Iterable[str]) -> Aside:
+def _aside(
+    study: str, step: str, table: str, rule: str, rows: pd.DataFrame, ids: Iterable[str]
+) -> Aside:
     """A broken rule with the numbers of the columns that it speaks of and of the belief, never a text."""
     if not study:
-        raise InvalidTable(f"{table}: rows without a study break '{rule}', nothing stored. Report it.")
+        raise InvalidTable(
+            f"{table}: rows without a study break '{rule}', nothing stored. Report it."
+        )
     spoken_of = _SHOWN | set(re.findall(r"\w+", rule))
-    numbers = [one.name for one in TABLES[table].columns if one.type in _NUMBERS and one.name in spoken_of]
+    numbers = [
+        one.name
+        for one in TABLES[table].columns
+        if one.type in _NUMBERS and one.name in spoken_of
+    ]
     values = (
-        ", ".join(f"{name} {_number(value)}" for name, value in zip(numbers, row, strict=True))
+        ", ".join(
+            f"{name} {_number(value)}" for name, value in zip(numbers, row, strict=True)
+        )
         for row in rows.head(_ROWS_SHOWN)[numbers].itertuples(index=False)
     )
     return Aside(study, step, table, rule, tuple(map(str, ids)), "; ".join(values))
@@ -169,7 +231,12 @@ def _aside(study: str, step: str, table: str, rule: str, rows: pd.DataFrame, ids
 def set_aside_frame(asides: Sequence[Aside], reports: pd.DataFrame) -> pd.DataFrame:
     """SET_ASIDE, with the patients of REPORTS."""
     patients = dict(zip(reports["study_id"], reports["subject_id"], strict=True))
-    return SET_ASIDE.frame([one._asdict() | {"subject_id": patients.get(one.study_id, "")} for one in asides])
+    return SET_ASIDE.frame(
+        [
+            one._asdict() | {"subject_id": patients.get(one.study_id, "")}
+            for one in asides
+        ]
+    )
 
 
 def studies_of(asides: Iterable[Aside]) -> frozenset[str]:
@@ -177,22 +244,31 @@ def studies_of(asides: Iterable[Aside]) -> frozenset[str]:
     return frozenset(one.study_id for one in asides)
 
 
-def without_studies(frames: Mapping[str, Any], studies: frozenset[str]) -> dict[str, Any]:
+def without_studies(
+    frames: Mapping[str, Any], studies: frozenset[str]
+) -> dict[str, Any]:
     """The frames, those of `OF_STUDIES` without the rows of some studies; what is no frame stays."""
     kept = dict(frames)
     for name in OF_STUDIES & kept.keys() if studies else ():
         if isinstance(kept[name], pd.DataFrame):
-            kept[name] = kept[name][~kept[name]["study_id"].isin(studies)].reset_index(drop=True)
+            kept[name] = kept[name][~kept[name]["study_id"].isin(studies)].reset_index(
+                drop=True
+            )
     return kept
 
 
-def require_few(new: Sequence[Aside], asides: Sequence[Aside], of: int, *, strict: bool) -> None:
+def require_few(
+    new: Sequence[Aside], asides: Sequence[Aside], of: int, *, strict: bool
+) -> None:
     """Raise `InvalidTable` where too many of a batch's (`of`) studies break a rule, or any when strict; `new`
     is what the step itself found, `asides` all so far.
     """
     if not strict and len(studies_of(asides)) <= max(1, MOST * of):
         return
-    named = (f"{one.rule} ({one.table}, {one.study_id}: {one.found or 'no row'})" for one in new[:5])
+    named = (
+        f"{one.rule} ({one.table}, {one.study_id}: {one.found or 'no row'})"
+        for one in new[:5]
+    )
     why = "and the option strict is set" if strict else f"more than {MOST:.0%}"
     raise InvalidTable(
         f"{new[0].table}: {len(studies_of(new))} of {of} studies break a rule, {why}; nothing stored: "
@@ -203,7 +279,10 @@ def require_few(new: Sequence[Aside], asides: Sequence[Aside], of: int, *, stric
 
 def _rules(table: Table, frame: pd.DataFrame) -> Iterator[Rule]:
     """The rules about single rows that some rows break; raises `InvalidTable` for one about the whole."""
-    whole = {f"({', '.join(table.key)}) is unique", *(f"{name} has one value" for name in table.constant)}
+    whole = {
+        f"({', '.join(table.key)}) is unique",
+        *(f"{name} has one value" for name in table.constant),
+    }
     for rule, rows in table.broken(frame):
         if rule in whole:
             keys = table.keys_of(frame[rows].head(5))

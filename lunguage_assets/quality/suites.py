@@ -39,8 +39,12 @@ class Rule(BaseModel):
     where: str = ""
 
     def __str__(self) -> str:
-        shown = ", ".join(f"{name}: {value}" for name, value in (self.model_extra or {}).items())
-        return f"{self.type} ({shown})" + (f", where {self.where}" if self.where else "")
+        shown = ", ".join(
+            f"{name}: {value}" for name, value in (self.model_extra or {}).items()
+        )
+        return f"{self.type} ({shown})" + (
+            f", where {self.where}" if self.where else ""
+        )
 
 
 class Suite(BaseModel):
@@ -94,7 +98,9 @@ def examined(table: Table, frame: pd.DataFrame, file: Path) -> list[Examined]:
     if frame.empty or not rules:
         return []
     results = _run(rules, frame[columns_named(rules, table)].reset_index(drop=True))
-    return [_examined(*of, table, frame, file) for of in zip(rules, results, strict=True)]
+    return [
+        _examined(*of, table, frame, file) for of in zip(rules, results, strict=True)
+    ]
 
 
 def columns_named(rules: Sequence[Rule], table: Table) -> list[str]:
@@ -109,22 +115,34 @@ def _run(rules: Sequence[Rule], frame: pd.DataFrame) -> list[Any]:
     """Result of every rule, in their order; None of one that Great Expectations does not know."""
     import great_expectations as gx
     from great_expectations.exceptions import GreatExpectationsError
-    from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+    from great_expectations.expectations.expectation_configuration import (
+        ExpectationConfiguration,
+    )
 
     results: list[Any] = [None] * len(rules)
     known = []
     for position, rule in enumerate(rules):
-        of_rows = {"row_condition": rule.where, "condition_parser": "pandas"} if rule.where else {}
+        of_rows = (
+            {"row_condition": rule.where, "condition_parser": "pandas"}
+            if rule.where
+            else {}
+        )
         arguments = {**(rule.model_extra or {}), **of_rows}
-        written = ExpectationConfiguration(rule.type, arguments, meta={"position": position})
+        written = ExpectationConfiguration(
+            rule.type, arguments, meta={"position": position}
+        )
         with suppress(GreatExpectationsError, TypeError, ValueError):
             known.append(written.to_domain_obj())
     # given at once: `add_expectation_configuration` keeps one of several for a column
     suite = gx.ExpectationSuite(name="rules", expectations=known)
     batch = _whole_frames().get_batch(batch_parameters={"dataframe": frame})
     shown = {"result_format": "COMPLETE", "return_unexpected_index_query": False}
-    for result in batch.validate(suite, result_format=shown).results:  # not in their order
-        if result.exception_info.get("raised_exception") is False:  # else great_expectations names measures
+    for result in batch.validate(
+        suite, result_format=shown
+    ).results:  # not in their order
+        if (
+            result.exception_info.get("raised_exception") is False
+        ):  # else great_expectations names measures
             results[result.expectation_config.meta["position"]] = result
     return results
 
@@ -142,21 +160,36 @@ def _whole_frames() -> Any:
     return asset.add_batch_definition_whole_dataframe("whole")
 
 
-def _examined(rule: Rule, result: Any, table: Table, frame: pd.DataFrame, file: Path) -> Examined:
+def _examined(
+    rule: Rule, result: Any, table: Table, frame: pd.DataFrame, file: Path
+) -> Examined:
     """An expectation and what was observed. A mean of no rows is none, and says nothing."""
     expected = _expected(rule)
     if result is None:
         why = "Great Expectations cannot run this expectation: see its type, columns and arguments."
-        return Examined(str(rule), why, expected, "not run", False, 0, (), f"{file}: {_FIX}")
+        return Examined(
+            str(rule), why, expected, "not run", False, 0, (), f"{file}: {_FIX}"
+        )
     content = result.result
     value = content.get("observed_value", 0)
-    is_met = bool(result.success) or (value is None and not content.get("unexpected_count"))
+    is_met = bool(result.success) or (
+        value is None and not content.get("unexpected_count")
+    )
     rows = [] if is_met else content.get("unexpected_index_list") or []
     keys = table.keys_of(frame.iloc[rows[:EXAMPLES]])
     if table.key == ("phrase",):
         keys = [shown_phrase(key) for key in keys]
     observed = _observed(rule, content, frame, rows, is_met=is_met)
-    return Examined(str(rule), rule.why, expected, observed, is_met, len(rows), tuple(keys), rule.remedy)
+    return Examined(
+        str(rule),
+        rule.why,
+        expected,
+        observed,
+        is_met,
+        len(rows),
+        tuple(keys),
+        rule.remedy,
+    )
 
 
 def _expected(rule: Rule) -> str:
@@ -174,11 +207,18 @@ def _expected(rule: Rule) -> str:
         subject = f"{measured} of {subject}"
     if isinstance(mostly := arguments.get("mostly"), int | float):
         bounds.append(f"in {100 * mostly:g}% of the rows")
-    return f"{subject} {' and '.join(bounds)}" + (f", where {rule.where}" if rule.where else "")
+    return f"{subject} {' and '.join(bounds)}" + (
+        f", where {rule.where}" if rule.where else ""
+    )
 
 
 def _observed(
-    rule: Rule, content: Mapping[str, Any], frame: pd.DataFrame, rows: Sequence[int], *, is_met: bool
+    rule: Rule,
+    content: Mapping[str, Any],
+    frame: pd.DataFrame,
+    rows: Sequence[int],
+    *,
+    is_met: bool,
 ) -> str:
     """What the table has: a number, the range of a column of numbers, or a share of its rows."""
     share, value = content.get("unexpected_percent"), content.get("observed_value", 0)
@@ -190,10 +230,18 @@ def _observed(
     there = int(content.get("element_count", 0))
     if column in frame.columns and is_numeric(frame[column]):
         seen = _rows_of(rule, frame)[column].dropna()
-        spread = f"{seen.min():g}" if seen.nunique() == 1 else f"{seen.min():g} to {seen.max():g}"
+        spread = (
+            f"{seen.min():g}"
+            if seen.nunique() == 1
+            else f"{seen.min():g} to {seen.max():g}"
+        )
         if not len(seen):
             return "nothing to observe"
-        return f"{spread}; {len(rows)} of {there} rows outside" if rows else f"{spread} in {there} rows"
+        return (
+            f"{spread}; {len(rows)} of {there} rows outside"
+            if rows
+            else f"{spread} in {there} rows"
+        )
     return f"{share:.1f}% of {there} rows otherwise" if rows else f"all {there} rows"
 
 

@@ -25,7 +25,12 @@ from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, InvalidTable
-from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path, read_rows
+from lunguage_assets.home.store import (
+    PARTITIONED_BY,
+    is_stored,
+    partition_path,
+    read_rows,
+)
 from lunguage_assets.implicit.rows import BARE, natural
 from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
 from lunguage_assets.release.deciding_cues import deciding_cues, told_cues
@@ -35,8 +40,20 @@ from lunguage_assets.tables.columns import A_ROW, MEANINGS
 TABLES_OF_A_STUDY = {
     name: TABLES[name]
     for name in (
-        *("reports", "rejected", "intake_notes", "fitted_probabilities", "deduplicated_findings"),
-        *("pathway_matches", "expansions", "conflicts", "resolution_log", "lunguage_plus_plus"),
+        *(
+            "reports",
+            "rejected",
+            "intake_notes",
+            "fitted_probabilities",
+            "deduplicated_findings",
+        ),
+        *(
+            "pathway_matches",
+            "expansions",
+            "conflicts",
+            "resolution_log",
+            "lunguage_plus_plus",
+        ),
         *("accounting", "set_aside"),
     )
 }
@@ -44,13 +61,26 @@ TABLES_OF_A_STUDY = {
 IN_RESULT = "in the result"
 
 SECTIONS = {"hist": "history", "find": "findings", "impr": "impression"}
-_WORDS: Mapping[str, Mapping[str, str]] = yaml.safe_load(resource("explain.yaml").read_text("utf-8"))
+_WORDS: Mapping[str, Mapping[str, str]] = yaml.safe_load(
+    resource("explain.yaml").read_text("utf-8")
+)
 P_SOURCES, NO_PATHWAY, RULES, CONFLICTS, FIT_ENDS, NO_FINDING_SAID = (
-    _WORDS[name] for name in ("p_sources", "no_pathway", "rules", "conflicts", "fit_ends", "no_finding")
+    _WORDS[name]
+    for name in (
+        "p_sources",
+        "no_pathway",
+        "rules",
+        "conflicts",
+        "fit_ends",
+        "no_finding",
+    )
 )
 
 _GONE = ("merged", "removed", "excluded", "discarded")
-_NOT_GENERATED = {"already stated": "already stated by", "spoken against": "not generated against"}
+_NOT_GENERATED = {
+    "already stated": "already stated by",
+    "spoken against": "not generated against",
+}
 
 Record = Mapping[str, Any]
 Passages = Mapping[str, Sequence[str]]
@@ -65,9 +95,19 @@ def _forms() -> Vocabulary:
 @cache
 def _structures() -> frozenset[str]:
     """Parts of the body, as findings are named."""
-    anatomy = {name: others for (group, name), others in word_file("places").items() if group == "anatomy"}
-    spellings = (spelling for name, others in anatomy.items() for spelling in (name, *others))
-    return frozenset(_forms().finding(one) for spelling in spellings for one in alternatives(spelling))
+    anatomy = {
+        name: others
+        for (group, name), others in word_file("places").items()
+        if group == "anatomy"
+    }
+    spellings = (
+        spelling for name, others in anatomy.items() for spelling in (name, *others)
+    )
+    return frozenset(
+        _forms().finding(one)
+        for spelling in spellings
+        for one in alternatives(spelling)
+    )
 
 
 def status_of(row: Mapping[str, Any]) -> str:
@@ -83,7 +123,10 @@ def status_of(row: Mapping[str, Any]) -> str:
 
 def qualifying_word(row: Mapping[str, Any]) -> str:
     """The word that restricts a denial: "large" of "no large effusion"; empty without one."""
-    cells = tuple(row[name] for name in ("measurement", "morphology", "distribution", "severity", "onset"))
+    cells = tuple(
+        row[name]
+        for name in ("measurement", "morphology", "distribution", "severity", "onset")
+    )
     found = qualifying(row["name"], row["ent"], row["sent"], cells)
     return found[1] if found is not None else ""
 
@@ -95,7 +138,11 @@ def stated_as(row: Mapping[str, Any]) -> str:
 
 def attributes(row: Mapping[str, Any]) -> str:
     """The attributes that are not empty, under their published names."""
-    return "; ".join(f"{published}: {row[name]}" for name, published in ATTRIBUTES.items() if row[name])
+    return "; ".join(
+        f"{published}: {row[name]}"
+        for name, published in ATTRIBUTES.items()
+        if row[name]
+    )
 
 
 def shown(text: str) -> str:
@@ -144,7 +191,9 @@ def study_and_row(named: str) -> tuple[str, str | None]:
     return named, None
 
 
-def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id: str) -> StudyRecord:
+def read_study(
+    root: UPath | Path, ranker: str, batches: Sequence[str], study_id: str
+) -> StudyRecord:
     """Read a study (its id here or as delivered, with or without an `s`) from the tables below `root`;
     `batches` are the registered ones, oldest first. Raises `ConfigurationError` when the ranker has no
     results or no batch delivered the study, `InvalidTable` for a partition of another schema.
@@ -153,16 +202,24 @@ def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id
 
     def path(name: str, batch: str) -> UPath:
         parts = {"ranker": ranker, "report_batch": batch}
-        return partition_path(root, name, *(parts[dimension] for dimension in PARTITIONED_BY[name]))
+        return partition_path(
+            root, name, *(parts[dimension] for dimension in PARTITIONED_BY[name])
+        )
 
     def rows(name: str, batch: str) -> list[Record]:
         if not is_stored(TABLES[name], path(name, batch)):
-            raise InvalidTable(f"table {name} of {batch}: of another schema. Materialise it again.")
+            raise InvalidTable(
+                f"table {name} of {batch}: of another schema. Materialise it again."
+            )
         with path(name, batch).open("rb") as stream:
             found: list[Record] = read_rows(stream, "study_id", {study}).to_pylist()
         return found
 
-    complete = [batch for batch in batches if all(path(name, batch).exists() for name in TABLES_OF_A_STUDY)]
+    complete = [
+        batch
+        for batch in batches
+        if all(path(name, batch).exists() for name in TABLES_OF_A_STUDY)
+    ]
     unprocessed = [batch for batch in batches if batch not in complete]
     if not complete:
         raise ConfigurationError(
@@ -171,7 +228,9 @@ def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id
         )
     holding = [batch for batch in complete if rows("accounting", batch)]
     if not holding:
-        waiting = f"; without a result yet: {', '.join(unprocessed)}" if unprocessed else ""
+        waiting = (
+            f"; without a result yet: {', '.join(unprocessed)}" if unprocessed else ""
+        )
         there = f"Batches of ranker {ranker!r}: {', '.join(complete)}{waiting}."
         raise ConfigurationError(f"no batch delivered study {study_id!r}. {there}")
     *older, batch = holding
@@ -184,11 +243,19 @@ def explain_study(record: StudyRecord, finding: str | None = None) -> StudyStory
     raises `ConfigurationError` that says which rows there are.
     """
     rows = _Teller(record).stories()
-    chosen = [row for row in rows if finding is None or finding in (row.finding_id, str(row.idx))]
+    chosen = [
+        row
+        for row in rows
+        if finding is None or finding in (row.finding_id, str(row.idx))
+    ]
     if finding is not None and not chosen:
         numbers = [row.idx for row in rows if row.idx is not None]
         example = f", or a finding id such as {rows[0].finding_id}" if rows else ""
-        there = f"rows numbered {numbers[0]} to {numbers[-1]}" if numbers else "no row in the result"
+        there = (
+            f"rows numbered {numbers[0]} to {numbers[-1]}"
+            if numbers
+            else "no row in the result"
+        )
         raise ConfigurationError(
             f"study {record.study_id} has no finding {finding!r}: expected one of its {there}{example}; "
             "leave --finding out to see all."
@@ -200,14 +267,24 @@ def _remarks(record: StudyRecord) -> Passages:
     """What holds for the whole study: its patient, views, batches, and why it was set aside."""
     came = [f"batch {record.batch}, ranker {record.ranker}"]
     if record.older:
-        came.append(f"amended: also delivered in {', '.join(record.older)}; the newest version counts")
+        came.append(
+            f"amended: also delivered in {', '.join(record.older)}; the newest version counts"
+        )
     if record.unprocessed:
         waiting = ", ".join(record.unprocessed)
-        came.append(f"batches without a result for this ranker: {waiting}; they may hold a newer version")
-    reports, aside = record.tables["reports"], "{rule} (step {step}, table {table}: {found})"
+        came.append(
+            f"batches without a result for this ranker: {waiting}; they may hold a newer version"
+        )
+    reports, aside = (
+        record.tables["reports"],
+        "{rule} (step {step}, table {table}: {found})",
+    )
     return {
         "patient": [one["subject_id"] for one in reports],
-        "views": [f"{one['view_information'] or 'unknown'} (from {one['view_source']})" for one in reports],
+        "views": [
+            f"{one['view_information'] or 'unknown'} (from {one['view_source']})"
+            for one in reports
+        ],
         "came from": came,
         "set aside": [aside.format(**one) for one in record.tables["set_aside"]],
     }
@@ -230,13 +307,20 @@ class _Teller:
         self._report = next((one["report"] for one in tables["reports"]), "")
         self._gone: dict[str, Record] = {}
         for kinds in (_NOT_GENERATED, _GONE):  # its end outranks why it is not new
-            self._gone |= {event["finding_id"]: event for event in self._log if event["event"] in kinds}
+            self._gone |= {
+                event["finding_id"]: event
+                for event in self._log
+                if event["event"] in kinds
+            }
 
     def stories(self) -> list[RowStory]:
         """Rows of the result by number, then others in report order, then the rejected ones."""
         kept = sorted(self._result, key=lambda own: self._result[own]["idx"])
         others = sorted({*self._stated, *self._children} - set(kept), key=natural)
-        return [*map(self._story, (*kept, *others)), *map(_rejection, self._tables["rejected"])]
+        return [
+            *map(self._story, (*kept, *others)),
+            *map(_rejection, self._tables["rejected"]),
+        ]
 
     def _story(self, own: str) -> RowStory:
         row = self._rows[own]
@@ -263,7 +347,13 @@ class _Teller:
         }
         title = f"{shown(stated_as(row))}: {status_of(row)} ({row['status']}), {row['currency']}"
         idx = row["idx"] if own in self._result else None
-        return RowStory(own, idx, title, self._fate(own), {name: [*lines] for name, lines in told.items()})
+        return RowStory(
+            own,
+            idx,
+            title,
+            self._fate(own),
+            {name: [*lines] for name, lines in told.items()},
+        )
 
     def _fate(self, own: str) -> str:
         return IN_RESULT if own in self._result else str(self._gone[own]["event"])
@@ -300,7 +390,11 @@ class _Teller:
     def _hedges(self, own: str) -> Iterator[str]:
         if (fit := self._fits.get(own)) is None:
             return
-        yield ", ".join(fit["phrases"]) if fit["phrases"] else "no hedging phrase was extracted"
+        yield (
+            ", ".join(fit["phrases"])
+            if fit["phrases"]
+            else "no hedging phrase was extracted"
+        )
         end = FIT_ENDS.get(fit["stop"], fit["stop"])
         if fit["mu"] is None:
             yield f"not placed in the ranking: {end}"
@@ -314,17 +408,27 @@ class _Teller:
         for other, row in self._stated.items():
             if row["merged_into"] == own:
                 cosine = row["merge_similarity"]
-                why = RULES["same statement"] if cosine is None else f"cosine {cosine:.3f} ({row['encoder']})"
+                why = (
+                    RULES["same statement"]
+                    if cosine is None
+                    else f"cosine {cosine:.3f} ({row['encoder']})"
+                )
                 yield f"{self._named(other)}: {why}"
         for event in self._log:
-            if event["event"] == "merged" and event["stage"] == "resolve" and event["survivor_id"] == own:
+            if (
+                event["event"] == "merged"
+                and event["stage"] == "resolve"
+                and event["survivor_id"] == own
+            ):
                 why = f"{CONFLICTS[event['conflict_type']]}; {RULES[event['rule']]}"
                 yield f"{self._named(event['finding_id'])}: {why}"
 
     def _pathway(self, own: str) -> Iterator[str]:
         if (match := self._matches.get(own)) is None:
             return
-        refined = f" ({', '.join(match['refinements'])})" if match["refinements"] else ""
+        refined = (
+            f" ({', '.join(match['refinements'])})" if match["refinements"] else ""
+        )
         if match["reason"] == "matched":
             yield f"{match['diagnosis']}{refined} matches {match['pathway_id']}"
             yield match["pathway"]
@@ -333,7 +437,9 @@ class _Teller:
             yield f"{diagnosis}expands into nothing: {NO_PATHWAY[match['reason']]}"
 
     def _implied(self, own: str) -> Iterator[str]:
-        children = (child for child in self._children.values() if child["parent_id"] == own)
+        children = (
+            child for child in self._children.values() if child["parent_id"] == own
+        )
         for child in sorted(children, key=lambda child: child["edge"]):
             if not_generated := _NOT_GENERATED.get(child["outcome"]):
                 title = f"{shown(stated_as(child))} ({child['status']})"
@@ -344,8 +450,16 @@ class _Teller:
     def _disagreements(self, own: str) -> Iterator[str]:
         for conflict in self._tables["conflicts"]:
             if own in conflict["finding_ids"]:
-                others = ", ".join(self._named(other) for other in conflict["finding_ids"] if other != own)
-                never = "; the generated row was never added" if conflict["suppressed"] else ""
+                others = ", ".join(
+                    self._named(other)
+                    for other in conflict["finding_ids"]
+                    if other != own
+                )
+                never = (
+                    "; the generated row was never added"
+                    if conflict["suppressed"]
+                    else ""
+                )
                 kind = f"{CONFLICTS[conflict['conflict_type']]} ({conflict['source']})"
                 yield f"{kind}: with {others}{never}"
 
@@ -362,7 +476,10 @@ class _Teller:
 
     def _references(self, own: str, row: Record) -> Iterator[str]:
         for kind in ("evidence", "associate") if own in self._result else ():
-            targets = [token[1:] if token.startswith(BARE) else self._named(token) for token in row[kind]]
+            targets = [
+                token[1:] if token.startswith(BARE) else self._named(token)
+                for token in row[kind]
+            ]
             if targets:
                 yield f"{kind}: {shown(', '.join(targets))}"
         for event in self._log:
@@ -372,7 +489,11 @@ class _Teller:
 
 def _rejection(row: Record) -> RowStory:
     """A delivered row that could not be used; it has no finding id, so it is named by its line."""
-    found = f"column {row['column']!r}: found {shown(row['found'])!r}, " if row["column"] else ""
+    found = (
+        f"column {row['column']!r}: found {shown(row['found'])!r}, "
+        if row["column"]
+        else ""
+    )
     told = {row["reason"]: (f"{found}expected {row['expected']}", row["remedy"])}
     name, title = f"{row['file']}, row {row['line']}", f"delivered row {row['line']}"
     return RowStory(name, None, title, "rejected", told)
@@ -381,13 +502,21 @@ def _rejection(row: Record) -> RowStory:
 def print_story(story: StudyStory, console: Console) -> None:
     """Print a study; nothing in the text is taken for markup."""
     fates = Counter(row.fate for row in story.rows)
-    counts = ", ".join(f"{number} {fate}" for fate, number in fates.items()) or "no rows"
+    counts = (
+        ", ".join(f"{number} {fate}" for fate, number in fates.items()) or "no rows"
+    )
     console.print(Text(f"study {story.study_id}: {counts}", style="bold"))
     console.print(_grid(story.remarks))
     for row in story.rows:
         number = f"idx {row.idx}" if row.idx is not None else row.fate
         colour = "bold green" if row.fate == IN_RESULT else "bold yellow"
-        parts = (number, colour), "  ", (row.title, "bold"), "  ", (row.finding_id, "dim")
+        parts = (
+            (number, colour),
+            "  ",
+            (row.title, "bold"),
+            "  ",
+            (row.finding_id, "dim"),
+        )
         console.print(Text.assemble(*parts))
         console.print(_grid(row.passages))
 

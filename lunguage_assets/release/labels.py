@@ -21,9 +21,24 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.implicit.rows import PAPER, column_values, natural, rounded
-from lunguage_assets.implicit.statements.against import QUALIFIER, belief_of, is_course_alone, qualifying
-from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, Meaning, is_borderline
-from lunguage_assets.implicit.statements.places import Qualifier, anatomy, place_parts, says_resolved
+from lunguage_assets.implicit.statements.against import (
+    QUALIFIER,
+    belief_of,
+    is_course_alone,
+    qualifying,
+)
+from lunguage_assets.implicit.statements.label_file import (
+    REFINING,
+    LabelList,
+    Meaning,
+    is_borderline,
+)
+from lunguage_assets.implicit.statements.places import (
+    Qualifier,
+    anatomy,
+    place_parts,
+    says_resolved,
+)
 from lunguage_assets.tables.released import (
     CHEXPERT,
     CHEXPERT_LABELS,
@@ -45,7 +60,9 @@ READ = (*_COLUMNS, *_BELIEF, "evidence")
 """Columns of LUNGUAGE_PLUS_PLUS that decide labels."""
 _DEVICES = "Support Devices"
 _PLACE = {name: place for place, name in enumerate(CHEXPERT)}
-_FINDINGS = [place for name, place in _PLACE.items() if name not in (NO_FINDING, _DEVICES)]
+_FINDINGS = [
+    place for name, place in _PLACE.items() if name not in (NO_FINDING, _DEVICES)
+]
 
 
 @dataclass(slots=True)
@@ -121,25 +138,46 @@ class Said:
         return None if both else claim, both
 
     def _contradictory(self, claim: Claim | None) -> bool:
-        if claim is not None and claim.present and claim.stated and not claim.is_contested:
+        if (
+            claim is not None
+            and claim.present
+            and claim.stated
+            and not claim.is_contested
+        ):
             return False
         if self.both or not (self.present and self.denied):
             return self.both
-        return any(denial.disputes(presence) for denial in self.denied for presence in self.present)
+        return any(
+            denial.disputes(presence)
+            for denial in self.denied
+            for presence in self.present
+        )
 
     def stated(self) -> Claim | None:
         """The claim that speaks for the label in the report's own words; None when they say nothing now."""
-        present, denied = ([one for one in claims if one.stated] for claims in (self.present, self.denied))
+        present, denied = (
+            [one for one in claims if one.stated]
+            for claims in (self.present, self.denied)
+        )
         claim = _decided(present, denied)
         return None if self._contradictory(claim) else claim
 
 
 def _decided(present: Sequence[Claim], denied: Sequence[Claim]) -> Claim | None:
     """The first claim that no denial overrules: by support, then rule 3's order, the report first, the id."""
-    standing = [claim for claim in present if not any(denial.overrules(claim) for denial in denied)]
+    standing = [
+        claim
+        for claim in present
+        if not any(denial.overrules(claim) for denial in denied)
+    ]
     return min(
         standing or denied,
-        key=lambda one: (-one.support, one.order, not one.stated, *natural(one.finding_id)),
+        key=lambda one: (
+            -one.support,
+            one.order,
+            not one.stated,
+            *natural(one.finding_id),
+        ),
         default=None,
     )
 
@@ -149,7 +187,11 @@ SaidOfLabels = dict[tuple[str, int], Said]
 
 
 def study_labels(
-    rows: pd.DataFrame, matches: pd.DataFrame, reports: pd.DataFrame, listed: LabelList, log: pd.DataFrame
+    rows: pd.DataFrame,
+    matches: pd.DataFrame,
+    reports: pd.DataFrame,
+    listed: LabelList,
+    log: pd.DataFrame,
 ) -> pd.DataFrame:
     """LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES, REPORTS and RESOLUTION_LOG of the same studies to LABELS, one row
     per study and label, sorted; studies without any row have all their labels unmentioned.
@@ -162,7 +204,13 @@ def what_is_said(
 ) -> SaidOfLabels:
     """What LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES and RESOLUTION_LOG of whole studies say of each label."""
     of_device = matches["reason"] == "device"  # a device has no diagnosis
-    diagnosis = dict(zip(matches["finding_id"], matches["diagnosis"].where(~of_device, ""), strict=True))
+    diagnosis = dict(
+        zip(
+            matches["finding_id"],
+            matches["diagnosis"].where(~of_device, ""),
+            strict=True,
+        )
+    )
     said = _said(rows, diagnosis, listed)
     _note_both(said, rows, log, diagnosis, listed)
     for number, label in enumerate(listed.labels):
@@ -173,7 +221,11 @@ def what_is_said(
 
 
 def _note_both(
-    said: SaidOfLabels, rows: pd.DataFrame, log: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList
+    said: SaidOfLabels,
+    rows: pd.DataFrame,
+    log: pd.DataFrame,
+    diagnosis: Mapping[str, str],
+    listed: LabelList,
 ) -> None:
     """Mark the labels of which the report says both, so that rows were removed, and the claims that won: a
     stated row loses to a stated one only (rule 1).
@@ -181,16 +233,23 @@ def _note_both(
     gone = log[(log["event"] == "removed") & (log["source"] == "original")]
     names = ("study_id", "finding_id", "name", "location_parts")
     lost: set[tuple[str, str, tuple[str, ...]]] = set()
-    for study, own, name, parts in zip(*(column_values(gone, one) for one in names), strict=True):
+    for study, own, name, parts in zip(
+        *(column_values(gone, one) for one in names), strict=True
+    ):
         lost.add((study, name, place_parts(parts)))
         for meaning in listed.meanings(name, name, diagnosis.get(own, "")):
             whole = meaning.reads != "against" and not meaning.entry.described
             if whole and meaning.holds_at(", ".join(parts)):
                 said.setdefault((study, meaning.label), Said()).both = True
-    standing = rows[rows["study_id"].isin({study for study, _, _ in lost}) & (rows["source"] == "original")]
+    standing = rows[
+        rows["study_id"].isin({study for study, _, _ in lost})
+        & (rows["source"] == "original")
+    ]
     won = {
         own
-        for study, own, name, parts in zip(*(column_values(standing, one) for one in names), strict=True)
+        for study, own, name, parts in zip(
+            *(column_values(standing, one) for one in names), strict=True
+        )
         if (study, name, place_parts(parts)) in lost
     }
     for about in said.values() if won else ():
@@ -198,17 +257,32 @@ def _note_both(
             claim.is_contested = claim.finding_id in won
 
 
-def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -> SaidOfLabels:
+def _said(
+    rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList
+) -> SaidOfLabels:
     """Claims of the rows themselves, before labels deny each other."""
     known: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
     said: SaidOfLabels = {}
     concluded: dict[tuple[str, int], dict[int, Claim]] = {}
     causes = _causes(rows)
     read, beliefs = (
-        zip(*(column_values(rows, name) for name in names), strict=True) for names in (_COLUMNS, _BELIEF)
+        zip(*(column_values(rows, name) for name in names), strict=True)
+        for names in (_COLUMNS, _BELIEF)
     )
     for values, belief in zip(read, beliefs, strict=True):
-        study, own, name, ent, sent, location, parts, measurement, improved, unchanged, *others = values
+        (
+            study,
+            own,
+            name,
+            ent,
+            sent,
+            location,
+            parts,
+            measurement,
+            improved,
+            unchanged,
+            *others,
+        ) = values
         (status, currency, section, mode), refining = others[:4], tuple(others[4:])
         resolved = says_resolved(improved)
         wording = name, ent, diagnosis.get(own, "")
@@ -224,8 +298,13 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
                     part, _claim(own, status, False, (), belief)
                 )
         taken: set[int] = set()
-        where, words = ", ".join((location, *parts)), (name, ent, measurement, *refining)
-        for meaning in listed.held(meanings, where, words, causes.get(own, frozenset())):
+        where, words = (
+            ", ".join((location, *parts)),
+            (name, ent, measurement, *refining),
+        )
+        for meaning in listed.held(
+            meanings, where, words, causes.get(own, frozenset())
+        ):
             reading = listed.read_as(meaning, status, name, measurement, refining[0])
             if meaning.label in taken or reading is None:
                 continue
@@ -240,8 +319,12 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
             if currency != "current dx":
                 about.past |= (status[1] == "p") == reading
             else:
-                claim = _claim(own, status, reading, () if meaning.placeless else parts, belief)
-                claim.refinements = listed.refinements(wording[2], name, ent, (location, *parts), refining)
+                claim = _claim(
+                    own, status, reading, () if meaning.placeless else parts, belief
+                )
+                claim.refinements = listed.refinements(
+                    wording[2], name, ent, (location, *parts), refining
+                )
                 qualifier = None
                 if status[1] == "n" and not resolved:
                     qualifier = qualifying(name, ent, sent, (measurement, *refining))
@@ -250,7 +333,9 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
                 claim.denies_only_more = qualifier is not None or (
                     meaning.reads in ("size", "whole") and is_borderline(measurement)
                 )
-                if meaning.reads == "presence" and not listed.is_diagnosis(meaning.label):
+                if meaning.reads == "presence" and not listed.is_diagnosis(
+                    meaning.label
+                ):
                     claim.member = name
                 if meaning.reads != "against":
                     about.add(claim)
@@ -258,7 +343,9 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
                     about.against[own] = claim
     for (study, label), parts_of in concluded.items():
         if len(parts_of) == len(listed.labels[label].concluded_from):
-            said.setdefault((study, label), Said()).add(min(parts_of.values(), key=lambda one: one.strength))
+            said.setdefault((study, label), Said()).add(
+                min(parts_of.values(), key=lambda one: one.strength)
+            )
     return said
 
 
@@ -277,24 +364,44 @@ def _causes(rows: pd.DataFrame) -> dict[str, set[str]]:
     """Names of what the report explains a finding by, by its id."""
     causes: dict[str, set[str]] = {}
     stated = rows[(rows["source"] == "original") & rows["status"].str.endswith("p")]
-    for name, signs in zip(column_values(stated, "name"), column_values(stated, "evidence"), strict=True):
+    for name, signs in zip(
+        column_values(stated, "name"), column_values(stated, "evidence"), strict=True
+    ):
         for sign in signs:
             causes.setdefault(sign, set()).add(name)
     return causes
 
 
 def _claim(
-    own: str, status: str, as_it_stands: bool, place: tuple[str, ...], belief: tuple[Any, ...]
+    own: str,
+    status: str,
+    as_it_stands: bool,
+    place: tuple[str, ...],
+    belief: tuple[Any, ...],
 ) -> Claim:
     p, low, high, support, p_source, is_bound, source = belief
     order = _PREFERRED[status]
-    if source == "expansion" and status[1] == "n":  # also in mode `paper`, which stores the diagnosis' p here
+    if (
+        source == "expansion" and status[1] == "n"
+    ):  # also in mode `paper`, which stores the diagnosis' p here
         low, high = 0.0, rounded(1.0 - support)
         p = high / 2.0
     if not as_it_stands:
         status = _INVERTED[status]
         p, low, high = rounded(1.0 - p), rounded(1.0 - high), rounded(1.0 - low)
-    return Claim(own, status, source == "original", support, order, p, low, high, p_source, is_bound, place)
+    return Claim(
+        own,
+        status,
+        source == "original",
+        support,
+        order,
+        p,
+        low,
+        high,
+        p_source,
+        is_bound,
+        place,
+    )
 
 
 def _weigh_others(said: SaidOfLabels, number: int, others: Sequence[int]) -> None:
@@ -332,24 +439,49 @@ def _weighed(own: Claim | None, others: Sequence[Claim]) -> Claim:
     present = [claim for claim in others if claim.present]
     p = (1.0 if own is None else own.p) * prod(1.0 - claim.p for claim in present)
     p = min(p, 1.0 - strongest.p)
-    low = max(0.0, (0.0 if own is None else own.p_low) - sum(claim.p_high for claim in others))
-    high = min(1.0 if own is None else own.p_high, *(1.0 - claim.p_low for claim in others))
+    low = max(
+        0.0, (0.0 if own is None else own.p_low) - sum(claim.p_high for claim in others)
+    )
+    high = min(
+        1.0 if own is None else own.p_high, *(1.0 - claim.p_low for claim in others)
+    )
     stated = own is not None and own.present and p >= 0.5
-    sure = any(claim.status == "dp" for claim in others) or (own is not None and own.status == "dn")
+    sure = any(claim.status == "dp" for claim in others) or (
+        own is not None and own.status == "dn"
+    )
     status = "dn" if sure else "tp" if stated else "tn"
     decided = own if own is not None and stated else strongest
     support, order = rounded(p if stated else 1.0 - p), _PREFERRED[status]
-    p_source = "none" if any(claim.p_source == "none" for claim in present) else strongest.p_source
+    p_source = (
+        "none"
+        if any(claim.p_source == "none" for claim in present)
+        else strongest.p_source
+    )
     interval = rounded(p), rounded(low), rounded(high)
-    return Claim(decided.finding_id, status, True, support, order, *interval, p_source, is_bound=True)
+    return Claim(
+        decided.finding_id,
+        status,
+        True,
+        support,
+        order,
+        *interval,
+        p_source,
+        is_bound=True,
+    )
 
 
-def label_frame(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList) -> pd.DataFrame:
+def label_frame(
+    said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList
+) -> pd.DataFrame:
     """Turn claims (`what_is_said`) and the REPORTS of the studies into LABELS."""
     names = ("study_id", "subject_id", "source_id")
     ids = sorted(zip(*(reports[name].tolist() for name in names), strict=True))
     return LABELS.frame(
-        {**dict(zip(names, own, strict=True)), "label": label.name, "chexpert": label.chexpert}
+        {
+            **dict(zip(names, own, strict=True)),
+            "label": label.name,
+            "chexpert": label.chexpert,
+        }
         | (_told(said[own[0], number]) if (own[0], number) in said else _NOTHING)
         for own in ids
         for number, label in enumerate(listed.labels)
@@ -358,7 +490,12 @@ def label_frame(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList) ->
 
 _NOTHING = {
     **dict.fromkeys(CLAIMED),
-    **{"source": "unmentioned", "p_is_bound": False, "denied_at_place": False, "past": False},
+    **{
+        "source": "unmentioned",
+        "p_is_bound": False,
+        "denied_at_place": False,
+        "past": False,
+    },
 }
 
 
@@ -366,17 +503,27 @@ def _told(about: Said) -> dict[str, Any]:
     """What LABELS says of a label."""
     claim, both = about.verdict()
     if claim is None:
-        return _NOTHING | {"source": "contradictory" if both else "unmentioned", "past": about.past}
+        return _NOTHING | {
+            "source": "contradictory" if both else "unmentioned",
+            "past": about.past,
+        }
     return {
         **{name: getattr(claim, name) for name in CLAIMED},
-        "source": "denied" if not claim.present else "stated" if claim.stated else "implied",
+        "source": "denied"
+        if not claim.present
+        else "stated"
+        if claim.stated
+        else "implied",
         "p_is_bound": claim.is_bound,
-        "denied_at_place": not claim.present and all(denial.place for denial in about.denied),
+        "denied_at_place": not claim.present
+        and all(denial.place for denial in about.denied),
         "past": about.past,
     }
 
 
-def chexpert_labels(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList) -> pd.DataFrame:
+def chexpert_labels(
+    said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList
+) -> pd.DataFrame:
     """Turn claims (`what_is_said`) and the REPORTS of the studies into CHEXPERT_LABELS, sorted by study."""
     studies = sorted(reports["study_id"].tolist())
     row = {study: number for number, study in enumerate(studies)}
@@ -386,7 +533,9 @@ def chexpert_labels(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList
         name = listed.labels[number].chexpert
         if name == NO_FINDING:
             decided, both = about.verdict()
-            excluded[row[study]] |= both or (decided is not None and decided.status != "dp")
+            excluded[row[study]] |= both or (
+                decided is not None and decided.status != "dp"
+            )
         elif name and (claim := about.stated()) is not None:
             hedged = claim.status[0] == "t" and claim.p_source != QUALIFIER
             cells[row[study], _PLACE[name]] = -1.0 if hedged else float(claim.present)
@@ -399,13 +548,19 @@ def chexpert_labels(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList
 def chexpert_probabilities(labels: pd.DataFrame) -> pd.DataFrame:
     """LABELS of whole studies to CHEXPERT_PROBABILITIES, in the order of the studies."""
     studies = labels["study_id"].unique().tolist()
-    wide = labels["p"].to_numpy().reshape(len(studies), -1) if studies else np.empty((0, len(CHEXPERT)))
+    wide = (
+        labels["p"].to_numpy().reshape(len(studies), -1)
+        if studies
+        else np.empty((0, len(CHEXPERT)))
+    )
     names = labels["chexpert"].iloc[: wide.shape[1]].tolist()
     cells = wide[:, [names.index(name) for name in CHEXPERT]] if studies else wide
     return _frame(CHEXPERT_PROBABILITIES, studies, labels, cells)
 
 
-def _frame(table: Table, studies: list[str], of: pd.DataFrame, cells: NDArray[np.float64]) -> pd.DataFrame:
+def _frame(
+    table: Table, studies: list[str], of: pd.DataFrame, cells: NDArray[np.float64]
+) -> pd.DataFrame:
     """Identifiers lose their letter: MIMIC-CXR's files write them as numbers."""
     subject = dict(zip(of["study_id"].tolist(), of["subject_id"].tolist(), strict=True))
     return table.frame(

@@ -42,7 +42,14 @@ ORDERS: dict[str, tuple[str, ...]] = {
 POLICIES = ("soft", "U-Ones", "U-Zeros", "U-Ignore", "estimate")
 
 _OTHER_NAMES = {"effusion": "pleural effusion"}
-_NO_LABEL = {"infiltration", "fibrosis", "pleural_thickening", "nodule", "mass", "hernia"}
+_NO_LABEL = {
+    "infiltration",
+    "fibrosis",
+    "pleural_thickening",
+    "nodule",
+    "mass",
+    "hernia",
+}
 """Names of TorchXRayVision that no label of ours is: their columns have no targets."""
 _NEEDED = ("label", "chexpert", "source", "p", "p_low", "p_high", "p_source", "status")
 _IMAGES = ("dicom_id", "path_to_image")
@@ -95,7 +102,9 @@ class Targets:
     def write(self, path: Path) -> None:
         """Write `frame` as Parquet, null where there is no target; policy and `implied` are its metadata."""
         table = pa.Table.from_pandas(self.frame(), preserve_index=False)
-        table = table.replace_schema_metadata({"policy": self.policy, "implied": str(self.implied).lower()})
+        table = table.replace_schema_metadata(
+            {"policy": self.policy, "implied": str(self.implied).lower()}
+        )
         replace_file(path, lambda stream: pq.write_table(table, stream))
 
 
@@ -128,7 +137,9 @@ def targets(
     """
     implied = implied or policy == "estimate"
     if policy not in POLICIES:
-        raise ConfigurationError(f"policy {policy!r}: expected one of {', '.join(POLICIES)}")
+        raise ConfigurationError(
+            f"policy {policy!r}: expected one of {', '.join(POLICIES)}"
+        )
     names: tuple[str, ...] = ()
     parts: list[_PartOfTargets] = []
     for labels in _label_parts(release):
@@ -142,7 +153,14 @@ def targets(
         values, ids = values[:, study], np.array(named)
     mask = ~np.isnan(values[0])
     return Targets(
-        np.asarray(ids, dtype=np.str_), values[0], mask, values[1], values[2], names, policy, implied
+        np.asarray(ids, dtype=np.str_),
+        values[0],
+        mask,
+        values[1],
+        values[2],
+        names,
+        policy,
+        implied,
     )
 
 
@@ -155,7 +173,11 @@ class _PartOfTargets(NamedTuple):
 
 
 def _part_of_targets(
-    labels: pd.DataFrame, columns: Mapping[str, int], width: int, policy: str, implied: bool
+    labels: pd.DataFrame,
+    columns: Mapping[str, int],
+    width: int,
+    policy: str,
+    implied: bool,
 ) -> _PartOfTargets:
     """The targets of the studies of a frame of LABELS.
 
@@ -168,22 +190,34 @@ def _part_of_targets(
     """
     own = labels["study_id"].astype("str")
     if "source_id" in labels:  # what the delivery called it
-        own = labels["source_id"].astype("str").where(labels["source_id"].fillna("") != "", own)
+        own = (
+            labels["source_id"]
+            .astype("str")
+            .where(labels["source_id"].fillna("") != "", own)
+        )
     rows, ids = pd.factorize(own.to_numpy())
     column = labels["label"].astype("str").map(columns)
     said = ["stated", "denied", "implied"] if implied else ["stated", "denied"]
-    there = column.notna() & labels["source"].isin(said) & (labels["p_source"] != "none").fillna(False)
+    there = (
+        column.notna()
+        & labels["source"].isin(said)
+        & (labels["p_source"] != "none").fillna(False)
+    )
     at = rows[there], column[there].astype(int).to_numpy()
     known = labels[there]
     values = np.full((3, len(ids), width), np.nan, dtype=np.float32)
-    for layer, layer_values in enumerate((_under(policy, known), known["p_low"], known["p_high"])):
+    for layer, layer_values in enumerate(
+        (_under(policy, known), known["p_low"], known["p_high"])
+    ):
         values[(layer, *at)] = layer_values.astype("float32")
     values[1:, np.isnan(values[0])] = np.nan
     studies = labels.assign(own=own)[["study_id", "own"]].drop_duplicates("own")
     return _PartOfTargets(values, np.asarray(ids), studies)
 
 
-def _label_parts(release: str | PathLike[str] | pd.DataFrame | HasLabels) -> Iterator[pd.DataFrame]:
+def _label_parts(
+    release: str | PathLike[str] | pd.DataFrame | HasLabels,
+) -> Iterator[pd.DataFrame]:
     """Frames of LABELS, each with all labels of its studies: one in memory, or of a release's file in parts,
     because the labels of an archive are many times as large as its targets.
     """
@@ -193,7 +227,9 @@ def _label_parts(release: str | PathLike[str] | pd.DataFrame | HasLabels) -> Ite
         return
     waiting: pd.DataFrame | None = None
     for part in labels:
-        rows = part if waiting is None else pd.concat([waiting, part], ignore_index=True)
+        rows = (
+            part if waiting is None else pd.concat([waiting, part], ignore_index=True)
+        )
         if not len(rows):
             continue
         # The last study may go on in the next part of the file.
@@ -208,7 +244,11 @@ def _given_labels(
     release: str | PathLike[str] | pd.DataFrame | HasLabels,
 ) -> pd.DataFrame | Iterator[pd.DataFrame]:
     """A frame of LABELS from whatever `targets` takes, checked, or parts of those of a release's file."""
-    labels = release if isinstance(release, pd.DataFrame) else getattr(release, "labels", release)
+    labels = (
+        release
+        if isinstance(release, pd.DataFrame)
+        else getattr(release, "labels", release)
+    )
     if isinstance(labels, str | PathLike):
         return _released(Path(labels))
     if not isinstance(labels, pd.DataFrame):
@@ -254,7 +294,11 @@ def _require_probabilities(values: pd.Series, column: str) -> None:
     is_wrong = values.notna() & ~numbers.between(0.0, 1.0)
     if is_wrong.any():
         row = int(np.flatnonzero(is_wrong.to_numpy())[0])
-        found = str(numbers.iloc[row]) if pd.notna(numbers.iloc[row]) else "something that is no number"
+        found = (
+            str(numbers.iloc[row])
+            if pd.notna(numbers.iloc[row])
+            else "something that is no number"
+        )
         raise InputError(
             "labels",
             found,
@@ -283,11 +327,15 @@ def _under(policy: str, known: pd.DataFrame) -> pd.Series:
     return certain.mask(hedged, value).mask(hedged & (known["chexpert"] == NO_FINDING))
 
 
-def _columns(labels: pd.DataFrame, order: str | Sequence[str]) -> tuple[tuple[str, ...], dict[str, int]]:
+def _columns(
+    labels: pd.DataFrame, order: str | Sequence[str]
+) -> tuple[tuple[str, ...], dict[str, int]]:
     """The names that were asked for, and the column of every label of ours."""
     if isinstance(order, str) and order.lower() not in ORDERS:
         known = ", ".join(ORDERS)
-        raise ConfigurationError(f"order {order!r}: expected {known}, or a list of labels")
+        raise ConfigurationError(
+            f"order {order!r}: expected {known}, or a list of labels"
+        )
     names = tuple(ORDERS[order.lower()] if isinstance(order, str) else order)
     named = labels[["chexpert", "label"]].drop_duplicates().to_numpy().tolist()
     ours = {name.lower(): both[1] for both in named for name in both if name}
@@ -301,7 +349,9 @@ def _columns(labels: pd.DataFrame, order: str | Sequence[str]) -> tuple[tuple[st
         if label is not None:
             columns[label] = number
         elif len(labels) and name.lower() not in _NO_LABEL:
-            raise ConfigurationError(f"order: no label {name!r}.{did_you_mean(name.lower(), ours)}")
+            raise ConfigurationError(
+                f"order: no label {name!r}.{did_you_mean(name.lower(), ours)}"
+            )
     return names, columns
 
 
@@ -319,31 +369,51 @@ def _released(folder: Path) -> Iterator[pd.DataFrame]:
         raise ConfigurationError(
             f"{path}: found no column {missing[0]!r}; expected the columns of {LABELS.name}"
         )
-    wanted = ["study_id", *_NEEDED, *(name for name in ("source_id", "p_estimate") if name in schema.names)]
+    wanted = [
+        "study_id",
+        *_NEEDED,
+        *(name for name in ("source_id", "p_estimate") if name in schema.names),
+    ]
     return (rows.to_pandas() for rows in row_groups(path, wanted))
 
 
 def _images(path: Path, studies: pd.DataFrame) -> tuple[NDArray[Any], list[str]]:
     """Of every image of these studies (study_id, own), in the order of the file: the study's row, the id."""
     try:
-        table = pd.read_csv(path, dtype="str", usecols=lambda name: name in (*_IMAGES, "study_id"))
+        table = pd.read_csv(
+            path, dtype="str", usecols=lambda name: name in (*_IMAGES, "study_id")
+        )
     except (OSError, ValueError) as error:
-        raise InputError(path.name, type(error).__name__, "a table of images", "Name the CSV.") from None
+        raise InputError(
+            path.name, type(error).__name__, "a table of images", "Name the CSV."
+        ) from None
     image = next((name for name in _IMAGES if name in table), None)
     if image is None or (image == "dicom_id" and "study_id" not in table):
         expected = "dicom_id and study_id, or path_to_image"
-        raise InputError(path.name, "other columns", expected, "Name MIMIC-CXR's metadata or CheXpert Plus.")
+        raise InputError(
+            path.name,
+            "other columns",
+            expected,
+            "Name MIMIC-CXR's metadata or CheXpert Plus.",
+        )
     if image == "dicom_id":
         of_image = "s" + table["study_id"].str.removeprefix("s")
         of_study = studies["study_id"].astype("str")
     else:
-        of_image, of_study = (_chexpert_study(names) for names in (table[image], studies["own"]))
+        of_image, of_study = (
+            _chexpert_study(names) for names in (table[image], studies["own"])
+        )
     place = dict(zip(of_study.tolist(), range(len(studies)), strict=True))
     row = of_image.map(place)
     found = row.notna()
     if not found.any():
         expected = "images of studies of the release"
-        raise InputError(path.name, f"{len(table)} images of other studies", expected, "Name its own table.")
+        raise InputError(
+            path.name,
+            f"{len(table)} images of other studies",
+            expected,
+            "Name its own table.",
+        )
     return row[found].to_numpy(np.int64), table.loc[found, image].tolist()
 
 

@@ -41,7 +41,9 @@ _Study = dict[_Wording, list[_Row]]
 """Section and words of a sentence -> its rows, in the order of their numbers."""
 
 
-def structuring_agreement(read: Mapping[str, pd.DataFrame], gold: pd.DataFrame | None = None) -> pd.DataFrame:
+def structuring_agreement(
+    read: Mapping[str, pd.DataFrame], gold: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """`tables.STRUCTURING_AGREEMENT` of every two readings, in the order given, gold first.
 
     Args:
@@ -66,11 +68,16 @@ def gold_rows(findings: pd.DataFrame) -> pd.DataFrame:
     key_of = dict(zip(findings["finding_id"].tolist(), numbers.tolist(), strict=True))
     gold = findings.rename(columns={"name": "normed_ent"})
     for column in _REFERENCES:
-        gold[column] = [[key_of[one] for one in cell if one in key_of] for cell in findings[column].tolist()]
+        gold[column] = [
+            [key_of[one] for one in cell if one in key_of]
+            for cell in findings[column].tolist()
+        ]
     return gold
 
 
-def matched_rows(read: pd.DataFrame, gold: pd.DataFrame) -> Iterator[tuple[str, _Row, _Row]]:
+def matched_rows(
+    read: pd.DataFrame, gold: pd.DataFrame
+) -> Iterator[tuple[str, _Row, _Row]]:
     """Pairs of a row and the gold row that it is matched with, by study."""
     coded = _studies(gold)
     own = _studies(read[read["study_id"].isin(coded.keys())])
@@ -97,29 +104,54 @@ def _words(text: str) -> _Wording:
 
 
 def _compared(
-    one: str, first: Mapping[str, _Study], other: str, second: Mapping[str, _Study], studies: set[str]
+    one: str,
+    first: Mapping[str, _Study],
+    other: str,
+    second: Mapping[str, _Study],
+    studies: set[str],
 ) -> Iterator[dict[str, object]]:
     """One line per column of two readings of these studies."""
-    counts = {name: np.zeros(3, dtype=int) for name in ("finding", *_CODES, *_SETS, *_REFERENCES)}
-    codes: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {name: [] for name in _KAPPA}
+    counts = {
+        name: np.zeros(3, dtype=int)
+        for name in ("finding", *_CODES, *_SETS, *_REFERENCES)
+    }
+    codes: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {
+        name: [] for name in _KAPPA
+    }
     for study in sorted(studies):
         mine, theirs = first.get(study, {}), second.get(study, {})
         matched = list(_matched(mine, theirs))
-        counts["finding"] += sum(map(len, mine.values())), sum(map(len, theirs.values())), len(matched)
+        counts["finding"] += (
+            sum(map(len, mine.values())),
+            sum(map(len, theirs.values())),
+            len(matched),
+        )
         partner = {key: here["key"] for here, there in matched for key in there["key"]}
         nobody = frozenset(("",))
         for here, there in matched:
             for name in (*_CODES, *_SETS):
-                counts[name] += len(here[name]), len(there[name]), len(here[name] & there[name])
+                counts[name] += (
+                    len(here[name]),
+                    len(there[name]),
+                    len(here[name] & there[name]),
+                )
             for name in _REFERENCES:
-                meant = frozenset[str]().union(*(partner.get(key, nobody) for key in there[name]))
-                counts[name] += len(here[name]), len(there[name]), len(here[name] & meant)
+                meant = frozenset[str]().union(
+                    *(partner.get(key, nobody) for key in there[name])
+                )
+                counts[name] += (
+                    len(here[name]),
+                    len(there[name]),
+                    len(here[name] & meant),
+                )
             for name, pairs in codes.items():
                 pairs.append((here[name], there[name]))
     rows = counts["finding"].tolist()
     for name, count in counts.items():
         own, others, agreed = count.tolist()
-        if name in _CODES:  # judged against all rows of either side: a finding with its right status, say
+        if (
+            name in _CODES
+        ):  # judged against all rows of either side: a finding with its right status, say
             own, others = rows[:2]
         yield {
             "structurer_1": one,
@@ -138,20 +170,28 @@ def _compared(
 
 def _matched(mine: _Study, theirs: _Study) -> Iterator[tuple[_Row, _Row]]:
     """Rows of the same sentence with a word of the finding in common, so that all together agree best."""
-    from scipy.optimize import linear_sum_assignment  # late: every command loads this module
+    from scipy.optimize import (
+        linear_sum_assignment,
+    )  # late: every command loads this module
 
     for sentence, wording in _same_sentences(mine, theirs):
         rows, others = mine[sentence], theirs[wording]
-        likeness = np.array([[_likeness(row, other) for other in others] for row in rows])
+        likeness = np.array(
+            [[_likeness(row, other) for other in others] for row in rows]
+        )
         for place, partner in zip(*linear_sum_assignment(-likeness), strict=True):
             if likeness[place, partner] > 0:
                 yield rows[place], others[partner]
 
 
-def _same_sentences(mine: _Study, theirs: _Study) -> Iterator[tuple[_Wording, _Wording]]:
+def _same_sentences(
+    mine: _Study, theirs: _Study
+) -> Iterator[tuple[_Wording, _Wording]]:
     """The same wording first; of the others those with the most words in common, each used once."""
     yield from ((sentence, sentence) for sentence in mine if sentence in theirs)
-    left, right = ([s for s in a if s not in b] for a, b in ((mine, theirs), (theirs, mine)))
+    left, right = (
+        [s for s in a if s not in b] for a, b in ((mine, theirs), (theirs, mine))
+    )
     shares = [
         (-_dice(sentence[1:], other[1:]), place, partner)
         for place, sentence in enumerate(left)
@@ -170,7 +210,11 @@ def _likeness(row: _Row, other: _Row) -> float:
     if not common:
         return 0.0
     place = _dice(row["location"], other["location"])
-    return _WORDS * common + _PLACE * place + _NAME * (row["normed_ent"] == other["normed_ent"])
+    return (
+        _WORDS * common
+        + _PLACE * place
+        + _NAME * (row["normed_ent"] == other["normed_ent"])
+    )
 
 
 def _dice(mine: Collection[str], theirs: Collection[str]) -> float:
@@ -181,7 +225,14 @@ def _dice(mine: Collection[str], theirs: Collection[str]) -> float:
 
 def _kappa(pairs: Sequence[tuple[frozenset[str], frozenset[str]]]) -> float | None:
     """Cohen's kappa; None without pairs, or where both always say the same one code."""
-    mine, theirs = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
-    chance = sum(mine[code] * theirs[code] for code in mine) / len(pairs) ** 2 if pairs else 1.0
+    mine, theirs = (
+        Counter(one for one, _ in pairs),
+        Counter(other for _, other in pairs),
+    )
+    chance = (
+        sum(mine[code] * theirs[code] for code in mine) / len(pairs) ** 2
+        if pairs
+        else 1.0
+    )
     agreed = sum(one == other for one, other in pairs)
     return None if chance == 1.0 else (agreed / len(pairs) - chance) / (1.0 - chance)

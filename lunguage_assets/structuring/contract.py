@@ -12,7 +12,9 @@ from typing import Literal, NamedTuple, Protocol
 SectionCode = Literal["hist", "find", "impr", "other"]
 """`other`: technique, comparison, notification and the like. Their sentences state no findings."""
 
-Account = Literal["findings", "nothing stated", "not about the patient now", "unreadable"]
+Account = Literal[
+    "findings", "nothing stated", "not about the patient now", "unreadable"
+]
 """What became of a sentence. Every sentence of findings and impression has one."""
 
 

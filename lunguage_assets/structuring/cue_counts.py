@@ -16,7 +16,9 @@ from lunguage_assets.tables.corpus import CUE_COUNTS
 _COUNTED = ("rows", *STATUSES, "compared", "differing")
 
 
-def cue_counts(read: Mapping[str, pd.DataFrame], gold: pd.DataFrame | None = None) -> pd.DataFrame:
+def cue_counts(
+    read: Mapping[str, pd.DataFrame], gold: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Count rows by cue: `tables.CUE_COUNTS`, worst cue first.
 
     A row that several cues decided counts for each of them.
@@ -27,7 +29,9 @@ def cue_counts(read: Mapping[str, pd.DataFrame], gold: pd.DataFrame | None = Non
         gold: rows that people coded, as of `agreement.gold_rows`; None: there are none.
     """
     counts = [
-        _counts_of(structurer, rows, gold) for structurer, rows in read.items() if (rows["cues"] != "").any()
+        _counts_of(structurer, rows, gold)
+        for structurer, rows in read.items()
+        if (rows["cues"] != "").any()
     ]
     return summed_cue_counts(counts)
 
@@ -47,7 +51,9 @@ def summed_cue_counts(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     return CUE_COUNTS.frame({name: ordered[name].tolist() for name in CUE_COUNTS.names})
 
 
-def _counts_of(structurer: str, rows: pd.DataFrame, gold: pd.DataFrame | None) -> pd.DataFrame:
+def _counts_of(
+    structurer: str, rows: pd.DataFrame, gold: pd.DataFrame | None
+) -> pd.DataFrame:
     cue_of_row = _cues_by_row(rows)
     counts = pd.crosstab(cue_of_row["cue"], cue_of_row["status"])
     counts = counts.reindex(columns=list(STATUSES), fill_value=0)
@@ -80,16 +86,21 @@ def _counts_of(structurer: str, rows: pd.DataFrame, gold: pd.DataFrame | None) -
 def _cues_by_row(rows: pd.DataFrame) -> pd.DataFrame:
     """Take a line for each row and cue of it, once; the cue of a row without one is empty."""
     keys = rows["section"].astype(str) + ":" + rows["ent_idx"].astype(str)
-    lines = rows[["study_id", "status"]].assign(key=keys, cue=rows["cues"].astype(object).str.split("; "))
+    lines = rows[["study_id", "status"]].assign(
+        key=keys, cue=rows["cues"].astype(object).str.split("; ")
+    )
     lines = lines.explode("cue", ignore_index=True)
     lines["cue"] = lines["cue"].str.partition(" ")[0]
     return lines.drop_duplicates(["study_id", "key", "cue"], ignore_index=True)
 
 
-def _status_in_gold(rows: pd.DataFrame, gold: pd.DataFrame) -> dict[tuple[str, str], str]:
+def _status_in_gold(
+    rows: pd.DataFrame, gold: pd.DataFrame
+) -> dict[tuple[str, str], str]:
     """Find the status that people gave to the rows that they coded, by study and key."""
     return {
-        (study, _only(row["key"])): _only(coded["status"]) for study, row, coded in matched_rows(rows, gold)
+        (study, _only(row["key"])): _only(coded["status"])
+        for study, row, coded in matched_rows(rows, gold)
     }
 
 

@@ -107,7 +107,10 @@ class RadGraphStructurer:
     """
 
     def __init__(
-        self, graphs: Mapping[str, str], terms: pd.DataFrame | None = None, key: str = RADGRAPH
+        self,
+        graphs: Mapping[str, str],
+        terms: pd.DataFrame | None = None,
+        key: str = RADGRAPH,
     ) -> None:
         self.key = key
         self._graphs = graphs
@@ -144,11 +147,17 @@ class RadGraphStructurer:
             return None
 
     def _entities(
-        self, report: SectionedReport, graph: Mapping[str, Any], refused: list[RefusedValue]
+        self,
+        report: SectionedReport,
+        graph: Mapping[str, Any],
+        refused: list[RefusedValue],
     ) -> dict[str, _Entity]:
         """Entities by their names, as far as they stand in a sentence that may state findings."""
         words = [Span(*word.span()) for word in _WORD.finditer(report.text)]
-        tokens = {place: self._lexicon.tokens(one.text) for place, one in enumerate(report.sentences)}
+        tokens = {
+            place: self._lexicon.tokens(one.text)
+            for place, one in enumerate(report.sentences)
+        }
         found = {}
         for name, one in graph.items():
             first, last, said = one["start_ix"], one["end_ix"], one["tokens"]
@@ -161,12 +170,16 @@ class RadGraphStructurer:
             )
             place = next(inside, -1)
             section = report.sentences[place].section if place >= 0 else ""
-            if span.of(report.text).lower().split() != said.lower().split() or section in ("", "other"):
+            if span.of(
+                report.text
+            ).lower().split() != said.lower().split() or section in ("", "other"):
                 reason = "section" if section == "other" else "not-in-sentence"
                 refused.append(RefusedValue(section, 0, "ent", said, reason))
                 continue
             label = one["label"]
-            part, sure = (_CHANGE, label) if is_change(label) else RADGRAPH_LABELS[label]
+            part, sure = (
+                (_CHANGE, label) if is_change(label) else RADGRAPH_LABELS[label]
+            )
             begin = report.sentences[place].span.begin
             spelling, sense = self._spelled(tokens[place], span.moved(-begin))
             links = [
@@ -174,15 +187,23 @@ class RadGraphStructurer:
                 for kind, goal in one["relations"]
                 if isinstance(kind, str) and isinstance(goal, str | int)
             ]
-            found[name] = _Entity(part, sure, span, place, links, spelling.moved(begin), sense)
+            found[name] = _Entity(
+                part, sure, span, place, links, spelling.moved(begin), sense
+            )
         for name, entity in found.items():
             at, said = report.sentences[entity.sentence], entity.span.of(report.text)
             # what a refused entity had to do with this one goes with it, which is listed
             lost = [kind for kind, goal in entity.relations if goal not in graph]
             for kind in lost:
-                column = kind if kind in _RELATIONS else "relation"  # no other word of the file is shown
-                refused.append(RefusedValue(at.section, at.number, column, said, "no-such-finding"))
-            entity.relations = [(kind, goal) for kind, goal in entity.relations if goal in found]
+                column = (
+                    kind if kind in _RELATIONS else "relation"
+                )  # no other word of the file is shown
+                refused.append(
+                    RefusedValue(at.section, at.number, column, said, "no-such-finding")
+                )
+            entity.relations = [
+                (kind, goal) for kind, goal in entity.relations if goal in found
+            ]
             for kind, goal in entity.relations:
                 if kind == "modify" and goal != name:
                     found[goal].modified_by.append(name)
@@ -190,7 +211,10 @@ class RadGraphStructurer:
 
     def _spelled(self, tokens: list[Token], span: Span) -> tuple[Span, Sense]:
         """The longest known spelling with the last word of an entity in it."""
-        last = next((place for place, one in enumerate(tokens) if one.end >= span.end), len(tokens) - 1)
+        last = next(
+            (place for place, one in enumerate(tokens) if one.end >= span.end),
+            len(tokens) - 1,
+        )
         for start in range(max(0, last - 5), last + 1):
             sense, end = self._lexicon.match(tokens, start)
             if sense is not None and start <= last < end:
@@ -199,12 +223,19 @@ class RadGraphStructurer:
         return span, _UNKNOWN
 
     def _mentions(
-        self, report: SectionedReport, found: Mapping[str, _Entity], refused: list[RefusedValue]
+        self,
+        report: SectionedReport,
+        found: Mapping[str, _Entity],
+        refused: list[RefusedValue],
     ) -> tuple[Mention, ...]:
         made, root = list[tuple[Mention, str]](), dict[str, str]()
         for name, one in found.items():
             own = {*_with_modifiers(found, [name])}
-            modified = [goal for kind, goal in one.relations if kind == "modify" and goal not in own]
+            modified = [
+                goal
+                for kind, goal in one.relations
+                if kind == "modify" and goal not in own
+            ]
             if any(found[goal].part in ("OBS", _CHANGE) for goal in modified):
                 continue
             if one.part == "OBS" or _is_unchanged_anatomy(found, one):
@@ -212,7 +243,11 @@ class RadGraphStructurer:
                 root |= dict.fromkeys(own, name)
             elif one.part == _CHANGE:
                 at, said = report.sentences[one.sentence], one.span.of(report.text)
-                refused.append(RefusedValue(at.section, at.number, "modify", said, "no-such-finding"))
+                refused.append(
+                    RefusedValue(
+                        at.section, at.number, "modify", said, "no-such-finding"
+                    )
+                )
         made.sort(key=lambda pair: pair[0].ent)
         place = {name: number for number, (_, name) in enumerate(made)}
         supports = {
@@ -233,7 +268,10 @@ class RadGraphStructurer:
 
 
 def _mention(
-    report: SectionedReport, found: Mapping[str, _Entity], name: str, refused: list[RefusedValue]
+    report: SectionedReport,
+    found: Mapping[str, _Entity],
+    name: str,
+    refused: list[RefusedValue],
 ) -> Mention:
     """The row of an observation; one that only calls its place normal or not, or unchanged, is a row of the
     place.
@@ -248,7 +286,11 @@ def _mention(
         status = _STATUS[one.sure]
     if places and (one.part == _CHANGE or one.sense.kind in ("normal", "abnormal")):
         about = found[places[0]]
-        status = _TURNED[status] if one.sense.kind == "normal" and one.part != _CHANGE else status
+        status = (
+            _TURNED[status]
+            if one.sense.kind == "normal" and one.part != _CHANGE
+            else status
+        )
         names.append(name)
     changes = [other for other in names if found[other].part == _CHANGE]
     column_of_change = {
@@ -258,7 +300,11 @@ def _mention(
     }
     if any(found[change].sure in _ENDED for change in changes):
         status = _WITHOUT.get(status, status)
-    within = [other for other in _with_modifiers(found, places) if other not in column_of_change]
+    within = [
+        other
+        for other in _with_modifiers(found, places)
+        if other not in column_of_change
+    ]
     location = {found[other].span for other in within}
     for word_name in names:
         word = found[word_name]
@@ -271,11 +317,17 @@ def _mention(
             attributes.setdefault(column, []).append(word.span)
         else:
             at, said = report.sentences[word.sentence], word.span.of(report.text)
-            refused.append(RefusedValue(at.section, at.number, "modify", said, "no-such-column"))
+            refused.append(
+                RefusedValue(at.section, at.number, "modify", said, "no-such-column")
+            )
     is_named = about.sense.kind in ("finding", "anatomy")
     ent = about.spelling if is_named else about.span
-    outside = sorted(span for span in location if span.end <= ent.begin or ent.end <= span.begin)
-    normed = about.sense.name if is_named else " ".join(ent.of(report.text).lower().split())
+    outside = sorted(
+        span for span in location if span.end <= ent.begin or ent.end <= span.begin
+    )
+    normed = (
+        about.sense.name if is_named else " ".join(ent.of(report.text).lower().split())
+    )
     category = "PF" if about is not one or is_named else "OTH"
     return Mention(
         about.sentence,
@@ -283,8 +335,17 @@ def _mention(
         normed,
         about.sense.code if about.sense.kind == "finding" else category,
         status,
-        tuple(sorted(_joined(outside, report.text), key=lambda span: not _SIDE.search(span.of(report.text)))),
-        {column: tuple(sorted(attributes[column])) for column in ATTRIBUTES if column in attributes},
+        tuple(
+            sorted(
+                _joined(outside, report.text),
+                key=lambda span: not _SIDE.search(span.of(report.text)),
+            )
+        ),
+        {
+            column: tuple(sorted(attributes[column]))
+            for column in ATTRIBUTES
+            if column in attributes
+        },
     )
 
 
@@ -299,7 +360,9 @@ def _is_unchanged_anatomy(found: Mapping[str, _Entity], one: _Entity) -> bool:
     return one.part == _CHANGE and one.sure == "CHAN-NC" and bool(_places(found, one))
 
 
-def _with_modifiers(found: Mapping[str, _Entity], names: Sequence[str]) -> Iterator[str]:
+def _with_modifiers(
+    found: Mapping[str, _Entity], names: Sequence[str]
+) -> Iterator[str]:
     """Entities, each once, with all that modify them."""
     seen, waiting = set[str](), list(names)
     while waiting:
@@ -314,7 +377,9 @@ def _joined(spans: Sequence[Span], text: str) -> list[Span]:
     """Neighbours as one: "left", "lower" and "lobe" are "left lower lobe"."""
     joined: list[Span] = []
     for span in spans:
-        if joined and _BETWEEN.fullmatch(text, joined[-1].end, max(span.begin, joined[-1].end)):
+        if joined and _BETWEEN.fullmatch(
+            text, joined[-1].end, max(span.begin, joined[-1].end)
+        ):
             joined[-1] = Span(joined[-1].begin, max(span.end, joined[-1].end))
         else:
             joined.append(span)

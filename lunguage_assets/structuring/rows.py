@@ -25,7 +25,11 @@ from lunguage_assets.structuring.contract import (
 )
 from lunguage_assets.structuring.text.read import sectioned
 from lunguage_assets.tables import ATTRIBUTES, STRUCTURED_FINDINGS, Table
-from lunguage_assets.tables.corpus import REFUSED_VALUES, REPORT_SENTENCES, SENTENCE_ACCOUNTS
+from lunguage_assets.tables.corpus import (
+    REFUSED_VALUES,
+    REPORT_SENTENCES,
+    SENTENCE_ACCOUNTS,
+)
 
 _COLUMNS, _VALUES = STRUCTURED_FINDINGS.names, ("ent", "location", *ATTRIBUTES)
 IN_TEXT = "report text"
@@ -51,14 +55,19 @@ def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
     cut = by_studies(_cut, (texts[["study_id", "report"]],), tuple, processes=processes)
     views, sources = texts["view_information"].tolist(), texts["view_source"].tolist()
     found = (one for of_chunk, _ in cut for one in of_chunk)
-    named = zip(*(texts[name].tolist() for name in ("study_id", "file", "line")), found, strict=True)
+    named = zip(
+        *(texts[name].tolist() for name in ("study_id", "file", "line")),
+        found,
+        strict=True,
+    )
     for place, (study_id, file, line, (in_text, notes)) in enumerate(named):
         if not views[place] and in_text:
             views[place], sources[place] = in_text, IN_TEXT
         for reason in notes:
             log.note(reason, file, line=line, study_id=study_id)
     texts = texts.assign(
-        view_information=pd.array(views, dtype="str"), view_source=pd.array(sources, dtype="str")
+        view_information=pd.array(views, dtype="str"),
+        view_source=pd.array(sources, dtype="str"),
     )
     sentences = joined([of_chunk for _, of_chunk in cut])
     return ReportsRead(texts, sentences, log.rejected_frame(), log.notes_frame())
@@ -67,7 +76,10 @@ def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
 def _cut(texts: pd.DataFrame) -> tuple[list[tuple[str, tuple[str, ...]]], pd.DataFrame]:
     """Views and notes of every report, and `tables.REPORT_SENTENCES`."""
     found = [
-        sectioned(*one) for one in zip(texts["study_id"].tolist(), texts["report"].tolist(), strict=True)
+        sectioned(*one)
+        for one in zip(
+            texts["study_id"].tolist(), texts["report"].tolist(), strict=True
+        )
     ]
     rows = [
         (one.study_id, s.section, s.number, s.heading, *s.span, s.text)
@@ -83,9 +95,16 @@ def sectioned_reports(
     """Reports as structurers get them, back from the tables, in the order of `report_texts`."""
     sentences: dict[str, list[Sentence]] = {}
     columns = (report_sentences[name].tolist() for name in REPORT_SENTENCES.names)
-    for study_id, section, number, heading, begin, end, text in zip(*columns, strict=True):
-        sentences.setdefault(study_id, []).append(Sentence(section, number, Span(begin, end), text, heading))
-    named = (report_texts[name].tolist() for name in ("study_id", "report", "view_information"))
+    for study_id, section, number, heading, begin, end, text in zip(
+        *columns, strict=True
+    ):
+        sentences.setdefault(study_id, []).append(
+            Sentence(section, number, Span(begin, end), text, heading)
+        )
+    named = (
+        report_texts[name].tolist()
+        for name in ("study_id", "report", "view_information")
+    )
     for study_id, report, views in zip(*named, strict=True):
         own = sorted(sentences.get(study_id, ()), key=lambda sentence: sentence.span)
         yield SectionedReport(study_id, report, tuple(own), views)
@@ -111,14 +130,27 @@ def structured_tables(
     reports: Sequence[SectionedReport], answers: Sequence[StructuredReport]
 ) -> StructuredTables:
     """The tables of a structurer's answers to these reports."""
-    rows, accounts, refused = list[Sequence[object]](), list[Sequence[object]](), list[Sequence[object]]()
+    rows, accounts, refused = (
+        list[Sequence[object]](),
+        list[Sequence[object]](),
+        list[Sequence[object]](),
+    )
     for report, answer in zip(reports, answers, strict=True):
         study = report.study_id
         rows += _rows(report, answer)
         stated = Counter(mention.sentence for mention in answer.mentions)
-        for position, (one, read) in enumerate(zip(report.sentences, answer.readings, strict=True)):
+        for position, (one, read) in enumerate(
+            zip(report.sentences, answer.readings, strict=True)
+        ):
             if one.section != "other":
-                account = (study, one.section, one.number, read.account, read.reason, stated[position])
+                account = (
+                    study,
+                    one.section,
+                    one.number,
+                    read.account,
+                    read.reason,
+                    stated[position],
+                )
                 accounts.append(account)
         for value in answer.refused:
             where = (value.section, value.sentence, value.column)
@@ -136,17 +168,31 @@ def _frame(table: Table, rows: Sequence[Sequence[object]]) -> pd.DataFrame:
     return table.frame(dict(zip(table.names, columns, strict=True)))
 
 
-def _rows(report: SectionedReport, answer: StructuredReport) -> Iterator[Sequence[object]]:
+def _rows(
+    report: SectionedReport, answer: StructuredReport
+) -> Iterator[Sequence[object]]:
     counts, numbers = Counter[str](), list[int]()
     sentences = [report.sentences[mention.sentence] for mention in answer.mentions]
     for sentence in sentences:
         counts[sentence.section] += 1
         numbers.append(counts[sentence.section])
-    names = [f"{one.section}:{number}" for one, number in zip(sentences, numbers, strict=True)]
-    for mention, sentence, number in zip(answer.mentions, sentences, numbers, strict=True):
-        given = {"ent": (mention.ent,), "location": mention.location, **mention.attributes}
+    names = [
+        f"{one.section}:{number}"
+        for one, number in zip(sentences, numbers, strict=True)
+    ]
+    for mention, sentence, number in zip(
+        answer.mentions, sentences, numbers, strict=True
+    ):
+        given = {
+            "ent": (mention.ent,),
+            "location": mention.location,
+            **mention.attributes,
+        }
         values = {column: given[column] for column in _VALUES if given.get(column)}
-        quoted = [" ".join([column, *(f"{a}-{b}" for a, b in own)]) for column, own in values.items()]
+        quoted = [
+            " ".join([column, *(f"{a}-{b}" for a, b in own)])
+            for column, own in values.items()
+        ]
         row = {
             "study_id": report.study_id,
             "section": sentence.section,
@@ -159,7 +205,9 @@ def _rows(report: SectionedReport, answer: StructuredReport) -> Iterator[Sequenc
             "evidence": [names[place] for place in mention.evidence],
             "associate": [names[place] for place in mention.associate],
             "spans": "; ".join(quoted),
-            "cues": "; ".join(f"{use.cue} {use.span.begin}-{use.span.end}" for use in mention.cues),
+            "cues": "; ".join(
+                f"{use.cue} {use.span.begin}-{use.span.end}" for use in mention.cues
+            ),
             **{column: _cell(report.text, own) for column, own in values.items()},
         }
         yield [row.get(column, "") for column in _COLUMNS]

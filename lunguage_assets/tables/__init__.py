@@ -41,6 +41,9 @@ from lunguage_assets.tables.schema import Table
 
 _MODULES = (corpus, explicit, implicit, analyses)
 TABLES = {
-    table.name: table for module in _MODULES for table in vars(module).values() if isinstance(table, Table)
+    table.name: table
+    for module in _MODULES
+    for table in vars(module).values()
+    if isinstance(table, Table)
 }
 """The tables of the store by name, in the order of the pipeline."""

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from lunguage_assets.tables.columns import code, ends, integer, number, probability, text
+from lunguage_assets.tables.columns import (
+    code,
+    ends,
+    integer,
+    number,
+    probability,
+    text,
+)
 from lunguage_assets.tables.schema import table
 
 _CODING = code(
@@ -11,9 +18,17 @@ _CODING = code(
     ("none", "phrase", "position"),
 )
 _VALUE = (
-    number("value", "The measure; null where undefined (nothing to compare, no variation)", nullable=True),
-    number("low", "Lower end of the 95% interval; null where there is none", nullable=True),
-    number("high", "Upper end of the 95% interval; null where there is none", nullable=True),
+    number(
+        "value",
+        "The measure; null where undefined (nothing to compare, no variation)",
+        nullable=True,
+    ),
+    number(
+        "low", "Lower end of the 95% interval; null where there is none", nullable=True
+    ),
+    number(
+        "high", "Upper end of the 95% interval; null where there is none", nullable=True
+    ),
 )
 _CASES = integer("n", "Cases behind the value")
 _ORDER = "0-based random order of play; -1: the reference ranking, averaged over orders"
@@ -40,7 +55,13 @@ RANKING_CORRELATIONS = table(
     integer("first_order", _ORDER, -1),
     text("second", "Judge, or ranker of a reference ranking"),
     integer("second_order", _ORDER, -1),
-    number("spearman", "Of mu; null for fewer than three phrases or no variation", -1.0, 1.0, nullable=True),
+    number(
+        "spearman",
+        "Of mu; null for fewer than three phrases or no variation",
+        -1.0,
+        1.0,
+        nullable=True,
+    ),
     integer("n_phrases", "Phrases that are in both"),
     key=("first", "first_order", "second", "second_order"),
 )
@@ -64,13 +85,23 @@ EXPERT_AGREEMENT = table(
 RANKING_ROBUSTNESS = table(
     "ranking_robustness",
     "Changes of the ranking with fewer comparisons, and with other orders of play. Empty: published ruler.",
-    integer("comparisons", "Comparisons kept per phrase pair; all of them: only the order of play is new", 1),
+    integer(
+        "comparisons",
+        "Comparisons kept per phrase pair; all of them: only the order of play is new",
+        1,
+    ),
     integer("repeat", "0-based number of the random choice of comparisons and orders"),
     integer("answers", "Valid answers that were played"),
     number("mean_abs_mu", "Mean |change of mu| over phrases, against the ranking", 0.0),
     number("largest_abs_mu", "Largest |change of mu| over phrases", 0.0),
     number("mean_abs_rank", "Mean |change of rank| over phrases", 0.0),
-    number("spearman", "Of mu with the ranking's; null where undefined", -1.0, 1.0, nullable=True),
+    number(
+        "spearman",
+        "Of mu with the ranking's; null where undefined",
+        -1.0,
+        1.0,
+        nullable=True,
+    ),
     _TESTED,
     key=("comparisons", "repeat"),
 )

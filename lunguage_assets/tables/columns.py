@@ -69,7 +69,10 @@ def whole(form: str, *, or_empty: bool = False) -> str:
 
 def choices_told(column: Column) -> str:
     """`One of: dp (certainly present), ...`; empty for a column without choices."""
-    told = [f"{one} ({MEANINGS[one]})" if one in MEANINGS else str(one) for one in column.choices]
+    told = [
+        f"{one} ({MEANINGS[one]})" if one in MEANINGS else str(one)
+        for one in column.choices
+    ]
     if len(told) > 1:
         return f"One of: {', '.join(told)}."
     return f"Always {told[0] or 'empty'}." if told else ""
@@ -103,13 +106,23 @@ def flag(name: str, description: str) -> Column:
     return Column(name, "bool", description)
 
 
-def integer(name: str, description: str, minimum: int = 0, maximum: int | None = None, **more: Any) -> Column:
+def integer(
+    name: str,
+    description: str,
+    minimum: int = 0,
+    maximum: int | None = None,
+    **more: Any,
+) -> Column:
     """A count, or a number in a list; not negative unless it is said."""
     return Column(name, "int", description, minimum=minimum, maximum=maximum, **more)
 
 
 def number(
-    name: str, description: str, minimum: float | None = None, maximum: float | None = None, **more: Any
+    name: str,
+    description: str,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    **more: Any,
 ) -> Column:
     return Column(name, "float", description, minimum=minimum, maximum=maximum, **more)
 
@@ -118,13 +131,17 @@ def probability(name: str, description: str, **more: Any) -> Column:
     return number(name, description, 0.0, 1.0, **more)
 
 
-def ends(name: str, of: str, kind: Callable[..., Column] = probability, **more: Any) -> tuple[Column, Column]:
+def ends(
+    name: str, of: str, kind: Callable[..., Column] = probability, **more: Any
+) -> tuple[Column, Column]:
     """The two ends of an interval, `NAME_low` and `NAME_high`."""
     low = kind(f"{name}_low", f"Lower end of {of}", **more)
     return low, kind(f"{name}_high", f"Upper end of {of}", **more)
 
 
-MODE = code("mode", "Which rules made the row: the method's, or those of mode `paper`", MODES)
+MODE = code(
+    "mode", "Which rules made the row: the method's, or those of mode `paper`", MODES
+)
 STUDY = text("study_id", "Study, 's' and 8 to 18 digits", pattern=whole(A_STUDY))
 FINDING_ID = row_id(
     "finding_id",
@@ -132,29 +149,47 @@ FINDING_ID = row_id(
     "/edge",
 )
 STATED_ID = replace(FINDING_ID, pattern=whole(A_STATED_ROW))
-SUBJECT = text("subject_id", "Patient, 'p' and 8 to 18 digits", pattern=whole(A_PATIENT))
+SUBJECT = text(
+    "subject_id", "Patient, 'p' and 8 to 18 digits", pattern=whole(A_PATIENT)
+)
 ANY_SUBJECT = replace(SUBJECT, pattern="")
 """Where the patient need not be known."""
-SOURCE_ID = text("source_id", "The study's id as delivered (file name, accession number)")
+SOURCE_ID = text(
+    "source_id", "The study's id as delivered (file name, accession number)"
+)
 SEQUENCE = integer("sequence", "1-based rank of the study in the patient's time line")
 SECTION = code("section", "Report section: history, findings or impression", SECTIONS)
-SENTENCE_NUMBER = integer("sent_idx", "Number of the sentence in its section, from 1", 1)
+SENTENCE_NUMBER = integer(
+    "sent_idx", "Number of the sentence in its section, from 1", 1
+)
 VIEWS_WRITTEN = text(
-    "view_information", "Projections and postures, comma-joined in fixed order; empty when unknown"
+    "view_information",
+    "Projections and postures, comma-joined in fixed order; empty when unknown",
 )
 ENT = text("ent", "Finding as the report words it")
 CANONICAL_NAME = text("name", "Finding in canonical form")
-STATUS = code("status", "Certainty initial + polarity initial: dp, dn, tp, tn", STATUSES)
-SAME_NAME = flag("same_name_in_sentence", "Another finding of the same name masks this sentence identically")
+STATUS = code(
+    "status", "Certainty initial + polarity initial: dp, dn, tp, tn", STATUSES
+)
+SAME_NAME = flag(
+    "same_name_in_sentence",
+    "Another finding of the same name masks this sentence identically",
+)
 PATHWAY_ID = text("pathway_id", "Matched pathway, or empty")
 PATHWAY = text("pathway", "Matched pathway in the paper's notation, or empty")
 POSITION = integer("number", "Position in the list")
-RULER = code("ruler", "own: ranked on this corpus; published: the paper's", ("own", "published"))
-RULER_REASON = text("ruler_reason", "Why the published ruler is used; empty for an own one")
+RULER = code(
+    "ruler", "own: ranked on this corpus; published: the paper's", ("own", "published")
+)
+RULER_REASON = text(
+    "ruler_reason", "Why the published ruler is used; empty for an own one"
+)
 PAST_OR_CURRENT = code("currency", "Past or current", CURRENCIES)
 LOCATION_SET = listed("location_parts", "Location set")
 SENTENCE = restricted("sent", "Sentence of the report")
-REPORT_BATCH = text("report_batch", "Batch that delivered the released version of the study")
+REPORT_BATCH = text(
+    "report_batch", "Batch that delivered the released version of the study"
+)
 
 _CUE = r"[a-z_]+\.[a-z0-9_]+ \d+-\d+"
 CUES = text(
@@ -165,7 +200,8 @@ CUES = text(
 )
 
 ATTRIBUTE_CELLS = tuple(
-    text(column, f"Attribute '{published}', comma-separated") for column, published in ATTRIBUTES.items()
+    text(column, f"Attribute '{published}', comma-separated")
+    for column, published in ATTRIBUTES.items()
 )
 FINDING: tuple[Column, ...] = (
     FINDING_ID,
@@ -175,16 +211,30 @@ FINDING: tuple[Column, ...] = (
     SECTION,
     integer("sent_idx", "Number of the sentence in its section"),
     restricted("sent", "Sentence of the report; empty in generated rows"),
-    integer("ent_idx", "Number of the finding inside its section (repeats across sections)"),
+    integer(
+        "ent_idx", "Number of the finding inside its section (repeats across sections)"
+    ),
     ENT,
-    text("name", "Finding in the vocabulary's canonical form, lower case (never the diagnosis)"),
+    text(
+        "name",
+        "Finding in the vocabulary's canonical form, lower case (never the diagnosis)",
+    ),
     code("cat", "Lunguage category code, upper case", CATEGORIES),
     STATUS,
     text("location", "Location as the report words it, comma-separated"),
-    listed("location_parts", "Location set: vocabulary-normalised comma parts, sorted, distinct"),
+    listed(
+        "location_parts",
+        "Location set: vocabulary-normalised comma parts, sorted, distinct",
+    ),
     *ATTRIBUTE_CELLS,
-    listed("evidence", "References to rows that support this one: finding ids, or ~bare names"),
-    listed("associate", "References to rows that this one goes with: finding ids, or ~bare names"),
+    listed(
+        "evidence",
+        "References to rows that support this one: finding ids, or ~bare names",
+    ),
+    listed(
+        "associate",
+        "References to rows that this one goes with: finding ids, or ~bare names",
+    ),
     code("currency", "Past or current diagnosis (DxTP)", CURRENCIES),
     VIEWS_WRITTEN,
     CUES,
@@ -193,11 +243,17 @@ FINDING: tuple[Column, ...] = (
 
 STATED_FINDING: tuple[Column, ...] = (
     STATED_ID,
-    *(replace(one, pattern=SOME_TEXT) if one.name in ("ent", "name") else one for one in FINDING[1:]),
+    *(
+        replace(one, pattern=SOME_TEXT) if one.name in ("ent", "name") else one
+        for one in FINDING[1:]
+    ),
 )
 GENERATED_FINDING: tuple[Column, ...] = (
     replace(FINDING_ID, pattern=whole(f"{A_STATED_ROW}(?:/[0-9]+)+")),
-    *(replace(one, choices=("",)) if one.name in ("sent", "cues") else one for one in FINDING[1:]),
+    *(
+        replace(one, choices=("",)) if one.name in ("sent", "cues") else one
+        for one in FINDING[1:]
+    ),
 )
 """The same columns where every row is stated in a report, or none is."""
 
@@ -207,7 +263,10 @@ INTERVAL = ("p_low", "prob", "p_high")
 BELIEF: tuple[Column, ...] = (
     probability("prob", "Probability that the finding is present"),
     *ends("p", "the interval of prob"),
-    probability("support", "How surely the row is claimed: p or 1 - p by polarity; generated: its parent's"),
+    probability(
+        "support",
+        "How surely the row is claimed: p or 1 - p by polarity; generated: its parent's",
+    ),
     code("p_source", "Where prob comes from", (*P_SOURCES, "pathway")),
     flag("prob_is_bound", "prob follows from a pathway: a bound, not an estimate"),
 )

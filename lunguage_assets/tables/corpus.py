@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lunguage_assets.tables import columns as c
-from lunguage_assets.tables.columns import code, integer, listed, number, probability, restricted, text, whole
+from lunguage_assets.tables.columns import (
+    code,
+    integer,
+    listed,
+    number,
+    probability,
+    restricted,
+    text,
+    whole,
+)
 from lunguage_assets.tables.schema import Column, Where, table
 
 ACCOUNTS = ("findings", "nothing stated", "not about the patient now", "unreadable")
@@ -24,8 +33,15 @@ REPORTS = table(
     c.SEQUENCE,
     restricted("report", "Full report text"),
     c.VIEWS_WRITTEN,
-    code("view_source", "Where the views come from", (*_VIEW_SOURCES[:3], "default_view", "unknown")),
-    integer("rows_delivered", "Rows of this study in the delivered file, rejected ones included"),
+    code(
+        "view_source",
+        "Where the views come from",
+        (*_VIEW_SOURCES[:3], "default_view", "unknown"),
+    ),
+    integer(
+        "rows_delivered",
+        "Rows of this study in the delivered file, rejected ones included",
+    ),
     integer("rows_rejected", "Rows of this study that were rejected"),
     key=("study_id",),
     ordered=(("rows_rejected", "rows_delivered"),),
@@ -51,7 +67,11 @@ REJECTED = table(
     "Delivered rows that cannot be used, with the reason; nothing else was changed by their absence.",
     text("file", "Delivered file"),
     integer("line", "1-based data row in the file (the header is not counted)", 1),
-    text("study_id", "Study the row names, or empty", pattern=whole(c.A_STUDY, or_empty=True)),
+    text(
+        "study_id",
+        "Study the row names, or empty",
+        pattern=whole(c.A_STUDY, or_empty=True),
+    ),
     text("column", "Column that is wrong"),
     restricted("found", "What was found there, cut to 80 characters"),
     text("expected", "What was expected"),
@@ -66,7 +86,12 @@ INTAKE_NOTES = table(
     "What was corrected or noticed while reading: bare references, unlocated findings, unknown views...",
     c.POSITION,
     text("file", "Delivered file"),
-    integer("line", "1-based data row, or null when the note is about the whole file", 1, nullable=True),
+    integer(
+        "line",
+        "1-based data row, or null when the note is about the whole file",
+        1,
+        nullable=True,
+    ),
     text("study_id", "Study concerned, or empty"),
     text("finding_id", "Finding concerned, or empty"),
     text("column", "Column concerned, or empty"),
@@ -95,7 +120,10 @@ REPORT_TEXTS = table(
     text("file", "Delivered file"),
     integer("line", "1-based record in the file; 1 for a file of one report", 1),
     text("taken_at", "Date and time of the study, sortable; empty when unknown"),
-    integer("sequence", "Place in the patient's time line as delivered, from 1; 0 when unknown"),
+    integer(
+        "sequence",
+        "Place in the patient's time line as delivered, from 1; 0 when unknown",
+    ),
     c.VIEWS_WRITTEN,
     code("view_source", "Where the views come from", _VIEW_SOURCES),
     restricted("report", "Full report text"),
@@ -185,7 +213,10 @@ CUE_COUNTS = table(
     *(integer(status, f"Of these rows: {c.MEANINGS[status]}") for status in c.STATUSES),
     integer("compared", "Of these rows: matched with a gold row"),
     integer("differing", "Of the compared ones: people coded another status"),
-    text("first_differing", "The first of these, as study and section:ent_idx; empty without one"),
+    text(
+        "first_differing",
+        "The first of these, as study and section:ent_idx; empty without one",
+    ),
     key=("structurer", "cue"),
     ordered=(("differing", "compared", "rows"),),
 )
@@ -195,14 +226,31 @@ STRUCTURING_AGREEMENT = table(
     "How far every two structurers agree on the reports of a batch, and with gold rows where there are some.",
     text("structurer_1", "A structurer, or gold", pattern=c.SOME_TEXT),
     text("structurer_2", "Another structurer", pattern=c.SOME_TEXT),
-    code("field", "finding: whether it was read at all; else a column of matched rows", AGREEMENT_FIELDS),
+    code(
+        "field",
+        "finding: whether it was read at all; else a column of matched rows",
+        AGREEMENT_FIELDS,
+    ),
     integer("rows", "Matched rows"),
-    integer("first", "Values of the first: rows; words of places and attributes; links"),
+    integer(
+        "first", "Values of the first: rows; words of places and attributes; links"
+    ),
     integer("second", "Values of the second"),
     integer("agreed", "Values that both have"),
-    probability("precision", "agreed / second; null where the second has none", nullable=True),
-    probability("recall", "agreed / first; null where the first has none", nullable=True),
-    probability("f1", "2 agreed / (first + second); null where neither has any", nullable=True),
-    number("kappa", "Cohen's kappa of codes over matched rows; null: undefined", maximum=1.0, nullable=True),
+    probability(
+        "precision", "agreed / second; null where the second has none", nullable=True
+    ),
+    probability(
+        "recall", "agreed / first; null where the first has none", nullable=True
+    ),
+    probability(
+        "f1", "2 agreed / (first + second); null where neither has any", nullable=True
+    ),
+    number(
+        "kappa",
+        "Cohen's kappa of codes over matched rows; null: undefined",
+        maximum=1.0,
+        nullable=True,
+    ),
     key=("structurer_1", "structurer_2", "field"),
 )

@@ -47,8 +47,14 @@ HEDGE_VOCABULARY = table(
     flag("retained", "The phrase is part of the reference scale"),
     text("reason", "Why a phrase is not retained, else empty"),
     listed("example_ids", "Finding ids of the usable examples, sorted"),
-    listed("example_sentences", "Masked sentences of the usable examples, as example_ids", restricted=True),
-    replace(c.RULER, description="own: from this corpus; published: the paper's 42 phrases"),
+    listed(
+        "example_sentences",
+        "Masked sentences of the usable examples, as example_ids",
+        restricted=True,
+    ),
+    replace(
+        c.RULER, description="own: from this corpus; published: the paper's 42 phrases"
+    ),
     c.RULER_REASON,
     text("vocabulary_version", "Hash of the retained phrases and their examples"),
     key=("phrase",),
@@ -58,7 +64,11 @@ HEDGE_VOCABULARY = table(
 COMPARISON_MATCHES = table(
     "comparison_matches",
     "Every answer of one judge: which of two masked sentences says more surely that the finding is present.",
-    text("match_id", "Hash of phrases and repetition; the same for every judge", pattern=whole(c.A_HASH)),
+    text(
+        "match_id",
+        "Hash of phrases and repetition; the same for every judge",
+        pattern=whole(c.A_HASH),
+    ),
     text("phrase_a", "Phrase that comes first in the alphabet"),
     text("phrase_b", "Phrase that comes second"),
     integer("repetition", "0-based number of the comparison of this phrase pair"),
@@ -66,7 +76,11 @@ COMPARISON_MATCHES = table(
     restricted("sentence_b", "Masked example sentence of phrase_b"),
     flag("swapped", "phrase_b was shown as sentence_1"),
     code("answer", "What the judge said", (*_CHOICES, "invalid")),
-    text("winner", "Phrase judged more certain; null for an invalid answer", nullable=True),
+    text(
+        "winner",
+        "Phrase judged more certain; null for an invalid answer",
+        nullable=True,
+    ),
     text("vocabulary_version", "Vocabulary that the match belongs to"),
     key=("match_id",),
     unique=(("phrase_a", "phrase_b", "repetition"),),
@@ -132,11 +146,20 @@ FITTED_PROBABILITIES = table(
 FIT_LOG = table(
     "fit_log",
     "Every play of every fit: which phrase a sentence met, what judges said, and where it stood then.",
-    text("sentence_key", "Hash of the masked sentence, as in fitted_probabilities", pattern=whole(c.A_HASH)),
-    integer("step", "0-based number of the play, those without a valid answer included"),
+    text(
+        "sentence_key",
+        "Hash of the masked sentence, as in fitted_probabilities",
+        pattern=whole(c.A_HASH),
+    ),
+    integer(
+        "step", "0-based number of the play, those without a valid answer included"
+    ),
     text("opponent", "Reference phrase that was played"),
     probability("draw_probability", "How even the play was expected to be"),
-    text("answers", "What each judge said: 'judge=won', 'judge=lost' or 'judge=invalid', in panel order"),
+    text(
+        "answers",
+        "What each judge said: 'judge=won', 'judge=lost' or 'judge=invalid', in panel order",
+    ),
     number("mu", "Place after the play"),
     number("sigma", "Deviation after the play", 0.0),
     integer("rank", "Reference phrases above the place after the play (0-based)"),

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lunguage_assets.tables import columns as c
-from lunguage_assets.tables.columns import code, flag, integer, listed, probability, row_id, text, whole
+from lunguage_assets.tables.columns import (
+    code,
+    flag,
+    integer,
+    listed,
+    probability,
+    row_id,
+    text,
+    whole,
+)
 from lunguage_assets.tables.schema import Column, Where, table
 
 RESOLUTION_RULES = (
@@ -82,7 +91,10 @@ CONFLICTS = table(
     code("conflict_type", "How the rows disagree or repeat", c.CONFLICT_TYPES),
     code("source", "Which kinds of rows meet", c.CONFLICT_SOURCES),
     listed("finding_ids", "Rows of the group that take part, sorted"),
-    flag("suppressed", "The generated row was never added: an existing row states it with other certainty"),
+    flag(
+        "suppressed",
+        "The generated row was never added: an existing row states it with other certainty",
+    ),
     key=("number",),
 )
 
@@ -97,13 +109,18 @@ RESOLUTION_LOG = table(
     code("rule", "Rule that decided", RESOLUTION_RULES),
     code("conflict_type", "Type of the conflict, or none", (*c.CONFLICT_TYPES, "none")),
     code("source", "Kind of the row", _SOURCES),
-    row_id("survivor_id", "Row that stands for it now; null when none does", nullable=True),
+    row_id(
+        "survivor_id", "Row that stands for it now; null when none does", nullable=True
+    ),
     c.CANONICAL_NAME,
     c.STATUS,
     c.PAST_OR_CURRENT,
     c.LOCATION_SET,
     probability("support", "Support of the row", nullable=True),
-    text("reference", "Of a lost reference the row referred to, of a cell kept apart column and words"),
+    text(
+        "reference",
+        "Of a lost reference the row referred to, of a cell kept apart column and words",
+    ),
     key=("number",),
 )
 
@@ -123,12 +140,21 @@ SET_ASIDE = table(
 LUNGUAGE_PLUS_PLUS = table(
     "lunguage_plus_plus",
     "Lunguage++: stated and implied findings with probabilities, contradictions resolved.",
-    integer("idx", "Number of the row inside its study, generated rows after the stated ones"),
+    integer(
+        "idx",
+        "Number of the row inside its study, generated rows after the stated ones",
+    ),
     *c.FINDING,
     *c.BELIEF,
     code("source", "Stated in the report, or generated from a pathway", _SOURCES),
-    row_id("parent_id", "Finding id of the parent; null for stated rows", nullable=True),
-    row_id("root_id", "The stated diagnosis at the top; of stated rows their own id", c.A_STATED_ROW),
+    row_id(
+        "parent_id", "Finding id of the parent; null for stated rows", nullable=True
+    ),
+    row_id(
+        "root_id",
+        "The stated diagnosis at the top; of stated rows their own id",
+        c.A_STATED_ROW,
+    ),
     c.PATHWAY_ID,
     c.PATHWAY,
     code("match_reason", "Why the row has a pathway or none", c.MATCH_REASONS),
@@ -140,7 +166,10 @@ LUNGUAGE_PLUS_PLUS = table(
     ordered=(c.INTERVAL,),
     unique=(("study_id", "idx"),),
     present=(Where("parent_id", "source", ("expansion",)),),
-    only=(Where("sent", "source", ("original",)), Where("prob_is_bound", "source", ("expansion",))),
+    only=(
+        Where("sent", "source", ("original",)),
+        Where("prob_is_bound", "source", ("expansion",)),
+    ),
     constant=("ranking_version", "mode"),
 )
 

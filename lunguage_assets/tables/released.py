@@ -65,13 +65,19 @@ STUDIES = table(
     "All studies of a release, one row each: identifiers as numbers, as in the files of MIMIC-CXR-JPG.",
     c.STUDY,
     c.ANY_SUBJECT,
-    replace(c.SOURCE_ID, description=f"{c.SOURCE_ID.description}; empty of a study set aside"),
+    replace(
+        c.SOURCE_ID,
+        description=f"{c.SOURCE_ID.description}; empty of a study set aside",
+    ),
     integer("study_number", "study_id without its letter"),
     integer("subject_number", "subject_id without its letter"),
     c.VIEWS_WRITTEN,
     c.REPORT_BATCH,
     integer("rows_out", "Rows of the study in the result"),
-    text("set_aside", "Rules that the study broke, so that it has no rows and no labels; else empty"),
+    text(
+        "set_aside",
+        "Rules that the study broke, so that it has no rows and no labels; else empty",
+    ),
     key=("study_id",),
 )
 
@@ -126,7 +132,13 @@ CHEXPERT_LABELS = table(
     "values of `mimic-cxr-2.0.0-chexpert.csv`; what a pathway implies is blank here.",
     *_NUMBERS,
     *(
-        number(label, _NOTHING_SAID if label == NO_FINDING else _SAID, -1.0, 1.0, nullable=True)
+        number(
+            label,
+            _NOTHING_SAID if label == NO_FINDING else _SAID,
+            -1.0,
+            1.0,
+            nullable=True,
+        )
         for label in CHEXPERT
     ),
     key=("study_id",),
@@ -137,7 +149,9 @@ CHEXPERT_PROBABILITIES = table(
     "implied ones included.",
     *_NUMBERS,
     *(
-        probability(label, "p of this label in labels.csv; blank: unmentioned", nullable=True)
+        probability(
+            label, "p of this label in labels.csv; blank: unmentioned", nullable=True
+        )
         for label in CHEXPERT
     ),
     key=("study_id",),
@@ -148,14 +162,27 @@ PHRASE_SCALE = table(
     "What each hedging phrase means on the probability scale, beside published human scales.",
     integer("number", "Position in the table, from the most certain phrase"),
     text("phrase", "Hedging phrase"),
-    number("mu", "Place in the ranking; null for a published phrase that is not ranked", nullable=True),
+    number(
+        "mu",
+        "Place in the ranking; null for a published phrase that is not ranked",
+        nullable=True,
+    ),
     probability("p", "Probability that the anchors give to this place", nullable=True),
     *ends("p", "its 95% interval, the mean's", nullable=True),
-    *ends("reader", "the range in which another reader's p would lie, 95%", nullable=True),
+    *ends(
+        "reader", "the range in which another reader's p would lie, 95%", nullable=True
+    ),
     flag("is_anchor", "The scale goes through this phrase"),
-    probability("people", "Mean of the numbers that 5,174 people gave for the phrase", nullable=True),
+    probability(
+        "people",
+        "Mean of the numbers that 5,174 people gave for the phrase",
+        nullable=True,
+    ),
     *ends("people", "the middle 80% of these people", nullable=True),
-    text("published", "What other published scales say of it, in hundredths, with the scale's name"),
+    text(
+        "published",
+        "What other published scales say of it, in hundredths, with the scale's name",
+    ),
     key=("number",),
     ordered=(("reader_low", "p_low", "p", "p_high", "reader_high"),),
 )
@@ -163,7 +190,11 @@ PHRASE_SCALE = table(
 CALIBRATION = table(
     "calibration",
     "Probabilities of labels held against outcomes (`lunguage calibrate`), for all cells and by group.",
-    code("by", "What the cells are grouped by", ("all", "label", "source", "p_source", "phrase")),
+    code(
+        "by",
+        "What the cells are grouped by",
+        ("all", "label", "source", "p_source", "phrase"),
+    ),
     text("group", "Which of them; empty for all cells"),
     integer("cells", "Studies x labels with p and an outcome"),
     integer("positive", "Of these, outcomes that are 1"),
@@ -173,14 +204,25 @@ CALIBRATION = table(
     probability("brier", "Mean of (p - outcome) squared; 0 is perfect"),
     probability("ece", "Expected calibration error over bins of equally many cells"),
     probability("reader_brier", "Brier score with p as a distribution over readers"),
-    probability("reader_ece", "Expected calibration error with p as a distribution over readers"),
+    probability(
+        "reader_ece", "Expected calibration error with p as a distribution over readers"
+    ),
     number(
-        "slope", "Of logit p in a logistic regression of the outcome, 0 < p < 1; 1 is perfect", nullable=True
+        "slope",
+        "Of logit p in a logistic regression of the outcome, 0 < p < 1; 1 is perfect",
+        nullable=True,
     ),
     *ends("slope", "its 95% interval", number, nullable=True),
-    number("intercept", "With the slope held at 1; 0 is perfect, below 0: p is too high", nullable=True),
+    number(
+        "intercept",
+        "With the slope held at 1; 0 is perfect, below 0: p is too high",
+        nullable=True,
+    ),
     *ends("intercept", "its 95% interval", number, nullable=True),
-    probability("coverage", "Share of cells in bins whose observed share lies in the bin's mean interval"),
+    probability(
+        "coverage",
+        "Share of cells in bins whose observed share lies in the bin's mean interval",
+    ),
     key=("by", "group"),
     ordered=(
         ("observed_low", "observed", "observed_high"),
@@ -215,7 +257,13 @@ STRUCTURE = {
 
 
 def _percent(name: str, description: str) -> Column:
-    return number(f"percent_{name}", f"Percent of {description}; null of none", 0.0, 100.0, nullable=True)
+    return number(
+        f"percent_{name}",
+        f"Percent of {description}; null of none",
+        0.0,
+        100.0,
+        nullable=True,
+    )
 
 
 def _published(name: str, description: str) -> Column:
@@ -225,21 +273,43 @@ def _published(name: str, description: str) -> Column:
 
 def _published_p(name: str, description: str) -> Column:
     corpus = "of the paper's corpus, whatever this one is; null where none is printed"
-    return probability(f"published_{name}", f"Published {description} {corpus}", nullable=True)
+    return probability(
+        f"published_{name}", f"Published {description} {corpus}", nullable=True
+    )
 
 
 CERTAINTY_TABLE = table(
     "certainty_table",
     "Stated current findings by diagnosis, before any is merged: status and p (the paper's Table 2).",
-    text("diagnosis", f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and '{ALL_FINDINGS}' last"),
-    *(integer(name, f"Rows with status {status}") for status, name in STATUS_COLUMNS.items()),
+    text(
+        "diagnosis",
+        f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and '{ALL_FINDINGS}' last",
+    ),
+    *(
+        integer(name, f"Rows with status {status}")
+        for status, name in STATUS_COLUMNS.items()
+    ),
     integer("total", "Rows of any status"),
-    *(_percent(name, f"the line's rows with status {status}") for status, name in STATUS_COLUMNS.items()),
+    *(
+        _percent(name, f"the line's rows with status {status}")
+        for status, name in STATUS_COLUMNS.items()
+    ),
     integer("no_information", "Tentative rows without a p (p_source none); in no mean"),
-    probability("p_mean", "Mean p of the tentative rows; null without any", nullable=True),
-    number("p_sd", "Standard deviation (population) of their p; null without any", 0.0, nullable=True),
-    probability("p_min", "Lowest p of the tentative rows; null without any", nullable=True),
-    probability("p_max", "Highest p of the tentative rows; null without any", nullable=True),
+    probability(
+        "p_mean", "Mean p of the tentative rows; null without any", nullable=True
+    ),
+    number(
+        "p_sd",
+        "Standard deviation (population) of their p; null without any",
+        0.0,
+        nullable=True,
+    ),
+    probability(
+        "p_min", "Lowest p of the tentative rows; null without any", nullable=True
+    ),
+    probability(
+        "p_max", "Highest p of the tentative rows; null without any", nullable=True
+    ),
     *(
         _published(f"published_{name}", f"number of {what} rows")
         for name, what in PUBLISHED_CERTAINTY.items()
@@ -257,16 +327,31 @@ EXPANSION_TABLE = table(
     text("diagnosis", f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' last"),
     *(integer(name, description) for name, description in STRUCTURE.items()),
     *(_published(f"published_{name}", name) for name in STRUCTURE),
-    integer("stated", "Delivered rows that are this diagnosis, whatever their status, section or fate"),
+    integer(
+        "stated",
+        "Delivered rows that are this diagnosis, whatever their status, section or fate",
+    ),
     integer("expanded", "Of these, rows that expand"),
     _percent("expanded", "the stated rows that expand"),
-    integer("expanded_generated", "Generated rows of this diagnosis that expand in turn"),
-    integer("generated", "Sub-findings generated below its stated rows, to the leaves, before resolution"),
-    integer("already_stated", "Sub-findings of its rows that the report already states"),
+    integer(
+        "expanded_generated", "Generated rows of this diagnosis that expand in turn"
+    ),
+    integer(
+        "generated",
+        "Sub-findings generated below its stated rows, to the leaves, before resolution",
+    ),
+    integer(
+        "already_stated", "Sub-findings of its rows that the report already states"
+    ),
     integer("added", "Generated rows below its stated rows in the result"),
     _percent("added", "all added rows that are below its stated rows"),
-    _published("published_expanded", "findings that expand, 62 rows included that cannot"),
-    _published("published_added", "inferred sub-findings, which add to 4,670 and are printed as 4,761"),
+    _published(
+        "published_expanded", "findings that expand, 62 rows included that cannot"
+    ),
+    _published(
+        "published_added",
+        "inferred sub-findings, which add to 4,670 and are printed as 4,761",
+    ),
     key=("diagnosis",),
 )
 
@@ -286,7 +371,11 @@ CORPUS_FIGURES = table(
     "corpus_figures",
     "Counts that the paper prints, on this corpus, each named for what it counts.",
     text("measure", "What is counted"),
-    number("value", "On this corpus; shares from 0 to 1; null for a share of nothing", nullable=True),
+    number(
+        "value",
+        "On this corpus; shares from 0 to 1; null for a share of nothing",
+        nullable=True,
+    ),
     _published("published", "value"),
     text("note", "What to know before comparing the two, or empty"),
     key=("measure",),
@@ -299,11 +388,17 @@ CONFLICT_TABLE = table(
     code("source", "Which kinds of rows meet", CONFLICT_SOURCES),
     integer("conflicts", "Groups with this conflict"),
     integer(
-        "suppressed", "Of these, sub-findings never generated: the report states them less surely or more"
+        "suppressed",
+        "Of these, sub-findings never generated: the report states them less surely or more",
     ),
     _published("published", "number of conflicts"),
-    integer("merged", "Rows taking part that resolution merged for a conflict of this type"),
-    integer("removed", "Rows taking part that resolution removed or discarded for a conflict of this type"),
+    integer(
+        "merged", "Rows taking part that resolution merged for a conflict of this type"
+    ),
+    integer(
+        "removed",
+        "Rows taking part that resolution removed or discarded for a conflict of this type",
+    ),
     key=("conflict_type", "source"),
 )
 
@@ -311,7 +406,10 @@ LABEL_TABLE = table(
     "label_table",
     "What the studies say of each label. Unmentioned is not absent: of the unmentioned nothing is known.",
     text("label", "Label"),
-    probability("prevalence", "Share of the studies whose report puts p at 0.5 or more, implied ones aside"),
+    probability(
+        "prevalence",
+        "Share of the studies whose report puts p at 0.5 or more, implied ones aside",
+    ),
     *ends("prevalence", "its 95% interval (Wilson)"),
     integer("present", "Studies that state it without doubt"),
     integer("hedged", "Studies that state or deny it with doubt"),

@@ -87,12 +87,16 @@ class Table:
         """The column of this name; `KeyError` without one."""
         return {column.name: column for column in self.columns}[name]
 
-    def frame(self, rows: Iterable[Mapping[str, Any]] | Mapping[str, Sequence[Any]] = ()) -> pd.DataFrame:
+    def frame(
+        self, rows: Iterable[Mapping[str, Any]] | Mapping[str, Sequence[Any]] = ()
+    ) -> pd.DataFrame:
         """A typed frame from row mappings or from column sequences; an empty one keeps its types."""
         if not isinstance(rows, Mapping):
             listed = list(rows)
             rows = {name: [row[name] for row in listed] for name in self.names}
-        arrays = [self._typed(column, list(rows[column.name])) for column in self.columns]
+        arrays = [
+            self._typed(column, list(rows[column.name])) for column in self.columns
+        ]
         return self.from_arrow(pa.table(arrays, names=self.names))
 
     def from_arrow(self, table: pa.Table) -> pd.DataFrame:
@@ -107,7 +111,9 @@ class Table:
             elif column.type == "string":
                 data[column.name] = pd.array(values, dtype="str")
             else:
-                data[column.name] = values.to_numpy(zero_copy_only=False).astype(_NUMPY[column.type])
+                data[column.name] = values.to_numpy(zero_copy_only=False).astype(
+                    _NUMPY[column.type]
+                )
         return pd.DataFrame(data)
 
     def to_arrow(self, frame: pd.DataFrame) -> pa.Table:
@@ -121,8 +127,16 @@ class Table:
         """The values as the column's Arrow type; Arrow's own message is not shown: it quotes a value."""
         try:
             return pa.array(values, type=_ARROW[column.type], from_pandas=True)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            found = f"pandas dtype {values.dtype}" if isinstance(values, pd.Series) else type(error).__name__
+        except (
+            pa.ArrowInvalid,
+            pa.ArrowTypeError,
+            pa.ArrowNotImplementedError,
+        ) as error:
+            found = (
+                f"pandas dtype {values.dtype}"
+                if isinstance(values, pd.Series)
+                else type(error).__name__
+            )
             raise InvalidTable(
                 f"table {self.name}, column {column.name}: values do not fit type {column.type} ({found})"
             ) from None
@@ -140,7 +154,9 @@ class Table:
         """
         if problems := "; ".join(self.violations(frame)):
             remedy = ". Materialise it again before anything reads it." if where else ""
-            raise InvalidTable(f"table {self.name}{where and ', '}{where}: {problems}{remedy}")
+            raise InvalidTable(
+                f"table {self.name}{where and ', '}{where}: {problems}{remedy}"
+            )
 
     def violations(self, frame: pd.DataFrame, within: Sequence[str] = ()) -> list[str]:
         """Broken value rules with counts and up to five keys each, never a value of a restricted column; keys
@@ -161,7 +177,10 @@ class Table:
 
     def keys_of(self, rows: pd.DataFrame) -> list[str]:
         """The key of every row, as messages quote it."""
-        return ["|".join(map(str, key)) for key in rows[list(self.key)].itertuples(index=False)]
+        return [
+            "|".join(map(str, key))
+            for key in rows[list(self.key)].itertuples(index=False)
+        ]
 
     def rules(
         self, frame: pd.DataFrame, within: Sequence[str] = ()
@@ -182,19 +201,27 @@ class Table:
             yield rule, held & ~frame[when].isin(values).to_numpy()
         for name in self.constant:
             groups = frame.groupby(list(within))[name] if within else None
-            several = groups.transform("nunique") > 1 if groups is not None else frame[name].nunique() > 1
+            several = (
+                groups.transform("nunique") > 1
+                if groups is not None
+                else frame[name].nunique() > 1
+            )
             yield f"{name} has one value", np.broadcast_to(several, len(frame))
         for group in (self.key, *self.unique):
             twice = frame.duplicated([*within, *group], keep=False)
             yield f"({', '.join(group)}) is unique", twice.to_numpy()
 
 
-def table(name: str, description: str, *columns: Column, key: tuple[str, ...], **rules: Any) -> Table:
+def table(
+    name: str, description: str, *columns: Column, key: tuple[str, ...], **rules: Any
+) -> Table:
     """A table of these columns; `rules` are the further fields of `Table`."""
     return Table(name, description, columns, key, **rules)
 
 
-def _column_rules(column: Column, values: pd.Series) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _column_rules(
+    column: Column, values: pd.Series
+) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     present = values.notna().to_numpy()
     if not column.nullable:
         yield f"{column.name} is never empty", ~present
@@ -206,7 +233,10 @@ def _column_rules(column: Column, values: pd.Series) -> Iterator[tuple[str, NDAr
     if column.maximum is not None:
         yield f"{column.name} <= {column.maximum}", _numbers(values) > column.maximum
     if column.pattern:
-        yield f"{column.name} has the form {column.pattern}", present & ~_matches(values, column.pattern)
+        yield (
+            f"{column.name} has the form {column.pattern}",
+            present & ~_matches(values, column.pattern),
+        )
 
 
 def _numbers(values: pd.Series) -> NDArray[Any]:
@@ -218,6 +248,10 @@ def _numbers(values: pd.Series) -> NDArray[Any]:
 
 def _matches(values: pd.Series, pattern: str) -> NDArray[np.bool_]:
     """Which strings match the pattern."""
-    found = pc.match_substring_regex(pa.array(values, type=pa.string(), from_pandas=True), pattern)
-    matching: NDArray[np.bool_] = pc.fill_null(found, False).to_numpy(zero_copy_only=False)
+    found = pc.match_substring_regex(
+        pa.array(values, type=pa.string(), from_pandas=True), pattern
+    )
+    matching: NDArray[np.bool_] = pc.fill_null(found, False).to_numpy(
+        zero_copy_only=False
+    )
     return matching

@@ -32,14 +32,28 @@ def _rows(frame: pd.DataFrame, **values: object) -> list[dict[str, Any]]:
 
 
 def _texts(*texts: str | None) -> pd.DataFrame:
-    return pd.DataFrame({"study_id": [f"report {number}" for number in range(len(texts))], "report": texts})
+    return pd.DataFrame(
+        {
+            "study_id": [f"report {number}" for number in range(len(texts))],
+            "report": texts,
+        }
+    )
 
 
-def test_a_hedged_finding_has_phrase_words_and_p_and_a_diagnosis_what_it_implies(hedged: Annotation) -> None:
+def test_a_hedged_finding_has_phrase_words_and_p_and_a_diagnosis_what_it_implies(
+    hedged: Annotation,
+) -> None:
     (row,) = _rows(hedged.findings, name="pneumonia", section="find")
-    assert (row["status"], row["phrases"], row["p_source"]) == ("tp", ["may represent"], "fitted")
+    assert (row["status"], row["phrases"], row["p_source"]) == (
+        "tp",
+        ["may represent"],
+        "fitted",
+    )
     assert 0 < row["p_low"] < row["prob"] < row["p_high"] < 1
-    spans = {span["column"]: span for span in _rows(hedged.spans, finding_id=row["finding_id"])}
+    spans = {
+        span["column"]: span
+        for span in _rows(hedged.spans, finding_id=row["finding_id"])
+    }
     assert spans["ent"]["words"] == "pneumonia"
     assert HEDGED[spans["phrase"]["begin"] : spans["phrase"]["end"]] == "may represent"
     (edema,) = _rows(hedged.findings, name="pulmonary edema", source="original")
@@ -47,7 +61,9 @@ def test_a_hedged_finding_has_phrase_words_and_p_and_a_diagnosis_what_it_implies
     assert {row["parent_pathway_id"] for row in implied} == {edema["pathway_id"]}
 
 
-def test_a_contradiction_is_told_with_both_sides_and_what_became_of_them(hedged: Annotation) -> None:
+def test_a_contradiction_is_told_with_both_sides_and_what_became_of_them(
+    hedged: Annotation,
+) -> None:
     (conflict,) = _rows(hedged.conflicts, conflict_type="polarity")
     assert conflict["name"] == "pleural effusion"
     assert conflict["location_parts"] == ["left"]
@@ -60,32 +76,51 @@ def test_a_frame_of_no_reports_has_the_columns_of_others(hedged: Annotation) -> 
     empty = lunguage_assets.annotate(_texts())
     for part in fields(Annotation):
         assert getattr(empty, part.name).empty
-        assert list(getattr(empty, part.name).columns) == list(getattr(hedged, part.name).columns)
+        assert list(getattr(empty, part.name).columns) == list(
+            getattr(hedged, part.name).columns
+        )
 
 
-def test_views_that_are_given_count_before_those_of_the_text(hedged: Annotation) -> None:
-    given_views = lunguage_assets.read(HEDGED, views="AP supine").reports.to_dict("records")[0]
-    assert (given_views["view_information"], given_views["view_source"]) == ("ap, supine", "metadata")
+def test_views_that_are_given_count_before_those_of_the_text(
+    hedged: Annotation,
+) -> None:
+    given_views = lunguage_assets.read(HEDGED, views="AP supine").reports.to_dict(
+        "records"
+    )[0]
+    assert (given_views["view_information"], given_views["view_source"]) == (
+        "ap, supine",
+        "metadata",
+    )
     assert hedged.reports["view_information"].tolist() == ["pa, lateral"]
     assert hedged.reports["view_source"].tolist() == ["report text"]
 
 
-def test_a_report_is_read_alone_whatever_stands_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_is_read_alone_whatever_stands_beside_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     texts = [report.text for report in REPORTS[:3]]
     together = lunguage_assets.annotate(_texts(*texts))
     monkeypatch.setattr(annotation, "REPORTS_AT_ONCE", 1)
     alone = lunguage_assets.annotate(_texts(*texts))
     for part in fields(Annotation):
-        pd.testing.assert_frame_equal(getattr(together, part.name), getattr(alone, part.name))
+        pd.testing.assert_frame_equal(
+            getattr(together, part.name), getattr(alone, part.name)
+        )
 
 
 def test_reports_that_cannot_say_anything_are_noted_and_stop_nobody() -> None:
     french = "Le cœur est de taille normale, sans épanchement pleural, et les poumons sont clairs."
-    found = lunguage_assets.annotate(_texts("", None, "<p>No <b>pleural</b> effusion.</p>", french))
+    found = lunguage_assets.annotate(
+        _texts("", None, "<p>No <b>pleural</b> effusion.</p>", french)
+    )
     expected = ("empty", "empty", "markup-removed", "not-english")
     notes = found.reports["notes"].tolist()
-    assert [note for note, listed in zip(expected, notes, strict=True) if note not in listed] == []
-    assert _rows(found.findings, study_id="report 2", name="pleural effusion", status="dn")
+    assert [
+        note for note, listed in zip(expected, notes, strict=True) if note not in listed
+    ] == []
+    assert _rows(
+        found.findings, study_id="report 2", name="pleural effusion", status="dn"
+    )
 
 
 HALF = pd.Series(["a", "b\ud800"], dtype=object)
@@ -95,7 +130,11 @@ HALF = pd.Series(["a", "b\ud800"], dtype=object)
 @pytest.mark.parametrize(
     ("frame", "options", "said"),
     [
-        (pd.DataFrame({"study_id": ["a"]}), {}, ["column 'report'", "the columns ['study_id']"]),
+        (
+            pd.DataFrame({"study_id": ["a"]}),
+            {},
+            ["column 'report'", "the columns ['study_id']"],
+        ),
         (
             _texts("x"),
             {"study_id": "accession"},
@@ -103,12 +142,28 @@ HALF = pd.Series(["a", "b\ud800"], dtype=object)
         ),
         ("No effusion.", {}, ["a str", "Use `read`"]),
         (_texts("x").assign(study_id=[None]), {}, ["row 0", "column 'study_id'"]),
-        (_texts("x", "y").assign(study_id="a"), {}, ["row 1", "column 'study_id'", "id of row 0"]),
-        (pd.DataFrame({"study_id": ["a"], "report": [7]}), {}, ["row 0", "column 'report'", "a int"]),
-        (_texts("x").assign(view="sideways"), {"views": "view"}, ["row 0", "column 'view'", "lateral"]),
+        (
+            _texts("x", "y").assign(study_id="a"),
+            {},
+            ["row 1", "column 'study_id'", "id of row 0"],
+        ),
+        (
+            pd.DataFrame({"study_id": ["a"], "report": [7]}),
+            {},
+            ["row 0", "column 'report'", "a int"],
+        ),
+        (
+            _texts("x").assign(view="sideways"),
+            {"views": "view"},
+            ["row 0", "column 'view'", "lateral"],
+        ),
         (_texts("x" * 1_000_001), {}, ["row 0", "column 'report'", "a million"]),
         (_texts("%PDF-1.7 ..."), {}, ["row 0", "column 'report'", "no text"]),
-        (_texts("x", "y").assign(study_id=HALF), {}, ["row 1", "column 'study_id'", "half a character"]),
+        (
+            _texts("x", "y").assign(study_id=HALF),
+            {},
+            ["row 1", "column 'study_id'", "half a character"],
+        ),
     ],
 )
 def test_an_error_names_row_and_column(
@@ -122,7 +177,10 @@ def test_an_error_names_row_and_column(
 def test_texts_need_no_frame_and_a_frame_no_column_of_ids() -> None:
     frame = pd.DataFrame({"report": ["No effusion.", None]}, index=["a", "b"])
     assert lunguage_assets.annotate(frame).reports["study_id"].tolist() == ["a", "b"]
-    assert lunguage_assets.annotate(frame["report"]).reports["study_id"].tolist() == ["a", "b"]
+    assert lunguage_assets.annotate(frame["report"]).reports["study_id"].tolist() == [
+        "a",
+        "b",
+    ]
     of_list = lunguage_assets.annotate(["No effusion.", "Possible edema."])
     assert of_list.reports["study_id"].tolist() == ["0", "1"]
     assert _rows(of_list.findings, study_id="1", name="pulmonary edema", status="tp")
@@ -130,7 +188,9 @@ def test_texts_need_no_frame_and_a_frame_no_column_of_ids() -> None:
 
 def test_texts_that_stand_in_the_place_of_column_names_are_not_told() -> None:
     frame = pd.DataFrame(columns=["1", f"A {SPOKEN} opacity."])
-    with pytest.raises(InputError, match=r"columns \['study_id'\] and 2 of other names"):
+    with pytest.raises(
+        InputError, match=r"columns \['study_id'\] and 2 of other names"
+    ):
         lunguage_assets.annotate(frame)
 
 
@@ -143,12 +203,17 @@ def test_neither_an_annotation_nor_an_error_shows_what_a_report_says() -> None:
 
 
 def test_a_notebook_shows_the_first_reports_in_a_frame_that_runs_nothing() -> None:
-    found = lunguage_assets.annotate([HEDGED, "<script>No effusion.", *["No pneumothorax."] * 9])
+    found = lunguage_assets.annotate(
+        [HEDGED, "<script>No effusion.", *["No pneumothorax."] * 9]
+    )
     frame = found._repr_html_()
     assert frame.startswith("<iframe sandbox srcdoc=")
     assert "hedged by “may represent”" in frame
     assert "<script" not in html.unescape(frame)
-    assert html.unescape(frame).count('<div class="report">') == annotation.REPORTS_IN_A_NOTEBOOK
+    assert (
+        html.unescape(frame).count('<div class="report">')
+        == annotation.REPORTS_IN_A_NOTEBOOK
+    )
     assert "reports: 11" in frame
 
 
@@ -170,7 +235,9 @@ def test_a_report_that_breaks_a_rule_is_shown_as_such_and_the_others_go_through(
     def broken(*given: Any, **more: Any) -> Any:
         found = honest(*given, **more)
         first = found.rows["study_id"] == "s00000000"
-        return found._replace(rows=found.rows.assign(support=found.rows["support"].mask(first, 0.1)))
+        return found._replace(
+            rows=found.rows.assign(support=found.rows["support"].mask(first, 0.1))
+        )
 
     texts = _texts("Possible pneumonia.", "Possible edema.")
     alone = lunguage_assets.annotate(texts.tail(1))
@@ -179,37 +246,57 @@ def test_a_report_that_breaks_a_rule_is_shown_as_such_and_the_others_go_through(
     (aside,) = found.set_aside.to_dict("records")
     bad, good = texts["study_id"]
     assert aside["study_id"] == bad
-    assert aside["rule"] == "the support of a stated finding is p, or 1 - p of a denied one"
+    assert (
+        aside["rule"]
+        == "the support of a stated finding is p, or 1 - p of a denied one"
+    )
     assert aside["finding_ids"] == [f"{bad}:1"]
     assert "support 0.1" in aside["found"]
-    for frame in (found.findings, found.labels, found.spans, found.left_out, found.conflicts):
+    for frame in (
+        found.findings,
+        found.labels,
+        found.spans,
+        found.left_out,
+        found.conflicts,
+    ):
         assert bad not in set(frame["study_id"])
     assert found.reports["study_id"].tolist() == [bad, good]
     pd.testing.assert_frame_equal(found.labels, alone.labels)
     shown = shown_reports(found)
-    assert [aside["rule"] in " ".join(report.remarks) for report in shown] == [True, False]
+    assert [aside["rule"] in " ".join(report.remarks) for report in shown] == [
+        True,
+        False,
+    ]
     assert [report.is_read for report in shown] == [False, True]
 
 
 @pytest.mark.parametrize("nothing", [None, 7, 1.5, {"a": "Clear lungs."}])
 def test_what_is_no_frame_and_no_list_is_refused(nothing: Any) -> None:
-    with pytest.raises(InputError, match=r"found a \w+; expected a frame, or a list of texts"):
+    with pytest.raises(
+        InputError, match=r"found a \w+; expected a frame, or a list of texts"
+    ):
         lunguage_assets.annotate(nothing)
 
 
 def test_two_columns_of_one_name_are_refused_by_it() -> None:
-    frame = pd.DataFrame([["clear", "clear", "a"]], columns=["report", "report", "study_id"])
+    frame = pd.DataFrame(
+        [["clear", "clear", "a"]], columns=["report", "report", "study_id"]
+    )
     with pytest.raises(InputError, match="column 'report': found columns of one name"):
         lunguage_assets.annotate(frame)
 
 
 def test_a_prompt_completes_the_public_names_alone() -> None:
-    assert {name for name in dir(lunguage_assets) if not name.startswith("_")} == set(lunguage_assets.__all__)
+    assert {name for name in dir(lunguage_assets) if not name.startswith("_")} == set(
+        lunguage_assets.__all__
+    )
     assert "read" in lunguage_assets.__all__
 
 
 def test_an_id_with_half_a_character_is_refused_by_its_row() -> None:
     ids = pd.Series(["a", "\ud800"], dtype=object)
     frame = pd.DataFrame({"study_id": ids, "report": ["No effusion."] * 2})
-    with pytest.raises(InputError, match="row 1, column 'study_id': found half a character"):
+    with pytest.raises(
+        InputError, match="row 1, column 'study_id': found half a character"
+    ):
         lunguage_assets.annotate(frame)

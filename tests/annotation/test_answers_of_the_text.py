@@ -7,15 +7,45 @@ import pytest
 import lunguage_assets
 
 ADDENDA = [
-    ("Small pneumothorax.", "On second look, the pneumothorax is not present.", "pneumothorax", "denied"),
-    ("Right lower lobe pneumonia.", "On review there is no pneumonia.", "pneumonia", "denied"),
-    ("No pneumothorax.", "There is a small left apical pneumothorax.", "pneumothorax", "stated"),
+    (
+        "Small pneumothorax.",
+        "On second look, the pneumothorax is not present.",
+        "pneumothorax",
+        "denied",
+    ),
+    (
+        "Right lower lobe pneumonia.",
+        "On review there is no pneumonia.",
+        "pneumonia",
+        "denied",
+    ),
+    (
+        "No pneumothorax.",
+        "There is a small left apical pneumothorax.",
+        "pneumothorax",
+        "stated",
+    ),
     ("Normal heart size.", "The heart is enlarged.", "cardiomegaly", "stated"),
-    ("The cardiac silhouette is enlarged.", "The heart is normal in size.", "cardiomegaly", "denied"),
+    (
+        "The cardiac silhouette is enlarged.",
+        "The heart is normal in size.",
+        "cardiomegaly",
+        "denied",
+    ),
     ("No fracture.", "Fracture of the right clavicle is seen.", "fracture", "stated"),
-    ("Fracture of the left clavicle.", "There is no displaced fracture.", "fracture", "stated"),
+    (
+        "Fracture of the left clavicle.",
+        "There is no displaced fracture.",
+        "fracture",
+        "stated",
+    ),
     ("Right effusion.", "There is no left effusion.", "pleural effusion", "stated"),
-    ("No acute disease.", "There is a nodule in the left upper lobe.", "lung lesion", "stated"),
+    (
+        "No acute disease.",
+        "There is a nodule in the left upper lobe.",
+        "lung lesion",
+        "stated",
+    ),
 ]
 
 
@@ -23,7 +53,9 @@ ADDENDA = [
 def test_what_an_addendum_takes_back_loses_in_the_label(
     before: str, addendum: str, label: str, source: str
 ) -> None:
-    labels = lunguage_assets.read(f"IMPRESSION: {before}\n\nADDENDUM: {addendum}").labels
+    labels = lunguage_assets.read(
+        f"IMPRESSION: {before}\n\nADDENDUM: {addendum}"
+    ).labels
     assert labels.loc[labels["label"] == label, "source"].tolist() == [source]
 
 
@@ -32,12 +64,19 @@ READ = [
     ("Right lower lobe opacity concerning for infection.", "pneumonia", "stated", "tp"),
     ("No evidence of pulmonary infection.", "pneumonia", "denied", "dn"),
     ("Soft tissue infection of the chest wall.", "pneumonia", "unmentioned", None),
-    ("Mild eventration of the right hemidiaphragm. No acute disease.", "no finding", "denied", "dn"),
+    (
+        "Mild eventration of the right hemidiaphragm. No acute disease.",
+        "no finding",
+        "denied",
+        "dn",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("text", "label", "source", "status"), READ)
-def test_the_label_of_a_report(text: str, label: str, source: str, status: str | None) -> None:
+def test_the_label_of_a_report(
+    text: str, label: str, source: str, status: str | None
+) -> None:
     labels = lunguage_assets.read(f"FINDINGS: {text}").labels
     (found,) = labels[labels["label"] == label].to_dict("records")
     assert found["source"] == source
@@ -45,6 +84,8 @@ def test_the_label_of_a_report(text: str, label: str, source: str, status: str |
 
 
 def test_a_doubtful_explanation_stays_a_row_beside_its_sign() -> None:
-    findings = lunguage_assets.read("FINDINGS: Enlarged cardiac silhouette, possibly cardiomegaly.").findings
+    findings = lunguage_assets.read(
+        "FINDINGS: Enlarged cardiac silhouette, possibly cardiomegaly."
+    ).findings
     stated = findings[findings["source"] == "original"]
     assert stated["status"].tolist() == ["dp", "tp"]

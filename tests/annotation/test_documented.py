@@ -13,7 +13,9 @@ from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.released import LABELS
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "read.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "read.md").read_text(
+    encoding="utf-8"
+)
 KNOWN = {**TABLES, LABELS.name: LABELS}
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
@@ -31,10 +33,18 @@ def test_the_examples_of_the_page_run() -> None:
 
 def test_the_page_names_every_frame_with_the_table_whose_columns_it_has() -> None:
     found = lunguage_assets.read("No effusion.")
-    listed = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \| (.*)\|$", PAGE, re.MULTILINE)
-    assert {frame for frame, _, _ in listed} == {part.name for part in fields(Annotation)}
+    listed = re.findall(
+        r"^\| `(\w+)` \| [^|]* \| ([^|]*) \| (.*)\|$", PAGE, re.MULTILINE
+    )
+    assert {frame for frame, _, _ in listed} == {
+        part.name for part in fields(Annotation)
+    }
     for frame, columns, more in listed:
         table, *some = re.findall(r"`(\w+)`", columns)
         stored = some or KNOWN[table].names if table in KNOWN else [table, *some]
-        named = {*stored, *re.findall(r"`(\w+)`", more), "study_id"} - {"subject_id", "source_id", "number"}
+        named = {*stored, *re.findall(r"`(\w+)`", more), "study_id"} - {
+            "subject_id",
+            "source_id",
+            "number",
+        }
         assert named == set(getattr(found, frame).columns), frame

@@ -17,15 +17,31 @@ import lunguage_assets
 from lunguage_assets.annotation.page import read_page
 from lunguage_assets.annotation.shown import shown_reports
 
-pytestmark = [pytest.mark.lengthy, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
+pytestmark = [
+    pytest.mark.lengthy,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
+]
 
-HOSTILE = HEDGED + "<script>document.title='owned'</script> <img src=x onerror=\"document.title='owned'\">"
+HOSTILE = (
+    HEDGED
+    + "<script>document.title='owned'</script> <img src=x onerror=\"document.title='owned'\">"
+)
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    command = [sys.executable, "-m", "lunguage_assets.cli.main", "read", "--serve", "--port", "0"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "lunguage_assets.cli.main",
+        "read",
+        "--serve",
+        "--port",
+        "0",
+    ]
+    server = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert server.stdout is not None
     yield server.stdout.readline().split()[0]
     server.send_signal(signal.SIGINT)
@@ -38,15 +54,25 @@ def test_a_person_pastes_a_report_and_sees_words_marked_and_why_also_on_a_phone(
 ) -> None:
     with chromium(tmp_path / "profile", 1280, 900) as page:
         page.open(url, "What a report says")
-        page.evaluate(f"document.querySelector('textarea').value = {json.dumps(HOSTILE)}")
+        page.evaluate(
+            f"document.querySelector('textarea').value = {json.dumps(HOSTILE)}"
+        )
         page.click("Read")
         page.wait_for("may represent", "REPORT, VIEWS PA, LATERAL")
-        marks = page.evaluate("[...document.querySelectorAll('.text mark')].map(m => m.textContent).join()")
+        marks = page.evaluate(
+            "[...document.querySelectorAll('.text mark')].map(m => m.textContent).join()"
+        )
         assert {"pneumonia", "pneumothorax"} <= set(marks.split(","))
         page.evaluate("document.querySelector('.text mark.open').focus()")
-        page.wait_until("document.activeElement.matches('mark')", "the mark takes no focus")
-        assert "may represent" in page.evaluate("getComputedStyle(document.activeElement, '::after').content")
-        assert page.evaluate("document.title") == "lunguage read", "no script of the report ran"
+        page.wait_until(
+            "document.activeElement.matches('mark')", "the mark takes no focus"
+        )
+        assert "may represent" in page.evaluate(
+            "getComputedStyle(document.activeElement, '::after').content"
+        )
+        assert page.evaluate("document.title") == "lunguage read", (
+            "no script of the report ran"
+        )
         assert page.evaluate("document.scripts.length + document.images.length") == 0
         page.size(390, 844)
         page.wait_until("window.innerWidth === 390", "the window keeps its width")
@@ -76,7 +102,9 @@ EMPTY_SIDE = """(() => {
 def test_no_side_of_the_page_is_empty_while_the_other_runs_on(
     text: str, is_long_in: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "page.html").write_text(read_page(shown_reports(lunguage_assets.read(text))))
+    (tmp_path / "page.html").write_text(
+        read_page(shown_reports(lunguage_assets.read(text)))
+    )
     with chromium(tmp_path / "profile", 1280, 900) as page:
         page.open((tmp_path / "page.html").as_uri(), "FINDINGS")
         beside_nothing, before_rows, rows_below = page.evaluate(EMPTY_SIDE)

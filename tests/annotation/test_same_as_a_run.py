@@ -16,9 +16,21 @@ from lunguage_assets.orchestration.runs import runner
 from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
 
 TEXTS = pd.DataFrame(
-    {"study_id": [f"s{one.study}" for one in REPORTS], "report": [one.text for one in REPORTS]}
+    {
+        "study_id": [f"s{one.study}" for one in REPORTS],
+        "report": [one.text for one in REPORTS],
+    }
 )
-OWN = ("subject_id", "finding_id", "parent_id", "root_id", "evidence", "associate", "merged_ids", "sequence")
+OWN = (
+    "subject_id",
+    "finding_id",
+    "parent_id",
+    "root_id",
+    "evidence",
+    "associate",
+    "merged_ids",
+    "sequence",
+)
 """Ids, which are the caller's, and what a text alone does not say."""
 
 
@@ -29,11 +41,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home, delivery = folder / "home", folder / "reports"
     for made in (home, delivery):
         made.mkdir()
-    (home / "settings.toml").write_text('[explicit]\nruler = "published"\nrepetitions = 1\nbootstrap = 0\n')
+    (home / "settings.toml").write_text(
+        '[explicit]\nruler = "published"\nrepetitions = 1\nbootstrap = 0\n'
+    )
     TEXTS.to_csv(delivery / "reports.csv", index=False)
     with SmallHome.opened(home) as small, pytest.MonkeyPatch.context() as patched:
-        planned = lambda *of, **more: [stage for stage in plan(*of, **more) if stage.job != "release"]  # noqa: E731
-        patched.setattr(runner, "plan", planned)
+
+        def plan_without_release(*arguments, **options):
+            stages = plan(*arguments, **options)
+            return [stage for stage in stages if stage.job != "release"]
+
+        patched.setattr(runner, "plan", plan_without_release)
         small.register({"texts": delivery})
         small.run()
         return Path(str(small.home.tables))

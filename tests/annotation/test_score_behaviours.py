@@ -21,7 +21,9 @@ NOTHING = 0.1
 def ladders() -> pd.DataFrame:
     """The ladders, with a score in every row."""
     rows = pd.read_csv(LADDERS)
-    scores = lunguage_assets.rewards(rows["reference"].tolist(), rows["candidate"].tolist())
+    scores = lunguage_assets.rewards(
+        rows["reference"].tolist(), rows["candidate"].tolist()
+    )
     return rows.assign(score=scores)
 
 
@@ -36,7 +38,9 @@ def falls(reference: str, *generated: str) -> bool:
 
 
 @pytest.mark.parametrize("name", LADDER_NAMES)
-def test_a_report_that_is_rated_better_scores_better(ladders: pd.DataFrame, name: str) -> None:
+def test_a_report_that_is_rated_better_scores_better(
+    ladders: pd.DataFrame, name: str
+) -> None:
     rungs = ladders[ladders["ladder"] == name]
     worst_by_rating = rungs.groupby("rating")["score"].min()
     best_by_rating = rungs.groupby("rating")["score"].max()
@@ -46,7 +50,9 @@ def test_a_report_that_is_rated_better_scores_better(ladders: pd.DataFrame, name
 
 
 @pytest.mark.parametrize("behaviour", ["normal statements", "paraphrase"])
-def test_what_is_as_good_as_the_reference_costs_nothing(ladders: pd.DataFrame, behaviour: str) -> None:
+def test_what_is_as_good_as_the_reference_costs_nothing(
+    ladders: pd.DataFrame, behaviour: str
+) -> None:
     as_good = ladders[(ladders["behaviour"] == behaviour) & (ladders["rating"] == 5)]
     assert as_good["score"].min() > 1.0 - NOTHING
     assert as_good["score"].median() == 1.0
@@ -58,18 +64,32 @@ def test_the_score_follows_the_ratings_over_all_ladders(ladders: pd.DataFrame) -
 
 def test_the_score_follows_the_ratings_of_whole_reports() -> None:
     rows = pd.read_csv(FIXTURES / "score_ward_films.csv")
-    scores = lunguage_assets.rewards(rows["reference"].tolist(), rows["candidate"].tolist())
+    scores = lunguage_assets.rewards(
+        rows["reference"].tolist(), rows["candidate"].tolist()
+    )
     assert rows["rating"].corr(pd.Series(scores), method="kendall") > 0.7
 
 
 def test_every_further_invention_costs() -> None:
-    inventions = ["Right lower lobe pneumonia.", "Left pneumothorax.", "Rib fracture.", "Hilar mass."]
-    reports = ["The heart is normal. " + " ".join(inventions[:count]) for count in range(5)]
+    inventions = [
+        "Right lower lobe pneumonia.",
+        "Left pneumothorax.",
+        "Rib fracture.",
+        "Hilar mass.",
+    ]
+    reports = [
+        "The heart is normal. " + " ".join(inventions[:count]) for count in range(5)
+    ]
     assert falls("The heart is normal in size.", *reports)
 
 
 def test_every_further_omission_costs() -> None:
-    said = ["Right lower lobe pneumonia.", "Left pneumothorax.", "Rib fracture.", "Hilar mass."]
+    said = [
+        "Right lower lobe pneumonia.",
+        "Left pneumothorax.",
+        "Rib fracture.",
+        "Hilar mass.",
+    ]
     reports = [" ".join(said[count:]) + " Heart size is normal." for count in range(5)]
     assert falls(" ".join(said), *reports)
 
@@ -104,7 +124,11 @@ def test_both_sides_are_the_left_and_the_right() -> None:
 
 def test_candidates_that_say_the_same_score_the_same() -> None:
     reference = "Large right pneumothorax. Left rib fracture."
-    wordings = ["Small right ptx.", "There is a small right pneumothorax.", "Small right-sided pleural air."]
+    wordings = [
+        "Small right ptx.",
+        "There is a small right pneumothorax.",
+        "Small right-sided pleural air.",
+    ]
     scores = {round(reward(reference, wording), 9) for wording in wordings}
     assert len(scores) == 1
 
@@ -114,17 +138,25 @@ def test_candidates_that_say_the_same_score_the_same() -> None:
     [
         ("The heart is enlarged.", "Cardiomegaly."),
         ("Right hilar fullness.", "Prominent right hilum."),
-        ("Blunted left costophrenic angle.", "Blunting of the left costophrenic angle."),
+        (
+            "Blunted left costophrenic angle.",
+            "Blunting of the left costophrenic angle.",
+        ),
         ("Widened mediastinum.", "Mediastinal fullness."),
         ("Low lung volumes.", "Lung volumes are low."),
     ],
 )
-def test_an_abnormal_organ_is_the_finding_that_it_shows(wording: str, other_wording: str) -> None:
+def test_an_abnormal_organ_is_the_finding_that_it_shows(
+    wording: str, other_wording: str
+) -> None:
     assert reward(wording, other_wording) == 1.0
 
 
 def test_one_measure_in_two_units_is_one_measure() -> None:
-    assert reward("A 12 mm nodule in the left lung.", "A 1.2 cm nodule in the left lung.") == 1.0
+    assert (
+        reward("A 12 mm nodule in the left lung.", "A 1.2 cm nodule in the left lung.")
+        == 1.0
+    )
 
 
 def test_the_farther_a_measured_size_the_more_it_costs() -> None:
@@ -135,7 +167,11 @@ def test_the_farther_a_measured_size_the_more_it_costs() -> None:
 
 def test_an_absurd_size_costs_beside_a_report_without_one() -> None:
     reference = "A mass in the right upper lobe."
-    assert falls(reference, "A 4 cm mass in the right upper lobe.", "A 40 cm mass in the right upper lobe.")
+    assert falls(
+        reference,
+        "A 4 cm mass in the right upper lobe.",
+        "A 40 cm mass in the right upper lobe.",
+    )
 
 
 def test_a_finding_costs_by_how_much_it_matters() -> None:
@@ -170,12 +206,17 @@ def test_a_device_out_of_place_matters_and_one_in_place_does_not() -> None:
 def test_a_pair_never_costs_more_than_an_omission_and_an_invention() -> None:
     wrong_in_all = "Possible tiny left basilar pneumothorax, decreased."
     reference = "Large right apical pneumothorax, increased."
-    assert reward(reference, wrong_in_all) > reward(reference, "Left pneumonia. Left rib fracture. Mass.")
+    assert reward(reference, wrong_in_all) > reward(
+        reference, "Left pneumonia. Left rib fracture. Mass."
+    )
 
 
 def test_a_wrong_side_costs_less_than_a_denial_and_more_than_no_side() -> None:
     assert falls(
-        "Right pneumothorax.", "Pneumothorax.", "Left pneumothorax.", "No pneumothorax. Lungs are clear."
+        "Right pneumothorax.",
+        "Pneumothorax.",
+        "Left pneumothorax.",
+        "No pneumothorax. Lungs are clear.",
     )
 
 
@@ -210,7 +251,9 @@ def test_a_possible_invention_costs_less_than_a_sure_one() -> None:
 
 
 def test_words_that_cannot_be_read_agree_with_nothing() -> None:
-    assert lunguage_assets.rewards(["No acute process.", "Left pneumonia."], ["lorem ipsum"] * 2) == [
+    assert lunguage_assets.rewards(
+        ["No acute process.", "Left pneumonia."], ["lorem ipsum"] * 2
+    ) == [
         0.0,
         0.0,
     ]

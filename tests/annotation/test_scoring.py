@@ -20,14 +20,14 @@ from lunguage_assets.annotation.significance import packaged_significance
 from lunguage_assets.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
-REFERENCE = (
-    "FINDINGS: There is a left pleural effusion. No pneumothorax. The heart is enlarged. Possible pneumonia."
-)
+REFERENCE = "FINDINGS: There is a left pleural effusion. No pneumothorax. The heart is enlarged. Possible pneumonia."
 
 
 @pytest.fixture(scope="module")
 def benchmark() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("score_benchmark", ROOT / "benchmarks" / "score.py")
+    spec = importlib.util.spec_from_file_location(
+        "score_benchmark", ROOT / "benchmarks" / "score.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -50,7 +50,9 @@ def findings(reference: str, generated: str) -> dict[str, float]:
 def test_the_table_of_the_page_is_what_the_script_prints(
     benchmark: ModuleType, behaviour: pd.DataFrame
 ) -> None:
-    assert benchmark.markdown(behaviour) in (ROOT / "docs" / "score.md").read_text(encoding="utf-8")
+    assert benchmark.markdown(behaviour) in (ROOT / "docs" / "score.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_the_example_of_the_page_runs() -> None:
@@ -60,7 +62,9 @@ def test_the_example_of_the_page_runs() -> None:
     assert lunguage_assets.rewards(names["references"], names["generated"]) < [1.0]  # type: ignore[arg-type]
 
 
-def test_the_score_falls_with_the_size_of_every_change_but_a_paraphrase(behaviour: pd.DataFrame) -> None:
+def test_the_score_falls_with_the_size_of_every_change_but_a_paraphrase(
+    behaviour: pd.DataFrame,
+) -> None:
     for name, rows in behaviour.groupby("change"):
         for measure in ("findings", "findings_log"):
             values = rows.sort_values("of")[measure].tolist()
@@ -70,14 +74,25 @@ def test_the_score_falls_with_the_size_of_every_change_but_a_paraphrase(behaviou
                 assert 1.0 > values[0] > values[1] > values[2], (name, measure)
 
 
-def test_more_doubt_costs_more_and_negation_more_than_either(behaviour: pd.DataFrame) -> None:
+def test_more_doubt_costs_more_and_negation_more_than_either(
+    behaviour: pd.DataFrame,
+) -> None:
     by = behaviour[behaviour["of"] == 1].set_index("change")["findings"]
-    assert by["doubt added: probable"] > by["doubt added: possible"] > by["finding dropped"] > by["negated"]
+    assert (
+        by["doubt added: probable"]
+        > by["doubt added: possible"]
+        > by["finding dropped"]
+        > by["negated"]
+    )
 
 
-def test_the_ladders_of_the_page_are_what_the_script_prints(benchmark: ModuleType) -> None:
+def test_the_ladders_of_the_page_are_what_the_script_prints(
+    benchmark: ModuleType,
+) -> None:
     page = (ROOT / "docs" / "score.md").read_text(encoding="utf-8")
-    assert benchmark.behaviours(ROOT / "tests" / "fixtures" / "score_ladders.csv") in page
+    assert (
+        benchmark.behaviours(ROOT / "tests" / "fixtures" / "score_ladders.csv") in page
+    )
 
 
 def test_doubt_costs_the_square_of_the_distance_of_the_probabilities() -> None:
@@ -91,7 +106,9 @@ def test_doubt_costs_the_square_of_the_distance_of_the_probabilities() -> None:
     weight = significance.weight("pneumonia", "CF", "pneumonia", None)
     whole = significance.agreement + weight
     assert found["certainty"] == pytest.approx(weight * (1.0 - p) ** 2 / whole)
-    assert 1.0 - found["findings_log"] == pytest.approx(weight * divergence(1.0, p) / whole)
+    assert 1.0 - found["findings_log"] == pytest.approx(
+        weight * divergence(1.0, p) / whole
+    )
 
 
 @pytest.mark.parametrize("said", ["Probable", "Possible", "There is", "No"])
@@ -100,7 +117,10 @@ def test_of_all_p_that_a_report_can_state_its_own_scores_best(said: str) -> None
     others = {"Probable", "Possible", "There is", "No"} - {said}
     own = findings(reference, reference)["findings"]
     assert own == 1.0
-    assert all(findings(reference, f"FINDINGS: {other} pneumonia.")["findings"] < own for other in others)
+    assert all(
+        findings(reference, f"FINDINGS: {other} pneumonia.")["findings"] < own
+        for other in others
+    )
 
 
 def test_what_is_lost_is_split_into_parts_without_remainder() -> None:
@@ -129,32 +149,48 @@ def test_every_kind_of_error_has_its_own_column(generated: str, part: str) -> No
 
 
 def test_a_more_general_name_is_lost_in_its_own_column() -> None:
-    found = findings("Consolidation in the right middle lobe.", "Opacity in the right middle lobe.")
+    found = findings(
+        "Consolidation in the right middle lobe.", "Opacity in the right middle lobe."
+    )
     assert [name for name in PARTS if found[name] > 0.0] == ["name"]
 
 
 def test_rewards_are_floats_in_the_order_of_the_pairs() -> None:
-    found = lunguage_assets.rewards([REFERENCE] * 2, [REFERENCE, "FINDINGS: No pneumothorax."])
+    found = lunguage_assets.rewards(
+        [REFERENCE] * 2, [REFERENCE, "FINDINGS: No pneumothorax."]
+    )
     assert all(type(one) is float for one in found)
     assert found[0] == 1.0
-    assert found[1] == findings(REFERENCE, "FINDINGS: No pneumothorax.")["findings"] < 0.6
+    assert (
+        found[1] == findings(REFERENCE, "FINDINGS: No pneumothorax.")["findings"] < 0.6
+    )
 
 
 def test_a_label_f1_hears_neither_doubt_nor_place(behaviour: pd.DataFrame) -> None:
-    deaf = behaviour["change"].str.contains("doubt") | (behaviour["change"] == "place changed")
+    deaf = behaviour["change"].str.contains("doubt") | (
+        behaviour["change"] == "place changed"
+    )
     assert (behaviour.loc[deaf, "label F1"] == 1.0).all()
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.2, 0.7), (1.0, 0.5), (0.9, 0.0), (0.3, 0.3)])
-def test_the_logarithmic_cost_is_what_an_honest_forecast_would_have_saved(p: float, q: float) -> None:
+def test_the_logarithmic_cost_is_what_an_honest_forecast_would_have_saved(
+    p: float, q: float
+) -> None:
     a, b = np.clip([p, q], 0.01, 0.99)
     scores = [a * math.log(one) + (1 - a) * math.log(1 - one) for one in (a, b)]
-    assert divergence(p, q) == pytest.approx((scores[0] - scores[1]) / (0.98 * math.log(99)))
+    assert divergence(p, q) == pytest.approx(
+        (scores[0] - scores[1]) / (0.98 * math.log(99))
+    )
     assert divergence(1.0, 0.0) == pytest.approx(1.0)
 
 
 def test_empty_reports_agree_and_an_empty_one_beside_a_full_one_does_not() -> None:
-    assert lunguage_assets.rewards(["", REFERENCE, ""], ["", "", REFERENCE]) == [1.0, 0.0, 0.0]
+    assert lunguage_assets.rewards(["", REFERENCE, ""], ["", "", REFERENCE]) == [
+        1.0,
+        0.0,
+        0.0,
+    ]
 
 
 def test_labels_are_those_that_read_gives() -> None:
@@ -168,7 +204,9 @@ def test_equal_texts_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     method, asked = scoring.bundled_method(), []
     stated = type(method).stated
     monkeypatch.setattr(
-        type(method), "stated", lambda self, given: (asked.append(len(given)), stated(self, given))[1]
+        type(method),
+        "stated",
+        lambda self, given: (asked.append(len(given)), stated(self, given))[1],
     )
     new = "FINDINGS: Minimal scarring in the lingula."
     lunguage_assets.rewards([new] * 5, [new] * 5)
@@ -177,13 +215,23 @@ def test_equal_texts_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_corpus_has_the_mean_of_its_studies_within_a_bootstrap_interval() -> None:
-    generated = [REFERENCE, REFERENCE.replace("left", "right"), "FINDINGS: No pneumothorax."] * 5
+    generated = [
+        REFERENCE,
+        REFERENCE.replace("left", "right"),
+        "FINDINGS: No pneumothorax.",
+    ] * 5
     found = lunguage_assets.score([REFERENCE] * 15, generated)
-    assert found.corpus.loc["findings", "value"] == pytest.approx(found.studies["findings"].mean())
+    assert found.corpus.loc["findings", "value"] == pytest.approx(
+        found.studies["findings"].mean()
+    )
     low, high = found.corpus.loc["findings", ["low", "high"]]
     error = found.studies["findings"].std(ddof=0) / math.sqrt(15)
-    assert found.corpus.loc["findings", "value"] - low == pytest.approx(1.96 * error, rel=0.15)
-    assert high - found.corpus.loc["findings", "value"] == pytest.approx(1.96 * error, rel=0.15)
+    assert found.corpus.loc["findings", "value"] - low == pytest.approx(
+        1.96 * error, rel=0.15
+    )
+    assert high - found.corpus.loc["findings", "value"] == pytest.approx(
+        1.96 * error, rel=0.15
+    )
 
 
 def test_what_is_no_pair_is_refused() -> None:
@@ -191,38 +239,59 @@ def test_what_is_no_pair_is_refused() -> None:
         lunguage_assets.score([REFERENCE] * 2, [REFERENCE])
     with pytest.raises(InputError, match="generated, row 0: found a int"):
         lunguage_assets.score([REFERENCE], [7])  # type: ignore[list-item]
-    with pytest.raises(InputError, match="references: found a str; expected a list of texts"):
+    with pytest.raises(
+        InputError, match="references: found a str; expected a list of texts"
+    ):
         lunguage_assets.score(REFERENCE, [REFERENCE])
-    with pytest.raises(InputError, match="generated: found a NoneType; expected a list of texts"):
+    with pytest.raises(
+        InputError, match="generated: found a NoneType; expected a list of texts"
+    ):
         lunguage_assets.rewards([REFERENCE], None)  # type: ignore[arg-type]
 
 
 def test_the_first_row_of_a_table_without_a_header_is_not_told(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.csv"
-    pairs.write_text("A zebrafish opacity.,No zebrafish.\nA zebrafish mass.,No zebrafish.\n")
+    pairs.write_text(
+        "A zebrafish opacity.,No zebrafish.\nA zebrafish mass.,No zebrafish.\n"
+    )
     refused = lunguage(tmp_path, "score", pairs)
     assert "found columns [] and 2 of other names" in refused.stderr
     assert "zebrafish" not in refused.stderr
 
 
 def test_the_command_scores_a_table(tmp_path: Path) -> None:
-    rows = {"uid": [1, 2], "reference": [REFERENCE] * 2, "made": [REFERENCE, "FINDINGS: No pneumothorax."]}
+    rows = {
+        "uid": [1, 2],
+        "reference": [REFERENCE] * 2,
+        "made": [REFERENCE, "FINDINGS: No pneumothorax."],
+    }
     pd.DataFrame(rows).to_csv(tmp_path / "pairs.csv", index=False)
     refused = lunguage(tmp_path, "score", tmp_path / "pairs.csv")
-    assert "found columns ['uid', 'reference', 'made']; expected a column" in refused.stderr
+    assert (
+        "found columns ['uid', 'reference', 'made']; expected a column"
+        in refused.stderr
+    )
     out = tmp_path / "scores.csv"
-    done = lunguage(tmp_path, "score", tmp_path / "pairs.csv", "--generated", "made", "--out", out)
+    done = lunguage(
+        tmp_path, "score", tmp_path / "pairs.csv", "--generated", "made", "--out", out
+    )
     assert done.returncode == 0, done.stderr
     written = pd.read_csv(out)
     assert written["uid"].tolist() == [1, 2]
-    expected = lunguage_assets.rewards([REFERENCE] * 2, [REFERENCE, "FINDINGS: No pneumothorax."])
+    expected = lunguage_assets.rewards(
+        [REFERENCE] * 2, [REFERENCE, "FINDINGS: No pneumothorax."]
+    )
     assert written["findings"].tolist() == pytest.approx(expected)
     assert "findings_log" in done.stdout
     assert "pneumothorax" not in done.stdout + out.read_text()
 
 
 def test_a_column_named_like_a_score_is_written_beside_it(tmp_path: Path) -> None:
-    pairs = {"findings": ["as delivered"], "reference": [REFERENCE], "generated": [REFERENCE]}
+    pairs = {
+        "findings": ["as delivered"],
+        "reference": [REFERENCE],
+        "generated": [REFERENCE],
+    }
     pd.DataFrame(pairs).to_csv(tmp_path / "pairs.csv", index=False)
     out = tmp_path / "scores.csv"
     done = lunguage(tmp_path, "score", tmp_path / "pairs.csv", "--out", out)
@@ -242,9 +311,16 @@ def test_an_empty_cell_is_a_report_that_says_nothing(tmp_path: Path) -> None:
     assert "pairs.csv, column 'generated': 1 empty cells (rows 2)" in done.stdout
 
 
-def test_a_cell_that_is_no_report_is_named_by_file_row_and_column(tmp_path: Path) -> None:
-    pairs = pd.DataFrame({"reference": [REFERENCE, REFERENCE], "generated": [b"\x00\x01", b"ok"]})
+def test_a_cell_that_is_no_report_is_named_by_file_row_and_column(
+    tmp_path: Path,
+) -> None:
+    pairs = pd.DataFrame(
+        {"reference": [REFERENCE, REFERENCE], "generated": [b"\x00\x01", b"ok"]}
+    )
     pairs.to_parquet(tmp_path / "pairs.parquet")
     refused = lunguage(tmp_path, "score", tmp_path / "pairs.parquet")
     assert refused.returncode == 1
-    assert "pairs.parquet, row 1, column 'generated': found bytes that are no text" in refused.stderr
+    assert (
+        "pairs.parquet, row 1, column 'generated': found bytes that are no text"
+        in refused.stderr
+    )

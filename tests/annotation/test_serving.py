@@ -33,12 +33,18 @@ class Server:
             uvicorn.Config(app, access_log=False, log_level="critical", lifespan="off")
         )
         self.server.capture_signals = nullcontext  # type: ignore[method-assign]
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
+        self.thread = threading.Thread(
+            target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True
+        )
 
-    def ask(self, method: str = "GET", query: str = "", **given: object) -> requests.Response:
+    def ask(
+        self, method: str = "GET", query: str = "", **given: object
+    ) -> requests.Response:
         with requests.Session() as session:
             session.trust_env = False  # no proxy
-            return session.request(method, f"http://127.0.0.1:{self.port}/{query}", timeout=60, **given)
+            return session.request(
+                method, f"http://127.0.0.1:{self.port}/{query}", timeout=60, **given
+            )
 
     def post(self, report: str, views: str = "", **headers: str) -> requests.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -64,24 +70,36 @@ def test_a_posted_report_is_shown_with_its_findings(server: Server) -> None:
     assert "pathway pulmonary_edema_1" in answer.text
 
 
-def test_an_example_is_read_and_what_was_read_can_be_taken_along(server: Server) -> None:
+def test_an_example_is_read_and_what_was_read_can_be_taken_along(
+    server: Server,
+) -> None:
     shown = server.ask("POST", data={"report": "", "example": "1"}).text
     assert shown.index("<h2>Labels</h2>") < shown.index("<h2>Findings</h2>")
-    fields = {"report": html.unescape(re.search(r'name="report" value="([^"]*)"', shown)[1]), "views": ""}
-    files = {name: server.ask("POST", data={**fields, "download": name}) for name in serving.DOWNLOADS}
+    fields = {
+        "report": html.unescape(re.search(r'name="report" value="([^"]*)"', shown)[1]),
+        "views": "",
+    }
+    files = {
+        name: server.ask("POST", data={**fields, "download": name})
+        for name in serving.DOWNLOADS
+    }
     found = lunguage_assets.read(serving.EXAMPLE)
     assert files["labels.csv"].text == found.labels.to_csv(index=False)
     assert files["findings.csv"].text == found.findings.to_csv(index=False)
     assert files["report.json"].text == json_document(found)
     assert "attachment" in files["report.json"].headers["content-disposition"]
-    assert {answer.headers["cache-control"] for answer in files.values()} == {"no-store"}
+    assert {answer.headers["cache-control"] for answer in files.values()} == {
+        "no-store"
+    }
 
 
 def test_no_answer_may_be_kept_framed_or_load_anything(server: Server) -> None:
     elsewhere = server.ask(headers={"Host": "elsewhere.example"})
     for answer in (server.ask(), server.post(HEDGED), server.post(""), elsewhere):
         assert answer.headers["cache-control"] == "no-store"
-        assert answer.headers["content-security-policy"].startswith("default-src 'none';")
+        assert answer.headers["content-security-policy"].startswith(
+            "default-src 'none';"
+        )
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert answer.headers["x-content-type-options"] == "nosniff"
 
@@ -119,12 +137,22 @@ def test_a_foreign_page_can_neither_ask_nor_read(
     ("body", "status", "said"),
     [
         (b"report=" + b"x" * serving.BODY_LIMIT, 413, "at most 64 kB"),
-        (iter([b"report=", b"x" * serving.BODY_LIMIT]), 413, "at most 64 kB"),  # of no announced length
+        (
+            iter([b"report=", b"x" * serving.BODY_LIMIT]),
+            413,
+            "at most 64 kB",
+        ),  # of no announced length
         (urlencode({"report": "  "}), 422, "Paste a report first"),
-        (urlencode({"report": "No effusion.", "views": "sideways"}), 422, "expected views out of"),
+        (
+            urlencode({"report": "No effusion.", "views": "sideways"}),
+            422,
+            "expected views out of",
+        ),
     ],
 )
-def test_what_cannot_be_read_is_said(server: Server, body: Any, status: int, said: str) -> None:
+def test_what_cannot_be_read_is_said(
+    server: Server, body: Any, status: int, said: str
+) -> None:
     answer = server.ask("POST", data=body)
     assert answer.status_code == status
     assert said in answer.text
@@ -151,5 +179,7 @@ def test_an_unexpected_error_says_its_kind_alone_and_nothing_is_written(
 
 
 def test_a_port_in_use_is_one_line_with_a_remedy(server: Server) -> None:
-    with pytest.raises(ConfigurationError, match=r"is in use, .* Choose another one with --port"):
+    with pytest.raises(
+        ConfigurationError, match=r"is in use, .* Choose another one with --port"
+    ):
         serving.serving_socket(server.port)

@@ -19,10 +19,18 @@ from read_reports import HEDGED, written_reports
 from rich.console import Console
 
 import lunguage_assets
-from lunguage_assets.annotation.page import SCHEMA, ReportForm, json_document, print_report, read_page
+from lunguage_assets.annotation.page import (
+    SCHEMA,
+    ReportForm,
+    json_document,
+    print_report,
+    read_page,
+)
 from lunguage_assets.annotation.shown import ShownReport, pieces, shown_reports
 
-HOSTILE = HEDGED.replace("Cough.", "Cough \"&\" x<y 'onmouseover=alert(1)' {{ 7*7 }} [bold]loud[/bold].")
+HOSTILE = HEDGED.replace(
+    "Cough.", "Cough \"&\" x<y 'onmouseover=alert(1)' {{ 7*7 }} [bold]loud[/bold]."
+)
 
 
 def _shown(text: str) -> ShownReport:
@@ -36,7 +44,9 @@ def _printed(report: ShownReport) -> str:
     return written.getvalue()
 
 
-def test_the_legend_of_colours_is_printed_where_there_are_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_legend_of_colours_is_printed_where_there_are_colours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     report, written = _shown("No effusion."), io.StringIO()
     assert "with doubt" not in _printed(report)
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -62,11 +72,16 @@ class _Page(HTMLParser):
 
 _COLUMNS = st.sampled_from(("ent", "phrase", "location"))
 _SPANS = st.lists(
-    st.tuples(st.sampled_from("abc"), _COLUMNS, st.integers(0, 30), st.integers(1, 9)), max_size=8
+    st.tuples(st.sampled_from("abc"), _COLUMNS, st.integers(0, 30), st.integers(1, 9)),
+    max_size=8,
 )
 
 
-@given(st.text(min_size=40, max_size=40), _SPANS, st.lists(st.integers(0, 40), max_size=6, unique=True))
+@given(
+    st.text(min_size=40, max_size=40),
+    _SPANS,
+    st.lists(st.integers(0, 40), max_size=6, unique=True),
+)
 def test_the_pieces_of_a_text_are_the_text_and_have_all_rows_that_were_read_there(
     text: str, drawn: list[tuple[str, str, int, int]], cuts: list[int]
 ) -> None:
@@ -76,14 +91,21 @@ def test_the_pieces_of_a_text_are_the_text_and_have_all_rows_that_were_read_ther
     ]
     sentence = {"section": "find", "account": "findings", "reason": ""}
     ends = enumerate(pairwise(sorted(cuts)), start=1)
-    sentences = [{"begin": begin, "end": end, "sent_idx": n, **sentence} for n, (begin, end) in ends]
+    sentences = [
+        {"begin": begin, "end": end, "sent_idx": n, **sentence}
+        for n, (begin, end) in ends
+    ]
     found = pieces(text, spans, sentences)
     assert "".join(piece.text for piece in found) == text
     at = 0
     for piece in found:
-        assert set(piece.rows) == {s["finding_id"] for s in spans if s["begin"] <= at < s["end"]}
+        assert set(piece.rows) == {
+            s["finding_id"] for s in spans if s["begin"] <= at < s["end"]
+        }
         at += len(piece.text)
-    assert [piece.sentence for piece in found if piece.sentence] == [one["sent_idx"] for one in sentences]
+    assert [piece.sentence for piece in found if piece.sentence] == [
+        one["sent_idx"] for one in sentences
+    ]
 
 
 def test_the_terminal_shows_text_findings_reasons_contradictions_and_labels() -> None:
@@ -96,28 +118,37 @@ def test_the_terminal_shows_text_findings_reasons_contradictions_and_labels() ->
 
 @examples(8)
 @given(written_reports())
-def test_whatever_is_written_frames_page_and_terminal_show_it_and_account_for_every_row(text: str) -> None:
+def test_whatever_is_written_frames_page_and_terminal_show_it_and_account_for_every_row(
+    text: str,
+) -> None:
     found = lunguage_assets.read("\x1b[31m" + text)
     (report,) = found.reports["report"].tolist()
     spans = found.spans
     quoted = [report[b:e] for b, e in zip(spans["begin"], spans["end"], strict=True)]
     assert quoted == spans["words"].tolist()
     stated, out = (
-        frame.loc[frame["source"] == "original", "finding_id"] for frame in (found.findings, found.left_out)
+        frame.loc[frame["source"] == "original", "finding_id"]
+        for frame in (found.findings, found.left_out)
     )
     assert {*stated, *out} == set(spans["finding_id"])
     assert not set(stated) & set(out)
     assert found.findings["finding_id"].is_unique
     assert found.left_out["finding_id"].is_unique
     (shown,) = shown_reports(found)
-    on_page = re.search(r'<div class="text">(.*?)</div>\n<div class="legend">', read_page([shown]), re.DOTALL)
+    on_page = re.search(
+        r'<div class="text">(.*?)</div>\n<div class="legend">',
+        read_page([shown]),
+        re.DOTALL,
+    )
     assert on_page is not None
     assert _Page(on_page[1]).text == "".join(piece.text for piece in shown.pieces)
     assert all(c.isprintable() or c == "\n" for c in _printed(shown))
 
 
 @pytest.mark.parametrize("form", [None, ReportForm(HOSTILE, '"><script>')])
-def test_the_page_shows_everything_and_nothing_in_it_acts_or_is_loaded(form: ReportForm | None) -> None:
+def test_the_page_shows_everything_and_nothing_in_it_acts_or_is_loaded(
+    form: ReportForm | None,
+) -> None:
     page = read_page([_shown(HOSTILE)], form)
     found = _Page(page)
     assert not {"script", "img", "link", "iframe", "object"} & found.tags
@@ -150,12 +181,17 @@ def test_json_has_the_documented_keys_and_joins_by_finding_id() -> None:
     known = {row["finding_id"] for row in (*report["findings"], *report["left_out"])}
     assert {span["finding_id"] for span in report["spans"]} <= known
     assert {row["parent_id"] for row in report["findings"]} <= {None, *known}
-    assert all(report["report"][span["begin"] : span["end"]] == span["words"] for span in report["spans"])
+    assert all(
+        report["report"][span["begin"] : span["end"]] == span["words"]
+        for span in report["spans"]
+    )
     assert "unmentioned" not in {label["source"] for label in report["labels"]}
 
 
 def test_json_has_the_cues_of_a_row_with_their_characters() -> None:
-    (report,) = json.loads(json_document(lunguage_assets.read("There is no effusion.")))["reports"]
+    (report,) = json.loads(
+        json_document(lunguage_assets.read("There is no effusion."))
+    )["reports"]
     (row,) = report["findings"]
     (cue,) = report["cues"]
     assert cue == {
@@ -180,7 +216,9 @@ def test_an_implied_row_names_no_cue() -> None:
 
 def _labels(text: str) -> dict[str, tuple[str, str, str]]:
     """By name what is said of the label, p, and its colour."""
-    return {label.name: (label.said, label.p, label.tone) for label in _shown(text).labels}
+    return {
+        label.name: (label.said, label.p, label.tone) for label in _shown(text).labels
+    }
 
 
 @pytest.mark.parametrize(("text", "name", "said", "tone"), [
@@ -212,7 +250,9 @@ def test_no_finding_is_said_the_way_round_in_which_people_think(
 
 
 def test_a_denial_of_a_kind_alone_is_shown_as_such_and_as_no_doubt() -> None:
-    large, right, likely = _shown("No large effusion. No pneumothorax. Pneumonia is unlikely.").rows
+    large, right, likely = _shown(
+        "No large effusion. No pneumothorax. Pneumonia is unlikely."
+    ).rows
     assert (large.claim, large.tone) == ("denied only if “large”", "part")
     assert (right.claim, right.tone) == ("absent", "absent")
     assert (likely.claim, likely.tone) == ("absent?", "open")
@@ -242,12 +282,21 @@ def test_every_row_cites_a_number_that_stands_before_its_sentence() -> None:
     for row in stated:
         assert numbers[row.finding_id] == {int(row.where.rpartition(" ")[2])}, row.where
     assert "⁴Severe pulmonary edema" in _printed(shown)
-    assert '<i class="at" data-sentence="4"></i><span class="detail"' in read_page([shown])
+    assert '<i class="at" data-sentence="4"></i><span class="detail"' in read_page(
+        [shown]
+    )
 
 
-def test_a_part_of_the_body_is_normal_or_abnormal_and_a_finding_absent_or_present() -> None:
+def test_a_part_of_the_body_is_normal_or_abnormal_and_a_finding_absent_or_present() -> (
+    None
+):
     report = _shown("The lungs are clear. Tortuous aorta. No effusion. Nodule.")
-    assert [row.claim for row in report.rows] == ["normal", "abnormal", "absent", "present"]
+    assert [row.claim for row in report.rows] == [
+        "normal",
+        "abnormal",
+        "absent",
+        "present",
+    ]
 
 
 def test_both_of_two_statements_that_stay_are_shown_as_a_contradiction() -> None:
@@ -258,14 +307,21 @@ def test_both_of_two_statements_that_stay_are_shown_as_a_contradiction() -> None
     assert ("cardiomegaly", "contradictory", "", "open") in report.labels
 
 
-def test_no_label_is_denied_with_a_p_that_says_the_opposite_and_nothing_is_more_than_certain() -> None:
+def test_no_label_is_denied_with_a_p_that_says_the_opposite_and_nothing_is_more_than_certain() -> (
+    None
+):
     said = _labels("Pneumonia is unlikely. Possible edema. Copd.")
     assert said["something is found"] == ("no finding 0", "", "present")
     assert said["pneumonia"][0] == "denied with doubt"
     (no_finding,) = [
-        said for said, *_ in _labels("Cannot exclude pneumonia.").values() if "no finding" in said
+        said
+        for said, *_ in _labels("Cannot exclude pneumonia.").values()
+        if "no finding" in said
     ]
     assert no_finding.startswith("no finding at most 0.")
     copd, *implied = _shown("FINDINGS: Copd.").rows
     assert copd.implied == ", ".join(row.title for row in implied if row.depth == 1)
-    assert all("≥ 1.00" not in row.reason and row.believed.endswith("to 1.00") for row in implied)
+    assert all(
+        "≥ 1.00" not in row.reason and row.believed.endswith("to 1.00")
+        for row in implied
+    )

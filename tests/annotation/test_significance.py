@@ -36,7 +36,9 @@ def edited(folder: Path, before: str, after: str) -> Path:
 
 def test_a_kind_of_nothing_is_refused_by_its_line(tmp_path: Path) -> None:
     file = edited(tmp_path, "kind_of: [pneumothorax]}", "kind_of: [pneumothoraks]}")
-    with pytest.raises(ConfigurationError, match=r"line \d+, field .*kind_of: found pneumothoraks"):
+    with pytest.raises(
+        ConfigurationError, match=r"line \d+, field .*kind_of: found pneumothoraks"
+    ):
         load_significance(file)
 
 
@@ -52,10 +54,15 @@ def test_a_share_above_one_is_refused(tmp_path: Path) -> None:
         load_significance(file)
 
 
-def test_an_edited_level_changes_what_a_finding_weighs(tmp_path: Path, significance: Significance) -> None:
-    file = edited(tmp_path, "{name: hernia, level: incidental", "{name: hernia, level: urgent")
+def test_an_edited_level_changes_what_a_finding_weighs(
+    tmp_path: Path, significance: Significance
+) -> None:
+    file = edited(
+        tmp_path, "{name: hernia, level: incidental", "{name: hernia, level: urgent"
+    )
     weights = [
-        content.weight("hernia", "PF", "hernia", None) for content in (significance, load_significance(file))
+        content.weight("hernia", "PF", "hernia", None)
+        for content in (significance, load_significance(file))
     ]
     assert weights[0] < weights[1]
 
@@ -69,7 +76,9 @@ def test_every_label_of_a_diagnosis_has_its_weight(significance: Significance) -
 def test_the_weights_of_the_page_are_those_of_the_file() -> None:
     page = (ROOT / "docs" / "score.md").read_text(encoding="utf-8")
     levels = read_as(resource("significance.yaml"), SignificanceFile).levels
-    assert [f"| {level} | {weight:g} |" in page for level, weight in levels.items()] == [True] * 5
+    assert [
+        f"| {level} | {weight:g} |" in page for level, weight in levels.items()
+    ] == [True] * 5
 
 
 def test_a_step_up_loses_less_than_two(significance: Significance) -> None:
@@ -78,16 +87,24 @@ def test_a_step_up_loses_less_than_two(significance: Significance) -> None:
     assert 0.0 < one_step < two_steps < significance.name_share("mass", "consolidation")
 
 
-def test_findings_without_kinship_have_nothing_in_common(significance: Significance) -> None:
+def test_findings_without_kinship_have_nothing_in_common(
+    significance: Significance,
+) -> None:
     assert significance.name_share("pneumothorax", "fracture") == 1.0
 
 
 def test_kinship_is_mutual(significance: Significance) -> None:
-    assert significance.name_share("opacity", "pneumonia") == significance.name_share("pneumonia", "opacity")
+    assert significance.name_share("opacity", "pneumonia") == significance.name_share(
+        "pneumonia", "opacity"
+    )
 
 
-def test_small_to_moderate_lies_between_small_and_moderate(significance: Significance) -> None:
-    small, between, moderate = map(significance.extent, ("small", "small to moderate", "moderate"))
+def test_small_to_moderate_lies_between_small_and_moderate(
+    significance: Significance,
+) -> None:
+    small, between, moderate = map(
+        significance.extent, ("small", "small to moderate", "moderate")
+    )
     assert small < between < moderate
 
 
@@ -104,5 +121,7 @@ def test_small_to_moderate_lies_between_small_and_moderate(significance: Signifi
         ("cm", None),
     ],
 )
-def test_a_measured_size_is_its_largest_dimension(measurement: str, size_mm: float | None) -> None:
+def test_a_measured_size_is_its_largest_dimension(
+    measurement: str, size_mm: float | None
+) -> None:
     assert measured_mm(measurement) == size_mm

@@ -36,11 +36,17 @@ def phrases_that_are_read() -> list[Cue]:
 def meant_in(text: str, word: str) -> Meant:
     """How the first mention on a word is meant."""
     begin = text.index(word)
-    found = (one.meant for one in read_assertions(text, "find", VOCABULARY) if one.begin <= begin < one.end)
+    found = (
+        one.meant
+        for one in read_assertions(text, "find", VOCABULARY)
+        if one.begin <= begin < one.end
+    )
     return next(found)
 
 
-@pytest.mark.parametrize("cue", [*bundled_cues(), *phrases_that_are_read()], ids=lambda cue: cue.id)
+@pytest.mark.parametrize(
+    "cue", [*bundled_cues(), *phrases_that_are_read()], ids=lambda cue: cue.id
+)
 def test_a_cue_gives_what_its_examples_say(cue: Cue) -> None:
     assert list(faults_of_examples([cue], VOCABULARY)) == []
 
@@ -88,6 +94,8 @@ def test_ids_begin_with_a_category_and_stand_once() -> None:
         ("hedged", "asserted", "Possible pneumonia."),
     ],
 )
-def test_the_category_named_first_wins_where_two_meet(wins: Meant, loses: Meant, sentence: str) -> None:
+def test_the_category_named_first_wins_where_two_meet(
+    wins: Meant, loses: Meant, sentence: str
+) -> None:
     assert PRECEDENCE.index(wins) < PRECEDENCE.index(loses)
     assert meant_in(sentence, "pneumonia") == wins

@@ -47,7 +47,10 @@ def test_own_cues_enter_the_identity_of_the_structurer(file: Path) -> None:
     file.write_text(DEVOID)
     first = RuleStructurer(own_cues=file).identity
     file.write_text(DEVOID + "# another byte\n")
-    assert len({RuleStructurer().identity, first, RuleStructurer(own_cues=file).identity}) == 3
+    assert (
+        len({RuleStructurer().identity, first, RuleStructurer(own_cues=file).identity})
+        == 3
+    )
     assert content_hash() != content_hash(own_cues=file)
 
 
@@ -66,8 +69,16 @@ def test_an_own_cue_takes_the_place_of_a_bundled_spelling(file: Path) -> None:
         ("direction: both", "Edema; effusion: nix.", ("asserted", "negated")),
         ("ends_at: [apart]", "Nix edema apart effusion.", ("negated", "asserted")),
         ("not_after: [rather]", "Edema rather nix effusion.", ("asserted", "asserted")),
-        ("not_before: [large]", "Nix edema; nix large effusion.", ("negated", "asserted")),
-        ("not_before: [changes]", "Nix edema; nix change effusion.", ("negated", "asserted")),
+        (
+            "not_before: [large]",
+            "Nix edema; nix large effusion.",
+            ("negated", "asserted"),
+        ),
+        (
+            "not_before: [changes]",
+            "Nix edema; nix change effusion.",
+            ("negated", "asserted"),
+        ),
         ("sections: [hist]", "Nix edema, effusion.", ("asserted", "asserted")),
     ],
 )
@@ -81,7 +92,9 @@ def test_every_field_of_an_own_cue_is_obeyed(
         "- id: negated.nix\n  category: negated\n  patterns: [nix]\n"
         f"  {fields}\n  examples:\n    - {{text: {shown!r}{section}, {mention}: negated}}\n"
     )
-    found = {word.lower(): meant for word, meant in meant_with(file, entry, text).items()}
+    found = {
+        word.lower(): meant for word, meant in meant_with(file, entry, text).items()
+    }
     assert (found["edema"], found["effusion"]) == expected
 
 
@@ -111,7 +124,13 @@ def test_the_reach_of_every_category_ends_at_the_words_named(
 
 
 REFUSED = [
-    (("category: negated", "category: negative"), "line 3", "'negative'", "negated or", "Did you mean"),
+    (
+        ("category: negated", "category: negative"),
+        "line 3",
+        "'negative'",
+        "negated or",
+        "Did you mean",
+    ),
     (("nix (of|)", "nix (of|"), "negated.nix", "'nix (of|'", "a bracket for each"),
     (("nix (of|)", "nix of)"), "negated.nix", "'nix of)'", "a bracket for each"),
     (("nix (of|)", "nix|nil"), "negated.nix", "outside brackets", '"(a|b)"'),
@@ -120,15 +139,50 @@ REFUSED = [
     (("nix (of|)", "(a|b)" * 20), "negated.nix", "wordings", "several patterns"),
     (("[nix (of|)]", "[no]"), "line 4", "valid string", "need quotes"),
     (("negated.nix", "negated.no"), "'negated.no'", "twice", "an id of its own"),
-    (("effusion: negated", "effusion: hedged"), "negated.nix", "to be negated", "expected hedged"),
+    (
+        ("effusion: negated", "effusion: hedged"),
+        "negated.nix",
+        "to be negated",
+        "expected hedged",
+    ),
     (("effusion: negated", "effusion: gone"), "line 6", "effusion", "'asserted'"),
-    (("effusion: negated", "nodule: negated"), "negated.nix", "'nodule'", "words of the sentence"),
-    (("or effusion", "or wibble"), "negated.nix", "'effusion'", "words of the sentence"),
+    (
+        ("effusion: negated", "nodule: negated"),
+        "negated.nix",
+        "'nodule'",
+        "words of the sentence",
+    ),
+    (
+        ("or effusion", "or wibble"),
+        "negated.nix",
+        "'effusion'",
+        "words of the sentence",
+    ),
     (("effusion", "wibble"), "negated.nix", "no known word at 'wibble'", "a finding"),
-    (("Nix edema", "No edema"), "negated.nix", "no example with its words", "expected one"),
-    (("category: negated", "category: negated\n  reach: clause"), "negated.nix", "'clause'", "list or next"),
-    (("category: negated", "category: examined\n  reach: next"), "negated.nix", "'next'", "no such field"),
-    (("category: negated", "category: negated\n  ends_at: [so far]"), "negated.nix", "'so far'", "one word"),
+    (
+        ("Nix edema", "No edema"),
+        "negated.nix",
+        "no example with its words",
+        "expected one",
+    ),
+    (
+        ("category: negated", "category: negated\n  reach: clause"),
+        "negated.nix",
+        "'clause'",
+        "list or next",
+    ),
+    (
+        ("category: negated", "category: examined\n  reach: next"),
+        "negated.nix",
+        "'next'",
+        "no such field",
+    ),
+    (
+        ("category: negated", "category: negated\n  ends_at: [so far]"),
+        "negated.nix",
+        "'so far'",
+        "one word",
+    ),
     (
         ("category: negated", "category: negated\n  ends: [so]"),
         "line 4",
@@ -140,10 +194,16 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(
-    ("change", "entry", "found", "expected", "more"), [(*row, "")[:5] for row in REFUSED]
+    ("change", "entry", "found", "expected", "more"),
+    [(*row, "")[:5] for row in REFUSED],
 )
 def test_a_wrong_entry_is_refused_with_file_entry_found_expected(
-    file: Path, change: tuple[str, str], entry: str, found: str, expected: str, more: str
+    file: Path,
+    change: tuple[str, str],
+    entry: str,
+    found: str,
+    expected: str,
+    more: str,
 ) -> None:
     assert change[0] in DEVOID
     file.write_text(DEVOID.replace(*change))

@@ -30,13 +30,20 @@ def test_the_page_has_the_table_of_the_categories() -> None:
 
 def sentences_of_page() -> list[tuple[str, str]]:
     """The sentences of the second table, with how their effusion is meant."""
-    rows = PAGE.read_text(encoding="utf-8").split("|:---|:---|\n")[1].split("\n\n")[0].splitlines()
+    rows = (
+        PAGE.read_text(encoding="utf-8")
+        .split("|:---|:---|\n")[1]
+        .split("\n\n")[0]
+        .splitlines()
+    )
     cells = (row.strip("| ").split(" | ") for row in rows)
     return [(sentence, meant) for sentence, meant in cells]
 
 
 @pytest.mark.parametrize(("sentence", "expected"), sentences_of_page())
-def test_a_sentence_of_the_page_means_what_it_says(sentence: str, expected: str) -> None:
+def test_a_sentence_of_the_page_means_what_it_says(
+    sentence: str, expected: str
+) -> None:
     begin = sentence.index("effusion")
     found = read_assertions(sentence, "find", build_vocabulary())
     assert [one.meant for one in found if one.begin == begin] == [expected]

@@ -10,7 +10,9 @@ def denied(phrase: str) -> list[str]:
 
 
 def stated(phrase: str) -> list[str]:
-    return [segment.text for segment in split_by_denial(phrase) if not segment.is_denied]
+    return [
+        segment.text for segment in split_by_denial(phrase) if not segment.is_denied
+    ]
 
 
 @pytest.mark.parametrize(

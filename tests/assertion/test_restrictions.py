@@ -46,7 +46,9 @@ def test_the_nearest_word_comes_first() -> None:
 
 
 def test_a_denial_names_its_cue() -> None:
-    assert [denial.cue for denial in denials_of("No large cyst.", "cyst")] == ["negated.no"]
+    assert [denial.cue for denial in denials_of("No large cyst.", "cyst")] == [
+        "negated.no"
+    ]
 
 
 def test_only_the_denied_one_of_two_mentions_is_read() -> None:

@@ -40,7 +40,9 @@ def test_every_group_of_rule_words_is_asked_for() -> None:
 
 
 def test_a_group_that_is_missing_is_named() -> None:
-    with pytest.raises(ConfigurationError, match="group 'unheard_of' is missing") as error:
+    with pytest.raises(
+        ConfigurationError, match="group 'unheard_of' is missing"
+    ) as error:
         WORDS["unheard_of"]
     assert str(word_path("rules")) in str(error.value)
 

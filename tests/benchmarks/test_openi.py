@@ -11,7 +11,12 @@ import pytest
 
 REPORTS = [
     # uid, MeSH, Problems, findings
-    ("1", "Cardiomegaly/mild;Pleural Effusion/left", "Cardiomegaly;Pleural Effusion", "The heart is big."),
+    (
+        "1",
+        "Cardiomegaly/mild;Pleural Effusion/left",
+        "Cardiomegaly;Pleural Effusion",
+        "The heart is big.",
+    ),
     ("2", "normal", "normal", "Nothing to see."),
     ("3", "Pneumonia", "Pneumonia", "Pneumonia may be there."),
     ("4", "Cardiac Shadow/enlarged", "Cardiac Shadow", "Wide cardiac shadow."),
@@ -43,7 +48,13 @@ def labels_of(collection: pd.DataFrame) -> pd.DataFrame:
     nothing = ["unmentioned", None, None]
     return pd.DataFrame(
         [
-            (uid, diagnosis.label, *said.get((uid, diagnosis.label), nothing), "fitted", False)
+            (
+                uid,
+                diagnosis.label,
+                *said.get((uid, diagnosis.label), nothing),
+                "fitted",
+                False,
+            )
             for uid in collection["study_id"]
             for diagnosis in openi.DIAGNOSES
         ],
@@ -51,18 +62,28 @@ def labels_of(collection: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def test_reports_that_nobody_coded_are_left_out_and_sections_keep_their_headings(file: Path) -> None:
+def test_reports_that_nobody_coded_are_left_out_and_sections_keep_their_headings(
+    file: Path,
+) -> None:
     collection = openi.read_collection(file)
     assert collection["study_id"].tolist() == ["1", "2", "3", "4", "6"]
     assert collection["report"].iloc[0] == "FINDINGS: The heart is big."
 
 
-def test_scores_count_definite_and_probable_statements_and_nothing_implied(file: Path) -> None:
+def test_scores_count_definite_and_probable_statements_and_nothing_implied(
+    file: Path,
+) -> None:
     collection = openi.read_collection(file)
     compared = openi.compare(collection, labels_of(collection))
     scores = compared.scores.set_index("diagnosis")
-    assert scores.loc["cardiomegaly", ["n", "read", "precision", "recall"]].tolist() == [1, 2, 0.5, 1.0]
-    assert scores.loc["pneumonia", ["precision", "recall", "AUROC"]].tolist() == [1.0, 1.0, 1.0]
+    assert scores.loc[
+        "cardiomegaly", ["n", "read", "precision", "recall"]
+    ].tolist() == [1, 2, 0.5, 1.0]
+    assert scores.loc["pneumonia", ["precision", "recall", "AUROC"]].tolist() == [
+        1.0,
+        1.0,
+        1.0,
+    ]
     assert scores.loc["consolidation", "read"] == 0
     # Coded: five of four diagnoses; of three that were read two were coded.
     assert compared.f1(np.ones((1, 5)))[0, 1] == pytest.approx(2 * 2 / (3 + 4))
@@ -84,7 +105,13 @@ def test_errors_are_kinds_and_counts_without_a_word_of_a_report(file: Path) -> N
 def test_the_figures_are_printed_and_the_picture_is_drawn(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = [str(file), "--picture", str(tmp_path / "a.png"), "--errors", str(tmp_path / "e.csv")]
+    arguments = [
+        str(file),
+        "--picture",
+        str(tmp_path / "a.png"),
+        "--errors",
+        str(tmp_path / "e.csv"),
+    ]
     openi.main([*arguments, "--resamples", "20"], lambda frame: labels_of(frame))
     printed = capsys.readouterr().out
     assert "macro F1" in printed
@@ -93,15 +120,20 @@ def test_the_figures_are_printed_and_the_picture_is_drawn(
     assert len(pd.read_csv(tmp_path / "e.csv")) == 3
 
 
-def test_implied_signs_are_ranked_by_bound_and_by_estimate_against_their_codes(tmp_path: Path) -> None:
+def test_implied_signs_are_ranked_by_bound_and_by_estimate_against_their_codes(
+    tmp_path: Path,
+) -> None:
     coded = ["Opacity/lung;Pneumonia", "Pneumonia", "normal"]
     frame = pd.DataFrame({"uid": ["1", "2", "3"], "MeSH": coded, "Problems": coded})
     frame["findings"] = ["There is pneumonia.", "Possible pneumonia.", "No pneumonia."]
-    frame.assign(**dict.fromkeys(("image", "indication", "comparison", "impression"), "")).to_csv(
-        tmp_path / "reports.csv", index=False
-    )
+    frame.assign(
+        **dict.fromkeys(("image", "indication", "comparison", "impression"), "")
+    ).to_csv(tmp_path / "reports.csv", index=False)
     signs = openi.implied_signs(openi.read_collection(tmp_path / "reports.csv"))
-    assert signs[["name", "coded"]].to_numpy().tolist() == [["opacity", True], ["opacity", False]]
+    assert signs[["name", "coded"]].to_numpy().tolist() == [
+        ["opacity", True],
+        ["opacity", False],
+    ]
     assert signs["prob"].iloc[0] == 1.0
     assert signs["prob"].iloc[1] < signs["p_estimate"].iloc[0] < 1.0
     printed = openi.implied_report(signs, 5).splitlines()

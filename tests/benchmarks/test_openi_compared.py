@@ -10,7 +10,13 @@ import pandas as pd
 import pytest
 from openi import DIAGNOSES
 
-CODES = ["Cardiomegaly/mild", "Pulmonary Atelectasis", "normal", "Pneumonia;Pulmonary Edema", "normal"]
+CODES = [
+    "Cardiomegaly/mild",
+    "Pulmonary Atelectasis",
+    "normal",
+    "Pneumonia;Pulmonary Edema",
+    "normal",
+]
 READ = {
     ("1", "cardiomegaly"): ("stated", "dp", 1.0),
     ("2", "atelectasis"): ("stated", "tp", 0.8),
@@ -27,27 +33,43 @@ def reader(collection: pd.DataFrame) -> pd.DataFrame:
         for uid in collection["study_id"]
         for one in DIAGNOSES
     ]
-    return pd.DataFrame(rows, columns=["study_id", "label", "source", "status", "p", "p_source", "past"])
+    return pd.DataFrame(
+        rows, columns=["study_id", "label", "source", "status", "p", "p_source", "past"]
+    )
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    frame = pd.DataFrame({"uid": [*"12345"], "MeSH": CODES, "Problems": CODES, "findings": "Invented."})
+    frame = pd.DataFrame(
+        {"uid": [*"12345"], "MeSH": CODES, "Problems": CODES, "findings": "Invented."}
+    )
     others = dict.fromkeys(("image", "indication", "comparison", "impression"), "")
     frame.assign(**others).to_csv(tmp_path / "indiana_reports.csv", index=False)
     return tmp_path / "indiana_reports.csv"
 
 
-def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, list[str]]:
+def printed(
+    capsys: pytest.CaptureFixture[str], *arguments: object
+) -> dict[str, list[str]]:
     """Cells of the printed tables by their first two."""
     compared.main([*map(str, arguments)], reader)
-    lines = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines() if " | " in line]
-    return {" ".join(cells[:2]) if cells[0] in ("this", "other") else cells[0]: cells for cells in lines}
+    lines = [
+        line.strip("| ").split(" | ")
+        for line in capsys.readouterr().out.splitlines()
+        if " | " in line
+    ]
+    return {
+        " ".join(cells[:2]) if cells[0] in ("this", "other") else cells[0]: cells
+        for cells in lines
+    }
 
 
 def test_every_policy_decides_the_hedged_cells_and_only_those() -> None:
     answers, p = np.array([[1.0, -1.0, 0.0, -1.0]]), np.array([[1.0, 0.7, 0.0, 0.2]])
-    decided = {policy: compared.decided(answers, policy, p)[0].tolist() for policy in compared.POLICIES}
+    decided = {
+        policy: compared.decided(answers, policy, p)[0].tolist()
+        for policy in compared.POLICIES
+    }
     assert decided.pop("U-Ignore")[::2] == [1, 0]
     assert decided == {
         "U-Zeros": [1, 0, 0, 0],
@@ -61,9 +83,16 @@ def test_scores_stand_beside_the_published_ones_and_under_every_policy(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = printed(capsys, file)
-    assert [found[f"this {policy}"][3] for policy in ("U-Zeros", "p of 0.5 or more")] == ["0.25", "0.75"]
-    assert [found[f"this {policy}"][6] for policy in ("U-Zeros", "U-Ones")] == ["0.667", "0.333"]
-    assert float(found["this p"][6]) == pytest.approx((0.2**2 + 0.4**2 + 0.4**2) / 3, abs=1e-3)
+    assert [
+        found[f"this {policy}"][3] for policy in ("U-Zeros", "p of 0.5 or more")
+    ] == ["0.25", "0.75"]
+    assert [found[f"this {policy}"][6] for policy in ("U-Zeros", "U-Ones")] == [
+        "0.667",
+        "0.333",
+    ]
+    assert float(found["this p"][6]) == pytest.approx(
+        (0.2**2 + 0.4**2 + 0.4**2) / 3, abs=1e-3
+    )
     assert found["all"][1:7] == ["1", "1.00", "3", "0.67", "1", "0.00"]
 
 
@@ -71,14 +100,21 @@ def test_reports_truth_and_another_labeler_come_from_files(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "ids.txt").write_text("CXR1\nCXR2\nCXR9\n")
-    gold = pd.DataFrame({"filename": ["CXR1", "CXR2"]}).assign(**dict.fromkeys(compared.GOLD.values(), 0))
+    gold = pd.DataFrame({"filename": ["CXR1", "CXR2"]}).assign(
+        **dict.fromkeys(compared.GOLD.values(), 0)
+    )
     gold.assign(Atelectasis=[1, 1]).to_csv(tmp_path / "gold.csv", index=False)
-    names = [compared.CHEXPERT.get(label, name) for label, name in compared.GOLD.items()]
+    names = [
+        compared.CHEXPERT.get(label, name) for label, name in compared.GOLD.items()
+    ]
     other = pd.DataFrame({"uid": ["1", "2"]}).assign(**dict.fromkeys(names[:-1]))
     other.assign(Atelectasis=[1, -1]).to_csv(tmp_path / "labels.csv", index=False)
     options = ("--reports", tmp_path / "ids.txt", "--gold", tmp_path / "gold.csv")
     found = printed(capsys, file, *options, "--labels", tmp_path / "labels.csv")
-    assert [found[f"other {policy}"][4] for policy in ("U-Zeros", "U-Ones")] == ["0.67", "1.00"]
+    assert [found[f"other {policy}"][4] for policy in ("U-Zeros", "U-Ones")] == [
+        "0.67",
+        "1.00",
+    ]
     assert found["all"][3:5] == ["1", "1.00"]
     gold.head(1).to_csv(tmp_path / "gold.csv", index=False)
     with pytest.raises(SystemExit, match="1 of 2 reports are missing"):
@@ -88,6 +124,11 @@ def test_reports_truth_and_another_labeler_come_from_files(
 def test_the_published_figures_are_means_of_what_they_print() -> None:
     """A slip of the pen would stand beside our own figures."""
     published = pd.read_csv(compared.PUBLISHED)
-    f1 = 2 * published["precision"] * published["recall"] / (published["precision"] + published["recall"])
+    f1 = (
+        2
+        * published["precision"]
+        * published["recall"]
+        / (published["precision"] + published["recall"])
+    )
     assert (f1 - published["f1"]).abs().max() < 0.11
     assert set(published["label"]) == set(compared.GOLD)

@@ -64,7 +64,9 @@ def test_the_page_states_what_comes_out(result: ChainResult) -> None:
 def test_the_picture_shows_what_comes_out(result: ChainResult) -> None:
     for row in result.phrases.itertuples():
         title = f"{row.phrase}: people {row.people:.2f}, chain {row.p:.2f}"
-        assert f"<title>{title}</title>" in PICTURE, "run: python docs/pictures/people.py"
+        assert f"<title>{title}</title>" in PICTURE, (
+            "run: python docs/pictures/people.py"
+        )
 
 
 def test_a_thousand_comparisons_suffice_and_their_intervals_hold(
@@ -115,7 +117,12 @@ def test_the_scale_of_the_report_has_peoples_numbers(everybody: PeopleSet) -> No
     numbers = everybody.numbers.set_index("phrase")
     (scale,) = [scale for scale in published_scales() if scale.column]
     for entry in scale.phrases:
-        row = 100.0 * numbers.loc[asked_as.get(entry.phrase, entry.phrase), ["mean", "p10", "p90"]]
+        row = (
+            100.0
+            * numbers.loc[
+                asked_as.get(entry.phrase, entry.phrase), ["mean", "p10", "p90"]
+            ]
+        )
         assert [*entry.means, entry.low, entry.high] == pytest.approx(row.tolist())
 
 
@@ -152,6 +159,8 @@ def test_anchors_that_people_hold_equal_give_no_line_or_a_bad_one(
 
 
 def test_anchors_have_the_interval_of_peoples_mean() -> None:
-    numbers = pd.DataFrame({"phrase": ["likely"], "mean": [0.7], "sd": [0.1], "people": [100]})
+    numbers = pd.DataFrame(
+        {"phrase": ["likely"], "mean": [0.7], "sd": [0.1], "people": [100]}
+    )
     (anchor,) = people.people_anchors(numbers, ["likely"])
     assert (anchor.low, anchor.high) == pytest.approx((0.6804, 0.7196), abs=1e-4)

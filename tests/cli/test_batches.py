@@ -48,7 +48,9 @@ def test_status_shows_what_there_is_and_changes_nothing(home: Path) -> None:
     assert contents(home) == before
 
 
-def test_a_ranker_whose_judges_were_paid_for_has_begun(home: Path, tmp_path: Path) -> None:
+def test_a_ranker_whose_judges_were_paid_for_has_begun(
+    home: Path, tmp_path: Path
+) -> None:
     judges = tmp_path / "judges.toml"
     judges.write_text(
         resource("judges.toml").read_text(encoding="utf-8")
@@ -63,9 +65,12 @@ def test_a_ranker_whose_judges_were_paid_for_has_begun(home: Path, tmp_path: Pat
     Ledger.open(home / "ledger.sqlite").record(
         Attempt(f"{1:064x}", "mine-1", "compare", "m", "sentence_1", cost_usd=3.0)
     )
-    shown = lunguage(home, "status", LUNGUAGE_JUDGES=str(judges), LUNGUAGE_PRESET="mine").stdout
+    shown = lunguage(
+        home, "status", LUNGUAGE_JUDGES=str(judges), LUNGUAGE_PRESET="mine"
+    ).stdout
     assert (
-        "mine-1 (mine-1): no ranking yet; $3.00 was spent on answers of its judges, which are kept" in shown
+        "mine-1 (mine-1): no ranking yet; $3.00 was spent on answers of its judges, which are kept"
+        in shown
     )
     assert "mine-2 (mine-2): not begun" in shown
     assert "$3.00 in all" in shown
@@ -121,7 +126,9 @@ def test_what_would_go_is_said_and_nothing_goes_without_yes(home: Path) -> None:
     assert contents(home) == before
 
 
-def test_a_removed_batch_is_gone_from_tables_partitions_and_the_next_release(home: Path) -> None:
+def test_a_removed_batch_is_gone_from_tables_partitions_and_the_next_release(
+    home: Path,
+) -> None:
     assert partitions(home, "first", "second") == ["first", "second"]
     done = lunguage(home, "batches", "remove", "second", "--yes")
     assert done.returncode == 0, done.stderr
@@ -136,7 +143,9 @@ def test_a_removed_batch_is_gone_from_tables_partitions_and_the_next_release(hom
     assert "a batch or an analysis was removed" in said
 
 
-def test_a_partition_that_a_killed_removal_left_is_taken_away_by_the_next(home: Path) -> None:
+def test_a_partition_that_a_killed_removal_left_is_taken_away_by_the_next(
+    home: Path,
+) -> None:
     partitions(home, "first", "second")
     Home(home).remove("second")  # and then the process was killed
     assert lunguage(home, "batches", "remove", "second", "--yes").returncode == 0

@@ -47,7 +47,9 @@ def runner(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run
 @pytest.fixture
 def answering() -> Iterator[None]:
     """Signals are answered as in a command, and afterwards as before."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     answer_signals()
     yield
     for number, handler in before.items():
@@ -88,10 +90,21 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
 
 
 @pytest.mark.lengthy
-def test_a_command_that_is_stopped_says_one_line_and_its_run_is_cancelled(tmp_path: Path, five: Path) -> None:
+def test_a_command_that_is_stopped_says_one_line_and_its_run_is_cancelled(
+    tmp_path: Path, five: Path
+) -> None:
     """Started by a script with `&`, which lets what it starts ignore SIGINT."""
     home = tmp_path / "home"
-    command = [sys.executable, "-c", HELD, "run", "--data", str(five), "--batch", "first"]
+    command = [
+        sys.executable,
+        "-c",
+        HELD,
+        "run",
+        "--data",
+        str(five),
+        "--batch",
+        "first",
+    ]
     process = subprocess.Popen(
         ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command],
         env=environment(home),
@@ -100,7 +113,11 @@ def test_a_command_that_is_stopped_says_one_line_and_its_run_is_cancelled(tmp_pa
         text=True,
     )
     try:
-        wait_for(lambda: _runs(home, "STARTED"), 120, f"the first run does not start: {process.poll()}")
+        wait_for(
+            lambda: _runs(home, "STARTED"),
+            120,
+            f"the first run does not start: {process.poll()}",
+        )
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=120)
     finally:
@@ -113,7 +130,11 @@ def test_a_command_that_is_stopped_says_one_line_and_its_run_is_cancelled(tmp_pa
 
 def _runs(home: Path, *statuses: str) -> list[str]:
     """Ids of the runs of a home with one of these statuses."""
-    if not (home / "tables").exists():  # made after the instance, which two processes cannot make at once
+    if not (
+        home / "tables"
+    ).exists():  # made after the instance, which two processes cannot make at once
         return []
     with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
-        return [run.run_id for run in instance.get_runs() if run.status.value in statuses]
+        return [
+            run.run_id for run in instance.get_runs() if run.status.value in statuses
+        ]

@@ -28,7 +28,9 @@ def started(home: Path, forty: Path) -> subprocess.Popen[bytes]:
     arguments = ["run", "--data", str(forty), "--batch", "first"]
     command = [sys.executable, "-m", "lunguage_assets.cli.main", *arguments]
     nothing = subprocess.DEVNULL
-    return subprocess.Popen(command, env=environment(home), stdout=nothing, stderr=nothing)
+    return subprocess.Popen(
+        command, env=environment(home), stdout=nothing, stderr=nothing
+    )
 
 
 def tables(home: Path) -> int:
@@ -36,21 +38,38 @@ def tables(home: Path) -> int:
     return len(list((home / "tables").rglob("*.parquet*")))
 
 
-def test_killed_at_any_moment_and_run_again_the_result_is_byte_identical(tmp_path: Path) -> None:
+def test_killed_at_any_moment_and_run_again_the_result_is_byte_identical(
+    tmp_path: Path,
+) -> None:
     forty = tmp_path / "forty"
     write_sample(forty, reports=40, seed=5)
     whole, home = new_home(tmp_path / "whole"), new_home(tmp_path / "home")
-    assert lunguage(whole, "run", "--data", forty, "--batch", "first", draws=True).returncode == 0
+    assert (
+        lunguage(
+            whole, "run", "--data", forty, "--batch", "first", draws=True
+        ).returncode
+        == 0
+    )
     everything = tables(whole)
-    for share in (0.3, 0.7):  # the second is killed further on, in what the first has not finished
+    for share in (
+        0.3,
+        0.7,
+    ):  # the second is killed further on, in what the first has not finished
         process = started(home, forty)
         few = share * everything
-        wait_for(lambda few=few: tables(home) > few, 300, "the run does not get on", every=0.02)
+        wait_for(
+            lambda few=few: tables(home) > few,
+            300,
+            "the run does not get on",
+            every=0.02,
+        )
         process.kill()
         process.wait()
     assert started(home, forty).wait() == 0
     for part in ("tables", "release", "batches"):
         there = contents(home / part)
-        assert {name: there[name] for name in there if not name.endswith(".tmp")} == contents(whole / part)
+        assert {
+            name: there[name] for name in there if not name.endswith(".tmp")
+        } == contents(whole / part)
     with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
         assert not [run for run in instance.get_runs() if not run.is_finished]

@@ -34,20 +34,31 @@ def outcomes(restricted: Path, file: Path) -> pd.DataFrame:
 
 
 @pytest.mark.lengthy
-def test_a_release_is_held_against_outcomes(finished: Finished, restricted: Path, tmp_path: Path) -> None:
+def test_a_release_is_held_against_outcomes(
+    finished: Finished, restricted: Path, tmp_path: Path
+) -> None:
     given = outcomes(restricted, tmp_path / "outcomes.csv")
     done = [
         lunguage(
-            finished.home, "calibrate", "--outcomes", tmp_path / "outcomes.csv", "--out", tmp_path / folder
+            finished.home,
+            "calibrate",
+            "--outcomes",
+            tmp_path / "outcomes.csv",
+            "--out",
+            tmp_path / folder,
         )
         for folder in ("once", "again")
     ]
     assert done[0].returncode == 0, done[0].stderr
     assert "1 of 1 studies" in done[0].stdout
-    table = pd.read_csv(tmp_path / "once" / "calibration.csv", keep_default_na=False).set_index("by")
+    table = pd.read_csv(
+        tmp_path / "once" / "calibration.csv", keep_default_na=False
+    ).set_index("by")
     assert table.loc["all", "cells"] == len(given) - 1
     written = {path.name: path.read_bytes() for path in (tmp_path / "once").iterdir()}
-    assert written == {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()}
+    assert written == {
+        path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()
+    }
     assert {"calibration.csv", "reliability.csv", "reliability.png"} <= set(written)
     sentences = pd.read_parquet(restricted / "Lunguage_plus_plus.parquet")["sent"]
     for sentence in set(sentences[sentences.str.len() > 30]):
@@ -58,7 +69,12 @@ def test_labels_agree_wholly_with_their_own_file(
     finished: Finished, restricted: Path, tmp_path: Path
 ) -> None:
     done = lunguage(
-        finished.home, "compare-labels", "--with", restricted / "labels_chexpert.csv", "--out", tmp_path
+        finished.home,
+        "compare-labels",
+        "--with",
+        restricted / "labels_chexpert.csv",
+        "--out",
+        tmp_path,
     )
     assert done.returncode == 0, done.stderr
     agreement = pd.read_csv(tmp_path / "agreement.csv").set_index("label")
@@ -66,30 +82,50 @@ def test_labels_agree_wholly_with_their_own_file(
     assert agreement.loc["all labels", "kappa"] == pytest.approx(1.0)
     crossed = pd.read_csv(tmp_path / "crossed.csv")
     assert (
-        crossed.query("label == 'all labels'")[["1", "0", "-1", "blank"]].to_numpy().sum()
+        crossed.query("label == 'all labels'")[["1", "0", "-1", "blank"]]
+        .to_numpy()
+        .sum()
         == (agreement.loc["all labels", "cells"])
     )
 
 
-def test_the_analyses_of_a_finished_home_audit_every_edge_over_all_batches(finished: Finished) -> None:
+def test_the_analyses_of_a_finished_home_audit_every_edge_over_all_batches(
+    finished: Finished,
+) -> None:
     tables = finished.home / "tables"
     audit = read_table(PATHWAY_AUDIT, partition_path(tables, "pathway_audit", "panel"))
     rows = [
-        read_table(LUNGUAGE_PLUS_PLUS, partition_path(tables, "lunguage_plus_plus", "panel", batch))
+        read_table(
+            LUNGUAGE_PLUS_PLUS,
+            partition_path(tables, "lunguage_plus_plus", "panel", batch),
+        )
         for batch in ("first", "second")
     ]
-    matched = pd.concat(rows).query("source == 'original' and status == 'dp' and pathway_id != ''")
+    matched = pd.concat(rows).query(
+        "source == 'original' and status == 'dp' and pathway_id != ''"
+    )
     used = audit[audit["studies"] > 0]
     assert set(used["pathway_id"]) == set(matched["pathway_id"])
 
 
-def test_targets_are_written_without_python(finished: Finished, restricted: Path, tmp_path: Path) -> None:
+def test_targets_are_written_without_python(
+    finished: Finished, restricted: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "targets.parquet"
     done = lunguage(
-        finished.home, "targets", "--order", "Pneumonia, Effusion", "--policy", "U-Ones", "--out", file
+        finished.home,
+        "targets",
+        "--order",
+        "Pneumonia, Effusion",
+        "--policy",
+        "U-Ones",
+        "--out",
+        file,
     )
     assert done.returncode == 0, done.stderr
     written = pd.read_parquet(file)
     assert written.columns[::3].tolist() == ["id", "Pneumonia_high", "Effusion_high"]
-    assert len(written) == len(pd.read_csv(restricted / "labels.csv")["study_id"].unique())
+    assert len(written) == len(
+        pd.read_csv(restricted / "labels.csv")["study_id"].unique()
+    )
     assert "U-Ones" in done.stdout

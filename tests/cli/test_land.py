@@ -25,12 +25,16 @@ def on_disk(tmp_path: Path) -> Landing:
 def own_instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "instance").mkdir()
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "instance"))
-    monkeypatch.setenv("LUNGUAGE_HOME", "")  # the command names its home to the processes that it starts
+    monkeypatch.setenv(
+        "LUNGUAGE_HOME", ""
+    )  # the command names its home to the processes that it starts
 
 
 def lunguage_land(landing: Landing, *arguments: str) -> Result:
     place = {"LUNGUAGE_LANDING": str(landing.root)}
-    return CliRunner(env=place).invoke(commands, ["land", "--home", str(landing.home.root), *arguments])
+    return CliRunner(env=place).invoke(
+        commands, ["land", "--home", str(landing.home.root), *arguments]
+    )
 
 
 def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_what_was_put_aside(
@@ -44,7 +48,13 @@ def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_wha
     on_disk.drop("f/Lunguage_vocab.csv", "")
     told = lunguage_land(on_disk, "--now")
     *lines, summary = (line.split("  ")[0] for line in told.output.splitlines())
-    assert sorted(lines) == ["passed over", "quarantined", "registered", "skipped", "waiting"]
+    assert sorted(lines) == [
+        "passed over",
+        "quarantined",
+        "registered",
+        "skipped",
+        "waiting",
+    ]
     assert summary.startswith("Landing folder: 1 registered, 1 skipped, 1 quarantined")
     assert isinstance(told.exception, LunguageError)
     assert "REASON.txt" in str(told.exception)
@@ -57,7 +67,11 @@ def test_a_name_breaks_no_line_and_colours_no_terminal(on_disk: Landing) -> None
     on_disk.drop("b\x1b[31m/corpus.toml", "x")
     on_disk.drop("b\x1b[31m/Lunguage\r.csv", csv(2))
     told = lunguage_land(on_disk, "--now").output
-    assert sorted(line.split()[0] for line in told.splitlines()) == ["Landing", "quarantined", "registered"]
+    assert sorted(line.split()[0] for line in told.splitlines()) == [
+        "Landing",
+        "quarantined",
+        "registered",
+    ]
     assert all(line.isprintable() for line in told.splitlines())
 
 
@@ -65,7 +79,10 @@ def test_without_now_it_waits_for_the_marker(on_disk: Landing) -> None:
     on_disk.home.create()
     on_disk.home.settings_file.write_text("[landing]\nstable_s = 30\n")
     on_disk.drop("a.csv", csv(1))
-    assert "waiting      a.csv: it may still be written to" in lunguage_land(on_disk).output
+    assert (
+        "waiting      a.csv: it may still be written to"
+        in lunguage_land(on_disk).output
+    )
     on_disk.drop("a.csv.done", "")
     assert "registered   a.csv: batch a, 1 studies" in lunguage_land(on_disk).output
     assert lunguage_land(on_disk).output == "Landing folder: 1 landed before.\n"

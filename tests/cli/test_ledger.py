@@ -16,15 +16,23 @@ ANSWERS = {
 }
 
 
-def test_an_answer_that_cannot_be_read_is_named_and_left_out_at_every_stage(tmp_path: Path) -> None:
+def test_an_answer_that_cannot_be_read_is_named_and_left_out_at_every_stage(
+    tmp_path: Path,
+) -> None:
     theirs = Ledger.open(tmp_path / "theirs.sqlite")
     for number, (stage, answer) in enumerate(ANSWERS.items()):
         for valid, text in enumerate((f"it says {answer}?", answer)):
-            theirs.record(Attempt(f"{2 * number + valid:064x}", "one", stage, "fake-1", text))
+            theirs.record(
+                Attempt(f"{2 * number + valid:064x}", "one", stage, "fake-1", text)
+            )
     theirs.export(tmp_path / "exported.sqlite")
     done = lunguage(tmp_path / "home", "ledger", "import", tmp_path / "exported.sqlite")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "3 attempts added, 0 were there already, 3 left out\n"
     lines = done.stderr.splitlines()
-    assert [line.partition("sqlite, ")[2].partition(":")[0] for line in lines] == ["row 1", "row 3", "row 5"]
+    assert [line.partition("sqlite, ")[2].partition(":")[0] for line in lines] == [
+        "row 1",
+        "row 3",
+        "row 5",
+    ]
     assert "it says" not in done.stderr

@@ -48,7 +48,9 @@ def listed(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("arguments", LOOKING.values(), ids=LOOKING.keys())
-def test_a_command_that_looks_makes_no_home(arguments: tuple[str, ...], beside: Path) -> None:
+def test_a_command_that_looks_makes_no_home(
+    arguments: tuple[str, ...], beside: Path
+) -> None:
     before = listed(beside)
     done = lunguage(beside / ".lunguage", *arguments)
     assert done.returncode == 1, done.stdout
@@ -103,19 +105,29 @@ ELSEWHERE = MINE.replace("ADDRESS", "https://models.invalid/v1").replace(
 )
 
 
-def test_doctor_refuses_no_judge_of_synthetic_text_while_a_home_has_no_corpus(tmp_path: Path) -> None:
+def test_doctor_refuses_no_judge_of_synthetic_text_while_a_home_has_no_corpus(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "judges.toml"
     file.write_text(resource("judges.toml").read_text(encoding="utf-8") + ELSEWHERE)
-    given = {"LUNGUAGE_JUDGES": str(file), "LUNGUAGE_PRESET": "mine", "MINE_KEY": "invented"}
+    given = {
+        "LUNGUAGE_JUDGES": str(file),
+        "LUNGUAGE_PRESET": "mine",
+        "MINE_KEY": "invented",
+    }
     done = lunguage(tmp_path / "new", "doctor", **given)
     assert done.returncode == 0, done.stderr
     assert "holds no corpus yet" in done.stdout
-    (warning,) = [line for line in done.stdout.splitlines() if "credentialed text" in line]
+    (warning,) = [
+        line for line in done.stdout.splitlines() if "credentialed text" in line
+    ]
     assert warning.startswith("warning")
     assert not (tmp_path / "new").exists()
 
 
-def test_doctor_says_once_what_refuses_a_judge_and_does_not_ask_it(tmp_path: Path) -> None:
+def test_doctor_says_once_what_refuses_a_judge_and_does_not_ask_it(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "judges.toml"
     file.write_text(resource("judges.toml").read_text(encoding="utf-8") + ELSEWHERE)
     given = {"LUNGUAGE_JUDGES": str(file), "LUNGUAGE_PRESET": "mine", "MINE_KEY": None}
@@ -125,7 +137,11 @@ def test_doctor_says_once_what_refuses_a_judge_and_does_not_ask_it(tmp_path: Pat
     assert "1 of the checks above" in done.stderr
 
 
-PUBLISHED = {"n_matches": [0, 0], "judges": [["a", "b"]] * 2, "ruler_reason": "3 phrases of its own"}
+PUBLISHED = {
+    "n_matches": [0, 0],
+    "judges": [["a", "b"]] * 2,
+    "ruler_reason": "3 phrases of its own",
+}
 
 
 @pytest.mark.parametrize(("changed", "why"), [
@@ -133,18 +149,33 @@ PUBLISHED = {"n_matches": [0, 0], "judges": [["a", "b"]] * 2, "ruler_reason": "3
     ({"n_matches": [5, 5], "judges": [["a"]] * 2}, "a ranks alone"),
     ({"n_matches": [5, 5]}, "always gave the same one answer"),
 ])  # fmt: skip
-def test_a_kappa_without_a_value_has_a_reason(changed: dict[str, object], why: str) -> None:
+def test_a_kappa_without_a_value_has_a_reason(
+    changed: dict[str, object], why: str
+) -> None:
     assert why in console.no_agreement(pd.DataFrame(PUBLISHED | changed))
 
 
-def test_a_table_fits_the_terminal_with_its_words_at_the_left(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(pd.DataFrame({"label": ["[b]all", "Edema"], "n_cells": [2, 10], "kappa": [0.5, None]}))
+def test_a_table_fits_the_terminal_with_its_words_at_the_left(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_table(
+        pd.DataFrame(
+            {"label": ["[b]all", "Edema"], "n_cells": [2, 10], "kappa": [0.5, None]}
+        )
+    )
     printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert printed == ["label  n cells kappa", "[b]all       2 0.500", "Edema       10", ""]
+    assert printed == [
+        "label  n cells kappa",
+        "[b]all       2 0.500",
+        "Edema       10",
+        "",
+    ]
 
 
 def test_every_kind_of_conflict_has_words() -> None:
-    kinds = [f"{kind} ({source})" for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES]
+    kinds = [
+        f"{kind} ({source})" for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES
+    ]
     told = [console._conflict(kind) for kind in kinds]
     assert len(set(told)) == len(kinds)
     assert not [words for words in told if "_" in words or "original" in words]

@@ -27,7 +27,9 @@ judges.shy = { provider = "openai", model = "model-3", retires_on = 2199-01-01, 
 """
 
 
-def test_a_wrong_preset_is_said_with_the_option_that_chose_it(tmp_path: Path, five: Path) -> None:
+def test_a_wrong_preset_is_said_with_the_option_that_chose_it(
+    tmp_path: Path, five: Path
+) -> None:
     run = ("run", "--data", five)
     said = lunguage(tmp_path / "home", *run, "--preset", "panel-2025").stderr
     assert said.startswith("lunguage: --preset: preset 'panel-2025'")
@@ -50,7 +52,11 @@ def test_everything_that_keeps_judges_from_being_asked_is_said_before_the_first_
     assert done.returncode == 1
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
-    for part in ("OPENAI_API_KEY is not set", "'model-2' retired on 2020-01-01", "'shy' may not receive"):
+    for part in (
+        "OPENAI_API_KEY is not set",
+        "'model-2' retired on 2020-01-01",
+        "'shy' may not receive",
+    ):
         assert part in line, part
     assert not (tmp_path / "home" / "tables").exists()
 
@@ -59,7 +65,9 @@ def test_a_place_for_the_release_that_cannot_be_used_is_said_before_anything_is_
     tmp_path: Path, five: Path
 ) -> None:
     (tmp_path / "file").write_text("")
-    done = lunguage(tmp_path / "home", "run", "--data", five, "--out", tmp_path / "file" / "x")
+    done = lunguage(
+        tmp_path / "home", "run", "--data", five, "--out", tmp_path / "file" / "x"
+    )
     assert done.stderr.startswith("lunguage: Not a directory: ")
     assert "name another folder" in done.stderr
     assert not (tmp_path / "home").exists()
@@ -85,7 +93,9 @@ def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -
     assert (told.judge, told.settled) == ("gpt", 2)
 
 
-def learning_shown(monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool) -> tuple[str, list[str]]:
+def learning_shown(
+    monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
+) -> tuple[str, list[str]]:
     """What a display draws on stderr, and the lines that it prints, of work that gets on."""
 
     class Screen(io.StringIO):
@@ -104,14 +114,18 @@ def learning_shown(monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool) -> tup
     return screen.getvalue(), printed
 
 
-def test_a_terminal_shows_a_bar_of_what_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_a_bar_of_what_is_learnt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     drawn, printed = learning_shown(monkeypatch, is_terminal=True)
     assert "reading sentences" in drawn
     assert "%" in drawn
     assert printed == []
 
 
-def test_elsewhere_lines_say_how_far_the_learning_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elsewhere_lines_say_how_far_the_learning_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     drawn, printed = learning_shown(monkeypatch, is_terminal=False)
     assert drawn == ""
     assert "    reading sentences: 600 of 1,200" in printed

@@ -22,44 +22,72 @@ SAID = "No pleural effusion. Possible pneumonia."
 
 
 @pytest.mark.lengthy
-def test_labels_come_of_every_shape_and_an_own_id_explains_itself(tmp_path: Path) -> None:
+def test_labels_come_of_every_shape_and_an_own_id_explains_itself(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
     for shape in ("chexpert", "rexgradient", "padchest", "radgraph"):
         (tmp_path / shape).mkdir()
         (tmp_path / shape / "corpus.toml").write_text(DECLARED)
     write_chexpert_plus(
-        tmp_path / "chexpert", [chexpert_row("patient00001/study1/view1_frontal", findings=SAID)]
+        tmp_path / "chexpert",
+        [chexpert_row("patient00001/study1/view1_frontal", findings=SAID)],
     )
     write_json(
         tmp_path / "rexgradient" / "test_metadata_view_position.json",
         {"st1": rexgradient_entry(Findings=SAID)},
     )
     write_json(
-        tmp_path / "padchest" / "grounded_reports_1.json", [padchest_study("9" * 44, *SAID.split(". "))]
+        tmp_path / "padchest" / "grounded_reports_1.json",
+        [padchest_study("9" * 44, *SAID.split(". "))],
     )
     entities = ("effusion", "OBS-DA", []), ("pneumonia", "OBS-U", [])
     entry = graph("No pleural effusion . Possible pneumonia .", *entities)
-    write_json(tmp_path / "radgraph" / "graphs.json", {"p10/p10000032/s50000001.txt": entry})
+    write_json(
+        tmp_path / "radgraph" / "graphs.json", {"p10/p10000032/s50000001.txt": entry}
+    )
     for shape in ("chexpert", "rexgradient", "padchest"):
         assert lunguage(home, "register", "--data", tmp_path / shape).returncode == 0
     done = lunguage(home, "run", "--data", tmp_path / "radgraph")
     assert done.returncode == 0, done.stderr
-    labels = pd.read_csv(home / "release" / "panel" / "v1" / "restricted" / "labels.csv", dtype=str)
+    labels = pd.read_csv(
+        home / "release" / "panel" / "v1" / "restricted" / "labels.csv", dtype=str
+    )
     found = labels.set_index(["label", "source_id"])["status"]
     ids = ["patient00001/study1", "st1", "9" * 44, "s50000001"]
     assert found["pneumonia"][ids].tolist() == ["tp"] * 4
     assert found["pleural effusion"][ids].tolist() == ["dn"] * 4
-    line = chexbert_line("patient00001/study1/view1_frontal", Pneumonia=-1.0, Pleural_Effusion=0.0)
+    line = chexbert_line(
+        "patient00001/study1/view1_frontal", Pneumonia=-1.0, Pleural_Effusion=0.0
+    )
     (tmp_path / "impression_fixed.json").write_text(f"{line}\n")
     compared = tmp_path / "compared"
-    done = lunguage(home, "compare-labels", "--with", tmp_path / "impression_fixed.json", "--out", compared)
-    assert "1 studies in both; 0 only in impression_fixed.json" in done.stdout, done.stderr
+    done = lunguage(
+        home,
+        "compare-labels",
+        "--with",
+        tmp_path / "impression_fixed.json",
+        "--out",
+        compared,
+    )
+    assert "1 studies in both; 0 only in impression_fixed.json" in done.stdout, (
+        done.stderr
+    )
     agreement = pd.read_csv(compared / "agreement.csv").set_index("label")
-    assert agreement.loc[["Pneumonia", "Pleural Effusion"], "agreement"].tolist() == [1.0, 1.0]
+    assert agreement.loc[["Pneumonia", "Pleural Effusion"], "agreement"].tolist() == [
+        1.0,
+        1.0,
+    ]
     told = lunguage(home, "explain", "patient00001/study1")
     assert (told.returncode, "pneumonia" in told.stdout) == (0, True), told.stderr
     alone = tmp_path / "alone"
-    done = lunguage(alone, "run", "--data", tmp_path / "radgraph", "--structurer", "radgraph")
+    done = lunguage(
+        alone, "run", "--data", tmp_path / "radgraph", "--structurer", "radgraph"
+    )
     assert done.returncode == 0, done.stderr
-    labels = pd.read_csv(alone / "release" / "panel" / "v1" / "restricted" / "labels.csv", dtype=str)
-    assert labels.set_index("label")["status"][["pneumonia", "pleural effusion"]].tolist() == ["tp", "dn"]
+    labels = pd.read_csv(
+        alone / "release" / "panel" / "v1" / "restricted" / "labels.csv", dtype=str
+    )
+    assert labels.set_index("label")["status"][
+        ["pneumonia", "pleural effusion"]
+    ].tolist() == ["tp", "dn"]

@@ -18,7 +18,9 @@ from lunguage_assets.errors import ConfigurationError, InputError
 
 
 def _read(*arguments: str, given: str | bytes | None = None) -> Result:
-    return CliRunner().invoke(commands, ["read", *arguments], input=given, standalone_mode=False)
+    return CliRunner().invoke(
+        commands, ["read", *arguments], input=given, standalone_mode=False
+    )
 
 
 @pytest.fixture
@@ -37,7 +39,9 @@ def test_a_report_is_shown_from_a_file_and_from_standard_input(report: Path) -> 
 def test_several_files_are_several_reports(report: Path, tmp_path: Path) -> None:
     other = tmp_path / "windows.txt"
     other.write_bytes("There is a 5\xb0 scoliosis. No pneumothorax.".encode("cp1252"))
-    document = json.loads(_read("--json", "--views", "AP", str(report), str(other)).output)
+    document = json.loads(
+        _read("--json", "--views", "AP", str(report), str(other)).output
+    )
     assert [one["study_id"] for one in document["reports"]] == [str(report), str(other)]
     assert document["reports"][0]["view_information"] == "ap"
     assert "5°" in document["reports"][1]["report"]
@@ -52,9 +56,13 @@ def test_the_page_is_readable_by_its_owner_only(report: Path, tmp_path: Path) ->
 
 
 def test_cues_of_a_file_are_read_with_the_bundled_ones(tmp_path: Path) -> None:
-    cues, report, reports = (tmp_path / name for name in ("assertion.yaml", "report.txt", "reports.csv"))
+    cues, report, reports = (
+        tmp_path / name for name in ("assertion.yaml", "report.txt", "reports.csv")
+    )
     entry = 'examples: [{text: "Nix edema.", edema: negated}]'
-    cues.write_text(f"- {{id: negated.nix, category: negated, patterns: [nix], {entry}}}\n")
+    cues.write_text(
+        f"- {{id: negated.nix, category: negated, patterns: [nix], {entry}}}\n"
+    )
     report.write_text("Nix pneumothorax.")
     reports.write_text("study_id,report\na,Nix pneumothorax.\n")
 
@@ -72,7 +80,9 @@ def test_cues_of_a_file_are_read_with_the_bundled_ones(tmp_path: Path) -> None:
     assert p_of_label() > 0.5 > p_of_label("--cues", str(cues))
 
 
-def test_a_wrong_file_of_cues_is_refused_before_anything_is_read(tmp_path: Path, report: Path) -> None:
+def test_a_wrong_file_of_cues_is_refused_before_anything_is_read(
+    tmp_path: Path, report: Path
+) -> None:
     cues = tmp_path / "assertion.yaml"
     cues.write_text("- {id: negated.nix, category: nothing, patterns: [nix]}\n")
     refused = _read(str(report), "--cues", str(cues)).exception
@@ -97,7 +107,9 @@ def test_what_is_no_report_is_one_line_with_a_remedy(
     assert str(error).startswith(str(file))
 
 
-@pytest.mark.parametrize("arguments", [[], ["--serve", "x.txt"], ["--json", "--html", "x.html", "x.txt"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["--serve", "x.txt"], ["--json", "--html", "x.html", "x.txt"]]
+)
 def test_options_that_do_not_go_together_are_refused(arguments: list[str]) -> None:
     assert _read(*arguments).exception is not None
 
@@ -110,7 +122,12 @@ def _annotate(*arguments: str) -> Result:
 def table(tmp_path: Path) -> Path:
     """Three reports, and between them a row with a value too many."""
     file = tmp_path / "mine.csv"
-    rows = ['A-1,"FINDINGS: Possible\nedema.",x', "B 2,too,many,values", "C,No effusion.,y", "D,,z"]
+    rows = [
+        'A-1,"FINDINGS: Possible\nedema.",x',
+        "B 2,too,many,values",
+        "C,No effusion.,y",
+        "D,,z",
+    ]
     file.write_text("\n".join(["Accession,Narrative,other", *rows, ""]))
     return file
 
@@ -119,21 +136,35 @@ def test_a_table_is_labelled_in_one_command_under_its_own_ids(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(annotation, "REPORTS_AT_ONCE", 1)
-    printed = _annotate(str(table), "--text-column", "narrative", "--id-column", "accession")
+    printed = _annotate(
+        str(table), "--text-column", "narrative", "--id-column", "accession"
+    )
     assert "1 rows that cannot be read (2)" in str(printed.exception)
-    read = pd.Series({"A-1": "FINDINGS: Possible\nedema.", "C": "No effusion.", "D": ""}, name="report")
+    read = pd.Series(
+        {"A-1": "FINDINGS: Possible\nedema.", "C": "No effusion.", "D": ""},
+        name="report",
+    )
     expected = lunguage_assets.annotate(read.to_frame()).labels
     assert printed.output == expected.to_csv(index=False)
-    wide = pd.read_csv(io.StringIO(_annotate(str(table), "--text-column", "Narrative", "--wide").output))
+    wide = pd.read_csv(
+        io.StringIO(
+            _annotate(str(table), "--text-column", "Narrative", "--wide").output
+        )
+    )
     assert wide["study_id"].tolist() == [1, 3, 4]
     assert wide["fracture"].isna().all()
     assert wide["pleural effusion"].tolist()[1] == 0
 
 
 @pytest.mark.parametrize("column", ["report", "accession_number"])
-def test_a_column_that_is_not_there_is_named_beside_those_that_are(table: Path, column: str) -> None:
+def test_a_column_that_is_not_there_is_named_beside_those_that_are(
+    table: Path, column: str
+) -> None:
     said = str(_annotate(str(table), "--text-column", column).exception)
-    assert all(words in said for words in (column, "'Accession', 'Narrative', 'other'", "--text-column"))
+    assert all(
+        words in said
+        for words in (column, "'Accession', 'Narrative', 'other'", "--text-column")
+    )
 
 
 def test_a_table_is_no_report(table: Path) -> None:

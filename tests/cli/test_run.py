@@ -31,23 +31,35 @@ def rows_of(home: Path) -> Path:
     return version / "restricted"
 
 
-def test_a_folder_of_five_reports_goes_through_with_the_published_ruler(ran: tuple[Path, str]) -> None:
+def test_a_folder_of_five_reports_goes_through_with_the_published_ruler(
+    ran: tuple[Path, str],
+) -> None:
     home, said = ran
     assert "the published phrases" in said
     assert "checks passed" in said
     summary = json.loads((rows_of(home) / "summary.json").read_text())
-    assert (summary["ruler"], summary["phrases_ranked"], summary["reports"]) == ("published", 42, 5)
+    assert (summary["ruler"], summary["phrases_ranked"], summary["reports"]) == (
+        "published",
+        42,
+        5,
+    )
 
 
-def test_runs_materialisations_and_checks_are_in_the_persistent_instance(ran: tuple[Path, str]) -> None:
+def test_runs_materialisations_and_checks_are_in_the_persistent_instance(
+    ran: tuple[Path, str],
+) -> None:
     with dg.DagsterInstance.from_config(str(ran[0] / "dagster")) as instance:
         runs = instance.get_runs()
         stick = ["build_vocabulary", "compare", "compare", "rank"]
         jobs = ["ingest", "extract_hedges", *stick, "refit", "release"]
         assert [run.job_name for run in reversed(runs)] == jobs
         assert all(run.is_success for run in runs)
-        assert all(run.remote_job_origin for run in runs), "or the timeline leaves them out"
-        record = instance.get_latest_materialization_event(dg.AssetKey("lunguage_plus_plus"))
+        assert all(run.remote_job_origin for run in runs), (
+            "or the timeline leaves them out"
+        )
+        record = instance.get_latest_materialization_event(
+            dg.AssetKey("lunguage_plus_plus")
+        )
         assert record is not None
         assert record.asset_materialization.partition == "panel|first"
 
@@ -62,15 +74,21 @@ def test_a_run_with_another_preset_leaves_the_release_of_the_homes_own_as_it_is(
     with_mine = {"LUNGUAGE_JUDGES": str(tmp_path / "judges.toml")}
     assert lunguage(home, "run", "--preset", "mine", **with_mine).returncode == 0
     assert current_version(home / "release" / "mine") is not None
-    assert lunguage(home, "run", **with_mine).stdout.startswith("Everything is current: nothing to do.")
+    assert lunguage(home, "run", **with_mine).stdout.startswith(
+        "Everything is current: nothing to do."
+    )
     assert contents(home / "release" / "panel") == before
 
 
-def test_a_second_run_has_nothing_to_do_and_does_nothing(home: Path, five: Path) -> None:
+def test_a_second_run_has_nothing_to_do_and_does_nothing(
+    home: Path, five: Path
+) -> None:
     before = contents(home)
     done = lunguage(home, "run", "--data", five, "--batch", "first")
     assert done.stdout.startswith("Everything is current: nothing to do."), done.stderr
-    assert {name for name, content in contents(home).items() if before.get(name) != content} == set()
+    assert {
+        name for name, content in contents(home).items() if before.get(name) != content
+    } == set()
 
 
 def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_of_a_study_that_comes_again_count(
@@ -78,9 +96,9 @@ def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_of_a_study_
 ) -> None:
     delivery = tmp_path / "messy"
     shutil.copytree(five, delivery)
-    frame = pd.read_csv(delivery / "Lunguage.csv", dtype=str, keep_default_na=False).rename(
-        columns={"Unnamed: 0": ""}
-    )
+    frame = pd.read_csv(
+        delivery / "Lunguage.csv", dtype=str, keep_default_na=False
+    ).rename(columns={"Unnamed: 0": ""})
     spoiled = {
         0: ("dx_status", "perhaps"),
         1: ("section", "appendix"),
@@ -98,17 +116,33 @@ def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_of_a_study_
     assert done.returncode == 0, "a warning does not fail the run"
     assert "warns" in done.stdout
     assert "intake_accepted (messy)" in done.stdout
-    rejected = pd.read_csv(rows_of(home) / "rejected.csv", dtype=str, keep_default_na=False)
+    rejected = pd.read_csv(
+        rows_of(home) / "rejected.csv", dtype=str, keep_default_na=False
+    )
     assert sorted(rejected["reason"]) == sorted(
-        ["dx-status", "section", "study-id", "duplicate-row-number", "wrong-number-of-values"]
+        [
+            "dx-status",
+            "section",
+            "study-id",
+            "duplicate-row-number",
+            "wrong-number-of-values",
+        ]
     )
     summary = json.loads((rows_of(home) / "summary.json").read_text())
-    assert (summary["rows"]["rejected"], summary["rows"]["rows_in"]) == (5, len(frame) + 1)
+    assert (summary["rows"]["rejected"], summary["rows"]["rows_in"]) == (
+        5,
+        len(frame) + 1,
+    )
     assert summary["reports"] == 5, "each study once, of the later batch"
     released = pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")
     assert set(released["report_batch"]) == {"messy"}, "the later batch"
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as client:
-        noted = {row[0] for row in client.execute("SELECT DISTINCT reason FROM intake_notes").fetchall()}
+        noted = {
+            row[0]
+            for row in client.execute(
+                "SELECT DISTINCT reason FROM intake_notes"
+            ).fetchall()
+        }
     assert {"vocabulary-missing", "metadata-missing", "column-ignored"} <= noted
 
 
@@ -147,10 +181,14 @@ def fill_in(responses: Path) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_survey_and_analyses_become_tables_and_ask_nobody(finished: Finished, tmp_path: Path) -> None:
+def test_a_survey_and_analyses_become_tables_and_ask_nobody(
+    finished: Finished, tmp_path: Path
+) -> None:
     home = tmp_path / "finished"
     shutil.copytree(finished.home, home)
-    made = lunguage(home, "survey", "make", "--pairs", "12", "--out", tmp_path / "survey")
+    made = lunguage(
+        home, "survey", "make", "--pairs", "12", "--out", tmp_path / "survey"
+    )
     assert made.returncode == 0, made.stderr
     (responses,) = (tmp_path / "survey").glob("*response*.csv")
     fill_in(responses)
@@ -162,23 +200,46 @@ def test_a_survey_and_analyses_become_tables_and_ask_nobody(finished: Finished, 
     assert "pairwise agreement" in done.stdout
     assert "with ranking" in done.stdout
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as connection:
-        for table in ("judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation"):
-            assert connection.sql(f"FROM {table} WHERE ranker = 'panel'").fetchall(), table
+        for table in (
+            "judge_agreement",
+            "ranking_correlations",
+            "ranking_robustness",
+            "fit_validation",
+        ):
+            assert connection.sql(f"FROM {table} WHERE ranker = 'panel'").fetchall(), (
+                table
+            )
     assert not (home / "ledger.sqlite").exists()
 
 
 @pytest.mark.lengthy
-def test_as_published_is_shown_and_named_before_what_it_makes_again(home: Path, five: Path) -> None:
-    (home / "settings.toml").write_text('as_published = true\n[implicit]\nencoder = "lexical"\n')
+def test_as_published_is_shown_and_named_before_what_it_makes_again(
+    home: Path, five: Path
+) -> None:
+    (home / "settings.toml").write_text(
+        'as_published = true\n[implicit]\nencoder = "lexical"\n'
+    )
     done = lunguage(home, "run", "--data", five, "--batch", "first")
     assert done.returncode == 0, done.stderr
-    begun = [line.split("] ")[1] for line in done.stdout.splitlines() if line.startswith("[")]
-    assert [line.split(", ")[0] for line in begun][-2:] == ["refit (panel x first)", "release (panel)"]
+    begun = [
+        line.split("] ")[1] for line in done.stdout.splitlines() if line.startswith("[")
+    ]
+    assert [line.split(", ")[0] for line in begun][-2:] == [
+        "refit (panel x first)",
+        "release (panel)",
+    ]
     assert all(" settings changed" in line for line in begun)
     assert "as published (settings.toml)" in done.stdout
-    assert "not as published: implicit.encoder = lexical (published: sentence)" in done.stdout
+    assert (
+        "not as published: implicit.encoder = lexical (published: sentence)"
+        in done.stdout
+    )
     assert "this package's own prompts" in done.stdout
-    assert set(pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")["mode"]) == {"paper"}
-    provenance = json.loads((rows_of(home).parent / "open" / "provenance.json").read_text())
+    assert set(
+        pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")["mode"]
+    ) == {"paper"}
+    provenance = json.loads(
+        (rows_of(home).parent / "open" / "provenance.json").read_text()
+    )
     assert provenance["as_published"]["asked"]
     assert list(provenance["as_published"]["other"]) == ["implicit.encoder"]

@@ -14,7 +14,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import (
+    BaseHTTPRequestHandler,
+    SimpleHTTPRequestHandler,
+    ThreadingHTTPServer,
+)
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +68,25 @@ def ui(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
         port = free.getsockname()[1]
     log = (home.parent / "ui.log").open("w")
     program = [sys.executable, "-m", "lunguage_assets.cli.main"]
-    command = [*IN_THE_BACKGROUND, *program, "ui", "--home", str(home), "--port", str(port)]
-    process = subprocess.Popen(command, env=environment(home), stdout=log, stderr=log, start_new_session=True)
+    command = [
+        *IN_THE_BACKGROUND,
+        *program,
+        "ui",
+        "--home",
+        str(home),
+        "--port",
+        str(port),
+    ]
+    process = subprocess.Popen(
+        command, env=environment(home), stdout=log, stderr=log, start_new_session=True
+    )
     served = UI(home, port, home.parent / "ui.log")
     try:
-        wait_for(lambda: bool(served.ask("{ version }")), 300, "the webserver does not answer")
+        wait_for(
+            lambda: bool(served.ask("{ version }")),
+            300,
+            "the webserver does not answer",
+        )
         yield served
     finally:
         os.killpg(process.pid, signal.SIGTERM)
@@ -77,15 +95,17 @@ def ui(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
 
 
 def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> None:
-    assets = ui.ask("{ assetNodes { assetKey { path } assetMaterializations(limit: 1) { partition } } }")[
-        "assetNodes"
-    ]
+    assets = ui.ask(
+        "{ assetNodes { assetKey { path } assetMaterializations(limit: 1) { partition } } }"
+    )["assetNodes"]
     shown = {node["assetKey"]["path"][-1]: node for node in assets}
-    assert shown["lunguage_plus_plus"]["assetMaterializations"] == [{"partition": "panel|first"}]
-    assert shown["release"]["assetMaterializations"] == [{"partition": "panel"}]
-    runs = ui.ask("{ runsOrError { ... on Runs { results { status pipelineName } } } }")["runsOrError"][
-        "results"
+    assert shown["lunguage_plus_plus"]["assetMaterializations"] == [
+        {"partition": "panel|first"}
     ]
+    assert shown["release"]["assetMaterializations"] == [{"partition": "panel"}]
+    runs = ui.ask(
+        "{ runsOrError { ... on Runs { results { status pipelineName } } } }"
+    )["runsOrError"]["results"]
     assert {run["status"] for run in runs} == {"SUCCESS"}
     checks = ui.ask(
         """query Checks($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
@@ -93,14 +113,19 @@ def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> 
                checks { name blocking executionForLatestMaterialization { status } } } } } } }""",
         key={"path": ["lunguage_plus_plus"]},
     )["assetNodeOrError"]["assetChecksOrError"]["checks"]
-    assert {(c["name"], c["blocking"], c["executionForLatestMaterialization"]["status"]) for c in checks} >= {
+    assert {
+        (c["name"], c["blocking"], c["executionForLatestMaterialization"]["status"])
+        for c in checks
+    } >= {
         ("conflict_free", True, "SUCCEEDED"),
         ("expectations", False, "SUCCEEDED"),
     }
 
 
 def _location(ui: UI) -> str:
-    found = ui.ask("{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")
+    found = ui.ask(
+        "{ workspaceOrError { ... on Workspace { locationEntries { name } } } }"
+    )
     (location,) = found["workspaceOrError"]["locationEntries"]
     return str(location["name"])
 
@@ -114,7 +139,9 @@ def _launch(ui: UI, *assets: str) -> None:
             "pipelineName": "expand",
             "assetSelection": [{"path": [asset]} for asset in assets] or None,
         },
-        "executionMetadata": {"tags": [{"key": "dagster/partition", "value": "panel|first"}]},
+        "executionMetadata": {
+            "tags": [{"key": "dagster/partition", "value": "panel|first"}]
+        },
         "runConfigData": {},
         "mode": "default",
     }
@@ -173,29 +200,42 @@ def test_a_browser_shows_which_partitions_are_there_and_what_was_counted_in_one(
     browser.click("first")
     browser.wait_for("tentative", "status", "share")
     browser.open(
-        f"{ui.url}/assets/lunguage_plus_plus?view=partitions", "panel", "lexicon", "first", "Missing"
+        f"{ui.url}/assets/lunguage_plus_plus?view=partitions",
+        "panel",
+        "lexicon",
+        "first",
+        "Missing",
     )
 
 
 @pytest.mark.ui
 def test_a_browser_draws_the_ranking(ui: UI, browser: Page) -> None:
-    browser.open(f"{ui.url}/assets/reference_ranking?view=partitions&partition=panel", "ranking_version")
+    browser.open(
+        f"{ui.url}/assets/reference_ranking?view=partitions&partition=panel",
+        "ranking_version",
+    )
     browser.click("[Show Markdown]", row="plot")
     browser.wait_for_picture()
 
 
 @pytest.mark.ui
-def test_a_browser_shows_what_follows_from_an_edited_pathway_and_why(ui: UI, browser: Page) -> None:
+def test_a_browser_shows_what_follows_from_an_edited_pathway_and_why(
+    ui: UI, browser: Page
+) -> None:
     """`lunguage status` says it at once, the UI when a table was made with it."""
     edited = ui.home / "pathways.yaml"
     packaged = resource("pathways.yaml").read_text(encoding="utf-8")
-    edited.write_text(packaged.replace("finding: hyperinflation", "finding: hyperexpansion"), "utf-8")
+    edited.write_text(
+        packaged.replace("finding: hyperinflation", "finding: hyperexpansion"), "utf-8"
+    )
     assert "pathways changed" in lunguage(ui.home, "status").stdout
     _launch(ui, "expansions")
     page = f"{ui.url}/assets/lunguage_plus_plus?view=partitions&partition=panel%7Cfirst"
     browser.open(page, "Unsynced (1)")
     browser.hover("Unsynced (1)")
-    browser.wait_for("1 upstream data version change", "expansions", "has a new data version")
+    browser.wait_for(
+        "1 upstream data version change", "expansions", "has a new data version"
+    )
     edited.unlink()
 
 
@@ -227,16 +267,20 @@ def test_a_foreign_page_in_the_same_browser_launches_nothing_and_reads_nothing(
     handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        browser.open(f"http://127.0.0.1:{server.server_port}/index.html", "tried 2 read 0")
+        browser.open(
+            f"http://127.0.0.1:{server.server_port}/index.html", "tried 2 read 0"
+        )
         server.shutdown()
     assert ui.ask("{ runsOrError { ... on Runs { count } } }") == before
-    assert ui.ask("{ partitionBackfillsOrError { ... on PartitionBackfills { results { id } } } }") == {
-        "partitionBackfillsOrError": {"results": []}
-    }
+    assert ui.ask(
+        "{ partitionBackfillsOrError { ... on PartitionBackfills { results { id } } } }"
+    ) == {"partitionBackfillsOrError": {"results": []}}
 
 
 @pytest.mark.ui
-def test_a_server_on_another_port_is_sent_nothing_that_opens_the_ui(ui: UI, browser: Page) -> None:
+def test_a_server_on_another_port_is_sent_nothing_that_opens_the_ui(
+    ui: UI, browser: Page
+) -> None:
     """Browsers keep no cookie apart by port, and a link that is followed may name where it was."""
     sent: list[str] = []
 
@@ -256,14 +300,25 @@ def test_a_server_on_another_port_is_sent_nothing_that_opens_the_ui(ui: UI, brow
     browser.open(f"{ui.url}/runs", "Runs")
     token = ui.url.removeprefix(ui.server).strip("/")
     assert len(token) >= 32
-    assert not [one for one in sent if token in one or "cookie:" in one.lower() or "/runs" in one]
+    assert not [
+        one
+        for one in sent
+        if token in one or "cookie:" in one.lower() or "/runs" in one
+    ]
 
 
 def test_raw_requests_of_an_attack_are_refused_by_the_real_server(ui: UI) -> None:
     for path, headers, status in (
         ("/", {}, 401),
         ("/graphql", {}, 401),
-        (f"{ui.url.removeprefix(ui.server)}/graphql?query=mutation%7BsetNuxSeen%7D", {}, 405),
+        (
+            f"{ui.url.removeprefix(ui.server)}/graphql?query=mutation%7BsetNuxSeen%7D",
+            {},
+            405,
+        ),
         ("/", {"Host": "evil.example"}, 421),
     ):
-        assert requests.get(ui.server + path, headers=headers, timeout=30).status_code == status, path
+        assert (
+            requests.get(ui.server + path, headers=headers, timeout=30).status_code
+            == status
+        ), path

@@ -30,7 +30,9 @@ def deliver(tmp_path: Path) -> Deliver:
         for old in tmp_path.iterdir():
             old.unlink()
         content = rows if isinstance(rows, bytes | str) else as_csv(rows)
-        (tmp_path / "Lunguage.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+        (tmp_path / "Lunguage.csv").write_bytes(
+            content if isinstance(content, bytes) else content.encode()
+        )
         sides = {
             "Lunguage_vocab.csv": vocabulary,
             "mimic-cxr-2.0.0-metadata.csv": metadata,
@@ -39,6 +41,8 @@ def deliver(tmp_path: Path) -> Deliver:
         for name, text in sides.items():
             if text:
                 (tmp_path / name).write_text(text, encoding="utf-8")
-        return take_in(find_delivery(tmp_path), CorpusSettings(default_view=default_view))
+        return take_in(
+            find_delivery(tmp_path), CorpusSettings(default_view=default_view)
+        )
 
     return taken

@@ -41,7 +41,9 @@ def encrypted(package: bytes) -> bytes:
 def repeated(text: str, rows_of_it: int) -> bytes:
     """Parquet with one text many times, of which it keeps one."""
     stream = BytesIO()
-    pd.DataFrame({"study_id": range(rows_of_it), "report": [text] * rows_of_it}).to_parquet(stream)
+    pd.DataFrame(
+        {"study_id": range(rows_of_it), "report": [text] * rows_of_it}
+    ).to_parquet(stream)
     return stream.getvalue()
 
 
@@ -59,27 +61,60 @@ def studies(folder: Path, name: str, content: bytes) -> set[str]:
     [
         ("reports.parquet", repeated("x" * 4_000, 1_000)),
         ("Lunguage.csv.gz", packed(csv(1) + b"x" * (4 << 20))),
-        ("many.zip", zipped({f"{number}.txt": b"x" * (1 << 20) for number in range(4)})),
-        ("within.zip", zipped({f"{number}.txt.gz": packed(b"x" * (9 << 20)) for number in range(4)})),
+        (
+            "many.zip",
+            zipped({f"{number}.txt": b"x" * (1 << 20) for number in range(4)}),
+        ),
+        (
+            "within.zip",
+            zipped(
+                {f"{number}.txt.gz": packed(b"x" * (9 << 20)) for number in range(4)}
+            ),
+        ),
     ],
 )
 def test_a_few_kilobytes_that_unpack_to_too_much_are_refused_with_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
 ) -> None:
     monkeypatch.setattr(records, "MOST_UNPACKED", 3 << 20)
-    with pytest.raises(InputError, match=r"expected at most 3 MiB.*in several deliveries"):
+    with pytest.raises(
+        InputError, match=r"expected at most 3 MiB.*in several deliveries"
+    ):
         studies(tmp_path, name, content)
 
 
-def test_a_package_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_of_too_many_files_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("lunguage_assets.corpus.packages.MOST_ENTRIES", 4)
-    assert len(studies(tmp_path, "a.zip", zipped({f"{number}.txt": REPORT for number in range(4)}))) == 4
-    with pytest.raises(InputError, match="found 5 files in one package; expected at most 4"):
-        studies(tmp_path, "a.zip", zipped({f"1{number}.txt": REPORT for number in range(5)}))
+    assert (
+        len(
+            studies(
+                tmp_path,
+                "a.zip",
+                zipped({f"{number}.txt": REPORT for number in range(4)}),
+            )
+        )
+        == 4
+    )
+    with pytest.raises(
+        InputError, match="found 5 files in one package; expected at most 4"
+    ):
+        studies(
+            tmp_path, "a.zip", zipped({f"1{number}.txt": REPORT for number in range(5)})
+        )
 
 
 @pytest.mark.parametrize(
-    "name", ["/etc/1.txt", "../../../1.txt", "a/" * 300 + "1.txt", "C:\\files\\1.txt", "./1.txt", "a//1.txt"]
+    "name",
+    [
+        "/etc/1.txt",
+        "../../../1.txt",
+        "a/" * 300 + "1.txt",
+        "C:\\files\\1.txt",
+        "./1.txt",
+        "a//1.txt",
+    ],
 )
 def test_names_in_a_package_are_names_and_no_places(tmp_path: Path, name: str) -> None:
     assert len(studies(tmp_path, "a.zip", zipped({name: REPORT, "2.txt": REPORT}))) == 2
@@ -91,10 +126,14 @@ def test_names_in_a_package_are_names_and_no_places(tmp_path: Path, name: str) -
     "package",
     [
         encrypted(zipped({"1.txt": REPORT, "2.txt": REPORT})),
-        zipped({"1.txt": REPORT, "2.txt": REPORT}, zipfile.ZIP_BZIP2),  # cannot be stopped half-way
+        zipped(
+            {"1.txt": REPORT, "2.txt": REPORT}, zipfile.ZIP_BZIP2
+        ),  # cannot be stopped half-way
     ],
 )
-def test_members_that_cannot_be_read_are_rejected_one_by_one(tmp_path: Path, package: bytes) -> None:
+def test_members_that_cannot_be_read_are_rejected_one_by_one(
+    tmp_path: Path, package: bytes
+) -> None:
     (tmp_path / "a.zip").write_bytes(package)
     received = receive(find_delivery(tmp_path), CorpusSettings())
     assert received.rejected["reason"].tolist() == ["unreadable-file"] * 2
@@ -108,20 +147,33 @@ QUOTED = b'study_id,report\n1,No effusion.\n2,"FINDINGS: An effusion, small.\nDo
     ("name", "cut"),
     [
         ("Lunguage.csv", csv(1, 2)[: csv(1, 2).rindex(b"zebrafish")]),
-        ("Lunguage.csv", csv(1, 2, sentence='"Quoted", so that it ends in a quote.')[:-50]),
+        (
+            "Lunguage.csv",
+            csv(1, 2, sentence='"Quoted", so that it ends in a quote.')[:-50],
+        ),
         ("Lunguage.csv.gz", packed(csv(1, 2).removesuffix(b",positive,tentative\n"))),
         ("reports.csv", QUOTED[:-8]),
         ("reports.csv", QUOTED[:-30]),
     ],
 )
-def test_a_table_that_was_cut_in_the_middle_is_not_registered(tmp_path: Path, name: str, cut: bytes) -> None:
+def test_a_table_that_was_cut_in_the_middle_is_not_registered(
+    tmp_path: Path, name: str, cut: bytes
+) -> None:
     (tmp_path / name).write_bytes(cut)
-    with pytest.raises(InputError, match="row 2: found a last record that breaks off, without a line end"):
+    with pytest.raises(
+        InputError,
+        match="row 2: found a last record that breaks off, without a line end",
+    ):
         Home(tmp_path / "home").register(tmp_path, "a")
 
 
-def test_a_whole_file_may_lack_its_last_line_end_and_a_broken_record_may_be_the_last(tmp_path: Path) -> None:
-    for name, content in {"whole": csv(1).rstrip(b"\n"), "broken": csv(2) + b"p1,s3,find\n"}.items():
+def test_a_whole_file_may_lack_its_last_line_end_and_a_broken_record_may_be_the_last(
+    tmp_path: Path,
+) -> None:
+    for name, content in {
+        "whole": csv(1).rstrip(b"\n"),
+        "broken": csv(2) + b"p1,s3,find\n",
+    }.items():
         folder = tmp_path / name
         folder.mkdir()
         (folder / "Lunguage.csv").write_bytes(content)

@@ -9,7 +9,11 @@ import pandas as pd
 import pytest
 from delivered_rows import COLUMNS, as_csv, row
 
-from lunguage_assets.corpus.delivery import content_hash, find_delivery, read_declaration
+from lunguage_assets.corpus.delivery import (
+    content_hash,
+    find_delivery,
+    read_declaration,
+)
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
@@ -22,11 +26,14 @@ def test_parquet_findings_read_like_the_same_csv(tmp_path: Path) -> None:
     csv_folder.mkdir()
     parquet_folder.mkdir()
     (csv_folder / "Lunguage.csv").write_text(TEXT, encoding="utf-8")
-    frame = pd.DataFrame([row(0), row(1, sent='Two\nlines, "quoted".')], columns=COLUMNS).replace("", None)
+    frame = pd.DataFrame(
+        [row(0), row(1, sent='Two\nlines, "quoted".')], columns=COLUMNS
+    ).replace("", None)
     frame["sequence"] = frame["sequence"].astype(float)
     frame.to_parquet(parquet_folder / "Lunguage.parquet")
     first, second = (
-        take_in(find_delivery(folder), CorpusSettings()) for folder in (csv_folder, parquet_folder)
+        take_in(find_delivery(folder), CorpusSettings())
+        for folder in (csv_folder, parquet_folder)
     )
     pd.testing.assert_frame_equal(first.findings, second.findings)
 
@@ -50,7 +57,13 @@ def test_undeclared_text_counts_as_patient_data(
 
 
 @pytest.mark.parametrize(
-    "text", ['data_class = "public"\n', "data_class = synthetic\n", 'dataclass = "synthetic"\n', "name = 3\n"]
+    "text",
+    [
+        'data_class = "public"\n',
+        "data_class = synthetic\n",
+        'dataclass = "synthetic"\n',
+        "name = 3\n",
+    ],
 )
 def test_a_wrong_declaration_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "Lunguage.csv").write_text(TEXT, encoding="utf-8")
@@ -61,7 +74,11 @@ def test_a_wrong_declaration_is_refused(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "column"),
-    [("zebrafish = 1\n", None), ('data_clas = "synthetic"\n', None), ("name = 3\n", "name")],
+    [
+        ("zebrafish = 1\n", None),
+        ('data_clas = "synthetic"\n', None),
+        ("name = 3\n", "name"),
+    ],
 )
 def test_of_a_wrong_declaration_only_known_keys_are_told(
     tmp_path: Path, text: str, column: str | None
@@ -71,11 +88,17 @@ def test_of_a_wrong_declaration_only_known_keys_are_told(
         read_declaration(tmp_path / "corpus.toml")
     assert refused.value.column == column
     assert "zebrafish" not in str(refused.value)
-    assert ("Did you mean 'data_class'?" in str(refused.value)) == ("data_clas =" in text)
+    assert ("Did you mean 'data_class'?" in str(refused.value)) == (
+        "data_clas =" in text
+    )
 
 
-@pytest.mark.parametrize("text", ["x = " + "[" * 60_000, "x = " + "9" * 5_000, "a." * 30_000 + "a = 1"])
-def test_a_declaration_of_brackets_digits_or_tables_is_refused(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["x = " + "[" * 60_000, "x = " + "9" * 5_000, "a." * 30_000 + "a = 1"]
+)
+def test_a_declaration_of_brackets_digits_or_tables_is_refused(
+    tmp_path: Path, text: str
+) -> None:
     (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="no such text"):
         read_declaration(tmp_path / "corpus.toml")

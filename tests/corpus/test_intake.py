@@ -39,7 +39,9 @@ def corpus(count: int, seed: int = 0) -> list[dict[str, str]]:
                 sent=f"Possible {ent}, invented.",
                 dx_status=dice.choice(["positive", "negative"]),
                 dx_certainty=dice.choice(["definitive", "tentative"]),
-                evidence=dice.choice(["", f"{dice.choice(ENTS)}, idx{dice.randrange(count)}", "haze"]),
+                evidence=dice.choice(
+                    ["", f"{dice.choice(ENTS)}, idx{dice.randrange(count)}", "haze"]
+                ),
                 location=dice.choice(["", "RUL", "left, base"]),
             )
         )
@@ -61,7 +63,9 @@ def test_the_order_of_the_rows_in_the_file_does_not_matter(deliver: Deliver) -> 
     pd.testing.assert_frame_equal(first.reports, second.reports)
 
 
-BREAK = st.sampled_from(["section", "dx_status", "cat", "ent_idx", "", "subject_id", "study_id", "ent"])
+BREAK = st.sampled_from(
+    ["section", "dx_status", "cat", "ent_idx", "", "subject_id", "study_id", "ent"]
+)
 
 
 @given(st.lists(st.tuples(st.integers(0, 39), BREAK), max_size=12))
@@ -81,5 +85,7 @@ def test_rows_are_found_or_rejected_and_bad_ones_change_no_good_one(
     assert intake.reports["rows_delivered"].sum() + unread == len(rows)
     assert intake.reports["rows_rejected"].sum() + unread == len(intake.rejected)
     kept = intake.findings.set_index("row")
-    same = [name for name in FINDINGS.names if name not in ("row", "same_name_in_sentence")]
+    same = [
+        name for name in FINDINGS.names if name not in ("row", "same_name_in_sentence")
+    ]
     pd.testing.assert_frame_equal(kept[same], whole.loc[kept.index, same])

@@ -37,7 +37,12 @@ def test_a_bad_row_is_rejected_with_its_place_and_content(
     intake = deliver([row(0), bad, row(2)])
     assert intake.findings["row"].tolist() == [0, 2]
     (rejected,) = intake.rejected.to_dict("records")
-    assert (rejected["reason"], rejected["column"], rejected["line"], rejected["file"]) == (
+    assert (
+        rejected["reason"],
+        rejected["column"],
+        rejected["line"],
+        rejected["file"],
+    ) == (
         reason,
         column,
         2,
@@ -53,9 +58,18 @@ def test_a_bad_row_is_rejected_with_its_place_and_content(
     assert counted == ([[2, 0]] if column == "study_id" else [[3, 1]])
 
 
-def test_null_empty_and_nan_all_mean_absent_and_a_word_with_nan_does_not(deliver: Deliver) -> None:
-    cells = {"morphology": "nan", "severity": " null ", "onset": "nan, acute, NAN", "past_hx": "nan"}
-    intake = deliver([row(0, location="nanoregion, NaN", associate="nan", report="nan", **cells)])
+def test_null_empty_and_nan_all_mean_absent_and_a_word_with_nan_does_not(
+    deliver: Deliver,
+) -> None:
+    cells = {
+        "morphology": "nan",
+        "severity": " null ",
+        "onset": "nan, acute, NAN",
+        "past_hx": "nan",
+    }
+    intake = deliver(
+        [row(0, location="nanoregion, NaN", associate="nan", report="nan", **cells)]
+    )
     (found,) = intake.findings.to_dict("records")
     values = [found[name] for name in ("location", *cells)]
     assert values == ["nanoregion", "", "", "acute", ""]
@@ -69,14 +83,18 @@ def test_past_diagnoses_are_told_by_section_or_past_history(deliver: Deliver) ->
     assert intake.findings["currency"].tolist() == ["past dx", "past dx", "current dx"]
 
 
-def test_an_empty_category_comes_from_the_vocabulary_else_other(deliver: Deliver) -> None:
+def test_an_empty_category_comes_from_the_vocabulary_else_other(
+    deliver: Deliver,
+) -> None:
     rows = [
         row(0, cat=""),
         row(1, cat="", ent="thing", normed_ent=""),
         row(2, cat="patient info"),
         row(3, cat="cf"),
     ]
-    intake = deliver(rows, vocabulary="category,target_term,normed_term\nNCD,opacity,opacity\n")
+    intake = deliver(
+        rows, vocabulary="category,target_term,normed_term\nNCD,opacity,opacity\n"
+    )
     assert intake.findings["cat"].tolist() == ["NCD", "OTH", "PATIENT INFO.", "CF"]
     assert reasons(intake.intake_notes).count("category-derived") == 2
 
@@ -90,12 +108,27 @@ def test_only_tentative_rows_outside_the_history_are_masked(deliver: Deliver) ->
         row(3, **tentative | {"sent": "Unclear."}),
     ]
     intake = deliver(rows)
-    assert intake.findings["mask_state"].tolist() == ["masked", "not needed", "not needed", "not located"]
-    assert intake.findings["masked_sentence"].notna().tolist() == [True, False, False, False]
-    assert intake.intake_notes.set_index("reason").loc["finding-not-located", "finding_id"] == "s50000001:3"
+    assert intake.findings["mask_state"].tolist() == [
+        "masked",
+        "not needed",
+        "not needed",
+        "not located",
+    ]
+    assert intake.findings["masked_sentence"].notna().tolist() == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert (
+        intake.intake_notes.set_index("reason").loc["finding-not-located", "finding_id"]
+        == "s50000001:3"
+    )
 
 
-def test_two_findings_that_mask_a_sentence_identically_are_flagged(deliver: Deliver) -> None:
+def test_two_findings_that_mask_a_sentence_identically_are_flagged(
+    deliver: Deliver,
+) -> None:
     tentative = {"dx_certainty": "tentative", "sent": "Possible opacity or opacities."}
     sentence = "Opacity on the right, possible opacity on the left."
     rows = [
@@ -111,13 +144,21 @@ def test_two_findings_that_mask_a_sentence_identically_are_flagged(deliver: Deli
     assert flags == [True, True, False, False, False, True, False]
 
 
-def test_duplicate_row_numbers_keep_the_first_whatever_became_of_it(deliver: Deliver) -> None:
+def test_duplicate_row_numbers_keep_the_first_whatever_became_of_it(
+    deliver: Deliver,
+) -> None:
     intake = deliver([row(0, section="?"), row(0), row(0, ent="haze")])
     assert len(intake.findings) == 0
-    assert sorted(reasons(intake.rejected)) == ["duplicate-row-number", "duplicate-row-number", "section"]
+    assert sorted(reasons(intake.rejected)) == [
+        "duplicate-row-number",
+        "duplicate-row-number",
+        "section",
+    ]
 
 
-def test_a_study_belongs_to_the_patient_of_its_first_row_even_if_that_is_rejected(deliver: Deliver) -> None:
+def test_a_study_belongs_to_the_patient_of_its_first_row_even_if_that_is_rejected(
+    deliver: Deliver,
+) -> None:
     intake = deliver([row(0, section="?"), row(1, subject_id="p10000002"), row(2)])
     assert intake.findings["row"].tolist() == [2]
     assert reasons(intake.rejected) == ["section", "study-of-two-patients"]
@@ -125,42 +166,74 @@ def test_a_study_belongs_to_the_patient_of_its_first_row_even_if_that_is_rejecte
 
 def test_a_study_whose_rows_are_all_rejected_is_still_listed(deliver: Deliver) -> None:
     intake = deliver(
-        [row(0), row(1, study_id="s50000002", dx_status="?"), row(2, study_id="s50000003", subject_id="?")]
+        [
+            row(0),
+            row(1, study_id="s50000002", dx_status="?"),
+            row(2, study_id="s50000003", subject_id="?"),
+        ]
     )
-    assert intake.reports[["study_id", "subject_id", "rows_delivered", "rows_rejected"]].values.tolist() == [
+    assert intake.reports[
+        ["study_id", "subject_id", "rows_delivered", "rows_rejected"]
+    ].values.tolist() == [
         ["s50000001", "p10000001", 1, 0],
         ["s50000002", "p10000001", 1, 1],
         ["s50000003", "", 1, 1],
     ]
 
 
-def test_a_constant_column_of_study_ids_is_refused_by_that_name(deliver: Deliver) -> None:
+def test_a_constant_column_of_study_ids_is_refused_by_that_name(
+    deliver: Deliver,
+) -> None:
     long = [row(number) for number in range(MOST_ROWS_OF_A_STUDY)]
     other = row(9_000, study_id="s50000002", evidence="opacity, idx0")
     assert len(deliver([*long, other]).rejected) == 0
     intake = deliver([*long, other, row(9_001), row(9_002, section="?")])
     assert intake.findings["study_id"].tolist() == ["s50000002"]
     counted = intake.reports.set_index("study_id")[["rows_delivered", "rows_rejected"]]
-    assert counted.loc["s50000001"].tolist() == [MOST_ROWS_OF_A_STUDY + 2, MOST_ROWS_OF_A_STUDY + 2]
+    assert counted.loc["s50000001"].tolist() == [
+        MOST_ROWS_OF_A_STUDY + 2,
+        MOST_ROWS_OF_A_STUDY + 2,
+    ]
     by_reason = intake.rejected.groupby("reason")
-    assert by_reason.size().to_dict() == {"section": 1, "study-too-long": MOST_ROWS_OF_A_STUDY + 1}
+    assert by_reason.size().to_dict() == {
+        "section": 1,
+        "study-too-long": MOST_ROWS_OF_A_STUDY + 1,
+    }
     refused = by_reason.get_group("study-too-long").iloc[-1]
-    assert (refused["column"], refused["line"]) == ("study_id", MOST_ROWS_OF_A_STUDY + 2)
+    assert (refused["column"], refused["line"]) == (
+        "study_id",
+        MOST_ROWS_OF_A_STUDY + 2,
+    )
     assert "constant" in refused["remedy"]
 
 
 @pytest.mark.parametrize(
-    "column", ["subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty"]
+    "column",
+    ["subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty"],
 )
-def test_a_missing_required_column_is_named_with_what_is_there(deliver: Deliver, column: str) -> None:
+def test_a_missing_required_column_is_named_with_what_is_there(
+    deliver: Deliver, column: str
+) -> None:
     columns = [name for name in COLUMNS if name != column]
-    with pytest.raises(InputError, match=f"Lunguage.csv, column '{column}'.*location") as raised:
+    with pytest.raises(
+        InputError, match=f"Lunguage.csv, column '{column}'.*location"
+    ) as raised:
         deliver(as_csv([row(0)], columns))
     assert raised.value.remedy
 
 
-def test_only_the_required_columns_are_needed_and_the_rest_is_noted(deliver: Deliver) -> None:
-    columns = ["subject_id", "study_id", "section", "sent", "entity", "dx_status", "dx_certainty"]
+def test_only_the_required_columns_are_needed_and_the_rest_is_noted(
+    deliver: Deliver,
+) -> None:
+    columns = [
+        "subject_id",
+        "study_id",
+        "section",
+        "sent",
+        "entity",
+        "dx_status",
+        "dx_certainty",
+    ]
     rows = [
         row(9, entity="opacity", sent="One."),
         row(9, entity="haze", sent="One.", section="?"),
@@ -187,9 +260,14 @@ def test_raw_reports_fill_what_the_rows_do_not_carry(deliver: Deliver) -> None:
         "subject_id,study_id,report\n10000001,50000001,Raw "
         'one.\n10000001,50000002,"Raw\ntwo."\n10000001,59999999,Other.\n'
     )
-    intake = deliver([row(0, report="Own."), row(1, report="", study_id="s50000002")], reports=raw)
+    intake = deliver(
+        [row(0, report="Own."), row(1, report="", study_id="s50000002")], reports=raw
+    )
     assert intake.reports["report"].tolist() == ["Own.", "Raw\ntwo."]
-    assert intake.intake_notes.set_index("reason").loc["reports-without-rows", "found"] == "1 studies"
+    assert (
+        intake.intake_notes.set_index("reason").loc["reports-without-rows", "found"]
+        == "1 studies"
+    )
 
 
 def test_a_missing_sequence_follows_the_dates_of_the_metadata(deliver: Deliver) -> None:
@@ -201,10 +279,16 @@ def test_a_missing_sequence_follows_the_dates_of_the_metadata(deliver: Deliver) 
     assert deliver(rows, metadata=metadata).reports["sequence"].tolist() == [3, 1, 2]
     undated = metadata.replace("21800202,93000.5", ",")
     assert deliver(rows, metadata=undated).reports["sequence"].tolist() == [1, 2, 3]
-    assert deliver([rows[2], rows[0], rows[1]]).reports["sequence"].tolist() == [2, 3, 1]
+    assert deliver([rows[2], rows[0], rows[1]]).reports["sequence"].tolist() == [
+        2,
+        3,
+        1,
+    ]
 
 
-def test_sequence_is_of_the_study_and_differing_numbers_are_noted(deliver: Deliver) -> None:
+def test_sequence_is_of_the_study_and_differing_numbers_are_noted(
+    deliver: Deliver,
+) -> None:
     intake = deliver(
         [
             row(0, sequence="4.0"),
@@ -228,13 +312,18 @@ def test_the_vocabulary_file_is_checked_row_by_row(deliver: Deliver) -> None:
         ["CF", "spots", "opacity, patchy"], ["PF", "spots", "nodule"], ["severity", "mild", "mild"],
     ]  # fmt: skip
     notes = reasons(intake.intake_notes)
-    assert (notes.count("vocabulary-row-ignored"), notes.count("vocabulary-contradiction")) == (2, 1)
+    assert (
+        notes.count("vocabulary-row-ignored"),
+        notes.count("vocabulary-contradiction"),
+    ) == (2, 1)
     assert intake.findings["name"].tolist() == ["nodule"]
     with pytest.raises(InputError, match=r"Lunguage_vocab\.csv, column 'normed_term'"):
         deliver([row(0)], vocabulary="category,target_term\nPF,x\n")
 
 
-def test_the_error_of_a_file_without_a_header_line_shows_no_text(deliver: Deliver) -> None:
+def test_the_error_of_a_file_without_a_header_line_shows_no_text(
+    deliver: Deliver,
+) -> None:
     first = ",".join(f"Secret word {number}" for number in range(20))
     for sides in (
         {},
@@ -248,7 +337,9 @@ def test_the_error_of_a_file_without_a_header_line_shows_no_text(deliver: Delive
         assert "header line" in str(caught.value)
 
 
-def test_a_side_file_with_a_header_only_is_noted_and_stops_nothing(deliver: Deliver) -> None:
+def test_a_side_file_with_a_header_only_is_noted_and_stops_nothing(
+    deliver: Deliver,
+) -> None:
     intake = deliver(
         [row(0)],
         vocabulary="category,subcategory,target_term,normed_term\n",

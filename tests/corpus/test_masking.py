@@ -32,7 +32,9 @@ MASKER = Masker(Vocabulary.from_terms(TERMS.frame()))
         ("Some (possible) edema.", "(possible) edema", "Some <finding>."),
     ],
 )  # fmt: skip
-def test_every_mention_is_masked_whatever_its_form(sentence: str, ent: str, masked: str) -> None:
+def test_every_mention_is_masked_whatever_its_form(
+    sentence: str, ent: str, masked: str
+) -> None:
     assert MASKER.masked(sentence, ent) == masked
 
 
@@ -50,19 +52,38 @@ def test_a_finding_is_not_found_inside_another_word(sentence: str, ent: str) -> 
 
 def test_other_spellings_are_tried_only_when_the_own_wording_is_absent() -> None:
     assert MASKER.masked("PNA is possible.", "pneumonia") == "<finding> is possible."
-    assert MASKER.masked("Pneumonia (PNA) is possible.", "pneumonia") == "<finding> (PNA) is possible."
-    assert MASKER.masked("A haze is possible.", "hazing", "haze") == "A <finding> is possible."
+    assert (
+        MASKER.masked("Pneumonia (PNA) is possible.", "pneumonia")
+        == "<finding> (PNA) is possible."
+    )
+    assert (
+        MASKER.masked("A haze is possible.", "hazing", "haze")
+        == "A <finding> is possible."
+    )
 
 
 def test_a_sentence_that_shows_the_mask_already_is_not_located() -> None:
     assert MASKER.masked("<finding> or opacity.", "opacity") is None
     assert MASKER.masked("<Finding> or opacity.", "opacity") is None
-    assert MASKER.masked("This finding is possible.", "finding") == "This <finding> is possible."
+    assert (
+        MASKER.masked("This finding is possible.", "finding")
+        == "This <finding> is possible."
+    )
 
 
 @given(
     st.lists(
-        st.sampled_from(["possible", "opacity", "Opacities", "opacification", "and", "left-sided", "edema"]),
+        st.sampled_from(
+            [
+                "possible",
+                "opacity",
+                "Opacities",
+                "opacification",
+                "and",
+                "left-sided",
+                "edema",
+            ]
+        ),
         max_size=8,
     )
 )
@@ -71,7 +92,8 @@ def test_what_is_not_the_finding_stays_as_it_was(words: list[str]) -> None:
     hidden = [word.lower() in ("opacity", "opacities") for word in words]
     if any(hidden):
         assert masked == " ".join(
-            "<finding>" if is_hidden else word for word, is_hidden in zip(words, hidden, strict=True)
+            "<finding>" if is_hidden else word
+            for word, is_hidden in zip(words, hidden, strict=True)
         )
     else:
         assert masked is None

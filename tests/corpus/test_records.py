@@ -22,7 +22,9 @@ HEADER = "row,subject_id,study_id,text\n"
 
 
 def read(folder: Path, content: str | bytes, name: str = "f.csv") -> list[Record]:
-    (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    (folder / name).write_bytes(
+        content if isinstance(content, bytes) else content.encode()
+    )
     return list(read_records(folder / name)[1])
 
 
@@ -32,7 +34,9 @@ def line(number: int, text: str = "good") -> str:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_any_newline_and_a_byte_order_mark_are_read(tmp_path: Path, newline: str, mark: bytes) -> None:
+def test_any_newline_and_a_byte_order_mark_are_read(
+    tmp_path: Path, newline: str, mark: bytes
+) -> None:
     text = HEADER + line(1, '"two\nlines, and ""quotes"""') + "\n" + line(2)
     records = read(tmp_path, mark + text.replace("\n", newline).encode())
     assert [record.number for record in records] == [1, 2]
@@ -40,8 +44,12 @@ def test_any_newline_and_a_byte_order_mark_are_read(tmp_path: Path, newline: str
     assert not any(record.broken for record in records)
 
 
-def test_a_compressed_file_reads_the_same_and_a_cut_one_is_refused(tmp_path: Path) -> None:
-    packed = gzip.compress((HEADER + "".join(line(n, "x" * 50) for n in range(1, 9))).encode())
+def test_a_compressed_file_reads_the_same_and_a_cut_one_is_refused(
+    tmp_path: Path,
+) -> None:
+    packed = gzip.compress(
+        (HEADER + "".join(line(n, "x" * 50) for n in range(1, 9))).encode()
+    )
     assert len(read(tmp_path, packed, "f.csv.gz")) == 8
     with pytest.raises(InputError, match="cannot be unpacked"):
         read(tmp_path, packed[: len(packed) // 2], "f.csv.gz")
@@ -63,7 +71,9 @@ def test_a_file_that_is_unusable_as_a_whole_is_refused_with_the_reason(
         read(tmp_path, content)
 
 
-@pytest.mark.parametrize("ids", ["10000001.0,50000001.0", "10000001,50000001", ' P10000001 ,"s50000001"'])
+@pytest.mark.parametrize(
+    "ids", ["10000001.0,50000001.0", "10000001,50000001", ' P10000001 ,"s50000001"']
+)
 @pytest.mark.parametrize("header", [HEADER, "row,Subject ID,STUDY_ID,text\n"])
 def test_an_unclosed_quote_swallows_nothing_however_ids_are_written(
     tmp_path: Path, ids: str, header: str
@@ -77,7 +87,9 @@ def test_an_unclosed_quote_swallows_nothing_however_ids_are_written(
     ]
 
 
-def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(tmp_path: Path) -> None:
+def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(
+    tmp_path: Path,
+) -> None:
     pq.write_table(
         pa.table({"a": ["Secret"] * 5000, "b": [f"{i}" for i in range(5000)]}),
         tmp_path / "f.parquet",
@@ -91,7 +103,9 @@ def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(tmp_path: P
     assert "Secret" not in str(caught.value)
 
 
-def test_broken_bytes_cost_their_record_and_are_kept_as_they_are(tmp_path: Path) -> None:
+def test_broken_bytes_cost_their_record_and_are_kept_as_they_are(
+    tmp_path: Path,
+) -> None:
     content = (
         (HEADER + line(1)).encode()
         + line(2, "caf\u00e9").encode("latin-1")
@@ -99,7 +113,12 @@ def test_broken_bytes_cost_their_record_and_are_kept_as_they_are(tmp_path: Path)
         + b"4,p1,s1,a\x00b\n"
     )
     records = read(tmp_path, content)
-    assert [record.broken for record in records] == ["", "broken-encoding", "", "broken-encoding"]
+    assert [record.broken for record in records] == [
+        "",
+        "broken-encoding",
+        "",
+        "broken-encoding",
+    ]
     assert "caf\\xe9" in records[1].raw
     assert records[2].values[3] == "caf\u00e9"
     assert "a\\x00b" in records[3].raw
@@ -109,16 +128,24 @@ def test_a_value_of_parquet_that_is_no_text_costs_its_record(tmp_path: Path) -> 
     raw = pa.array([b"good", b"caf\xe9", b"good"])
     text = pa.Array.from_buffers(pa.string(), 3, raw.buffers())
     no_day = pa.array([0, 0, 2**62], pa.timestamp("us"))
-    pq.write_table(pa.table({"text": text, "binary": raw, "taken": no_day}), tmp_path / "f.parquet")
+    pq.write_table(
+        pa.table({"text": text, "binary": raw, "taken": no_day}), tmp_path / "f.parquet"
+    )
     records = list(read_records(tmp_path / "f.parquet")[1])
-    assert [record.broken for record in records] == ["", "broken-encoding", "broken-encoding"]
+    assert [record.broken for record in records] == [
+        "",
+        "broken-encoding",
+        "broken-encoding",
+    ]
     assert records[0].values[:2] == ["good", "good"]
     assert records[1].values[:2] == ["caf\\xe9", "caf\\xe9"]
     kept = list(read_records(tmp_path / "f.parquet", keep_bytes=True)[1])
     assert kept[1].values[0].encode("utf-8", "surrogateescape") == b"caf\xe9"
 
 
-def test_quotes_that_are_open_at_the_end_of_every_line_are_given_up(tmp_path: Path) -> None:
+def test_quotes_that_are_open_at_the_end_of_every_line_are_given_up(
+    tmp_path: Path,
+) -> None:
     """Read from any line on, such a record goes on to the last one: each would be read for each."""
     with pytest.raises(InputError, match="too many quotes that are not closed"):
         read(tmp_path, "a,b\n" + 'a",",x\n' * 300_000)
@@ -131,7 +158,9 @@ def test_a_header_of_a_million_columns_is_refused(tmp_path: Path) -> None:
 
 
 TEXT = st.text(
-    alphabet=st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\ufffd")
+    alphabet=st.characters(
+        blacklist_categories=("Cs", "Cc"), blacklist_characters="\ufffd"
+    )
     | st.sampled_from('",\n\r'),
     max_size=12,
 )
@@ -141,7 +170,9 @@ TEXT = st.text(
 def test_whatever_text_was_written_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]]
 ) -> None:
-    written = [[str(n), "p10000001", "s50000001", *pair] for n, pair in enumerate(texts)]
+    written = [
+        [str(n), "p10000001", "s50000001", *pair] for n, pair in enumerate(texts)
+    ]
     out = io.StringIO(newline="")
     csv.writer(out).writerows([["row", "subject_id", "study_id", "a", "b"], *written])
     records = read(tmp_path_factory.mktemp("records"), out.getvalue())
@@ -151,7 +182,17 @@ def test_whatever_text_was_written_is_read_back(
 @given(
     st.lists(
         st.sampled_from(
-            ["good", '"quoted, text"', '"two\nlines"', '"open', 'stray"quote', "a,b", 'end"', '""', '"']
+            [
+                "good",
+                '"quoted, text"',
+                '"two\nlines"',
+                '"open',
+                'stray"quote',
+                "a,b",
+                'end"',
+                '""',
+                '"',
+            ]
         ),
         min_size=1,
         max_size=9,
@@ -168,7 +209,11 @@ def test_good_records_survive_any_neighbours(
         for n, text in enumerate(texts)
     )
     records = read(tmp_path_factory.mktemp("records"), content)
-    fine = [record.values[0] for record in records if not record.broken and record.values[3] == "fine"]
+    fine = [
+        record.values[0]
+        for record in records
+        if not record.broken and record.values[3] == "fine"
+    ]
     assert fine == [str(2 * n + 1) for n in range(len(texts))]
     assert len(records) == 2 * len(texts)
 
@@ -180,7 +225,10 @@ def test_a_cell_beyond_the_limit_is_called_by_its_size_and_costs_its_record_alon
     monkeypatch.setattr(records, "_CELL_LIMIT", 1 << 20)
     large = quote + "word " * 300_000 + quote
     path = tmp_path / "reports.csv"
-    path.write_text(f"study_id,report\ns50000001,{large}\ns50000002,No effusion.\n", encoding="utf-8")
+    path.write_text(
+        f"study_id,report\ns50000001,{large}\ns50000002,No effusion.\n",
+        encoding="utf-8",
+    )
     first, second = read_records(path)[1]
     assert (first.broken, first.found) == ("cell-too-large", "a cell of more than 1 MB")
     assert first.values[0] == "s50000001"

@@ -13,28 +13,59 @@ STUDY = "s50000001"
 
 
 def evidence(
-    deliver: Deliver, cell: str, *others: dict[str, str], section: str = "find", number: str = "1"
+    deliver: Deliver,
+    cell: str,
+    *others: dict[str, str],
+    section: str = "find",
+    number: str = "1",
 ) -> tuple[list[str], set[str]]:
     """Tokens and notes of a row 0 that says "edema" and refers to the other rows."""
     intake = deliver(
-        [row(0, ent="edema", normed_ent="edema", section=section, ent_idx=number, evidence=cell), *others]
+        [
+            row(
+                0,
+                ent="edema",
+                normed_ent="edema",
+                section=section,
+                ent_idx=number,
+                evidence=cell,
+            ),
+            *others,
+        ]
     )
     first = intake.findings.set_index("row").loc[0]
     return list(first["evidence"]), noted(intake)
 
 
-def test_the_same_section_comes_first_because_numbers_repeat_across_sections(deliver: Deliver) -> None:
-    rows = [row(1, ent_idx="3", section="hist"), row(2, ent_idx="3"), row(3, ent_idx="3", section="impr")]
+def test_the_same_section_comes_first_because_numbers_repeat_across_sections(
+    deliver: Deliver,
+) -> None:
+    rows = [
+        row(1, ent_idx="3", section="hist"),
+        row(2, ent_idx="3"),
+        row(3, ent_idx="3", section="impr"),
+    ]
     assert evidence(deliver, "opacity, idx3", *rows) == ([f"{STUDY}:2"], set())
-    assert evidence(deliver, "opacity, idx3", *rows, section="impr") == ([f"{STUDY}:3"], set())
+    assert evidence(deliver, "opacity, idx3", *rows, section="impr") == (
+        [f"{STUDY}:3"],
+        set(),
+    )
 
 
 def test_then_another_section_then_the_only_row_of_that_name(deliver: Deliver) -> None:
-    assert evidence(deliver, "opacity, idx3", row(1, ent_idx="3", section="impr"), row(2, ent_idx="4")) == (
+    assert evidence(
+        deliver,
+        "opacity, idx3",
+        row(1, ent_idx="3", section="impr"),
+        row(2, ent_idx="4"),
+    ) == (
         [f"{STUDY}:1"],
         set(),
     )
-    assert evidence(deliver, "opacity, idx9", row(1, ent_idx="3", section="impr")) == ([f"{STUDY}:1"], set())
+    assert evidence(deliver, "opacity, idx9", row(1, ent_idx="3", section="impr")) == (
+        [f"{STUDY}:1"],
+        set(),
+    )
 
 
 def test_names_match_as_worded_or_in_canonical_form(deliver: Deliver) -> None:
@@ -67,10 +98,15 @@ def test_what_points_to_no_row_survives_as_a_bare_name_and_its_number_does_not(
 def test_a_name_may_contain_commas(deliver: Deliver) -> None:
     tube = row(1, ent="tube, left", normed_ent="", ent_idx="2")
     assert evidence(deliver, "tube, left, idx2", tube) == ([f"{STUDY}:1"], set())
-    assert evidence(deliver, "haze, tube, left, idx2", tube) == (["~haze", f"{STUDY}:1"], {"bare-reference"})
+    assert evidence(deliver, "haze, tube, left, idx2", tube) == (
+        ["~haze", f"{STUDY}:1"],
+        {"bare-reference"},
+    )
 
 
-def test_a_reference_to_a_rejected_row_does_not_find_another_row_instead(deliver: Deliver) -> None:
+def test_a_reference_to_a_rejected_row_does_not_find_another_row_instead(
+    deliver: Deliver,
+) -> None:
     rejected = row(1, ent_idx="2", dx_status="perhaps")
     other = row(2, ent_idx="5", section="impr")
     assert evidence(deliver, "opacity, idx2", rejected, other) == (
@@ -80,11 +116,15 @@ def test_a_reference_to_a_rejected_row_does_not_find_another_row_instead(deliver
 
 
 def test_references_never_leave_the_study(deliver: Deliver) -> None:
-    tokens, notes = evidence(deliver, "opacity, idx3", row(1, ent_idx="3", study_id="s50000002"))
+    tokens, notes = evidence(
+        deliver, "opacity, idx3", row(1, ent_idx="3", study_id="s50000002")
+    )
     assert (tokens, notes) == (["~opacity"], {"dangling-reference"})
 
 
-@pytest.mark.parametrize("number", ["idx3", "(idx: 3)", "idx3.0", "IDX_3", "[idx 3.00]", "idx#3"])
+@pytest.mark.parametrize(
+    "number", ["idx3", "(idx: 3)", "idx3.0", "IDX_3", "[idx 3.00]", "idx#3"]
+)
 def test_however_a_number_is_spelled_it_is_one(deliver: Deliver, number: str) -> None:
     rows = [row(1, ent_idx="3"), row(2, ent_idx="4")]
     for cell in (f"opacity, {number}", f"opacity {number}"):
@@ -104,16 +144,24 @@ NAME = st.sampled_from(["opacity", "left effusion", "haze", "tube"])
 
 
 @given(st.lists(st.tuples(NAME, st.none() | st.integers(0, 120)), max_size=6))
-def test_no_name_and_no_number_is_lost_in_parsing(pairs: list[tuple[str, int | None]]) -> None:
-    cell = ", ".join(name if number is None else f"{name}, idx{number}" for name, number in pairs)
+def test_no_name_and_no_number_is_lost_in_parsing(
+    pairs: list[tuple[str, int | None]],
+) -> None:
+    cell = ", ".join(
+        name if number is None else f"{name}, idx{number}" for name, number in pairs
+    )
     parsed = parse_references(cell)
-    assert [part for reference in parsed for part in reference.parts] == [name for name, _ in pairs]
-    assert [reference.number for reference in parsed if reference.number is not None] == [
-        n for _, n in pairs if n is not None
+    assert [part for reference in parsed for part in reference.parts] == [
+        name for name, _ in pairs
     ]
+    assert [
+        reference.number for reference in parsed if reference.number is not None
+    ] == [n for _, n in pairs if n is not None]
 
 
-def test_one_wording_at_one_place_with_two_canonical_names_is_noted(deliver: Deliver) -> None:
+def test_one_wording_at_one_place_with_two_canonical_names_is_noted(
+    deliver: Deliver,
+) -> None:
     first = row(0, ent="effusion", normed_ent="pleural effusion", location="left")
     for ent, normed, location, past, noted_as in (
         ("Effusions", "pericardial effusion", "Left", "", {"one-wording-two-names"}),
@@ -123,5 +171,7 @@ def test_one_wording_at_one_place_with_two_canonical_names_is_noted(deliver: Del
         ("effusion", "pericardial effusion", "left", "old", set()),
         ("edema", "pericardial effusion", "left", "", set()),
     ):
-        other = row(1, ent=ent, normed_ent=normed, location=location, **{"past hx": past})
+        other = row(
+            1, ent=ent, normed_ent=normed, location=location, **{"past hx": past}
+        )
         assert noted(deliver([first, other])) == noted_as

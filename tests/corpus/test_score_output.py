@@ -28,28 +28,46 @@ def test_its_rows_are_read_sentence_by_sentence(tmp_path: Path) -> None:
         "impr": "(1) Opacity may be there.(2) Edema.",
     }
     found = findings(tmp_path, score_output(passages))
-    sentences = ["A possible opacity.", "There is edema, type (2).", "Opacity may be there.", "Edema."]
+    sentences = [
+        "A possible opacity.",
+        "There is edema, type (2).",
+        "Opacity may be there.",
+        "Edema.",
+    ]
     assert found["sent"].tolist() == sentences
     assert found["section"].tolist() == ["find", "find", "impr", "impr"]
     assert found["status"].tolist() == ["tp", "dp", "tp", "dp"]
-    assert found["masked_sentence"].dropna().tolist() == ["A possible <finding>.", "<finding> may be there."]
+    assert found["masked_sentence"].dropna().tolist() == [
+        "A possible <finding>.",
+        "<finding> may be there.",
+    ]
     assert found["evidence"].tolist()[0] == ["s50000001:1"]
     with pytest.raises(InputError, match="column 'sent_idx'"):
         findings(tmp_path, score_output(passages).drop(columns="sent_idx"))
 
 
-def test_a_column_sentences_without_numbers_is_the_sentence_and_sent_goes_before_it(tmp_path: Path) -> None:
+def test_a_column_sentences_without_numbers_is_the_sentence_and_sent_goes_before_it(
+    tmp_path: Path,
+) -> None:
     plain = score_output({"find": "Edema is seen."}).assign(dx_certainty="definitive")
     assert set(findings(tmp_path, plain)["sent"]) == {"Edema is seen."}
-    assert set(findings(tmp_path, plain.assign(sent="Its own."))["sent"]) == {"Its own."}
+    assert set(findings(tmp_path, plain.assign(sent="Its own."))["sent"]) == {
+        "Its own."
+    }
 
 
-NO_BRACKETS = st.text(st.characters(exclude_characters="()", exclude_categories=("C", "Z")), min_size=1)
+NO_BRACKETS = st.text(
+    st.characters(exclude_characters="()", exclude_categories=("C", "Z")), min_size=1
+)
 
 
 @given(st.lists(NO_BRACKETS, max_size=6), st.booleans())
 def test_numbered_sentences_are_found_again_with_or_without_blanks_between_them(
     sentences: list[str], spaced: bool
 ) -> None:
-    numbered = (f"({number}) {sentence}" for number, sentence in enumerate(sentences, 1))
-    assert numbered_sentences((" " if spaced else "").join(numbered)) == dict(enumerate(sentences, 1))
+    numbered = (
+        f"({number}) {sentence}" for number, sentence in enumerate(sentences, 1)
+    )
+    assert numbered_sentences((" " if spaced else "").join(numbered)) == dict(
+        enumerate(sentences, 1)
+    )

@@ -12,12 +12,25 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.corpus.delivery import find_delivery
-from lunguage_assets.corpus.intake import Intake, row_of_a_study, take_in, take_in_structured
+from lunguage_assets.corpus.intake import (
+    Intake,
+    row_of_a_study,
+    take_in,
+    take_in_structured,
+)
 from lunguage_assets.corpus.lunguage import lunguage_frame
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.settings import CorpusSettings
-from lunguage_assets.tables import ATTRIBUTES, INTAKE_NOTES, REJECTED, SECTIONS, STATUSES, TABLES, TERMS
+from lunguage_assets.tables import (
+    ATTRIBUTES,
+    INTAKE_NOTES,
+    REJECTED,
+    SECTIONS,
+    STATUSES,
+    TABLES,
+    TERMS,
+)
 from lunguage_assets.tables.corpus import REPORT_TEXTS, STRUCTURED_FINDINGS
 
 NAMES = ("opacity", "effusion", "edema", "pneumonia", "ground-glass nodules")
@@ -76,7 +89,9 @@ def structured(studies: int, rows: int, seed: int) -> pd.DataFrame:
                 "location": dice.choice(["", "left, base", "RUL"]),
                 **{column: dice.choice(["", "", "some"]) for column in ATTRIBUTES},
                 "evidence": dice.sample(earlier, min(len(earlier), dice.randint(0, 2))),
-                "associate": dice.sample(earlier, min(len(earlier), dice.randint(0, 1))),
+                "associate": dice.sample(
+                    earlier, min(len(earlier), dice.randint(0, 1))
+                ),
                 "spans": "ent 0-4",
                 "cues": dice.choice(["", "hedged.may 6-12"]),
             }
@@ -91,7 +106,9 @@ def as_raw_reports_number_them(delivered: pd.DataFrame) -> pd.DataFrame:
     ids = pd.Series(map(row_of_a_study, delivered["study_id"], number), dtype="str")
     new_id = dict(zip(delivered["finding_id"], ids, strict=True))
     references = {
-        column: delivered[column].map(lambda tokens: [new_id.get(token, token) for token in tokens])
+        column: delivered[column].map(
+            lambda tokens: [new_id.get(token, token) for token in tokens]
+        )
         for column in ("evidence", "associate")
     }
     return delivered.assign(finding_id=ids, row=number, **references)
@@ -105,13 +122,29 @@ def test_the_findings_are_those_of_the_same_rows_delivered_as_a_file(
     texts, frame = received(studies), structured(studies, rows, seed)
     taken = take_in_structured(texts, frame, CorpusSettings())
     folder = tmp_path_factory.mktemp("delivered")
-    lunguage_frame(texts.report_texts, frame).to_csv(folder / "Lunguage.csv", index=False)
+    lunguage_frame(texts.report_texts, frame).to_csv(
+        folder / "Lunguage.csv", index=False
+    )
     delivered = take_in(find_delivery(folder), CorpusSettings())
-    columns = [name for name in delivered.findings.columns if name not in ("view_information", "cues")]
+    columns = [
+        name
+        for name in delivered.findings.columns
+        if name not in ("view_information", "cues")
+    ]
     expected = as_raw_reports_number_them(delivered.findings)
     pd.testing.assert_frame_equal(taken.findings[columns], expected[columns])
-    assert delivered.reports["source_id"].tolist() == delivered.reports["study_id"].tolist()
-    shared = ["study_id", "subject_id", "sequence", "report", "rows_delivered", "rows_rejected"]
+    assert (
+        delivered.reports["source_id"].tolist()
+        == delivered.reports["study_id"].tolist()
+    )
+    shared = [
+        "study_id",
+        "subject_id",
+        "sequence",
+        "report",
+        "rows_delivered",
+        "rows_rejected",
+    ]
     pd.testing.assert_frame_equal(taken.reports[shared], delivered.reports[shared])
     told = ["study_id", "reason"]
     ours = taken.intake_notes[taken.intake_notes["finding_id"] != ""]
@@ -119,14 +152,18 @@ def test_the_findings_are_those_of_the_same_rows_delivered_as_a_file(
     assert ours[told].to_numpy().tolist() == theirs[told].to_numpy().tolist()
 
 
-def test_findings_keep_the_cues_of_their_rows_and_delivered_ones_have_none(tmp_path: Path) -> None:
+def test_findings_keep_the_cues_of_their_rows_and_delivered_ones_have_none(
+    tmp_path: Path,
+) -> None:
     texts, frame = received(3), structured(3, 40, 2)
     found = take_in_structured(texts, frame, CorpusSettings()).findings
     place = ["study_id", "section", "ent_idx"]
     both = found.merge(frame, on=place, suffixes=("", "_read"), validate="1:1")
     assert both["cues"].tolist() == both["cues_read"].tolist()
     assert both["cues"].any()
-    lunguage_frame(texts.report_texts, frame).to_csv(tmp_path / "Lunguage.csv", index=False)
+    lunguage_frame(texts.report_texts, frame).to_csv(
+        tmp_path / "Lunguage.csv", index=False
+    )
     assert not take_in(find_delivery(tmp_path), CorpusSettings()).findings["cues"].any()
 
 
@@ -138,16 +175,23 @@ def test_a_report_has_the_same_ids_in_every_batch() -> None:
         *(texts.rejected, texts.intake_notes, texts.terms),
     )
     whole = take_in_structured(texts, frame, CorpusSettings()).findings
-    apart = take_in_structured(alone, frame[frame["study_id"] == last], CorpusSettings()).findings
+    apart = take_in_structured(
+        alone, frame[frame["study_id"] == last], CorpusSettings()
+    ).findings
     theirs = whole[whole["study_id"] == last].reset_index(drop=True)
     columns = [name for name in whole.columns if name not in ("subject_id", "sequence")]
     pd.testing.assert_frame_equal(apart[columns], theirs[columns])
 
 
 def test_ids_of_raw_reports_are_in_the_order_of_their_rows_as_text() -> None:
-    findings = take_in_structured(received(1), structured(1, 120, 3), CorpusSettings()).findings
+    findings = take_in_structured(
+        received(1), structured(1, 120, 3), CorpusSettings()
+    ).findings
     assert findings["finding_id"].tolist() == sorted(findings["finding_id"])
-    assert findings["finding_id"].iloc[[0, 119]].tolist() == ["s50000000:0001", "s50000000:0120"]
+    assert findings["finding_id"].iloc[[0, 119]].tolist() == [
+        "s50000000:0001",
+        "s50000000:0120",
+    ]
 
 
 def test_every_table_is_valid_and_the_order_of_rows_does_not_matter() -> None:
@@ -170,7 +214,9 @@ def test_a_report_without_findings_stays_and_rejected_records_are_counted() -> N
             }
         ]
     )  # fmt: skip
-    taken = take_in_structured(received(2, refused), structured(1, 7, 0), CorpusSettings())
+    taken = take_in_structured(
+        received(2, refused), structured(1, 7, 0), CorpusSettings()
+    )
     assert taken.reports["source_id"].tolist() == ["0", "1"]
     assert taken.reports["rows_delivered"].tolist() == [7, 1]
     assert taken.reports["rows_rejected"].tolist() == [0, 1]
@@ -179,7 +225,10 @@ def test_a_report_without_findings_stays_and_rejected_records_are_counted() -> N
 
 def test_a_reference_to_no_other_row_is_left_out_and_noted() -> None:
     frame = structured(1, 3, 0)
-    frame.at[0, "evidence"] = ["impr:99", f"{frame.at[0, 'section']}:{frame.at[0, 'ent_idx']}"]
+    frame.at[0, "evidence"] = [
+        "impr:99",
+        f"{frame.at[0, 'section']}:{frame.at[0, 'ent_idx']}",
+    ]
     frame.at[0, "associate"] = []
     taken = take_in_structured(received(1), frame, CorpusSettings())
     assert _of(taken, "dangling-reference") == _of(taken, "self-reference") == 1

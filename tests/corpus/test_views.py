@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 from delivered_rows import Deliver, noted, row
 
-from lunguage_assets.corpus.views import coded_views, named_views, parse_default_view, written
+from lunguage_assets.corpus.views import (
+    coded_views,
+    named_views,
+    parse_default_view,
+    written,
+)
 from lunguage_assets.errors import ConfigurationError, InputError
 
-HEADER = (
-    "study_id,ViewPosition,PerformedProcedureStepDescription,PatientOrientationCodeSequence_CodeMeaning\n"
-)
+HEADER = "study_id,ViewPosition,PerformedProcedureStepDescription,PatientOrientationCodeSequence_CodeMeaning\n"
 
 
 @pytest.mark.parametrize(
@@ -29,35 +32,63 @@ def test_the_view_position_gives_the_projection(position: str, expected: str) ->
      ("CHEST (PA, LAT AND LEFT LATERAL DECUB)", "pa, lateral, recumbent"), ("CHEST AP SEMI-ERECT", "ap"),
      ("CHEST SPAN", "")],
 )  # fmt: skip
-def test_a_procedure_names_projections_and_postures(procedure: str, expected: str) -> None:
+def test_a_procedure_names_projections_and_postures(
+    procedure: str, expected: str
+) -> None:
     assert written(named_views(procedure)) == expected
 
 
-def test_a_study_shows_the_views_of_all_its_images_in_fixed_order(deliver: Deliver) -> None:
+def test_a_study_shows_the_views_of_all_its_images_in_fixed_order(
+    deliver: Deliver,
+) -> None:
     metadata = HEADER + (
         "50000001,LL,CHEST SUPINE,Erect\n50000001,PA,,\n50000002,,CHEST (PORTABLE AP),Sideways\n"
         "50000001,LAO,,\n50000001,LAO,,\nx,PA,,\n59999999,PA,,\n"
     )
-    intake = deliver([row(0), row(1, study_id="s50000002"), row(2, study_id="s50000003")], metadata=metadata)
-    assert intake.reports["view_information"].tolist() == ["pa, lateral, erect", "ap", ""]
-    assert intake.reports["view_source"].tolist() == ["metadata", "procedure text", "unknown"]
-    assert intake.findings["view_information"].tolist() == ["pa, lateral, erect", "ap", ""]
+    intake = deliver(
+        [row(0), row(1, study_id="s50000002"), row(2, study_id="s50000003")],
+        metadata=metadata,
+    )
+    assert intake.reports["view_information"].tolist() == [
+        "pa, lateral, erect",
+        "ap",
+        "",
+    ]
+    assert intake.reports["view_source"].tolist() == [
+        "metadata",
+        "procedure text",
+        "unknown",
+    ]
+    assert intake.findings["view_information"].tolist() == [
+        "pa, lateral, erect",
+        "ap",
+        "",
+    ]
     notes = intake.intake_notes.set_index("reason")
     assert notes.loc["unknown-view", "study_id"] == "s50000003"
-    assert notes.loc["unknown-view-code", "found"].tolist() == ["sideways (1 images)", "lao (2 images)"]
+    assert notes.loc["unknown-view-code", "found"].tolist() == [
+        "sideways (1 images)",
+        "lao (2 images)",
+    ]
     assert notes.loc["metadata-row-ignored", "line"] == 6
 
 
 def test_the_default_view_fills_only_unknown_views(deliver: Deliver) -> None:
     metadata = HEADER + "50000001,AP,,\n"
-    intake = deliver([row(0), row(1, study_id="s50000002")], metadata=metadata, default_view="Lateral, pa")
+    intake = deliver(
+        [row(0), row(1, study_id="s50000002")],
+        metadata=metadata,
+        default_view="Lateral, pa",
+    )
     assert intake.reports["view_information"].tolist() == ["ap", "pa, lateral"]
     assert intake.reports["view_source"].tolist() == ["metadata", "default_view"]
     with pytest.raises(ConfigurationError, match="sideways"):
         parse_default_view("pa, sideways")
 
 
-def test_metadata_without_ids_is_refused_and_without_views_is_noted(deliver: Deliver) -> None:
+def test_metadata_without_ids_is_refused_and_without_views_is_noted(
+    deliver: Deliver,
+) -> None:
     with pytest.raises(InputError, match=r"metadata\.csv, column 'study_id'"):
         deliver([row(0)], metadata="dicom,ViewPosition\n1,PA\n")
     undescribed = deliver([row(0)], metadata="study_id,StudyDate\n50000001,21800101\n")

@@ -25,7 +25,10 @@ TEXTS = st.lists(SOME_WORDS | st.text(max_size=6), max_size=5).map(" ".join)
 def vocabulary(*terms: tuple[str, str, str]) -> Vocabulary:
     return Vocabulary.from_terms(
         TERMS.frame(
-            [{"category": c, "subcategory": "", "target_term": t, "normed_term": n} for c, t, n in terms]
+            [
+                {"category": c, "subcategory": "", "target_term": t, "normed_term": n}
+                for c, t, n in terms
+            ]
         )
     )
 
@@ -60,11 +63,18 @@ def test_words_that_only_end_like_plurals_survive(word: str) -> None:
 
 def test_no_spelling_of_the_pathways_becomes_another_diagnosis() -> None:
     """Normalising the spellings of one diagnosis never yields a spelling of another."""
-    diagnoses = yaml.safe_load(resource("pathways.yaml").read_text(encoding="utf-8"))["diagnoses"]
+    diagnoses = yaml.safe_load(resource("pathways.yaml").read_text(encoding="utf-8"))[
+        "diagnoses"
+    ]
     owner: dict[str, str] = {}
     for diagnosis in diagnoses:
-        for spelling in (spelling for group in diagnosis["spellings"].values() for spelling in group):
-            assert owner.setdefault(BARE.finding(spelling), diagnosis["name"]) == diagnosis["name"]
+        for spelling in (
+            spelling for group in diagnosis["spellings"].values() for spelling in group
+        ):
+            assert (
+                owner.setdefault(BARE.finding(spelling), diagnosis["name"])
+                == diagnosis["name"]
+            )
     assert len(set(owner.values())) == 14
 
 
@@ -78,7 +88,9 @@ def test_no_spelling_of_the_pathways_becomes_another_diagnosis() -> None:
         ("lungs, Apices", ("apex", "lung")), (" , ,", ()), ("", ()),
     ],
 )  # fmt: skip
-def test_places_are_a_sorted_set_of_canonical_parts(written: str, parts: tuple[str, ...]) -> None:
+def test_places_are_a_sorted_set_of_canonical_parts(
+    written: str, parts: tuple[str, ...]
+) -> None:
     assert BARE.location_parts(written) == parts
 
 
@@ -118,7 +130,9 @@ TERM = st.sampled_from(["a", "b", "effusion", "as", "b, c", "rul", "fractures", 
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["PF", "CF", "location"]), TERM, TERM), max_size=8),
+    st.lists(
+        st.tuples(st.sampled_from(["PF", "CF", "location"]), TERM, TERM), max_size=8
+    ),
     TERM,
     st.randoms(use_true_random=False),
 )
@@ -146,8 +160,18 @@ def test_no_built_in_form_is_itself_rewritten() -> None:
 
 def test_no_built_in_spelling_has_two_forms() -> None:
     forms = built_in_forms()
-    together = ([forms.words, forms.findings], [forms.words, forms.locations], [forms.whole], [forms.plurals])
+    together = (
+        [forms.words, forms.findings],
+        [forms.words, forms.locations],
+        [forms.whole],
+        [forms.plurals],
+    )
     for groups in together:
-        entries = [(form, plain(one)) for group in groups for form, ones in group.items() for one in ones]
+        entries = [
+            (form, plain(one))
+            for group in groups
+            for form, ones in group.items()
+            for one in ones
+        ]
         spellings = {(form, one.replace("-", " ")) for form, one in entries}
         assert len({one for _, one in spellings}) == len(spellings)

@@ -18,7 +18,14 @@ from lunguage_assets.current.recipes import (
     STRUCTURER,
     dimensions_of,
 )
-from lunguage_assets.current.standing import CURRENT, MISSING, Stage, Standing, Standings, plan
+from lunguage_assets.current.standing import (
+    CURRENT,
+    MISSING,
+    Stage,
+    Standing,
+    Standings,
+    plan,
+)
 from lunguage_assets.data_files import resource
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
@@ -32,10 +39,16 @@ STALE = Standing("stale", ("something changed",))
 def with_a_candidate() -> JudgesConfiguration:
     """The offline judges, and judge `new` beside the panel."""
     preset = '[presets.offline]\npanel = "offline"\n'
-    text = resource("judges.toml").read_text().replace(preset, preset + 'candidates = ["new"]\n')
+    text = (
+        resource("judges.toml")
+        .read_text()
+        .replace(preset, preset + 'candidates = ["new"]\n')
+    )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "judges.toml"
-        file.write_text(text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n')
+        file.write_text(
+            text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n'
+        )
         return load_judges(file)
 
 
@@ -66,7 +79,9 @@ PLACES = [
         (BATCH,): [(batch,) for batch in BATCHES],
     }[recipe.dimensions]
 ]
-supposed = st.dictionaries(st.sampled_from(PLACES), st.sampled_from([MISSING, STALE])).map(Supposed)
+supposed = st.dictionaries(
+    st.sampled_from(PLACES), st.sampled_from([MISSING, STALE])
+).map(Supposed)
 
 
 def made_by(stage: Stage) -> list[tuple[str, ...]]:
@@ -74,7 +89,9 @@ def made_by(stage: Stage) -> list[tuple[str, ...]]:
 
 
 @given(now=supposed, ranker=st.sampled_from(OWNERS), rebuild=st.booleans())
-def test_every_stage_of_a_plan_finds_what_it_reads_current(now: Supposed, ranker: str, rebuild: bool) -> None:
+def test_every_stage_of_a_plan_finds_what_it_reads_current(
+    now: Supposed, ranker: str, rebuild: bool
+) -> None:
     stages = plan(now, ranker, rebuild=rebuild)
     assert len(set(stages)) == len(stages)
     done: set[tuple[str, ...]] = set()
@@ -84,7 +101,10 @@ def test_every_stage_of_a_plan_finds_what_it_reads_current(now: Supposed, ranker
                 if wanted.on_request or step == RELEASE:
                     continue
                 read = (STEP_OF[wanted.table], *place)
-                assert read in done or now.is_current(wanted.table, *place), (stage, read)
+                assert read in done or now.is_current(wanted.table, *place), (
+                    stage,
+                    read,
+                )
             done.add((step, *keys))
 
 
@@ -92,7 +112,13 @@ def test_every_stage_of_a_plan_finds_what_it_reads_current(now: Supposed, ranker
 def test_a_run_for_a_candidate_touches_no_other_judge_but_for_what_all_share(
     now: Supposed, rebuild: bool
 ) -> None:
-    shared = ("read_reports", "structure", "ingest", "extract_hedges", "build_vocabulary")
+    shared = (
+        "read_reports",
+        "structure",
+        "ingest",
+        "extract_hedges",
+        "build_vocabulary",
+    )
     for stage in plan(now, "new", rebuild=rebuild):
         assert "new" in stage.keys or stage.job in shared, stage
 
@@ -102,7 +128,9 @@ def test_what_is_planned_is_all_there_is_to_do(now: Supposed) -> None:
     """After the plan's stages, nothing is planned."""
     stages = plan(now, "panel")
     done = {place for stage in stages for place in made_by(stage)}
-    after = Supposed({place: state for place, state in now.by_step.items() if place not in done})
+    after = Supposed(
+        {place: state for place, state in now.by_step.items() if place not in done}
+    )
     assert plan(after, "panel") == []
 
 
@@ -113,7 +141,9 @@ def test_only_a_batch_of_raw_reports_is_read_and_structured() -> None:
         ("read_reports", ("b",)),
         ("structure", ("rules", "b")),
     ]
-    assert stages.index(("structure", ("rules", "b"))) < stages.index(("ingest", ("b",)))
+    assert stages.index(("structure", ("rules", "b"))) < stages.index(
+        ("ingest", ("b",))
+    )
 
 
 def test_a_table_and_its_step_have_the_same_partitions() -> None:

@@ -24,7 +24,12 @@ from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import CHANGED_BY_HAND, CURRENT, Standings, plan
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.home.store import TableRecord, partition_path, read_table, stored_record
+from lunguage_assets.home.store import (
+    TableRecord,
+    partition_path,
+    read_table,
+    stored_record,
+)
 from lunguage_assets.tables import TABLES
 
 BATCHES = ("first", "second")
@@ -33,14 +38,24 @@ RESULT = ("deduplicated_findings", "expansions", "lunguage_plus_plus", *OVER_ALL
 ANALYSES = ("judge_agreement", "fit_validation")
 FOLLOWS = {
     # of raw reports, which are not in this home
-    **dict.fromkeys(("report_texts", "structured_findings", "structuring_agreement"), ()),
+    **dict.fromkeys(
+        ("report_texts", "structured_findings", "structuring_agreement"), ()
+    ),
     "findings": ("hedge_phrases", "fitted_probabilities", *RESULT),
-    "hedge_phrases": ("fitted_probabilities", *RESULT),  # a vocabulary is collected again on request only
+    "hedge_phrases": (
+        "fitted_probabilities",
+        *RESULT,
+    ),  # a vocabulary is collected again on request only
     "hedge_vocabulary": (
         *("comparison_matches", "reference_ranking", "fitted_probabilities"),
         *(*RESULT, *ANALYSES),
     ),
-    "comparison_matches": ("reference_ranking", "fitted_probabilities", *RESULT, *ANALYSES),
+    "comparison_matches": (
+        "reference_ranking",
+        "fitted_probabilities",
+        *RESULT,
+        *ANALYSES,
+    ),
     "reference_ranking": ("fitted_probabilities", *RESULT, *ANALYSES),
     "fitted_probabilities": RESULT,
     "deduplicated_findings": RESULT[1:],
@@ -49,13 +64,19 @@ FOLLOWS = {
     **dict.fromkeys((*OVER_ALL, *ANALYSES), ()),
 }
 KEYS = {
-    **{step: [] for step in ("report_texts", "structured_findings", "structuring_agreement")},
+    **{
+        step: []
+        for step in ("report_texts", "structured_findings", "structuring_agreement")
+    },
     "findings": [(batch,) for batch in BATCHES],
     "hedge_phrases": [("lexicon", batch) for batch in BATCHES],
     "hedge_vocabulary": [("lexicon",)],
     "comparison_matches": [("lexicon",), ("cues",)],
     **{step: [("panel",)] for step in ("reference_ranking", *OVER_ALL, *ANALYSES)},
-    **{step: [("panel", batch) for batch in BATCHES] for step in ("fitted_probabilities", *RESULT[:3])},
+    **{
+        step: [("panel", batch) for batch in BATCHES]
+        for step in ("fitted_probabilities", *RESULT[:3])
+    },
 }
 """Partitions that are in the finished home."""
 
@@ -85,8 +106,15 @@ def all_of(*parts: Stale) -> Stale:
 
 def not_current(now: Standings) -> Stale:
     """Every table of the finished home that is not current."""
-    places = [(table, keys) for step in KEYS for table in RECIPES[step].tables for keys in KEYS[step]]
-    found = {f"{table}/{'/'.join(keys)}": now.of(table, *keys) for table, keys in places}
+    places = [
+        (table, keys)
+        for step in KEYS
+        for table in RECIPES[step].tables
+        for keys in KEYS[step]
+    ]
+    found = {
+        f"{table}/{'/'.join(keys)}": now.of(table, *keys) for table, keys in places
+    }
     return {
         place: {*standing.because} or {standing.state}
         for place, standing in found.items()
@@ -104,7 +132,9 @@ def setting(group: str, line: str) -> Callable[[SmallHome], None]:
     def change(small: SmallHome) -> None:
         text = small.home.settings_file.read_text()
         name = line.split(" ")[0]
-        kept = [known for known in text.splitlines() if not known.startswith(f"{name} ")]
+        kept = [
+            known for known in text.splitlines() if not known.startswith(f"{name} ")
+        ]
         if f"[{group}]" not in kept:
             kept.append(f"[{group}]")
         kept.insert(kept.index(f"[{group}]") + 1, line)
@@ -119,7 +149,9 @@ def anchors(small: SmallHome) -> None:
         for anchor in published_anchors()
         for rater, rating in (("a", 20), ("b", 60))
     ]
-    small.home.anchor_ratings.write_text("\n".join(["rater,phrase,sentence,rating", *ratings]) + "\n")
+    small.home.anchor_ratings.write_text(
+        "\n".join(["rater,phrase,sentence,rating", *ratings]) + "\n"
+    )
 
 
 def pathways(small: SmallHome) -> None:
@@ -145,7 +177,9 @@ def nothing_that_counts(small: SmallHome) -> None:
         stream.write(
             "[checks]\nrejected_share = 0.5\n[landing]\nstable_s = 1\n[automation]\nenabled = true\n"
         )
-        stream.write("[release]\nkeep = 3\n[implicit]\nencoder_device = 'cpu'\nencoder_batch_size = 8\n")
+        stream.write(
+            "[release]\nkeep = 3\n[implicit]\nencoder_device = 'cpu'\nencoder_batch_size = 8\n"
+        )
 
 
 def path_of(small: SmallHome, table: str, *keys: str) -> Path:
@@ -186,7 +220,9 @@ def made_again(small: SmallHome) -> None:
     assert isinstance(record, TableRecord)
     frame = read(small, "fitted_probabilities", "panel", "first")
     changed = frame.assign(steps=frame["steps"] + 1)
-    store_table(TABLES["fitted_probabilities"], changed, path, record.keys, record.made_of)
+    store_table(
+        TABLES["fitted_probabilities"], changed, path, record.keys, record.made_of
+    )
 
 
 @dataclass(frozen=True)
@@ -221,7 +257,12 @@ ROWS = {
     ),
     "a setting of the comparisons": Row(
         setting("explicit", "repetitions = 2"),
-        below("comparison settings changed", "comparison_matches", "judge_agreement", "fit_validation"),
+        below(
+            "comparison settings changed",
+            "comparison_matches",
+            "judge_agreement",
+            "fit_validation",
+        ),
         (*COMPARE, *RANK, *REFIT, *OUT),
     ),
     "a setting of the fit": Row(
@@ -230,28 +271,42 @@ ROWS = {
         (*REFIT, *OUT),
     ),
     "options that change no result": Row(nothing_that_counts, {}, ()),
-    "ratings of the anchors": Row(anchors, below("anchors changed", "fitted_probabilities"), (*REFIT, *OUT)),
-    "a pathway": Row(pathways, below("pathways changed", "expansions"), (*EXPAND, *OUT)),
+    "ratings of the anchors": Row(
+        anchors, below("anchors changed", "fitted_probabilities"), (*REFIT, *OUT)
+    ),
+    "a pathway": Row(
+        pathways, below("pathways changed", "expansions"), (*EXPAND, *OUT)
+    ),
     "a correction in one batch": Row(
         correction,
         below("corrections changed", "hedge_phrases", batch="first"),
         ("extract_hedges (lexicon x first)", REFIT[0], *OUT),
     ),
-    "answers of experts": Row(experts, below("expert responses changed", "judge_agreement"), ()),
+    "answers of experts": Row(
+        experts, below("expert responses changed", "judge_agreement"), ()
+    ),
     "a table edited in place": Row(
         edited_in_place,
         {
             **below(
-                by_hand("fitted_probabilities", "panel", "first"), "deduplicated_findings", batch="first"
+                by_hand("fitted_probabilities", "panel", "first"),
+                "deduplicated_findings",
+                batch="first",
             ),
-            "fitted_probabilities/panel/first": {by_hand("fitted_probabilities", "panel", "first")},
+            "fitted_probabilities/panel/first": {
+                by_hand("fitted_probabilities", "panel", "first")
+            },
         },
         (REFIT[0], *OUT),
     ),
     "a table of another batch": Row(
         exchanged,
         {
-            **below(by_hand("expansions", "panel", "first"), "lunguage_plus_plus", batch="first"),
+            **below(
+                by_hand("expansions", "panel", "first"),
+                "lunguage_plus_plus",
+                batch="first",
+            ),
             "expansions/panel/first": {by_hand("expansions", "panel", "first")},
         },
         (EXPAND[0], *OUT),
@@ -259,21 +314,31 @@ ROWS = {
     "a table deleted": Row(
         deleted,
         {
-            **below("expansions (panel, first) is missing", "lunguage_plus_plus", batch="first"),
+            **below(
+                "expansions (panel, first) is missing",
+                "lunguage_plus_plus",
+                batch="first",
+            ),
             "expansions/panel/first": {"missing"},
         },
         (EXPAND[0], *OUT),
     ),
     "a sound table of other rows": Row(
         made_again,
-        below("fitted_probabilities (panel, first) made again", "deduplicated_findings", batch="first"),
+        below(
+            "fitted_probabilities (panel, first) made again",
+            "deduplicated_findings",
+            batch="first",
+        ),
         (EXPAND[0], *OUT),
     ),
 }
 
 
 @pytest.fixture(scope="module")
-def copied(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallHome]:
+def copied(
+    finished: Finished, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SmallHome]:
     """A copy of the finished home; what Dagster knows of it is not asked here."""
     root = tmp_path_factory.mktemp("copied") / "home"
     shutil.copytree(finished.home, root)
@@ -283,7 +348,11 @@ def copied(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture(scope="module")
 def before(copied: SmallHome) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in copied.home.root.rglob("*") if path.is_file()}
+    return {
+        path: path.read_bytes()
+        for path in copied.home.root.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.fixture
@@ -323,7 +392,14 @@ def test_a_change_makes_stale_what_follows_from_it_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    "step", ["findings", "hedge_vocabulary", "comparison_matches", "expansions", "pathway_audit"]
+    "step",
+    [
+        "findings",
+        "hedge_vocabulary",
+        "comparison_matches",
+        "expansions",
+        "pathway_audit",
+    ],
 )
 def test_new_code_of_a_step_makes_stale_what_it_made_and_what_follows(
     step: str, small: SmallHome, monkeypatch: pytest.MonkeyPatch
@@ -344,7 +420,8 @@ def test_another_wording_of_a_judges_prompts_makes_stale_what_it_answered_and_no
 
     monkeypatch.setattr(opening, "judge_identity", reworded)
     expected = all_of(
-        below("judge changed", "reference_ranking"), below("members changed", "fitted_probabilities")
+        below("judge changed", "reference_ranking"),
+        below("members changed", "fitted_probabilities"),
     )
     expected["comparison_matches/cues"] = {"judge changed"}
     assert not_current(small.standings()) == expected
@@ -356,16 +433,21 @@ def judges_with(file: Path, panel: str, candidates: str = "") -> str:
     text = resource("judges.toml").read_text()
     text = text.replace('members = ["lexicon", "cues"]', f"members = {panel}")
     text = text.replace(
-        '[presets.offline]\npanel = "offline"\n', f'[presets.offline]\npanel = "offline"\n{candidates}'
+        '[presets.offline]\npanel = "offline"\n',
+        f'[presets.offline]\npanel = "offline"\n{candidates}',
     )
-    file.write_text(text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n')
+    file.write_text(
+        text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n'
+    )
     return str(file)
 
 
 def test_a_candidate_changes_nothing_of_the_panel_and_a_new_member_its_ranking_and_fits(
     finished: Finished, tmp_path: Path
 ) -> None:
-    beside = judges_with(tmp_path / "beside.toml", '["lexicon", "cues"]', 'candidates = ["new"]\n')
+    beside = judges_with(
+        tmp_path / "beside.toml", '["lexicon", "cues"]', 'candidates = ["new"]\n'
+    )
     with SmallHome.opened(finished.home, judges_file=beside) as small:
         assert not_current(small.standings()) == {}
         assert small.plan() == []
@@ -379,8 +461,15 @@ def test_a_candidate_changes_nothing_of_the_panel_and_a_new_member_its_ranking_a
         assert small.plan() == ["compare (new)", *RANK, *REFIT, *OUT]
 
 
-def test_a_judge_of_its_own_has_all_that_is_shared_and_makes_the_rest(small: SmallHome) -> None:
-    alone = ["rank (cues)", "refit (cues x first)", "refit (cues x second)", "release (cues)"]
+def test_a_judge_of_its_own_has_all_that_is_shared_and_makes_the_rest(
+    small: SmallHome,
+) -> None:
+    alone = [
+        "rank (cues)",
+        "refit (cues x first)",
+        "refit (cues x second)",
+        "release (cues)",
+    ]
     assert small.plan("cues") == alone
 
 
@@ -390,14 +479,20 @@ def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
     for group, options in OPTIONS.values():
         read[group] |= options
     settings = small.resource.settings
-    assert set(settings.explicit.model_dump()) == read["explicit"] | {"anchors", "fit"}, (
-        "which count as they are"
-    )
+    assert set(settings.explicit.model_dump()) == read["explicit"] | {
+        "anchors",
+        "fit",
+    }, "which count as they are"
     implicit = set(settings.implicit.model_dump())
     encoder = {option for option in implicit if option.startswith("encoder")}
     assert implicit - read["implicit"] == encoder, "the encoder counts by its identity"
     known = small.standings()
-    keys = {"judge": "lexicon", "ranker": "panel", "structurer": "rules", "report_batch": "first"}
+    keys = {
+        "judge": "lexicon",
+        "ranker": "panel",
+        "structurer": "rules",
+        "report_batch": "first",
+    }
     for step, recipe in RECIPES.items():
         for name in recipe.reads:
             assert known.fingerprint(name, keys), (step, name)
@@ -407,7 +502,8 @@ def test_an_analysis_that_is_made_again_asks_for_another_release_and_a_stale_one
     small: SmallHome,
 ) -> None:
     small.home.settings_file.write_text(
-        small.home.settings_file.read_text() + "\n[checks]\nrejected_share = 0.5\n", encoding="utf-8"
+        small.home.settings_file.read_text() + "\n[checks]\nrejected_share = 0.5\n",
+        encoding="utf-8",
     )
     assert small.plan() == []
     path = partition_path(small.home.tables, "judge_agreement", "panel")

@@ -26,12 +26,20 @@ def test_every_variable_is_documented_and_every_documented_variable_is_used() ->
     assert used_variables() == set(example_variables())
 
 
-def test_databases_are_reached_by_services_alone_and_the_ui_from_this_machine_with_a_token() -> None:
-    reached = {name: service["ports"] for name, service in services().items() if "ports" in service}
+def test_databases_are_reached_by_services_alone_and_the_ui_from_this_machine_with_a_token() -> (
+    None
+):
+    reached = {
+        name: service["ports"]
+        for name, service in services().items()
+        if "ports" in service
+    }
     assert reached == {"webserver": ["127.0.0.1:3000:3000"]}
     assert services()["webserver"]["environment"]["LUNGUAGE_UI_TOKEN"]
     assert compose()["networks"]["data"] == {"internal": True}
-    assert {name for name, service in services().items() if service["networks"] == ["data"]} == {
+    assert {
+        name for name, service in services().items() if service["networks"] == ["data"]
+    } == {
         "postgres",
         "redis",
         "daemon",
@@ -46,32 +54,51 @@ def test_keys_of_judges_are_given_to_those_who_ask_them_and_can_get_into_neither
         "worker",
         "tools",
     }
-    assert (DEPLOY / ".gitignore").read_text(encoding="utf-8").split() == [".env", "options.env"]
-    allowed = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    assert (DEPLOY / ".gitignore").read_text(encoding="utf-8").split() == [
+        ".env",
+        "options.env",
+    ]
+    allowed = (
+        (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    )
     assert allowed[1] == "*", "nothing is sent that is not named"
     assert not any(".env" in line for line in allowed if line.startswith("!"))
 
 
-def test_every_service_of_the_package_keeps_no_message_that_may_quote_a_report_and_gains_no_rights() -> None:
+def test_every_service_of_the_package_keeps_no_message_that_may_quote_a_report_and_gains_no_rights() -> (
+    None
+):
     for service in of_the_package().values():
         assert service["environment"][REDACTION_VARIABLE] == "true"
-        assert (service["cap_drop"], service["security_opt"]) == (["ALL"], ["no-new-privileges:true"])
+        assert (service["cap_drop"], service["security_opt"]) == (
+            ["ALL"],
+            ["no-new-privileges:true"],
+        )
     assert re.findall(r"^USER (.*)", DOCKERFILE, re.MULTILINE) == ["10001:10001"]
 
 
-def test_runs_and_pools_are_as_many_as_the_workers_and_those_of_the_embedded_instance() -> None:
+def test_runs_and_pools_are_as_many_as_the_workers_and_those_of_the_embedded_instance() -> (
+    None
+):
     scaled, embedded = (
         yaml.safe_load((folder / "dagster.yaml").read_text(encoding="utf-8"))
         for folder in (DEPLOY, REPOSITORY)
     )
-    assert int(services()["worker"]["scale"]) == scaled["concurrency"]["runs"]["max_concurrent_runs"]
+    assert (
+        int(services()["worker"]["scale"])
+        == scaled["concurrency"]["runs"]["max_concurrent_runs"]
+    )
     assert scaled["concurrency"]["pools"] == embedded["concurrency"]["pools"]
     assert scaled["telemetry"] == embedded["telemetry"] == {"enabled": False}
 
 
 def test_everything_the_dockerfile_copies_exists_and_is_sent_to_the_engine() -> None:
-    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
-    copied = re.findall(r"^COPY (?!--from)(?:--chown=\S+ )?(.+) \S+$", DOCKERFILE, re.MULTILINE)
+    ignored = (
+        (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    )
+    copied = re.findall(
+        r"^COPY (?!--from)(?:--chown=\S+ )?(.+) \S+$", DOCKERFILE, re.MULTILINE
+    )
     sources = {source for line in copied for source in line.split()}
     assert sources == {line[1:] for line in ignored if line.startswith("!")}
     assert [source for source in sources if not (REPOSITORY / source).exists()] == []

@@ -27,7 +27,9 @@ from lunguage_assets.sample import write_sample
 REASON = scaled_out.missing()
 pytestmark = [
     pytest.mark.lengthy,
-    pytest.mark.skipif(REASON is not None and not os.environ.get("CI"), reason=str(REASON)),
+    pytest.mark.skipif(
+        REASON is not None and not os.environ.get("CI"), reason=str(REASON)
+    ),
 ]
 
 BATCHES = ("first", "second")
@@ -87,7 +89,9 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
         write_sample(folder / "deliveries" / key, reports=10, seed=seed)
     embedded = prepared_home(folder / "embedded", folder / "deliveries")
     run = [sys.executable, "-m", "lunguage_assets.cli.main", "run", "--ranker", JUDGE]
-    beside = subprocess.Popen(run, env=environment(embedded.root), stdout=subprocess.DEVNULL)
+    beside = subprocess.Popen(
+        run, env=environment(embedded.root), stdout=subprocess.DEVNULL
+    )
     with (
         scaled_out.running(folder, folder / "home") as services,
         pytest.MonkeyPatch.context() as patch,
@@ -102,7 +106,9 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
         with dg.DagsterInstance.get() as instance:
             killed = process_everything(services, instance)
             assert beside.wait(timeout=scaled_out.DEADLINE_S) == 0
-            yield Deployment(services, instance, home, stored(embedded.root / "tables"), killed)
+            yield Deployment(
+                services, instance, home, stored(embedded.root / "tables"), killed
+            )
 
 
 def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
@@ -112,7 +118,12 @@ def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
     instance.add_dynamic_partitions(REPORT_BATCH.name, list(BATCHES))
     assert CliRunner().invoke(instance_cli, ["migrate"]).exit_code == 0
     # offline judges have no rate limits
-    assert CliRunner().invoke(instance_cli, ["concurrency", "set", "judges", "2"]).exit_code == 0
+    assert (
+        CliRunner()
+        .invoke(instance_cli, ["concurrency", "set", "judges", "2"])
+        .exit_code
+        == 0
+    )
     scaled_out.wait_for_workers(instance, 2)
     services.wait_for_code()
     scaled_out.request_backfill(instance, "findings", BATCHES)
@@ -122,10 +133,16 @@ def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
     instance.add_run_tags(victim.run_id, {"dagster/max_runtime": "45"})  # not a day
     services.start_worker(WORKERS[2])  # as an engine restarts a container
     done = set(BATCHES)
-    eventually("every partition is done", lambda: scaled_out.succeeded(instance, BACKFILL) == done)
+    eventually(
+        "every partition is done",
+        lambda: scaled_out.succeeded(instance, BACKFILL) == done,
+    )
     for job, partitions in STAGES.items():
         scaled_out.submit(instance, job, partitions)
-        eventually(f"{job} has ended", lambda: all(run.is_finished for run in instance.get_runs()))
+        eventually(
+            f"{job} has ended",
+            lambda: all(run.is_finished for run in instance.get_runs()),
+        )
         assert scaled_out.succeeded(instance, job) == set(partitions), job
     return victim.run_id
 
@@ -150,10 +167,14 @@ def test_the_run_of_the_killed_worker_is_made_again_by_itself_and_nothing_else_i
     assert list(ended.values()) == [dg.DagsterRunStatus.SUCCESS] * len(BATCHES)
 
 
-def test_a_cancelled_run_stops_on_its_worker_and_the_tables_stay(deployment: Deployment) -> None:
+def test_a_cancelled_run_stops_on_its_worker_and_the_tables_stay(
+    deployment: Deployment,
+) -> None:
     before = stored(deployment.home.tables)
     for _ in range(10):  # a run may be done before it can be cancelled
-        run = scaled_out.start_and_cancel(deployment.instance, "refit", STAGES["refit"][0])
+        run = scaled_out.start_and_cancel(
+            deployment.instance, "refit", STAGES["refit"][0]
+        )
         if run.status is dg.DagsterRunStatus.CANCELED:
             break
     assert run.status is dg.DagsterRunStatus.CANCELED

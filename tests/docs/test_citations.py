@@ -6,10 +6,29 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("lunguage_assets", "tests", "resources", "docs", "expectations", "benchmarks", "deploy")
-TEXT = frozenset({".py", ".yaml", ".yml", ".toml", ".csv", ".json", ".md", ".txt", ".j2"})
-FILES = {path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in TEXT}
-PAGES = [*sorted(ROOT.glob("*.md")), ROOT / "deploy" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FOLDERS = (
+    "lunguage_assets",
+    "tests",
+    "resources",
+    "docs",
+    "expectations",
+    "benchmarks",
+    "deploy",
+)
+TEXT = frozenset(
+    {".py", ".yaml", ".yml", ".toml", ".csv", ".json", ".md", ".txt", ".j2"}
+)
+FILES = {
+    path
+    for folder in FOLDERS
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in TEXT
+}
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    ROOT / "deploy" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 _CITATION = re.compile(
     r"\b(explicit|implicit)\.md(?:,? (?:sections? )?(\d+(?:(?:, | and | to |, and )\d+)*))?"
@@ -30,16 +49,22 @@ def _numbers(cited: str) -> set[int]:
 def _anchors(path: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        for heading in headings
+    }
 
 
 def test_every_cited_section_of_the_method_exists() -> None:
     method = {
-        page: (ROOT / "docs" / "method" / f"{page}.md").read_text() for page in ("explicit", "implicit")
+        page: (ROOT / "docs" / "method" / f"{page}.md").read_text()
+        for page in ("explicit", "implicit")
     }
     cited = []
     for path in FILES:
-        text = re.sub(r"\s*\n[\s#]*", " ", path.read_text(encoding="utf-8"))  # a comment goes over lines
+        text = re.sub(
+            r"\s*\n[\s#]*", " ", path.read_text(encoding="utf-8")
+        )  # a comment goes over lines
         for page, numbers in _CITATION.findall(text):
             cited += [(path.name, page, number) for number in _numbers(numbers)]
     assert len(cited) > 50
@@ -47,15 +72,27 @@ def test_every_cited_section_of_the_method_exists() -> None:
 
 
 def test_every_path_that_a_page_or_a_docstring_names_exists() -> None:
-    named = {(page.name, path) for page in PAGES for path in _PATH.findall(page.read_text(encoding="utf-8"))}
+    named = {
+        (page.name, path)
+        for page in PAGES
+        for path in _PATH.findall(page.read_text(encoding="utf-8"))
+    }
     assert [found for found in sorted(named) if not (ROOT / found[1]).exists()] == []
-    present = [f"/{path.relative_to(ROOT).as_posix()}" for path in (*FILES, *ROOT.glob("*.py"))]
+    present = [
+        f"/{path.relative_to(ROOT).as_posix()}" for path in (*FILES, *ROOT.glob("*.py"))
+    ]
     sources = [*PAGES, *sorted((ROOT / "lunguage_assets").rglob("*.py"))]
     files = {
-        (page.name, name) for page in sources for name in _FILE.findall(page.read_text(encoding="utf-8"))
+        (page.name, name)
+        for page in sources
+        for name in _FILE.findall(page.read_text(encoding="utf-8"))
     }
     assert len(files) > 20
-    missing = [found for found in files if not any(path.endswith(f"/{found[1]}") for path in present)]
+    missing = [
+        found
+        for found in files
+        if not any(path.endswith(f"/{found[1]}") for path in present)
+    ]
     assert missing == []
 
 
@@ -64,6 +101,8 @@ def test_every_link_between_pages_leads_somewhere() -> None:
     for page in PAGES:
         for target, anchor in _LINK.findall(page.read_text(encoding="utf-8")):
             path = page.parent / target if target else page
-            if not path.exists() or (anchor and path.suffix == ".md" and anchor not in _anchors(path)):
+            if not path.exists() or (
+                anchor and path.suffix == ".md" and anchor not in _anchors(path)
+            ):
                 broken.append((page.relative_to(ROOT).as_posix(), target, anchor))
     assert broken == []

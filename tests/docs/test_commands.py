@@ -13,7 +13,11 @@ from lunguage_assets.cli.main import commands
 ROOT = Path(__file__).resolve().parents[2]
 # a changelog names the commands that went
 WRITTEN = (page for page in sorted(ROOT.glob("*.md")) if page.name != "CHANGELOG.md")
-PAGES = [*WRITTEN, ROOT / "deploy" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *WRITTEN,
+    ROOT / "deploy" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 _FENCE = re.compile(r"^ *```[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(r"(?:^|[ /])lunguage ([a-z-].*?)(?:  #.*)?$", re.MULTILINE)
@@ -38,12 +42,21 @@ def mistakes(words: str) -> list[str]:
         if name not in command.commands:
             return [name]
         command = command.commands[name]
-    known = {option for parameter in command.params for option in parameter.opts} | {"--help", "--version"}
-    return [part for part in parts if part.startswith("--") and part.split("=")[0].rstrip(";,") not in known]
+    known = {option for parameter in command.params for option in parameter.opts} | {
+        "--help",
+        "--version",
+    }
+    return [
+        part
+        for part in parts
+        if part.startswith("--") and part.split("=")[0].rstrip(";,") not in known
+    ]
 
 
 def test_every_command_of_a_page_exists_with_its_options() -> None:
-    found = [(page.name, words, mistakes(words)) for page in PAGES for words in said(page)]
+    found = [
+        (page.name, words, mistakes(words)) for page in PAGES for words in said(page)
+    ]
     assert [one for one in found if one[2]] == []
 
 

@@ -18,7 +18,9 @@ def test_a_form_that_may_show_a_report_asks_for_an_invented_one(form: str) -> No
 
 
 @pytest.mark.parametrize(
-    "workflow", sorted(FORMS.with_name("workflows").glob("*.yml")), ids=lambda one: one.stem
+    "workflow",
+    sorted(FORMS.with_name("workflows").glob("*.yml")),
+    ids=lambda one: one.stem,
 )
 def test_a_workflow_can_be_read_and_its_steps_do_something(workflow: Path) -> None:
     jobs = yaml.safe_load(workflow.read_text("utf-8"))["jobs"]

@@ -26,7 +26,9 @@ NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "notebook.ipynb"
 COMMAND = [sys.executable, "-m", "lunguage_assets.cli.main"]
 
 
-def run_here(command: list[str], *, run: Callable[..., Any] = subprocess.run, **options: Any) -> Any:
+def run_here(
+    command: list[str], *, run: Callable[..., Any] = subprocess.run, **options: Any
+) -> Any:
     """As `subprocess.run`, a command of `lunguage` in this process."""
     if command[: len(COMMAND)] != COMMAND:
         return run(command, **options)
@@ -40,18 +42,27 @@ def test_the_notebook_prints_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(subprocess, "run", run_here)
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    names: dict[str, Any] = {"__name__": "__main__"}  # of all cells, as a kernel runs them
+    names: dict[str, Any] = {
+        "__name__": "__main__"
+    }  # of all cells, as a kernel runs them
     printed = []
     for number, cell in enumerate(cells):
         with blank_pictures(), contextlib.redirect_stdout(io.StringIO()) as stream:
             exec(compile("".join(cell["source"]), f"cell {number}", "exec"), names)
         printed.append(stream.getvalue().splitlines(keepends=True))
     if WRITES:
-        for number, (cell, lines) in enumerate(zip(cells, printed, strict=True), start=1):
+        for number, (cell, lines) in enumerate(
+            zip(cells, printed, strict=True), start=1
+        ):
             cell["execution_count"] = number
             shown = {"name": "stdout", "output_type": "stream", "text": lines}
             cell["outputs"] = [shown] if lines else []
-        NOTEBOOK.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    shown = [[line for output in cell["outputs"] for line in output["text"]] for cell in cells]
+        NOTEBOOK.write_text(
+            json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+    shown = [
+        [line for output in cell["outputs"] for line in output["text"]]
+        for cell in cells
+    ]
     assert printed == shown
     assert sum(map(bool, shown)) >= 5

@@ -21,7 +21,9 @@ COLUMNS = "96"
 @pytest.fixture(scope="module")
 def example() -> ModuleType:
     """`docs/pictures/example.py`, which reads the sentence of the README."""
-    spec = importlib.util.spec_from_file_location("example", ROOT / "docs" / "pictures" / "example.py")
+    spec = importlib.util.spec_from_file_location(
+        "example", ROOT / "docs" / "pictures" / "example.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -29,16 +31,26 @@ def example() -> ModuleType:
     return module
 
 
-def test_the_rows_of_the_readme_are_what_the_program_prints(example: ModuleType) -> None:
-    read = CliRunner(env={"COLUMNS": COLUMNS}).invoke(commands, ["read", "-"], input=example.SENTENCE)
+def test_the_rows_of_the_readme_are_what_the_program_prints(
+    example: ModuleType,
+) -> None:
+    read = CliRunner(env={"COLUMNS": COLUMNS}).invoke(
+        commands, ["read", "-"], input=example.SENTENCE
+    )
     assert read.exit_code == 0
     rows = [line.rstrip() for line in read.output.split("\n")]
-    rows = rows[next(number for number, line in enumerate(rows) if line.startswith("   finding")) :]
+    rows = rows[
+        next(
+            number for number, line in enumerate(rows) if line.startswith("   finding")
+        ) :
+    ]
     assert "```\n{}\n```".format("\n".join(rows).rstrip()) in README
     assert example.SENTENCE in " ".join(README.split())
 
 
-def test_the_picture_of_the_readme_is_what_the_script_draws(example: ModuleType) -> None:
+def test_the_picture_of_the_readme_is_what_the_script_draws(
+    example: ModuleType,
+) -> None:
     assert example.PICTURE.read_text(encoding="utf-8") == example.picture(), (
         "run: python docs/pictures/example.py"
     )

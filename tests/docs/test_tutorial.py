@@ -40,7 +40,11 @@ def test_the_commands_of_the_tutorial_print_what_it_shows(
                     assert done.returncode == 0, done.stderr
                     printed += done.stdout
         elif not block.startswith("make "):
-            assert [part for part in block.split("...\n") if plain(part) not in plain(printed)] == [], printed
+            assert [
+                part
+                for part in block.split("...\n")
+                if plain(part) not in plain(printed)
+            ] == [], printed
             shown += 1
     assert shown > 7
 
@@ -50,10 +54,16 @@ def answered(query: str, file: Path) -> str:
     with duckdb.connect(str(file), read_only=True) as connection:
         result = connection.execute(query)
         names = [column[0] for column in result.description or ()]
-        return "".join(" │ ".join(map(str, row)) + "\n" for row in [names, *result.fetchall()])
+        return "".join(
+            " │ ".join(map(str, row)) + "\n" for row in [names, *result.fetchall()]
+        )
 
 
 def plain(text: str) -> str:
     """Lines without what stands around them and around the bars of a table, and without signs of life."""
     lines = (line.strip() for line in text.strip().splitlines())
-    return "\n".join(re.sub(r" *│ *", "│", line) for line in lines if not line.startswith("still at "))
+    return "\n".join(
+        re.sub(r" *│ *", "│", line)
+        for line in lines
+        if not line.startswith("still at ")
+    )

@@ -28,7 +28,9 @@ def sample(folder: Path, seed: int) -> Path:
     return folder
 
 
-def test_a_batch_is_immutable_and_its_key_names_one_content(tmp_path: Path, one: Path, other: Path) -> None:
+def test_a_batch_is_immutable_and_its_key_names_one_content(
+    tmp_path: Path, one: Path, other: Path
+) -> None:
     home = Home(tmp_path / "home")
     [first] = home.register(one, "b")
     assert home.register(one, "b") == [first]
@@ -38,8 +40,12 @@ def test_a_batch_is_immutable_and_its_key_names_one_content(tmp_path: Path, one:
     assert home.register(other, "c")[0].number == 1
 
 
-@pytest.mark.parametrize("key", [".", "..", ".x.tmp", ".lock", "", "a/b", "A", "x" * 129])
-def test_a_key_that_is_a_place_or_looks_unfinished_is_refused(tmp_path: Path, one: Path, key: str) -> None:
+@pytest.mark.parametrize(
+    "key", [".", "..", ".x.tmp", ".lock", "", "a/b", "A", "x" * 129]
+)
+def test_a_key_that_is_a_place_or_looks_unfinished_is_refused(
+    tmp_path: Path, one: Path, key: str
+) -> None:
     home = Home(tmp_path / "home")
     with pytest.raises(ConfigurationError, match="not usable; expected"):
         home.register(one, key)
@@ -63,7 +69,9 @@ def test_undeclared_text_counts_as_credentialed_and_is_not_mixed_with_synthetic(
     assert corpus.data_class == "credentialed"
 
 
-def test_a_registration_that_was_killed_leaves_nothing_that_counts(tmp_path: Path, one: Path) -> None:
+def test_a_registration_that_was_killed_leaves_nothing_that_counts(
+    tmp_path: Path, one: Path
+) -> None:
     home = Home(tmp_path / "home")
     abandoned = home.batches / ".b.0123.tmp"
     abandoned.mkdir(parents=True)
@@ -76,19 +84,29 @@ def test_a_registration_that_was_killed_leaves_nothing_that_counts(tmp_path: Pat
 @pytest.mark.parametrize(
     ("folder", "key"),
     [
-        *(("Delivery 2026-11", "delivery-2026-11"), ("Für Max!", "f-r-max"), ("!!!", "batch")),
+        *(
+            ("Delivery 2026-11", "delivery-2026-11"),
+            ("Für Max!", "f-r-max"),
+            ("!!!", "batch"),
+        ),
         ("mimic-cxr/2.1.0", "mimic-cxr-2.1.0"),
     ],
 )
-def test_a_folder_name_gives_a_usable_batch_key(folder: str, key: str, tmp_path: Path) -> None:
+def test_a_folder_name_gives_a_usable_batch_key(
+    folder: str, key: str, tmp_path: Path
+) -> None:
     assert batch_key(tmp_path / folder) == key
 
 
-def test_first_runs_at_once_remember_one_preset_and_keep_what_a_person_wrote(tmp_path: Path) -> None:
+def test_first_runs_at_once_remember_one_preset_and_keep_what_a_person_wrote(
+    tmp_path: Path,
+) -> None:
     home = Home(tmp_path)
     home.settings_file.write_text("strict = true\n")
     with ThreadPoolExecutor(8) as runs:
-        list(runs.map(home.remember_preset, [f"preset-{number}" for number in range(8)]))
+        list(
+            runs.map(home.remember_preset, [f"preset-{number}" for number in range(8)])
+        )
     written = home.settings_file.read_text()
     assert written.count("preset = ") == 1
     assert written.endswith("strict = true\n")

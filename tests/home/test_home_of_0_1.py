@@ -50,13 +50,17 @@ class Reopened:
         return done
 
     def table(self, name: str, *keys: str) -> pd.DataFrame:
-        return read_table(TABLES[name], partition_path(Home(self.home).tables, name, *keys))
+        return read_table(
+            TABLES[name], partition_path(Home(self.home).tables, name, *keys)
+        )
 
     def summary(self, ranker: str) -> dict[str, object]:
         """What the newest release of a ranker says of itself."""
         release = self.home / "release" / ranker
         newest = (release / "LATEST").read_text().strip()
-        found: dict[str, object] = json.loads((release / newest / "restricted" / "summary.json").read_text())
+        found: dict[str, object] = json.loads(
+            (release / newest / "restricted" / "summary.json").read_text()
+        )
         return found
 
 
@@ -78,7 +82,9 @@ def left(tmp_path: Path) -> Reopened:
 def after_runs(folder: Path) -> Reopened:
     """The home in a folder, and what the runs of `run_on` said."""
     kept = json.loads((folder / "said.json").read_text())
-    return Reopened(folder / "home", [Said(*done) for done in kept["said"]], kept["calls"])
+    return Reopened(
+        folder / "home", [Said(*done) for done in kept["said"]], kept["calls"]
+    )
 
 
 def run_on(home: Path, *rankers: str) -> None:
@@ -87,7 +93,9 @@ def run_on(home: Path, *rankers: str) -> None:
     for ranker in rankers:
         reopened.run("run", "--ranker", ranker)
     said = [[done.returncode, done.stdout, done.stderr] for done in reopened.said]
-    (home.parent / "said.json").write_text(json.dumps({"calls": reopened.calls, "said": said}))
+    (home.parent / "said.json").write_text(
+        json.dumps({"calls": reopened.calls, "said": said})
+    )
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +117,11 @@ def recomputed(tmp_path_factory: pytest.TempPathFactory) -> Reopened:
         shutil.rmtree(home / "tables")
         # Only a stored table says which row of a raw report an id of 0.1 was.
         corrections = home / "corrections.csv"
-        kept = [row for row in corrections.read_text().splitlines() if not row.startswith("s5")]
+        kept = [
+            row
+            for row in corrections.read_text().splitlines()
+            if not row.startswith("s5")
+        ]
         corrections.write_text("\n".join(kept) + "\n")
         run_on(home, "panel")
 
@@ -131,7 +143,10 @@ def test_status_tells_its_batches(left: Reopened) -> None:
 
 
 def test_runs_on_it_end_with_a_release(opened: Reopened) -> None:
-    assert [(done.returncode, done.stderr) for done in opened.said] == [(0, ""), (0, "")]
+    assert [(done.returncode, done.stderr) for done in opened.said] == [
+        (0, ""),
+        (0, ""),
+    ]
     assert [opened.summary(ranker)["reports"] for ranker in RANKERS] == [46, 46]
 
 
@@ -139,7 +154,9 @@ def test_a_run_on_it_asks_no_judge(opened: Reopened) -> None:
     assert opened.calls == 0
 
 
-def test_lost_tables_are_computed_again_from_its_ledger_alone(recomputed: Reopened) -> None:
+def test_lost_tables_are_computed_again_from_its_ledger_alone(
+    recomputed: Reopened,
+) -> None:
     assert [(done.returncode, done.stderr) for done in recomputed.said] == [(0, "")]
     assert recomputed.calls == 0
     assert "ingest" in recomputed.said[0].stdout
@@ -149,7 +166,9 @@ def test_its_ledger_stays_as_it_was(recomputed: Reopened, left: Reopened) -> Non
     assert attempts(recomputed.home) == attempts(left.home)
 
 
-def test_a_persons_corrections_hold_for_delivered_and_raw_reports(opened: Reopened) -> None:
+def test_a_persons_corrections_hold_for_delivered_and_raw_reports(
+    opened: Reopened,
+) -> None:
     for batch in ("rows", "texts"):
         assert opened.table("hedge_phrases", "one", batch)["corrected"].sum() == 1
 
@@ -157,7 +176,14 @@ def test_a_persons_corrections_hold_for_delivered_and_raw_reports(opened: Reopen
 def test_dagster_still_has_its_runs(opened: Reopened) -> None:
     with dagster_instance(Home(opened.home)) as instance:
         jobs = {run.job_name for run in instance.get_runs()}
-    assert {"ingest", "structure", "extract_hedges", "compare", "rank", "release"} <= jobs
+    assert {
+        "ingest",
+        "structure",
+        "extract_hedges",
+        "compare",
+        "rank",
+        "release",
+    } <= jobs
 
 
 def test_its_distilled_model_is_read(left: Reopened) -> None:

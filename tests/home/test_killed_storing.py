@@ -15,13 +15,22 @@ from killed_process import killed_at
 from platform_support import contents
 from stored_tables import store_table
 
-from lunguage_assets.home.store import create_catalog, partition_path, read_table, stored_partitions
+from lunguage_assets.home.store import (
+    create_catalog,
+    partition_path,
+    read_table,
+    stored_partitions,
+)
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
 Frames = tuple[pd.DataFrame, ...]
 OLD = [said("nodule")]
-NEW = [said("CHF", "tp", p=0.6, view="pa"), said("pneumonia", "tp", p=0.4), said("nodule")]
+NEW = [
+    said("CHF", "tp", p=0.6, view="pa"),
+    said("pneumonia", "tp", p=0.4),
+    said("nodule"),
+]
 TABLES = (PATHWAY_MATCHES, EXPANSIONS)
 
 
@@ -32,7 +41,9 @@ def expanded(rows: list[Said]) -> Frames:
 
 def store(root: Path, frames: Frames) -> None:
     for table, frame in zip(TABLES, frames, strict=True):
-        store_table(table, frame, partition_path(root, table.name, "panel", "b"), ("panel", "b"))
+        store_table(
+            table, frame, partition_path(root, table.name, "panel", "b"), ("panel", "b")
+        )
 
 
 def seen(root: Path) -> tuple[int, ...]:
@@ -43,7 +54,9 @@ def seen(root: Path) -> tuple[int, ...]:
     for table in TABLES:
         assert stored_partitions(root, table.name) == [("panel", "b")]
         rows = len(read_table(table, partition_path(root, table.name, "panel", "b")))
-        assert database.execute(f"SELECT count(*) FROM {table.name}").fetchone() == (rows,)
+        assert database.execute(f"SELECT count(*) FROM {table.name}").fetchone() == (
+            rows,
+        )
         found.append(rows)
     return tuple(found)
 
@@ -51,7 +64,9 @@ def seen(root: Path) -> tuple[int, ...]:
 def test_expand_killed_anywhere_leaves_whole_tables_and_runs_again_to_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lunguage_assets.home.store.TABLES", {table.name: table for table in TABLES})
+    monkeypatch.setattr(
+        "lunguage_assets.home.store.TABLES", {table.name: table for table in TABLES}
+    )
     before, whole, root = (tmp_path / name for name in ("before", "whole", "root"))
     made = expanded(NEW)
     store(before, expanded(OLD))
@@ -67,7 +82,11 @@ def test_expand_killed_anywhere_leaves_whole_tables_and_runs_again_to_the_same_b
         places.add(seen(root))
         if killed:
             assert not killed_at(-1, lambda: store(root, made))
-        left = {path: content for path, content in contents(root).items() if not path.endswith(".tmp")}
+        left = {
+            path: content
+            for path, content in contents(root).items()
+            if not path.endswith(".tmp")
+        }
         assert left == contents(whole), f"killed before change {step}"
         shutil.rmtree(root)
         step += 1

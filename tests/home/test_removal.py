@@ -44,7 +44,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def store(home: Home, name: str, *keys: str, made_of: MadeOf | None = None) -> None:
     table = TABLES[name]
-    store_table(table, table.frame(), partition_path(home.tables, name, *keys), keys, made_of)
+    store_table(
+        table, table.frame(), partition_path(home.tables, name, *keys), keys, made_of
+    )
 
 
 @pytest.fixture
@@ -86,20 +88,32 @@ def dies_after(steps: int) -> Callable[..., None]:
 
 
 @pytest.mark.parametrize("steps", range(5))
-def test_a_removal_that_was_killed_is_done_by_doing_it_again(home: Home, steps: int) -> None:
+def test_a_removal_that_was_killed_is_done_by_doing_it_again(
+    home: Home, steps: int
+) -> None:
     whole = Home(home.root.with_name("whole"))
     shutil.copytree(home.root, whole.root)
     whole.remove("first")
-    with mock.patch.object(Path, "unlink", dies_after(steps)), pytest.raises(KeyboardInterrupt):
+    with (
+        mock.patch.object(Path, "unlink", dies_after(steps)),
+        pytest.raises(KeyboardInterrupt),
+    ):
         home.remove("first")
     assert [batch.key for batch in home.registered()] == ["first", "second"]
     home.remove("first")
     assert files(home) == files(whole)
-    assert {gone.sha256 for gone in home.removed()} == {gone.sha256 for gone in whole.removed()}
+    assert {gone.sha256 for gone in home.removed()} == {
+        gone.sha256 for gone in whole.removed()
+    }
 
 
-def test_files_of_a_batch_that_a_killed_removal_left_go_with_the_next_registration(home: Home) -> None:
-    with mock.patch("shutil.rmtree", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+def test_files_of_a_batch_that_a_killed_removal_left_go_with_the_next_registration(
+    home: Home,
+) -> None:
+    with (
+        mock.patch("shutil.rmtree", side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
         home.remove("first")
     assert [batch.key for batch in home.registered()] == ["second"]
     home.register(home.batches / "second", "second")
@@ -112,6 +126,8 @@ def test_a_batch_that_is_not_there_cannot_be_removed(home: Home) -> None:
     assert home.removed() == []
 
 
-def test_the_same_content_under_another_key_is_the_batch_that_is_there(home: Home) -> None:
+def test_the_same_content_under_another_key_is_the_batch_that_is_there(
+    home: Home,
+) -> None:
     assert home.register(home.batches / "first", "another")[0].key == "first"
     assert [batch.key for batch in home.registered()] == ["first", "second"]

@@ -32,7 +32,10 @@ from lunguage_assets.tables import REFERENCE_RANKING, TABLES, TERMS
 
 def terms(*spellings: str) -> pd.DataFrame:
     return TERMS.frame(
-        [{"category": "PF", "subcategory": "", "target_term": s, "normed_term": s} for s in spellings]
+        [
+            {"category": "PF", "subcategory": "", "target_term": s, "normed_term": s}
+            for s in spellings
+        ]
     )
 
 
@@ -42,7 +45,10 @@ def terms(*spellings: str) -> pd.DataFrame:
         (lambda f: f.drop(columns="subcategory"), "subcategory"),
         (lambda f: f.assign(surplus="x"), "surplus"),
         (lambda f: f.assign(target_term=1), "target_term"),
-        (lambda f: f.assign(target_term=pd.Series([None, None], dtype="str")), "target_term"),
+        (
+            lambda f: f.assign(target_term=pd.Series([None, None], dtype="str")),
+            "target_term",
+        ),
         (lambda f: f.assign(target_term="same", normed_term="same"), "unique"),
     ],
     ids=["missing column", "extra column", "wrong type", "empty value", "repeated key"],
@@ -64,7 +70,9 @@ def test_an_empty_table_is_a_table_and_keeps_its_types(tmp_path: Path, table) ->
     store_table(table, table.frame(), tmp_path / "t.parquet")
     back = read_table(table, tmp_path / "t.parquet")
     assert len(back) == 0
-    assert back.dtypes.astype(str).to_dict() == table.frame().dtypes.astype(str).to_dict()
+    assert (
+        back.dtypes.astype(str).to_dict() == table.frame().dtypes.astype(str).to_dict()
+    )
     assert pq.read_schema(tmp_path / "t.parquet").equals(table.arrow)
 
 
@@ -75,35 +83,55 @@ def test_a_partition_of_another_schema_is_not_read(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_writer_left_is_removed_once_it_is_old(tmp_path: Path) -> None:
-    old, fresh = tmp_path / "terms" / ".a.parquet.1.tmp", tmp_path / "terms" / ".a.parquet.2.tmp"
+    old, fresh = (
+        tmp_path / "terms" / ".a.parquet.1.tmp",
+        tmp_path / "terms" / ".a.parquet.2.tmp",
+    )
     store_table(TERMS, terms("opacity"), tmp_path / "terms" / "a.parquet")
     for path in (old, fresh):
         path.write_bytes(b"half")
     os.utime(old, (0, 0))
     assert remove_abandoned_files(tmp_path) == 1
-    assert sorted(path.name for path in (tmp_path / "terms").iterdir()) == [fresh.name, "a.parquet"]
+    assert sorted(path.name for path in (tmp_path / "terms").iterdir()) == [
+        fresh.name,
+        "a.parquet",
+    ]
 
 
-def test_every_table_is_a_view_with_its_partition_keys_even_before_anything_is_stored(tmp_path: Path) -> None:
+def test_every_table_is_a_view_with_its_partition_keys_even_before_anything_is_stored(
+    tmp_path: Path,
+) -> None:
     build_catalog(tmp_path / "tables", tmp_path / "l.duckdb")
     with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as connection:
         for name, table in TABLES.items():
-            columns = [row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()]
+            columns = [
+                row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()
+            ]
             assert columns == [*PARTITIONED_BY[name], *table.names]
             assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (0,)
 
 
 @pytest.mark.usefixtures("few_views")
-def test_brackets_and_asterisks_in_the_place_of_the_tables_are_no_patterns(tmp_path: Path) -> None:
+def test_brackets_and_asterisks_in_the_place_of_the_tables_are_no_patterns(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "home [1] *{a}'?" / "tables"
     store_table(TERMS, terms("opacity"), partition_path(root, "terms", "first"))
-    store_table(TERMS, terms("mass"), partition_path(tmp_path / "home 1 *{a}'?" / "tables", "terms", "no"))
+    store_table(
+        TERMS,
+        terms("mass"),
+        partition_path(tmp_path / "home 1 *{a}'?" / "tables", "terms", "no"),
+    )
     build_catalog(root, tmp_path / "l.duckdb")
     with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as client:
-        assert client.execute("SELECT report_batch FROM terms").fetchall() == [("first",)]
+        assert client.execute("SELECT report_batch FROM terms").fetchall() == [
+            ("first",)
+        ]
 
 
-def test_rows_changed_in_place_are_found_by_whoever_verifies_or_reads(tmp_path: Path) -> None:
+def test_rows_changed_in_place_are_found_by_whoever_verifies_or_reads(
+    tmp_path: Path,
+) -> None:
     frame = terms("effusion")
     path = partition_path(tmp_path, TERMS.name, "first")
     publish_table(encode(TERMS, frame, ["first"]), path)
@@ -120,8 +148,12 @@ def test_a_record_is_read_without_the_rows_and_again_when_the_file_is_another(
 ) -> None:
     path = partition_path(tmp_path, TERMS.name, "first")
     publish_table(encode(TERMS, TERMS.frame(), ["first"], MadeOf("1")), path)
-    monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("the rows were read"))
-    monkeypatch.setattr(UPath, "read_bytes", lambda self: pytest.fail("the rows were read"))
+    monkeypatch.setattr(
+        Path, "read_bytes", lambda self: pytest.fail("the rows were read")
+    )
+    monkeypatch.setattr(
+        UPath, "read_bytes", lambda self: pytest.fail("the rows were read")
+    )
     first = stored_record(TERMS, path)
     publish_table(encode(TERMS, TERMS.frame(), ["first"], MadeOf("2")), path)
     second = stored_record(TERMS, path)

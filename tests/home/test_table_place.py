@@ -23,7 +23,10 @@ SYNTHETIC = Corpus("sample", "synthetic")
 
 
 def terms(*surfaces: str) -> pd.DataFrame:
-    rows = [{column.name: "" for column in TERMS.columns} | {TERMS.key[0]: surface} for surface in surfaces]
+    rows = [
+        {column.name: "" for column in TERMS.columns} | {TERMS.key[0]: surface}
+        for surface in surfaces
+    ]
     return TERMS.frame(rows)
 
 
@@ -43,10 +46,14 @@ def home(tmp_path: Path) -> Home:
 
 def fill(home: Home, *batches: str) -> None:
     for batch in batches:
-        store_table(TERMS, terms("opacity", batch), partition_path(home.tables, "terms", batch))
+        store_table(
+            TERMS, terms("opacity", batch), partition_path(home.tables, "terms", batch)
+        )
 
 
-def test_without_a_place_tables_lie_in_the_home_and_nothing_is_recorded(home: Home) -> None:
+def test_without_a_place_tables_lie_in_the_home_and_nothing_is_recorded(
+    home: Home,
+) -> None:
     home.claim(SYNTHETIC)
     assert home.tables == home.root / "tables"
     assert sorted(path.name for path in home.root.iterdir()) == ["corpus.json"]
@@ -110,4 +117,6 @@ def test_views_over_other_storage_show_tables_that_come_later(
         connection.register_filesystem(UPath(bucket).fs)
         assert connection.execute("SELECT count(*) FROM terms").fetchone() == (0,)
         fill(home, "late.batch")
-        assert connection.execute("SELECT DISTINCT report_batch FROM terms").fetchall() == [("late.batch",)]
+        assert connection.execute(
+            "SELECT DISTINCT report_batch FROM terms"
+        ).fetchall() == [("late.batch",)]

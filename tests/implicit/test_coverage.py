@@ -19,7 +19,9 @@ from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.implicit.resolution.resolve import RULES, StudyResolver, resolve
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 
-POSSIBLE_CONFLICTS = {(kind, source) for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES} - {
+POSSIBLE_CONFLICTS = {
+    (kind, source) for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES
+} - {
     # A generated negative row with the key of a stated negative one is always "already stated": the place is
     # the same, and no packaged negative sub-finding has a measurement that could contradict.
     ("duplicate_neg", "original-expansion"),
@@ -47,8 +49,14 @@ def sample() -> tuple[Said, ...]:
         view = dice.choice(["", "ap", "pa, lateral", "lateral"])
         ents, places = dice.sample(ENTS, 4), dice.sample(PLACES, 3)
         measurements = ["", "", "", "5 mm", "8 mm", "normal"]
-        if study % 4 == 0:  # things that meet often: what several diagnoses show, deny, or measure
-            ents, places, measurements = dice.choice(THEMES), ["", "", "right"], ["", "", "5 mm", "8 mm"]
+        if (
+            study % 4 == 0
+        ):  # things that meet often: what several diagnoses show, deny, or measure
+            ents, places, measurements = (
+                dice.choice(THEMES),
+                ["", "", "right"],
+                ["", "", "5 mm", "8 mm"],
+            )
         elif study % 4 == 1:
             ents, places = ("cardiomegaly", "heart size"), ("", "cardiothoracic")
             measurements = ["", "normal"]
@@ -70,7 +78,9 @@ def sample() -> tuple[Said, ...]:
                     measurement=dice.choice(measurements),
                     severity=dice.choice(["", "", "severe"]),
                     past_hx=dice.choice(["", "", "", "", "old"]),
-                    improved=of_time.choice(["", "", "", "", "", "smaller", "resolved"]),
+                    improved=of_time.choice(
+                        ["", "", "", "", "", "smaller", "resolved"]
+                    ),
                     onset=of_time.choice(["", "", "", "", "new", "chronic"]),
                     row=len(rows),
                 )
@@ -92,20 +102,33 @@ def as_the_paper() -> Outcome:
 def resolved(done: Outcome | None = None) -> Outcome:
     """The sample resolved once more."""
     done = done or outcome()
-    return replace(done, resolved=lambda: resolve(done.deduplicated, *done.expansion, dictionary(), "v1"))
+    return replace(
+        done,
+        resolved=lambda: resolve(
+            done.deduplicated, *done.expansion, dictionary(), "v1"
+        ),
+    )
 
 
 def test_the_sample_reaches_every_possible_conflict() -> None:
     both = outcome().resolution.conflicts, as_the_paper().resolution.conflicts
     conflicts = pd.concat(both)
-    assert set(zip(conflicts["conflict_type"], conflicts["source"], strict=True)) == POSSIBLE_CONFLICTS
-    assert set(conflicts.loc[conflicts["suppressed"], "conflict_type"]) == {"certainty_pos", "certainty_neg"}
+    assert (
+        set(zip(conflicts["conflict_type"], conflicts["source"], strict=True))
+        == POSSIBLE_CONFLICTS
+    )
+    assert set(conflicts.loc[conflicts["suppressed"], "conflict_type"]) == {
+        "certainty_pos",
+        "certainty_neg",
+    }
 
 
 def test_the_sample_reaches_every_event_and_rule_of_the_log() -> None:
     log = pd.concat([outcome().resolution.log, as_the_paper().resolution.log])
     log = log.replace({"rule": {"rule 3: highest p": "rule 3: highest support"}})
-    assert set(zip(log["stage"], log["event"], log["rule"], log["source"], strict=True)) == {
+    assert set(
+        zip(log["stage"], log["event"], log["rule"], log["source"], strict=True)
+    ) == {
         ("deduplicate", "merged", "same meaning", "original"),
         ("deduplicate", "merged", "same statement", "original"),
         ("deduplicate", "excluded", "history section", "original"),
@@ -135,7 +158,9 @@ def test_the_sample_holds_what_it_must() -> None:
 
 
 @pytest.mark.parametrize("left_out", range(len(RULES)), ids=[name for name, _ in RULES])
-def test_no_rule_can_be_left_out_unnoticed(left_out: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_rule_can_be_left_out_unnoticed(
+    left_out: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rules = [rule for number, rule in enumerate(RULES) if number != left_out]
     monkeypatch.setattr(resolving, "RULES", rules)
     crippled = resolved()
@@ -157,16 +182,24 @@ def test_children_resolved_before_their_parents_decide_although_they_are_gone(
     rows = [said("CHF"), said("pulmonary edema", "dn"), said("atelectasis")]
     assert "volume loss" in in_mode(rows, "paper").names()
     in_order = StudyResolver._rank
-    monkeypatch.setattr(StudyResolver, "_rank", lambda self, group: -in_order(self, group))
+    monkeypatch.setattr(
+        StudyResolver, "_rank", lambda self, group: -in_order(self, group)
+    )
     assert "volume loss" not in in_mode(rows, "paper").names()
 
 
-def test_without_taking_subtrees_along_rows_are_orphaned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_taking_subtrees_along_rows_are_orphaned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(StudyResolver, "_living_children", lambda self, row: [])
     monkeypatch.setattr(
-        StudyResolver, "_numbered", lambda self: sorted(self.living.values(), key=lambda row: row.finding_id)
+        StudyResolver,
+        "_numbered",
+        lambda self: sorted(self.living.values(), key=lambda row: row.finding_id),
     )
-    assert any("living parent" in found.guarantee for found in violations(resolved().rows))
+    assert any(
+        "living parent" in found.guarantee for found in violations(resolved().rows)
+    )
 
 
 def test_without_redirection_references_dangle(monkeypatch: pytest.MonkeyPatch) -> None:

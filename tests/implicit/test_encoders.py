@@ -45,7 +45,13 @@ ROWS = [
     said("nodule"),
     said("scar", "dn"),
 ]
-PHRASES = ("pleural effusion", "small nodule 5 mm right upper lobe", "opacity", "unheard of", "mass left")
+PHRASES = (
+    "pleural effusion",
+    "small nodule 5 mm right upper lobe",
+    "opacity",
+    "unheard of",
+    "mass left",
+)
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 _MISSING = tiny_encoder.missing()
 needs_model = pytest.mark.skipif(_MISSING is not None, reason=_MISSING or "")
@@ -80,7 +86,14 @@ def test_spellings_of_one_thing_are_alike_and_things_are_told_apart_by_their_wor
 
 
 @pytest.mark.parametrize(
-    "answer", [np.ones((1, 3)), np.full((2, 3), np.nan), np.ones(2), np.full((2, 3), 2.0), np.zeros((2, 3))]
+    "answer",
+    [
+        np.ones((1, 3)),
+        np.full((2, 3), np.nan),
+        np.ones(2),
+        np.full((2, 3), 2.0),
+        np.zeros((2, 3)),
+    ],
 )
 def test_an_encoder_that_answers_wrongly_stops_the_run(answer: np.ndarray) -> None:
     wrong = AlikeEmbedder()
@@ -135,28 +148,38 @@ def test_a_model_of_the_hub_is_recorded_by_its_commit_and_never_replaced(
     assert found.identity == f"invented/tiny@{COMMIT}"
     plain = tiny_encoder.plain_vector(model, "opacity")
     np.testing.assert_allclose(found.encode(["opacity"])[0], plain, atol=2e-6)
-    with pytest.raises(ConfigurationError, match=r"invented/tiny.*v2.*cannot be fetched.*hf download"):
+    with pytest.raises(
+        ConfigurationError, match=r"invented/tiny.*v2.*cannot be fetched.*hf download"
+    ):
         embedder("invented/tiny", "v2")
     with pytest.raises(ConfigurationError, match=BIOLORD_REVISION):
         embedder(BIOLORD)
     assert ImplicitSettings().encoder_model == BIOLORD
 
 
-def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_named_with_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(encoders, "find_spec", lambda name: None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'lunguage-assets\[models\]'"):
+    with pytest.raises(
+        ConfigurationError, match=r"pip install 'lunguage-assets\[models\]'"
+    ):
         make_embedder(ImplicitSettings(encoder="sentence"), vocabulary(), Path())
 
 
 @needs_model
-def test_only_sentence_encoders_in_safetensors_are_read(model: Path, tmp_path: Path) -> None:
+def test_only_sentence_encoders_in_safetensors_are_read(
+    model: Path, tmp_path: Path
+) -> None:
     whole, pickled = tmp_path / "whole", tmp_path / "pickled"
     shutil.copytree(model, whole)
     shutil.copytree(model, pickled)
     (whole / "modules.json").unlink()
     (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
     for folder in (whole, pickled, tmp_path / "none"):
-        with pytest.raises(ConfigurationError, match="found no sentence encoder in safetensors"):
+        with pytest.raises(
+            ConfigurationError, match="found no sentence encoder in safetensors"
+        ):
             embedder(folder)
 
 
@@ -166,7 +189,10 @@ def test_no_code_that_comes_with_a_model_is_run(model: Path, tmp_path: Path) -> 
     shutil.copytree(model, folder)
     modules = (folder / "modules.json").read_text()
     (folder / "modules.json").write_text(
-        modules.replace("sentence_transformers.sentence_transformer.modules.pooling.Pooling", "own.Own")
+        modules.replace(
+            "sentence_transformers.sentence_transformer.modules.pooling.Pooling",
+            "own.Own",
+        )
     )
     (folder / "own.py").write_text(f"open({str(ran)!r}, 'w')\nclass Own: ...\n")
     with pytest.raises(ConfigurationError, match="without code of its own"):
@@ -178,7 +204,9 @@ def test_no_code_that_comes_with_a_model_is_run(model: Path, tmp_path: Path) -> 
 
 
 def directions(phrases: Sequence[str], width: int = 4) -> np.ndarray:
-    return np.random.default_rng(0).normal(size=(len(phrases), width)).astype(np.float32)
+    return (
+        np.random.default_rng(0).normal(size=(len(phrases), width)).astype(np.float32)
+    )
 
 
 def test_vectors_of_a_file_are_taken_by_phrase_and_normalised(tmp_path: Path) -> None:
@@ -192,8 +220,12 @@ def test_vectors_of_a_file_are_taken_by_phrase_and_normalised(tmp_path: Path) ->
 
 
 def test_phrases_without_a_vector_are_counted_not_shown(tmp_path: Path) -> None:
-    write_vectors(tmp_path / "v.parquet", PHRASES[:2], directions(PHRASES[:2]), "invented@1")
-    with pytest.raises(InputError, match=r"no vector for 3 of 5 phrases.*docs/models\.md") as raised:
+    write_vectors(
+        tmp_path / "v.parquet", PHRASES[:2], directions(PHRASES[:2]), "invented@1"
+    )
+    with pytest.raises(
+        InputError, match=r"no vector for 3 of 5 phrases.*docs/models\.md"
+    ) as raised:
         PrecomputedEmbedder(tmp_path / "v.parquet").encode(PHRASES)
     assert not any(phrase in str(raised.value) for phrase in PHRASES)
 
@@ -211,7 +243,9 @@ def test_phrases_without_a_vector_are_counted_not_shown(tmp_path: Path) -> None:
         {},
     ],
 )
-def test_a_file_of_another_form_is_refused(tmp_path: Path, columns: dict[str, Any]) -> None:
+def test_a_file_of_another_form_is_refused(
+    tmp_path: Path, columns: dict[str, Any]
+) -> None:
     (tmp_path / "v.parquet").write_text("no Parquet")
     if columns:
         pq.write_table(pa.table(columns), tmp_path / "v.parquet")
@@ -222,21 +256,35 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path, columns: dict[str, An
 
 
 @needs_model
-def test_vectors_made_elsewhere_merge_as_the_model_itself_does(tmp_path: Path, model: Path) -> None:
+def test_vectors_made_elsewhere_merge_as_the_model_itself_does(
+    tmp_path: Path, model: Path
+) -> None:
     """As docs/models.md makes them."""
     findings, fitted, _ = frames(ROWS)
     phrases = compared_phrases(findings, blacklist(), ImplicitSettings())
     assert phrases == ["nodule", "opacity right"]
     encoder = embedder(model)
-    write_vectors(tmp_path / "vectors.parquet", phrases, encoder.encode(phrases), encoder.identity)
+    write_vectors(
+        tmp_path / "vectors.parquet", phrases, encoder.encode(phrases), encoder.identity
+    )
     found, direct = (
-        deduplicate(findings, fitted, make_embedder(settings, vocabulary(), tmp_path), blacklist(), settings)
+        deduplicate(
+            findings,
+            fitted,
+            make_embedder(settings, vocabulary(), tmp_path),
+            blacklist(),
+            settings,
+        )
         for settings in (
             ImplicitSettings(encoder="precomputed", encoder_vectors="vectors.parquet"),
-            ImplicitSettings(encoder="sentence", encoder_model=str(model), encoder_device="cpu"),
+            ImplicitSettings(
+                encoder="sentence", encoder_model=str(model), encoder_device="cpu"
+            ),
         )
     )
-    pd.testing.assert_frame_equal(found.drop(columns="encoder"), direct.drop(columns="encoder"))
+    pd.testing.assert_frame_equal(
+        found.drop(columns="encoder"), direct.drop(columns="encoder")
+    )
     assert found["encoder"].iloc[0].startswith("precomputed tiny@sha256:")
 
 
@@ -256,7 +304,10 @@ class Encoder:
         if 0 <= self._fails_at <= len(self.asked):
             raise KeyboardInterrupt
         self.asked += phrases
-        rows = [np.frombuffer(blake2b(p.encode(), digest_size=8).digest(), np.uint8) + 1.0 for p in phrases]
+        rows = [
+            np.frombuffer(blake2b(p.encode(), digest_size=8).digest(), np.uint8) + 1.0
+            for p in phrases
+        ]
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         return (np.array(rows) / lengths + self._noise).astype(np.float32)
 
@@ -307,18 +358,27 @@ def test_a_vector_that_is_none_is_an_error_and_is_not_kept(tmp_path: Path) -> No
 WORDS = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6).map(" ".join)
 
 
-@given(st.lists(WORDS, min_size=25, max_size=60, unique=True), st.sampled_from([0.5, 0.9, 1.0]))
-def test_many_phrases_give_the_pairs_that_every_two_would_give(phrases: list[str], threshold: float) -> None:
+@given(
+    st.lists(WORDS, min_size=25, max_size=60, unique=True),
+    st.sampled_from([0.5, 0.9, 1.0]),
+)
+def test_many_phrases_give_the_pairs_that_every_two_would_give(
+    phrases: list[str], threshold: float
+) -> None:
     embedder = LexicalEmbedder(vocabulary())
     every_two = {
         (min(one, other), max(one, other)): cosine_of(embedder, one, other)
         for one, other in combinations(phrases, 2)
     }
-    expected = {pair: cosine for pair, cosine in every_two.items() if cosine >= threshold}
+    expected = {
+        pair: cosine for pair, cosine in every_two.items() if cosine >= threshold
+    }
     assert close_pairs(embedder, [phrases], threshold) == [expected]
 
 
 def test_phrases_of_different_groups_are_not_compared() -> None:
     embedder = LexicalEmbedder(vocabulary())
     assert close_pairs(embedder, [["big nodule"], ["nodule big"]], 0.9) == [{}, {}]
-    assert close_pairs(embedder, [["big nodule", "nodule big"]], 0.9) == [{("big nodule", "nodule big"): 1.0}]
+    assert close_pairs(embedder, [["big nodule", "nodule big"]], 0.9) == [
+        {("big nodule", "nodule big"): 1.0}
+    ]

@@ -16,13 +16,18 @@ from lunguage_assets.implicit.merging.apart import Blacklist, load_blacklist
 
 
 @pytest.mark.parametrize(("mode", "kept"), [("method", "dn"), ("paper", "tp")])
-def test_a_weak_suspicion_outlives_a_certain_denial_in_mode_paper_only(mode: str, kept: str) -> None:
+def test_a_weak_suspicion_outlives_a_certain_denial_in_mode_paper_only(
+    mode: str, kept: str
+) -> None:
     outcome = in_mode([said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)], mode)
-    assert outcome.rows.loc[outcome.rows["source"] == "original", "status"].tolist() == [kept]
+    assert outcome.rows.loc[
+        outcome.rows["source"] == "original", "status"
+    ].tolist() == [kept]
 
 
 @pytest.mark.parametrize(
-    ("mode", "prob", "low", "high"), [("method", 0.2, 0.0, 0.76), ("paper", 0.6, 0.3, 0.8)]
+    ("mode", "prob", "low", "high"),
+    [("method", 0.2, 0.0, 0.76), ("paper", 0.6, 0.3, 0.8)],
 )
 def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
     mode: str, prob: float, low: float, high: float
@@ -33,7 +38,9 @@ def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
     outcome = in_mode([said("pneumothorax", "tp", p=0.6)], mode)
     marking = outcome.row(identity(0) + "/1")
     assert (marking["name"], marking["status"]) == ("marking", "tn")
-    np.testing.assert_allclose([marking["prob"], marking["p_low"], marking["p_high"]], [prob, low, high])
+    np.testing.assert_allclose(
+        [marking["prob"], marking["p_low"], marking["p_high"]], [prob, low, high]
+    )
     assert marking["support"] == pytest.approx(0.6)
     assert marking["prob_is_bound"]
 
@@ -46,13 +53,20 @@ def test_the_papers_pairs_hold_in_both_modes_and_a_persons_own_in_the_method() -
         frame = in_mode(sides, mode, embedder=AlikeEmbedder(), listed=own).deduplicated
         assert frame["merged_into"].notna().sum() == 0
         pairs = [
-            in_mode(others[at : at + 2], mode, embedder=AlikeEmbedder(), listed=own).deduplicated
+            in_mode(
+                others[at : at + 2], mode, embedder=AlikeEmbedder(), listed=own
+            ).deduplicated
             for at in (0, 2)
         ]
-        assert [int(frame["merged_into"].notna().sum()) for frame in pairs] == [merged, merged]
+        assert [int(frame["merged_into"].notna().sum()) for frame in pairs] == [
+            merged,
+            merged,
+        ]
 
 
-def test_a_blacklist_without_the_papers_pairs_is_refused_in_mode_paper(tmp_path: Path) -> None:
+def test_a_blacklist_without_the_papers_pairs_is_refused_in_mode_paper(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "blacklist.yaml"
     file.write_text("term_pairs:\n  - [left, right]\n")
     with pytest.raises(ConfigurationError, match="paper_pairs"):
@@ -61,7 +75,9 @@ def test_a_blacklist_without_the_papers_pairs_is_refused_in_mode_paper(tmp_path:
 
 @examples(20)
 @given(reports)
-def test_in_mode_paper_the_winner_of_a_key_has_the_highest_stated_p(rows: list[Said]) -> None:
+def test_in_mode_paper_the_winner_of_a_key_has_the_highest_stated_p(
+    rows: list[Said],
+) -> None:
     """Told without the resolver: of the stated rows of a key that do not contradict each other definitely,
     none left had a higher p.
     """
@@ -80,33 +96,53 @@ def test_in_mode_paper_the_winner_of_a_key_has_the_highest_stated_p(rows: list[S
 @pytest.mark.parametrize(
     ("rows", "own", "there"),
     [
-        ([said("CHF", location="right"), said("pulmonary edema", "dn")], "0/1", ["paper"]),
+        (
+            [said("CHF", location="right"), said("pulmonary edema", "dn")],
+            "0/1",
+            ["paper"],
+        ),
         ([said("lung cancer"), said("opacity", location="RUL")], "0/0", ["method"]),
         ([said("consolidation", improved="resolved")], "0/0", ["paper"]),
         (
-            [said("scar", location="RUL"), said("scar", "dn", location="upper lobe, right"), said("fever")],
+            [
+                said("scar", location="RUL"),
+                said("scar", "dn", location="upper lobe, right"),
+                said("fever"),
+            ],
             "1",
             ["paper"],
         ),
     ],
     ids=["spoken against", "already stated", "resolved", "same place"],
 )
-def test_a_departure_decides_in_which_mode_a_row_is(rows: list[Said], own: str, there: list[str]) -> None:
-    assert [mode for mode in ("method", "paper") if f"{STUDY}:{own}" in in_mode(rows, mode).ids()] == there
+def test_a_departure_decides_in_which_mode_a_row_is(
+    rows: list[Said], own: str, there: list[str]
+) -> None:
+    assert [
+        mode
+        for mode in ("method", "paper")
+        if f"{STUDY}:{own}" in in_mode(rows, mode).ids()
+    ] == there
 
 
 @pytest.mark.parametrize(("mode", "merged"), [("method", 1), ("paper", 0)])
-def test_a_pair_of_the_paper_counts_inside_words_in_mode_paper_only(mode: str, merged: int) -> None:
+def test_a_pair_of_the_paper_counts_inside_words_in_mode_paper_only(
+    mode: str, merged: int
+) -> None:
     rows = [said("cardiomegaly"), said("pulmonary vascular congestion")]
     frame = in_mode(rows, mode, embedder=AlikeEmbedder()).deduplicated
     assert frame["merged_into"].notna().sum() == merged
 
 
-@pytest.mark.parametrize(("mode", "severity", "course"), [("method", "", ""), ("paper", "mild", "stable")])
+@pytest.mark.parametrize(
+    ("mode", "severity", "course"), [("method", "", ""), ("paper", "mild", "stable")]
+)
 def test_a_denied_sign_has_the_diagnosis_own_attributes_in_mode_paper_only(
     mode: str, severity: str, course: str
 ) -> None:
-    row = said("pneumothorax", location="right apex", severity="mild", no_change="stable")
+    row = said(
+        "pneumothorax", location="right apex", severity="mild", no_change="stable"
+    )
     marking = in_mode([row], mode).row(identity(0) + "/1")
     assert (marking["name"], marking["status"]) == ("marking", "dn")
     assert (marking["severity"], marking["no_change"]) == (severity, course)
@@ -114,5 +150,7 @@ def test_a_denied_sign_has_the_diagnosis_own_attributes_in_mode_paper_only(
 
 def test_attributes_that_exclude_each_other_are_kept_apart_in_the_method_only() -> None:
     rows = [said("mass", severity="mild"), said("mass", "tp", p=0.4, severity="dense")]
-    one, other = (in_mode(rows, mode).row(identity(0))["severity"] for mode in ("method", "paper"))
+    one, other = (
+        in_mode(rows, mode).row(identity(0))["severity"] for mode in ("method", "paper")
+    )
     assert one == "mild" != other

@@ -10,7 +10,15 @@ from derived_beliefs import wrong_beliefs
 from generated_reports import reports
 from hypothesis import given
 from hypothesis import strategies as st
-from invented_reports import AlikeEmbedder, Outcome, Said, dictionary, frames, in_mode, run
+from invented_reports import (
+    AlikeEmbedder,
+    Outcome,
+    Said,
+    dictionary,
+    frames,
+    in_mode,
+    run,
+)
 from profiles import examples
 from resolution_oracle import oracle_violations
 from resolved_again import resolve_again
@@ -33,7 +41,9 @@ modes = st.sampled_from(["method", "method", "paper"])
 
 @examples(20)
 @given(reports, embedders)
-def test_no_stage_changes_what_a_stated_row_says(rows: list[Said], embedder: object) -> None:
+def test_no_stage_changes_what_a_stated_row_says(
+    rows: list[Said], embedder: object
+) -> None:
     findings, _, _ = frames(rows)
     fixed = [
         "subject_id", "study_id", "section", "sent_idx", "sent", "ent_idx", "ent", "name", "cat", "status",
@@ -44,11 +54,17 @@ def test_no_stage_changes_what_a_stated_row_says(rows: list[Said], embedder: obj
     belief = outcome.deduplicated.set_index("finding_id")[["prob", "support"]]
     stated = outcome.rows[outcome.rows["source"] == "original"].set_index("finding_id")
     merged = outcome.deduplicated.set_index("finding_id")
-    pd.testing.assert_frame_equal(merged[fixed], given_.loc[merged.index], check_dtype=False)
-    alone = merged.index[merged["merged_ids"].str.len() == 0]  # a survivor may take a narrower place
+    pd.testing.assert_frame_equal(
+        merged[fixed], given_.loc[merged.index], check_dtype=False
+    )
+    alone = merged.index[
+        merged["merged_ids"].str.len() == 0
+    ]  # a survivor may take a narrower place
     where = findings.set_index("finding_id").loc[alone, "location"]
     assert merged.loc[alone, "location"].tolist() == where.tolist()
-    pd.testing.assert_frame_equal(stated[fixed], given_.loc[stated.index], check_dtype=False)
+    pd.testing.assert_frame_equal(
+        stated[fixed], given_.loc[stated.index], check_dtype=False
+    )
     pd.testing.assert_frame_equal(stated[["prob", "support"]], belief.loc[stated.index])
 
 
@@ -69,10 +85,17 @@ def test_the_guarantees_hold_and_every_row_is_accounted_for(
 
 def assert_everything_is_explained(outcome: Outcome) -> None:
     """Every stated or generated row is in the result, or exactly once in the log as gone."""
-    generated = outcome.expansion.expansions.query("outcome == 'generated'")["finding_id"]
+    generated = outcome.expansion.expansions.query("outcome == 'generated'")[
+        "finding_id"
+    ]
     everything = {*outcome.deduplicated["finding_id"], *generated}
     log = outcome.resolution.log
-    gone = Counter(log.loc[log["event"].isin(["merged", "removed", "excluded", "discarded"]), "finding_id"])
+    gone = Counter(
+        log.loc[
+            log["event"].isin(["merged", "removed", "excluded", "discarded"]),
+            "finding_id",
+        ]
+    )
     assert outcome.ids().isdisjoint(gone)
     assert outcome.ids() | set(gone) == everything
     assert set(gone.values()) <= {1}
@@ -98,7 +121,10 @@ def assert_every_table_fits_its_schema(outcome: Outcome) -> None:
 def test_the_result_does_not_depend_on_the_order_of_any_input(
     rows: list[Said], embedder: object, seed: int, mode: str
 ) -> None:
-    one, other = (run(rows, mode=mode, embedder=embedder, shuffle=shuffle) for shuffle in (None, seed))
+    one, other = (
+        run(rows, mode=mode, embedder=embedder, shuffle=shuffle)
+        for shuffle in (None, seed)
+    )
     for first, second in (
         (one.deduplicated, other.deduplicated),
         (one.expansion.matches, other.expansion.matches),
@@ -119,6 +145,8 @@ def assert_resolving_again_changes_nothing(outcome: Outcome) -> None:
 
 @examples(20)
 @given(reports, st.sampled_from(["method", "paper"]))
-def test_every_probability_is_what_a_second_computation_says(rows: list[Said], mode: str) -> None:
+def test_every_probability_is_what_a_second_computation_says(
+    rows: list[Said], mode: str
+) -> None:
     _, fitted, _ = frames(rows)
     assert wrong_beliefs(in_mode(rows, mode).rows, fitted) == {}

@@ -11,13 +11,24 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
-from invented_reports import AlikeEmbedder, Outcome, Said, identity, run, said, vocabulary
+from invented_reports import (
+    AlikeEmbedder,
+    Outcome,
+    Said,
+    identity,
+    run,
+    said,
+    vocabulary,
+)
 
 from lunguage_assets.implicit.expansion import expand
 from lunguage_assets.implicit.merging import apart, deduplicate
 from lunguage_assets.implicit.merging.apart import Marks
 from lunguage_assets.implicit.pathways import pathway_file, pathways
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.pathways.pathways import (
+    PathwayDictionary,
+    load_dictionary,
+)
 from lunguage_assets.implicit.rows import tokens
 from lunguage_assets.implicit.statements.against import Statements
 
@@ -50,7 +61,9 @@ def single_link(size: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
     """As if a chain of similar rows made a group."""
     found = [{number} for number in range(size)]
     for a, b in pairs:
-        one, other = (next(group for group in found if number in group) for number in (a, b))
+        one, other = (
+            next(group for group in found if number in group) for number in (a, b)
+        )
         if one is not other:
             found.remove(other)
             one |= other
@@ -150,7 +163,9 @@ RULES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("place", "name", "off", "rows", "seen", "on_result", "off_result"), RULES)
+@pytest.mark.parametrize(
+    ("place", "name", "off", "rows", "seen", "on_result", "off_result"), RULES
+)
 def test_a_rule_that_is_switched_off_is_missed(
     monkeypatch: pytest.MonkeyPatch,
     place: object,

@@ -11,8 +11,17 @@ from typing import Any
 import pytest
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS, JudgesConfiguration, load_judges
-from lunguage_assets.judges.opening import PolicyRefused, judge_identity, preflight, require
+from lunguage_assets.judges.configuration import (
+    OFFLINE_STRUCTURERS,
+    JudgesConfiguration,
+    load_judges,
+)
+from lunguage_assets.judges.opening import (
+    PolicyRefused,
+    judge_identity,
+    preflight,
+    require,
+)
 from lunguage_assets.judges.providers.base import variables_of
 from lunguage_assets.judges.slots import ModelSlot, checked_base_url, on_this_machine
 
@@ -54,7 +63,9 @@ zero_retention_attested_by = "Data office"
 LOCAL = 'provider = "transformers"\nmodel = "m"\nparams = { max_new_tokens = 9 }\n'
 
 
-def read(tmp_path: Path, gpt: str, preset: str | None = None, head: str = HEAD) -> JudgesConfiguration:
+def read(
+    tmp_path: Path, gpt: str, preset: str | None = None, head: str = HEAD
+) -> JudgesConfiguration:
     file = tmp_path / "judges.toml"
     file.write_text(head + gpt, encoding="utf-8")
     return load_judges(file, preset)
@@ -66,9 +77,14 @@ def gpt_of(configuration: JudgesConfiguration) -> ModelSlot:
     return slot
 
 
-def test_only_the_judges_of_the_active_preset_rank_and_are_asked(tmp_path: Path) -> None:
+def test_only_the_judges_of_the_active_preset_rank_and_are_asked(
+    tmp_path: Path,
+) -> None:
     offline, models = read(tmp_path, GPT), read(tmp_path, GPT, "models")
-    assert (offline.rankers, list(offline.models)) == (("panel", "lexicon", "cues-2.b_1"), [])
+    assert (offline.rankers, list(offline.models)) == (
+        ("panel", "lexicon", "cues-2.b_1"),
+        [],
+    )
     assert (models.rankers, models.active_judges) == (
         ("panel", "lexicon", "gpt"), ("lexicon", "claude", "gpt"),
     )  # fmt: skip
@@ -89,7 +105,9 @@ def test_the_panel_of_another_preset_than_the_homes_ranks_under_the_name_of_its_
     assert load_judges(file, of_home="models").members("panel") == ("gpt", "lexicon")
     other = load_judges(file, "offline", of_home="models")
     assert other.rankers[0] == other.panel_ranker == "offline"
-    with pytest.raises(ConfigurationError, match="'panel' is not known; expected one of offline"):
+    with pytest.raises(
+        ConfigurationError, match="'panel' is not known; expected one of offline"
+    ):
         other.members("panel")
 
 
@@ -128,7 +146,11 @@ def test_a_wrong_file_is_refused_by_file_and_field(
         read(tmp_path, (HEAD + GPT).replace(old, new, 1), head="")
     message = str(caught.value)
     assert str(tmp_path / "judges.toml") in message
-    assert (place in message, problem in message, "\n" in message) == (True, True, False)
+    assert (place in message, problem in message, "\n" in message) == (
+        True,
+        True,
+        False,
+    )
 
 
 def test_a_model_in_this_process_takes_its_own_parameters_only(tmp_path: Path) -> None:
@@ -165,10 +187,18 @@ def test_a_model_in_this_process_is_free_keeps_text_here_and_has_the_next_batch_
     tmp_path: Path,
 ) -> None:
     slot = gpt_of(read(tmp_path, LOCAL + "batch_size = 24\n"))
-    assert (slot.leaves_machine({}), variables_of(slot), slot.limits.in_flight) == (False, {}, 48)
+    assert (slot.leaves_machine({}), variables_of(slot), slot.limits.in_flight) == (
+        False,
+        {},
+        48,
+    )
     assert slot.price is not None
     assert slot.price.cost(1e6, 1e6) == 0
-    assert dict(slot.binding.parameters) == {"max_new_tokens": 9, "revision": "main", "dtype": "auto"}
+    assert dict(slot.binding.parameters) == {
+        "max_new_tokens": 9,
+        "revision": "main",
+        "dtype": "auto",
+    }
     price = "price = { input = 0.1, output = 0.2, as_of = 2026-11-01 }\n"
     changed = gpt_of(read(tmp_path, LOCAL + price + "limits = { in_flight = 5 }\n"))
     assert changed.price is not None
@@ -176,21 +206,41 @@ def test_a_model_in_this_process_is_free_keeps_text_here_and_has_the_next_batch_
 
 
 def test_the_structurer_is_the_rules_or_a_language_model_of_the_file() -> None:
-    assert (load_judges().structurer, load_judges().structurers) == ("rules", OFFLINE_STRUCTURERS)
+    assert (load_judges().structurer, load_judges().structurers) == (
+        "rules",
+        OFFLINE_STRUCTURERS,
+    )
     chosen = load_judges(structurer="gpt-5.5")
-    assert (chosen.structurer, chosen.structurers) == ("gpt-5.5", (*OFFLINE_STRUCTURERS, "gpt-5.5"))
+    assert (chosen.structurer, chosen.structurers) == (
+        "gpt-5.5",
+        (*OFFLINE_STRUCTURERS, "gpt-5.5"),
+    )
     assert "gpt-5.5" in chosen.active_judges
     assert chosen.members("panel") == load_judges().members("panel")
-    with pytest.raises(ConfigurationError, match=r"structurer 'lexicon' is not known.*--structurer"):
+    with pytest.raises(
+        ConfigurationError, match=r"structurer 'lexicon' is not known.*--structurer"
+    ):
         load_judges(structurer="lexicon")
 
 
-def test_the_bundled_file_stays_offline_and_has_the_papers_panel_with_its_prices_and_ends() -> None:
+def test_the_bundled_file_stays_offline_and_has_the_papers_panel_with_its_prices_and_ends() -> (
+    None
+):
     judges = load_judges()
-    assert (judges.preset, judges.active_judges, judges.models) == ("offline", ("lexicon", "cues"), {})
-    assert (judges.extractor, judges.rankers) == ("lexicon", ("panel", "lexicon", "cues"))
+    assert (judges.preset, judges.active_judges, judges.models) == (
+        "offline",
+        ("lexicon", "cues"),
+        {},
+    )
+    assert (judges.extractor, judges.rankers) == (
+        "lexicon",
+        ("panel", "lexicon", "cues"),
+    )
     paper = load_judges(preset="models-2025")
-    models = {key: (paper.models[key].model, paper.models[key].price) for key in paper.panel_members}
+    models = {
+        key: (paper.models[key].model, paper.models[key].price)
+        for key in paper.panel_members
+    }
     assert {key: (name, price and (price.input, price.output)) for key, (name, price) in models.items()} == {
         "gemini-2.5-flash": ("gemini-2.5-flash", (0.30, 2.50)), "gpt-4o": ("gpt-4o", (2.75, 11.0)),
         "claude-sonnet-4": ("claude-sonnet-4-20250514", (3.0, 15.0)),
@@ -198,7 +248,10 @@ def test_the_bundled_file_stays_offline_and_has_the_papers_panel_with_its_prices
     }  # fmt: skip
     extractor = paper.models[paper.extractor]
     assert extractor.params["thinking_config"] == {"thinking_budget": 1000}
-    assert (extractor.model, extractor.params["max_output_tokens"]) == ("gemini-2.5-flash", 1100)
+    assert (extractor.model, extractor.params["max_output_tokens"]) == (
+        "gemini-2.5-flash",
+        1100,
+    )
     ends = {key: str(slot.retires_on) for key, slot in paper.models.items()}
     assert (ends["claude-sonnet-4"], ends["gpt-4o"]) == ("2026-06-15", "2027-01-14")
     assert ends["gemini-2.5-flash"] == ends["gemini-2.5-flash-thinking"] == "2026-12-01"
@@ -214,11 +267,17 @@ ATTESTED = ModelSlot(
     zero_retention_attested_on=date(2026, 1, 5),
     zero_retention_attested_by="A. Person, data steward",
 )
-HERE = {"provider": "openai-compatible", "model": "m", "base_url": "http://localhost:1/v1"}
+HERE = {
+    "provider": "openai-compatible",
+    "model": "m",
+    "base_url": "http://localhost:1/v1",
+}
 INSIDE = {"provider": "transformers", "model": "m", "params": {"max_new_tokens": 9}}
 
 
-def problems(slot: ModelSlot, environ: dict[str, str] | None = None) -> list[tuple[str, str]]:
+def problems(
+    slot: ModelSlot, environ: dict[str, str] | None = None
+) -> list[tuple[str, str]]:
     return preflight("gpt", slot, environ or {}, "credentialed", TODAY)
 
 
@@ -243,12 +302,15 @@ def test_without_permission_and_attestation_credentialed_text_is_refused_with_th
 
 @pytest.mark.parametrize("values", [HERE, INSIDE])
 @pytest.mark.parametrize(
-    ("allowed", "refusals"), [(None, 0), (("synthetic",), 1), ((), 1), (("credentialed",), 0)]
+    ("allowed", "refusals"),
+    [(None, 0), (("synthetic",), 1), ((), 1), (("credentialed",), 0)],
 )
 def test_what_is_written_about_allowed_data_binds_a_server_and_a_model_on_this_machine(
     values: dict[str, Any], allowed: tuple[str, ...] | None, refusals: int
 ) -> None:
-    found = problems(ModelSlot(**values if allowed is None else values | {"allowed_data": allowed}))
+    found = problems(
+        ModelSlot(**values if allowed is None else values | {"allowed_data": allowed})
+    )
     assert len(found) == refusals
     assert all("allowed_data does not list 'credentialed'" in each for _, each in found)
 
@@ -261,23 +323,37 @@ def test_a_server_that_only_the_environment_names_is_examined_there_and_refused_
     address: str | None, refused: bool
 ) -> None:
     slot = ModelSlot(
-        provider="openai-compatible", model="m", base_url_env="SERVER", allowed_data=("credentialed",)
+        provider="openai-compatible",
+        model="m",
+        base_url_env="SERVER",
+        allowed_data=("credentialed",),
     )
     environ = {} if address is None else {"SERVER": address}
-    assert [severity for severity, _ in problems(slot, environ)] == (["refusal"] if refused else [])
+    assert [severity for severity, _ in problems(slot, environ)] == (
+        ["refusal"] if refused else []
+    )
     gateway = slot.model_copy(update={"provider": "openai"})
     assert gateway.leaves_machine(environ), "a gateway is not the model"
 
 
 @pytest.mark.parametrize(
     ("days", "severity"),
-    [(-1, "refusal"), (0, "refusal"), (1, "warning"), (30, "warning"), (31, None), (None, None)],
+    [
+        (-1, "refusal"),
+        (0, "refusal"),
+        (1, "warning"),
+        (30, "warning"),
+        (31, None),
+        (None, None),
+    ],
 )
 def test_a_retired_model_is_refused_and_one_that_soon_retires_is_warned_of(
     days: int | None, severity: str | None
 ) -> None:
     retires_on = None if days is None else TODAY + timedelta(days=days)
     found = problems(ATTESTED.model_copy(update={"retires_on": retires_on}))
-    assert [found_severity for found_severity, _ in found] == ([severity] if severity else [])
+    assert [found_severity for found_severity, _ in found] == (
+        [severity] if severity else []
+    )
     if severity == "warning":
         require(found)

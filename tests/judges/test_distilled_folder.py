@@ -36,7 +36,9 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "encoder" / "model.safetensors").write_bytes(b"weights")
     (tmp_path / "encoder" / "tokenizer.json").write_text("{}")
     head = Head(np.zeros(SIZE), 1.0, np.ones(SIZE), 25.0, np.eye(SIZE))
-    errors = Errors(np.array([20.0, 30.0]), np.ones(3), 0.5, np.zeros((4, SIZE), np.float16), 1.0)
+    errors = Errors(
+        np.array([20.0, 30.0]), np.ones(3), 0.5, np.zeros((4, SIZE), np.float16), 1.0
+    )
     write_scorer(tmp_path, ABOUT, head, errors)
     return tmp_path
 
@@ -69,7 +71,9 @@ def test_what_was_written_is_read(folder: Path) -> None:
 
 
 def test_changed_weights_are_refused(folder: Path) -> None:
-    np.savez(folder / "scorer.npz", **{**arrays_of(folder), "weights": np.full(SIZE, 2.0)})
+    np.savez(
+        folder / "scorer.npz", **{**arrays_of(folder), "weights": np.full(SIZE, 2.0)}
+    )
     assert "digest" in refused(folder)
 
 
@@ -94,7 +98,9 @@ def test_phrases_that_were_changed_are_refused(folder: Path) -> None:
     assert "digest" in refused(folder)
 
 
-def test_a_scorer_of_0_1_is_read_whose_file_says_nothing_of_what_is_beside(folder: Path) -> None:
+def test_a_scorer_of_0_1_is_read_whose_file_says_nothing_of_what_is_beside(
+    folder: Path,
+) -> None:
     about = json.loads((folder / "scorer.json").read_text())
     del about["beside"]
     (folder / "scorer.json").write_text(json.dumps(about))
@@ -120,7 +126,9 @@ def test_the_identity_is_the_digest_of_the_weights_alone(folder: Path) -> None:
     lambda arrays: arrays.update(weights=np.array(["one"] * SIZE)),
     lambda arrays: arrays.update(weights=np.array([object()] * SIZE)),
 ])  # fmt: skip
-def test_arrays_that_do_not_fit_are_refused(folder: Path, change: Callable[[Any], None]) -> None:
+def test_arrays_that_do_not_fit_are_refused(
+    folder: Path, change: Callable[[Any], None]
+) -> None:
     arrays = arrays_of(folder)
     change(arrays)
     np.savez(folder / "scorer.npz", **arrays)
@@ -129,13 +137,17 @@ def test_arrays_that_do_not_fit_are_refused(folder: Path, change: Callable[[Any]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no archive at all"])
-def test_a_file_of_weights_that_cannot_be_read_is_refused(folder: Path, content: bytes) -> None:
+def test_a_file_of_weights_that_cannot_be_read_is_refused(
+    folder: Path, content: bytes
+) -> None:
     (folder / "scorer.npz").write_bytes(content)
     redeclared(folder)
     assert "scorer.npz cannot be read" in refused(folder)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", "[" * 60_000, json.dumps({**ABOUT, "files": "abc"})])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", "[" * 60_000, json.dumps({**ABOUT, "files": "abc"})]
+)
 def test_a_description_that_does_not_fit_is_refused(folder: Path, content: str) -> None:
     (folder / "scorer.json").write_text(content)
     assert "scorer.json is wrong" in refused(folder)

@@ -79,7 +79,10 @@ def shown_with_the_partitions(home: Path) -> list[dict[str, Any]]:
             for name in ("hedge_phrases", "fitted_probabilities")
         ]
     return [
-        {name: value.value for name, value in event.asset_materialization.metadata.items()}
+        {
+            name: value.value
+            for name, value in event.asset_materialization.metadata.items()
+        }
         for event in events
     ]
 
@@ -100,16 +103,26 @@ def test_a_run_that_a_budget_stopped_goes_on_though_calls_fail_and_is_replayed_b
         extraction, fits = shown_with_the_partitions(home)
         extracting = sum("finding:" in call.user.lower() for call in server.calls)
         assert extraction["llm_calls"] == extracting > 0
-        assert fits["llm_calls"] == len(server.calls) - extracting > len(server.calls) - calls
+        assert (
+            fits["llm_calls"]
+            == len(server.calls) - extracting
+            > len(server.calls) - calls
+        )
         assert fits["llm_cost_usd"] > 0 < extraction["llm_cost_usd"]
-    summary = json.loads((home / "release/panel/v1/restricted/summary.json").read_text())
+    summary = json.loads(
+        (home / "release/panel/v1/restricted/summary.json").read_text()
+    )
     assert summary["judges"] == ["one", "two"]
     assert summary["p_source"]["fitted"] > 0
     # the server is gone, and the models retired: what follows can only come from the ledger
     before = tables(home)
     shutil.rmtree(home / "tables")
     shutil.rmtree(home / "release")
-    retired = (home / "judges.toml").read_text().replace("price = ", "retires_on = 2020-01-01\nprice = ")
+    retired = (
+        (home / "judges.toml")
+        .read_text()
+        .replace("price = ", "retires_on = 2020-01-01\nprice = ")
+    )
     (home / "judges.toml").write_text(retired)
     assert run(home, delivery, "--rebuild-ranking") is None
     assert tables(home) == before
@@ -123,7 +136,9 @@ def shown_costs(home: Path) -> dict[str, float]:
     found = dict.fromkeys(COSTS, 0.0)
     with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
         for name in ("hedge_phrases", "comparison_matches", "fitted_probabilities"):
-            for record in instance.fetch_materializations(dg.AssetKey(name), limit=20).records:
+            for record in instance.fetch_materializations(
+                dg.AssetKey(name), limit=20
+            ).records:
                 assert record.asset_materialization is not None
                 metadata = record.asset_materialization.metadata
                 for cost in COSTS:
@@ -141,13 +156,21 @@ def test_killed_at_any_moment_the_costs_that_are_shown_are_those_of_the_ledger(
 
         def started() -> subprocess.Popen[bytes]:
             arguments = ["run", "--data", str(delivery), "--batch", "b"]
-            variables = {**environment(home), "LUNGUAGE_JUDGES": str(home / "judges.toml")}
+            variables = {
+                **environment(home),
+                "LUNGUAGE_JUDGES": str(home / "judges.toml"),
+            }
             command = [sys.executable, "-m", "lunguage_assets.cli.main", *arguments]
             return subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL)
 
         for calls in (10, 60):
             process = started()
-            wait_for(lambda calls=calls: len(server.calls) >= calls, 300, "no calls", every=0.01)
+            wait_for(
+                lambda calls=calls: len(server.calls) >= calls,
+                300,
+                "no calls",
+                every=0.01,
+            )
             process.kill()
             process.wait()
         assert started().wait() == 0

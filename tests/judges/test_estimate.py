@@ -82,7 +82,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "settings.toml").write_text(SETTINGS)
     (folder / "anchor_ratings.csv").write_text(RATINGS)
     (folder / "judges.toml").write_text(judges_file("http://127.0.0.1:9/v1"))
-    for name in [name for name in os.environ if name.startswith(("LUNGUAGE", "DAGSTER"))]:
+    for name in [
+        name for name in os.environ if name.startswith(("LUNGUAGE", "DAGSTER"))
+    ]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("LUNGUAGE_HOME", str(folder))
     monkeypatch.setenv("LUNGUAGE_JUDGES", str(folder / "judges.toml"))
@@ -91,7 +93,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def estimate(delivery: Path, scratch: Path, *options: str) -> dict[str, Any]:
     file = scratch / "estimate.json"
-    command = ["estimate", "--data", str(delivery), "--batch", "b", "--json", str(file), *options]
+    command = [
+        "estimate",
+        "--data",
+        str(delivery),
+        "--batch",
+        "b",
+        "--json",
+        str(file),
+        *options,
+    ]
     CliRunner().invoke(commands, command, catch_exceptions=False, standalone_mode=False)
     found: dict[str, Any] = json.loads(file.read_text())
     return found
@@ -101,7 +112,9 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     """Files and folders; of SQLite's -shm file, in which readers leave marks, only that it is there."""
     found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*"))}
     return {
-        name: path.read_bytes() if path.is_file() and path.suffix != ".sqlite-shm" else None
+        name: path.read_bytes()
+        if path.is_file() and path.suffix != ".sqlite-shm"
+        else None
         for name, path in found.items()
     }
 
@@ -126,10 +139,14 @@ def test_a_run_is_within_its_estimate_what_a_stopped_one_has_paid_is_deducted_an
 
         first = estimated()
         run = ("run", "--data", str(delivery), "--batch", "b")
-        assert "budget" in str(lunguage(home, *run, "--budget", f"{0.75 * first['total']['usd']:.4f}"))
+        assert "budget" in str(
+            lunguage(home, *run, "--budget", f"{0.75 * first['total']['usd']:.4f}")
+        )
         paid, half, rest = server.answered, spent(home), estimated()
         fits = rest["lines"]
-        assert {one["stage"] for one in fits} == {"fitted_probabilities"}, "phrases and ranking are stored"
+        assert {one["stage"] for one in fits} == {"fitted_probabilities"}, (
+            "phrases and ranking are stored"
+        )
         assert all(one["hits"] > 0 and one["basis"] == "ledger" for one in fits)
         assert lunguage(home, *run) is None
         all_, rest_usd = spent(home), spent(home) - half
@@ -137,25 +154,50 @@ def test_a_run_is_within_its_estimate_what_a_stopped_one_has_paid_is_deducted_an
         assert first["total"]["usd_at_least"] <= all_ <= first["total"]["usd_at_most"]
         last = estimated()
         assert last["total"]["calls"] == 0
-        assert last["total"]["usd"] == last["total"]["usd_at_most"] == last["total"]["minutes"] == 0
+        assert (
+            last["total"]["usd"]
+            == last["total"]["usd_at_most"]
+            == last["total"]["minutes"]
+            == 0
+        )
         assert last["pairs"] == 0, "everything is current: a run would make nothing"
 
-        for table in ("comparison_matches", "reference_ranking", "fitted_probabilities", "hedge_phrases"):
+        for table in (
+            "comparison_matches",
+            "reference_ranking",
+            "fitted_probabilities",
+            "hedge_phrases",
+        ):
             shutil.rmtree(home / "tables" / table)
         again = estimated()
         assert {one["stage"] for one in again["lines"]} == {
             "hedge_phrases", "comparison_matches", "fitted_probabilities",
         }  # fmt: skip
-        assert all(one["hits"] == one["questions"] > one["calls"] == 0 for one in again["lines"]), (
-            "a ledger that has everything replays it"
+        assert all(
+            one["hits"] == one["questions"] > one["calls"] == 0
+            for one in again["lines"]
+        ), "a ledger that has everything replays it"
+        before = sum(
+            one["hits"]
+            for one in again["lines"]
+            if one["stage"] != "fitted_probabilities"
         )
-        before = sum(one["hits"] for one in again["lines"] if one["stage"] != "fitted_probabilities")
         hits = sum(one["hits"] for one in fits)  # some are the ranking's own answers
         assert before < paid <= before + hits, "every answer that is paid is deducted"
 
 
-def test_an_estimate_needs_no_home_no_key_no_sdk(delivery: Path, tmp_path: Path) -> None:
-    command = ["estimate", "--data", str(delivery), "--preset", "models-2025", "--json", "e.json"]
+def test_an_estimate_needs_no_home_no_key_no_sdk(
+    delivery: Path, tmp_path: Path
+) -> None:
+    command = [
+        "estimate",
+        "--data",
+        str(delivery),
+        "--preset",
+        "models-2025",
+        "--json",
+        "e.json",
+    ]
     code = (
         f"import sys; from lunguage_assets.cli.main import commands\n"
         f"commands({command}, standalone_mode=False)\n"
@@ -163,11 +205,20 @@ def test_an_estimate_needs_no_home_no_key_no_sdk(delivery: Path, tmp_path: Path)
     )
     hidden = ("LUNGUAGE", "DAGSTER")
     kept = {
-        key: value for key, value in os.environ.items() if not key.startswith(hidden) and "KEY" not in key
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(hidden) and "KEY" not in key
     }
     variables = {**kept, "LUNGUAGE_HOME": str(tmp_path / "none")}
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env=variables, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        env=variables,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["e.json"]
     found = json.loads((tmp_path / "e.json").read_text())
@@ -180,13 +231,17 @@ def test_an_estimate_says_what_the_panel_and_what_a_distilled_model_would_cost(
     home: Path, delivery: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(orchestration_estimate, "LEARNT_FROM", 5)
-    by_judges, by_model = (estimate(delivery, tmp_path, "--fit", fit) for fit in ("panel", "distilled"))
+    by_judges, by_model = (
+        estimate(delivery, tmp_path, "--fit", fit) for fit in ("panel", "distilled")
+    )
     both = by_judges["by_fit"]
     assert both == by_model["by_fit"]
     assert both["panel"]["sentences"] == both["distilled"]["scored"] + 5 > 5
     share = 5 / both["panel"]["sentences"]
     assert both["distilled"]["usd"] == pytest.approx(share * both["panel"]["usd"])
-    assert [one["stage"] for one in by_judges["lines"]].count("fitted_probabilities") == 2
+    assert [one["stage"] for one in by_judges["lines"]].count(
+        "fitted_probabilities"
+    ) == 2
     assert "fitted_probabilities" not in {one["stage"] for one in by_model["lines"]}
 
 
@@ -203,12 +258,18 @@ def test_without_files_an_estimate_is_of_what_is_registered(
     assert of_home["total"]["calls"] > 0
 
 
-def test_a_delivery_of_several_batches_is_estimated_as_one(home: Path, tmp_path: Path) -> None:
+def test_a_delivery_of_several_batches_is_estimated_as_one(
+    home: Path, tmp_path: Path
+) -> None:
     (home / "settings.toml").write_text(SETTINGS + "[corpus]\nbatch_reports = 1\n")
     (tmp_path / "raw").mkdir()
     report = "FINDINGS: The heart is large. There may be a small effusion. No edema, nodule or fracture."
-    rows = "".join(f"{number},{report}\n" for number in (50000001, 50000002)).replace(",FIND", ',"FIND')
-    (tmp_path / "raw" / "reports.csv").write_text("study_id,report\n" + rows.replace(".\n", '."\n'))
+    rows = "".join(f"{number},{report}\n" for number in (50000001, 50000002)).replace(
+        ",FIND", ',"FIND'
+    )
+    (tmp_path / "raw" / "reports.csv").write_text(
+        "study_id,report\n" + rows.replace(".\n", '."\n')
+    )
     found = estimate(tmp_path / "raw", tmp_path, "--structurer", "one")
     assert found["batches"] == ["b-001", "b-002"]
     assert (found["reports"], found["pairs"], found["sentences"]) == (2, 2, 1)
@@ -224,7 +285,9 @@ def test_a_step_that_bursts_quotes_nothing_and_leaves_no_home(
 
     monkeypatch.setattr(withheld, "_at_work", set())
     monkeypatch.setattr(orchestration_estimate, "hedge_phrases", burst)
-    said = printed(tmp_path / "home", "estimate", "--data", delivery, "--preset", "models-2025")
+    said = printed(
+        tmp_path / "home", "estimate", "--data", delivery, "--preset", "models-2025"
+    )
     assert said.returncode == 1
     assert "unexpected ValueError in" in said.stderr
     assert quoted not in said.stdout + said.stderr
@@ -239,25 +302,37 @@ SLOT = {
 }
 
 
-def estimated(ledger: Ledger | None = None, rounds: float = 1.0, **slot: Any) -> dict[str, Any]:
+def estimated(
+    ledger: Ledger | None = None, rounds: float = 1.0, **slot: Any
+) -> dict[str, Any]:
     """A hundred questions that the ledger lacks."""
     judge = RecordedAsker("j", ModelSlot.model_validate({**SLOT, **slot}), ledger)
     judge.prompts.append(Prompt("", "four" * 400))
-    return line("comparison_matches", judge, LABEL_TOKENS, (100.0, 100.0, 100.0), rounds)
+    return line(
+        "comparison_matches", judge, LABEL_TOKENS, (100.0, 100.0, 100.0), rounds
+    )
 
 
 def test_minutes_follow_calls_in_flight_rounds_or_rates_whichever_is_slowest() -> None:
     second = 1.0 + LABEL_TOKENS / 80
-    assert estimated(limits={"in_flight": 10})["minutes"] == pytest.approx(10 * second / 60)
-    assert estimated(rounds=25.0, limits={"in_flight": 10})["minutes"] == pytest.approx(25 * second / 60)
+    assert estimated(limits={"in_flight": 10})["minutes"] == pytest.approx(
+        10 * second / 60
+    )
+    assert estimated(rounds=25.0, limits={"in_flight": 10})["minutes"] == pytest.approx(
+        25 * second / 60
+    )
     slow = {"in_flight": 100, "requests_per_minute": 10}
     assert estimated(limits=slow)["minutes"] == pytest.approx(10.0)
 
 
-def test_what_the_ledger_knows_of_judge_task_and_model_goes_before_what_is_assumed(tmp_path: Path) -> None:
+def test_what_the_ledger_knows_of_judge_task_and_model_goes_before_what_is_assumed(
+    tmp_path: Path,
+) -> None:
     ledger, guess = Ledger.open(tmp_path / "ledger.sqlite"), estimated()
 
-    def answered(key: str, failure: str | None = None, judge: str = "j", **counts: Any) -> None:
+    def answered(
+        key: str, failure: str | None = None, judge: str = "j", **counts: Any
+    ) -> None:
         text = None if failure == "timeout" else "sentence_1"
         ledger.record(Attempt(key * 32, judge, "compare", "m", text, failure, **counts))  # type: ignore[arg-type]
 
@@ -268,7 +343,11 @@ def test_what_the_ledger_knows_of_judge_task_and_model_goes_before_what_is_assum
     answered("bb", "unreadable", input_tokens=700, output_tokens=30, latency_s=4.0)
     answered("bb", input_tokens=300, output_tokens=10, latency_s=2.0)
     found = estimated(ledger, limits={"in_flight": 1})
-    assert (guess["basis"], guess["calls"], guess["output_tokens"]) == ("assumed", 100, 500)
+    assert (guess["basis"], guess["calls"], guess["output_tokens"]) == (
+        "assumed",
+        100,
+        500,
+    )
     assert (found["basis"], found["calls"], found["input_tokens"], found["output_tokens"]) == (
         "ledger", 200, 75_000, 3_000,
     )  # fmt: skip
@@ -282,14 +361,21 @@ def test_a_judge_without_a_price_has_tokens_but_no_dollars() -> None:
     assert {free[name] for name in ("usd", "usd_at_least", "usd_at_most")} == {None}
     assert free["input_tokens"] == guess["input_tokens"] > 0
     minutes, total = totals([free, guess])
-    assert (total["usd"], total["usd_at_most"], total["judges_without_price"]) == (guess["usd"], None, ["j"])
+    assert (total["usd"], total["usd_at_most"], total["judges_without_price"]) == (
+        guess["usd"],
+        None,
+        ["j"],
+    )
     assert total["minutes"] == minutes["comparison_matches"] == guess["minutes"]
 
 
 @pytest.mark.parametrize(
     ("params", "tokens"),
     [
-        ({"max_output_tokens": 1000, "thinking_config": {"thinking_budget": 1000}}, 100),
+        (
+            {"max_output_tokens": 1000, "thinking_config": {"thinking_budget": 1000}},
+            100,
+        ),
         ({"max_output_tokens": 1000, "thinking_config": {"thinking_budget": 0}}, 0),
         ({"max_completion_tokens": 500, "reasoning_effort": "none"}, 0),
         ({"max_output_tokens": 100}, 0),
@@ -298,17 +384,27 @@ def test_a_judge_without_a_price_has_tokens_but_no_dollars() -> None:
 def test_reasoning_is_part_of_the_output_as_far_as_parameters_tell(
     params: dict[str, Any], tokens: float
 ) -> None:
-    assert expected_reasoning(ModelSlot(provider="gemini", model="m", params=params)) == pytest.approx(tokens)
+    assert expected_reasoning(
+        ModelSlot(provider="gemini", model="m", params=params)
+    ) == pytest.approx(tokens)
 
 
 def test_the_papers_cost_follows_from_its_steps_and_prices() -> None:
     configuration = load_judges(preset="models-2025")
-    prices = {key: configuration.models[key].price for key in configuration.panel_members}
+    prices = {
+        key: configuration.models[key].price for key in configuration.panel_members
+    }
     calls = 2066 * answers_per_judge(PUBLISHED_STEPS, panel_steps=10, judges=4)
     # a comparison prompt of the paper is about 500 tokens
-    found = {key: price.cost(500 * calls, LABEL_TOKENS * calls) for key, price in prices.items() if price}
+    found = {
+        key: price.cost(500 * calls, LABEL_TOKENS * calls)
+        for key, price in prices.items()
+        if price
+    }
     assert sum(found.values()) == pytest.approx(92.16, rel=0.10)
     assert found["gpt-4o"] == pytest.approx(39.49, rel=0.10)
     assert found["claude-sonnet-4"] == pytest.approx(45.12, rel=0.10)
-    assert found["gemini-2.5-flash"] == pytest.approx(5.59, rel=0.20)  # answers longer than a label
+    assert found["gemini-2.5-flash"] == pytest.approx(
+        5.59, rel=0.20
+    )  # answers longer than a label
     assert found["medgemma-27b"] == 0

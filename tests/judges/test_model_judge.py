@@ -22,15 +22,27 @@ from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import MANY, Asker, NothingReadable
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.model_judge import LABELS, ModelJudge, Prompts, load_prompts, parse_label
+from lunguage_assets.judges.model_judge import (
+    LABELS,
+    ModelJudge,
+    Prompts,
+    load_prompts,
+    parse_label,
+)
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.requests import Reply, Request
 from lunguage_assets.judges.slots import Limits
 
 PAIRS = [
-    ComparisonQuestion(f"There may be <finding> number {n}.", "There is likely <finding>.") for n in range(60)
+    ComparisonQuestion(
+        f"There may be <finding> number {n}.", "There is likely <finding>."
+    )
+    for n in range(60)
 ]
-SENTENCES = [ExtractionQuestion("opacity", f"Possible opacity in invented zone {n}.") for n in range(MANY)]
+SENTENCES = [
+    ExtractionQuestion("opacity", f"Possible opacity in invented zone {n}.")
+    for n in range(MANY)
+]
 TEMPLATES = {
     ("extraction", "system"): Template("List the hedges."),
     ("extraction", "user"): Template("$finding: $sentence"),
@@ -43,7 +55,11 @@ PROMPTS, BUNDLED = Prompts("v1", TEMPLATES), load_prompts()
 def invented(request: Request, occurrence: int) -> Reply:
     if request.task == "extract":
         return reply(json.dumps(["possible"]))
-    return reply("sentence_1" if draw(request.prompt.user, request.replicate) < 0.5 else "sentence_2")
+    return reply(
+        "sentence_1"
+        if draw(request.prompt.user, request.replicate) < 0.5
+        else "sentence_2"
+    )
 
 
 def made(ledger: Ledger, model: Any = None, **options: Any) -> ModelJudge:
@@ -80,10 +96,15 @@ def test_the_mode_constrains_comparisons_and_never_extractions(ledger: Ledger) -
     judge = made(ledger, FakeModel(answer=noting), mode="enum")
     judge.compare(PAIRS[:1])
     judge.extract(SENTENCES[:1])
-    assert seen == [("compare", "enum", ("sentence_1", "sentence_2")), ("extract", "text", ())]
+    assert seen == [
+        ("compare", "enum", ("sentence_1", "sentence_2")),
+        ("extract", "text", ()),
+    ]
 
 
-def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_else(ledger: Ledger) -> None:
+def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_else(
+    ledger: Ledger,
+) -> None:
     def identity(binding: Any = BINDING, **options: Any) -> str:
         return made(ledger, FakeModel(binding=binding), **options).identity
 
@@ -122,13 +143,19 @@ def own(tmp_path: Path) -> Path:
 
 
 def test_the_question_stands_last_and_the_prompt_ends_where_the_answer_begins() -> None:
-    prompt = load_prompts().extraction(ExtractionQuestion("mass", "Maybe a mass.")).prompt.user
+    prompt = (
+        load_prompts()
+        .extraction(ExtractionQuestion("mass", "Maybe a mass."))
+        .prompt.user
+    )
     assert prompt.endswith("finding: mass\nsentence: Maybe a mass.\nanswer:")
 
 
 @given(st.text(min_size=1, max_size=40), st.text(min_size=1, max_size=40))
 @settings(deadline=None)
-def test_any_sentence_is_put_into_its_place_and_fills_no_other(one: str, two: str) -> None:
+def test_any_sentence_is_put_into_its_place_and_fills_no_other(
+    one: str, two: str
+) -> None:
     marked = f"$sentence_2 ${{finding}} $$ {one}"
     prompt = BUNDLED.comparison(ComparisonQuestion(marked, two)).prompt.user
     first, second = prompt.rsplit("sentence_1: ", 1)[1].rsplit("\nsentence_2: ", 1)
@@ -136,17 +163,26 @@ def test_any_sentence_is_put_into_its_place_and_fills_no_other(one: str, two: st
     assert second == " ".join(two.split()) + "\nanswer:"
 
 
-def test_every_word_of_every_file_is_in_the_version_and_no_line_ending(own: Path) -> None:
+def test_every_word_of_every_file_is_in_the_version_and_no_line_ending(
+    own: Path,
+) -> None:
     versions = {load_prompts().version, load_prompts(own).version}
     assert len(versions) == 1
     for file in sorted(own.rglob("*.txt")):
-        file.write_text(file.read_text(encoding="utf-8").replace(".", "!", 1), encoding="utf-8")
+        file.write_text(
+            file.read_text(encoding="utf-8").replace(".", "!", 1), encoding="utf-8"
+        )
         versions.add(load_prompts(own).version)
     assert len(versions) == 5
     before = load_prompts(own)
-    assert before.extraction(ExtractionQuestion("a", "b")).prompt.template_version == before.version
+    assert (
+        before.extraction(ExtractionQuestion("a", "b")).prompt.template_version
+        == before.version
+    )
     for file in own.rglob("*.txt"):
-        file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n") + b"\r\n")
+        file.write_bytes(
+            b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n") + b"\r\n"
+        )
     assert load_prompts(own).version == before.version
 
 
@@ -174,7 +210,9 @@ def test_a_template_that_cannot_be_used_is_named(
         (own / file).unlink()
     else:
         (own / file).write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=f"{re.escape(str(own / file))}.*{problem}"):
+    with pytest.raises(
+        ConfigurationError, match=f"{re.escape(str(own / file))}.*{problem}"
+    ):
         load_prompts(own)
 
 

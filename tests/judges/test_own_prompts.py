@@ -52,7 +52,9 @@ def own_prompts(folder: Path) -> Path:
 
 
 @pytest.mark.lengthy
-def test_prompts_of_ones_own_are_asked_and_named_in_the_provenance(tmp_path: Path) -> None:
+def test_prompts_of_ones_own_are_asked_and_named_in_the_provenance(
+    tmp_path: Path,
+) -> None:
     prompts = own_prompts(tmp_path / "prompts")
     write_sample(tmp_path / "delivery", reports=4, seed=3)
     home = tmp_path / "home"
@@ -68,8 +70,15 @@ def test_prompts_of_ones_own_are_asked_and_named_in_the_provenance(tmp_path: Pat
         )
         assert done.returncode == 0, done.stderr
         systems = {call.system for call in server.calls}
-        costs = {call.user.splitlines()[0] for call in server.calls if "underline" in call.system}
-    assert systems == {PROMPTS["comparison/system.txt"], PROMPTS["extraction/system.txt"]}
+        costs = {
+            call.user.splitlines()[0]
+            for call in server.calls
+            if "underline" in call.system
+        }
+    assert systems == {
+        PROMPTS["comparison/system.txt"],
+        PROMPTS["extraction/system.txt"],
+    }
     assert costs == {"It costs $1."}
     assert f"the prompts of {prompts}" in done.stdout
     told = json.loads((home / "release/panel/v1/open/provenance.json").read_text())

@@ -34,12 +34,16 @@ class ByLength:
 
     def scores(self, masked_sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         self.asked += masked_sentences
-        mu = np.array([np.nan if "Green" in one else float(len(one)) for one in masked_sentences])
+        mu = np.array(
+            [np.nan if "Green" in one else float(len(one)) for one in masked_sentences]
+        )
         return mu, np.ones(len(mu))
 
 
 @pytest.mark.parametrize(
-    "judge", [LexiconJudge.bundled("a"), CuesJudge.bundled("a")], ids=["lexicon", "cues"]
+    "judge",
+    [LexiconJudge.bundled("a"), CuesJudge.bundled("a")],
+    ids=["lexicon", "cues"],
 )
 def test_a_rule_judge_is_a_scorer_that_says_the_same_when_it_is_compared(
     judge: LexiconJudge | CuesJudge,
@@ -49,13 +53,20 @@ def test_a_rule_judge_is_a_scorer_that_says_the_same_when_it_is_compared(
     assert np.isnan(mu).tolist() == [False, False, True, False]
     assert np.isnan(sd).all()
     place = dict(zip(SENTENCES, mu.tolist(), strict=True))
-    pairs = [(one, two) for one in SENTENCES for two in SENTENCES if place[one] != place[two] and one != two]
+    pairs = [
+        (one, two)
+        for one in SENTENCES
+        for two in SENTENCES
+        if place[one] != place[two] and one != two
+    ]
     questions = [ComparisonQuestion(*pair) for pair in pairs]
     assert ScorerJudge("b", scorer).compare(questions) == judge.compare(questions)
     assert len(questions) >= 6
 
 
-def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does() -> None:
+def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does() -> (
+    None
+):
     scorer = ByLength()
     judge = ScorerJudge("mine", scorer)
     short, long, green = SENTENCES[0], SENTENCES[3], SENTENCES[2]
@@ -67,13 +78,18 @@ def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does()
     assert judge.compare(asked) == ["sentence_2", "sentence_1", "invalid"]
     judge.compare(asked)
     assert sorted(scorer.asked) == sorted({short, long, green})
-    assert judge.extract([ExtractionQuestion("opacity", "Possible opacity.")])[0].valid is False
+    assert (
+        judge.extract([ExtractionQuestion("opacity", "Possible opacity.")])[0].valid
+        is False
+    )
 
 
 def test_equal_scores_are_a_coin_of_the_sentences_and_not_of_their_places() -> None:
     judge = ScorerJudge("mine", ByLength())
     one, two = "Maybe <finding>, A.", "Maybe <finding>, B."
-    first, turned = judge.compare([ComparisonQuestion(one, two), ComparisonQuestion(two, one)])
+    first, turned = judge.compare(
+        [ComparisonQuestion(one, two), ComparisonQuestion(two, one)]
+    )
     assert {first, turned} == {"sentence_1", "sentence_2"}
     same = judge.compare([ComparisonQuestion(one, one, number) for number in range(32)])
     assert set(same) == {"sentence_1", "sentence_2"}
@@ -100,7 +116,11 @@ judges.small = {{ provider = "distilled"{folder} }}
 def test_a_distilled_model_is_a_candidate_and_nothing_else(
     tmp_path: Path, given: dict[str, str], told: str
 ) -> None:
-    fields = {"members": '"lexicon"', "extractor": "lexicon", "folder": ', folder = "/nowhere"'}
+    fields = {
+        "members": '"lexicon"',
+        "extractor": "lexicon",
+        "folder": ', folder = "/nowhere"',
+    }
     file = tmp_path / "judges.toml"
     file.write_text(DISTILLED.format(**{**fields, **given}))
     with pytest.raises(ConfigurationError, match=told):

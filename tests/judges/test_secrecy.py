@@ -33,7 +33,14 @@ LOUD = {
     "GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google",
     "PYTHONPATH": child_process.environment()["PYTHONPATH"],
 }
-TALKATIVE = ("openai", "anthropic", "google_genai", "google.auth", "httpx2", "httpcore2")
+TALKATIVE = (
+    "openai",
+    "anthropic",
+    "google_genai",
+    "google.auth",
+    "httpx2",
+    "httpcore2",
+)
 BEHAVIOURS = {
     "troubled": planted.troubled(),
     "rejecting": lambda prompt, occurrence: "400" if "sentence_1:" in prompt else "",
@@ -47,7 +54,10 @@ QUOTING_FILES = {
         "corrections.csv",
         f'finding_id,phrases\nx,"There may be a nodule {planted.PLANTED}.",too,many\n',
     ),
-    "settings": ("settings.toml", f'[explicit]\nruler = "There may be a nodule {planted.PLANTED}."\n'),
+    "settings": (
+        "settings.toml",
+        f'[explicit]\nruler = "There may be a nodule {planted.PLANTED}."\n',
+    ),
 }
 
 
@@ -67,7 +77,11 @@ class Runs:
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self.url = folder, url
-        self.first, self.second, self.third = folder / "first", folder / "second", folder / "third"
+        self.first, self.second, self.third = (
+            folder / "first",
+            folder / "second",
+            folder / "third",
+        )
         self.logs = folder / "logs"
         self.logs.mkdir()
 
@@ -80,17 +94,34 @@ class Runs:
     def environment(self, home: Path, behaviour: str) -> dict[str, str]:
         """Variables of a run, with a ledger of its own for every behaviour of the server."""
         judges = planted.write_judges(self.folder, self.url, behaviour)
-        ledger = "ledger.sqlite" if behaviour == "troubled" else f"ledger-{behaviour}.sqlite"
+        ledger = (
+            "ledger.sqlite" if behaviour == "troubled" else f"ledger-{behaviour}.sqlite"
+        )
         return {
             **planted.KEYS, **LOUD, "LUNGUAGE_HOME": str(home), "LUNGUAGE_JUDGES": str(judges),
             "LUNGUAGE_LEDGER": str(home / ledger),
         }  # fmt: skip
 
     def scenario(
-        self, name: str, home: Path, behaviour: str = "troubled", delivered: str = "delivered", **more: Any
+        self,
+        name: str,
+        home: Path,
+        behaviour: str = "troubled",
+        delivered: str = "delivered",
+        **more: Any,
     ) -> dict[str, Any]:
-        arguments = ["run", "--data", str(self.folder / delivered), "--batch", delivered[0]]
-        plain = {"name": name, "arguments": arguments, "environment": self.environment(home, behaviour)}
+        arguments = [
+            "run",
+            "--data",
+            str(self.folder / delivered),
+            "--batch",
+            delivered[0],
+        ]
+        plain = {
+            "name": name,
+            "arguments": arguments,
+            "environment": self.environment(home, behaviour),
+        }
         return {**plain, "crash": [], "files": {}, "copy": [], **more}
 
 
@@ -107,17 +138,29 @@ def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Ru
     first, second, third = made.first, made.second, made.third
     assert planted.write_corpus(made.folder / "delivered", 8) > 5
     shutil.copytree(made.folder / "delivered", made.folder / "headless")
-    planted.write_rows(made.folder / "headless", planted.read_rows(made.folder / "delivered"), header=False)
+    planted.write_rows(
+        made.folder / "headless",
+        planted.read_rows(made.folder / "delivered"),
+        header=False,
+    )
     for home in (first, third):
         (planted.write_home(home) / "anchor_ratings.csv").write_text(ANCHORS)
-        (home / "settings.toml").write_text(planted.SETTINGS.replace("ruler = 'published'\n", OWN_RULER))
+        (home / "settings.toml").write_text(
+            planted.SETTINGS.replace("ruler = 'published'\n", OWN_RULER)
+        )
     fits = second / "tables" / "fitted_probabilities" / "panel" / "d.parquet"
     scenarios = [
         made.scenario("well", first),
         made.scenario(
-            "rejecting", second, "rejecting", copy=[str(first), str(second)], files={str(fits): "none"}
+            "rejecting",
+            second,
+            "rejecting",
+            copy=[str(first), str(second)],
+            files={str(fits): "none"},
         ),  # from here on without fits, or nothing would be left to ask
-        made.scenario("ratings", second, files={str(second / "anchor_ratings.csv"): RATINGS}),
+        made.scenario(
+            "ratings", second, files={str(second / "anchor_ratings.csv"): RATINGS}
+        ),
         *(made.scenario(name, third, crash=[place]) for name, place in CRASHES.items()),
         *(
             made.scenario(name, third, files={str(third / file): text})
@@ -129,14 +172,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Ru
     levels = [logger.level for logger in loggers]
     for scenario in scenarios:
         for logger in loggers:
-            logger.setLevel(logging.DEBUG)  # as the variables in LOUD have it in a new process
+            logger.setLevel(
+                logging.DEBUG
+            )  # as the variables in LOUD have it in a new process
         planted_runs.run(scenario, made.logs)
     for logger, level in zip(loggers, levels, strict=True):
         logger.setLevel(level)
     return made
 
 
-def test_the_search_finds_the_words_in_whatever_form_they_are_written(tmp_path: Path) -> None:
+def test_the_search_finds_the_words_in_whatever_form_they_are_written(
+    tmp_path: Path,
+) -> None:
     text = f"There may be a nodule {planted.PLANTED}."
     written = [
         text.encode(),
@@ -145,7 +192,9 @@ def test_the_search_finds_the_words_in_whatever_form_they_are_written(tmp_path: 
         text.lower().encode("utf-16"),
     ]
     written += [base64.b64encode(b"x" * shift + text.encode()) for shift in range(3)]
-    assert planted.traces(tmp_path, *written) == [f"shown {number}" for number in range(len(written))]
+    assert planted.traces(tmp_path, *written) == [
+        f"shown {number}" for number in range(len(written))
+    ]
     assert planted.traces(tmp_path, b"There may be a nodule near the rim.") == []
     with sqlite3.connect(tmp_path / "events.db") as connection:
         connection.execute("CREATE TABLE logs (id INTEGER, event TEXT)")
@@ -153,7 +202,9 @@ def test_the_search_finds_the_words_in_whatever_form_they_are_written(tmp_path: 
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "t").write_text(text)
     assert "events.db: logs.event" in planted.traces(tmp_path)
-    assert not [place for place in planted.traces(tmp_path) if place.startswith("tables")]
+    assert not [
+        place for place in planted.traces(tmp_path) if place.startswith("tables")
+    ]
 
 
 @pytest.mark.lengthy
@@ -170,14 +221,32 @@ def test_the_words_reach_what_needs_them_and_nothing_else_when_all_goes_well(
         "ledger.sqlite",
     ):
         assert (runs.first / place).exists()
-    assert planted.WORD in (runs.first / "release/panel/v1/restricted/Lunguage_plus_plus.csv").read_text()
+    assert (
+        planted.WORD
+        in (
+            runs.first / "release/panel/v1/restricted/Lunguage_plus_plus.csv"
+        ).read_text()
+    )
     with sqlite3.connect(runs.first / "ledger.sqlite") as ledger:
         quoted = ledger.execute(
             "SELECT failure, count(*) FROM judge_attempts WHERE answer LIKE '%zanzibar%' GROUP BY failure"
         ).fetchall()
-        failures = {failure for (failure,) in ledger.execute("SELECT DISTINCT failure FROM judge_attempts")}
+        failures = {
+            failure
+            for (failure,) in ledger.execute(
+                "SELECT DISTINCT failure FROM judge_attempts"
+            )
+        }
     assert {failure for failure, _ in quoted} >= {"unreadable"}
-    assert failures >= {None, "rate_limited", "server", "overloaded", "malformed", "refused", "unreadable"}
+    assert failures >= {
+        None,
+        "rate_limited",
+        "server",
+        "overloaded",
+        "malformed",
+        "refused",
+        "unreadable",
+    }
     assert planted.traces(runs.first, runs.shown("well").encode()) == []
 
 
@@ -187,19 +256,25 @@ def test_the_words_reach_what_needs_them_and_nothing_else_when_all_goes_well(
     ("asset", "unexpected ValueError in "), ("check", "unexpected"),
     ("corrections", "corrections.csv, row 1"), ("ratings", "(a phrase of"), ("settings", "settings.toml"),
 ])  # fmt: skip
-def test_whatever_fails_the_reason_is_told_without_the_words(runs: Runs, name: str, said: str) -> None:
+def test_whatever_fails_the_reason_is_told_without_the_words(
+    runs: Runs, name: str, said: str
+) -> None:
     assert runs.status(name) == "1", runs.shown(name)[-3000:]
     assert said in runs.shown(name)
     assert planted.traces(runs.folder / "nothing", runs.shown(name).encode()) == []
 
 
 @pytest.mark.lengthy
-def test_after_all_failures_dagster_the_ledgers_and_the_catalog_are_free_of_the_words(runs: Runs) -> None:
+def test_after_all_failures_dagster_the_ledgers_and_the_catalog_are_free_of_the_words(
+    runs: Runs,
+) -> None:
     # Wrong settings and a table without a header stop before there is a run.
     for home, failures in ((runs.second, 2), (runs.third, len(CRASHES) + 1)):
         assert planted.traces(home) == []
         with sqlite3.connect(home / "dagster" / "history" / "runs.db") as index:
-            (failed,) = index.execute("SELECT count(*) FROM runs WHERE status = 'FAILURE'").fetchone()
+            (failed,) = index.execute(
+                "SELECT count(*) FROM runs WHERE status = 'FAILURE'"
+            ).fetchone()
         assert failed == failures
 
 
@@ -217,11 +292,29 @@ def test_runs_of_plain_dagster_tell_and_store_nothing_of_the_words(
         "DAGSTER_HOME": str(home / "dagster"),
     }
     asked, told = len(server.calls), []
-    for asset, partition in (("hedge_phrases", "one|d"), ("deduplicated_findings", "panel|d")):
-        command = [sys.executable, "-m", "dagster", "asset", "materialize", "-m", "planted_definitions"]
+    for asset, partition in (
+        ("hedge_phrases", "one|d"),
+        ("deduplicated_findings", "panel|d"),
+    ):
+        command = [
+            sys.executable,
+            "-m",
+            "dagster",
+            "asset",
+            "materialize",
+            "-m",
+            "planted_definitions",
+        ]
         command += ["--select", asset, "--partition", partition]
-        told.append(subprocess.run(command, env=environment, capture_output=True, check=False))
+        told.append(
+            subprocess.run(command, env=environment, capture_output=True, check=False)
+        )
     assert [one.returncode for one in told] == [0, 1], told
     assert len(server.calls) > asked
     assert b"its message is withheld" in told[1].stderr
-    assert planted.traces(home, *(text for one in told for text in (one.stdout, one.stderr))) == []
+    assert (
+        planted.traces(
+            home, *(text for one in told for text in (one.stdout, one.stderr))
+        )
+        == []
+    )

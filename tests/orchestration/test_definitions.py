@@ -51,13 +51,19 @@ def drawn(definitions: dg.Definitions) -> str:
     for key in sorted(graph.get_all_asset_keys(), key=lambda k: k.to_user_string()):
         node = graph.get(key)
         partitions = node.partitions_def
-        lines.append(f"{key.to_user_string()}  [{node.group_name}; {dimensions(partitions)}]")
+        lines.append(
+            f"{key.to_user_string()}  [{node.group_name}; {dimensions(partitions)}]"
+        )
         for parent in sorted(node.parent_keys, key=lambda k: k.to_user_string()):
             mapping = node.partition_mappings.get(parent)
             lines.append(
-                f"  reads {parent.to_user_string()}" + (f" ({type(mapping).__name__})" if mapping else "")
+                f"  reads {parent.to_user_string()}"
+                + (f" ({type(mapping).__name__})" if mapping else "")
             )
-        lines += [f"  check {check.name}" for check in sorted(node.check_keys, key=lambda check: check.name)]
+        lines += [
+            f"  check {check.name}"
+            for check in sorted(node.check_keys, key=lambda check: check.name)
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -65,15 +71,25 @@ def test_the_asset_graph_is_the_reviewed_one(definitions: dg.Definitions) -> Non
     found = drawn(definitions)
     if os.environ.get("LUNGUAGE_WRITE_GOLDEN"):
         GOLDEN.write_text(found)
-    assert found == GOLDEN.read_text(), "a deliberate change? LUNGUAGE_WRITE_GOLDEN=1 make test"
+    assert found == GOLDEN.read_text(), (
+        "a deliberate change? LUNGUAGE_WRITE_GOLDEN=1 make test"
+    )
 
 
-def test_tags_tell_what_holds_report_text_and_what_may_cost_money(definitions: dg.Definitions) -> None:
+def test_tags_tell_what_holds_report_text_and_what_may_cost_money(
+    definitions: dg.Definitions,
+) -> None:
     graph = definitions.resolve_asset_graph()
-    tags = {key.to_user_string(): graph.get(key).tags for key in graph.get_all_asset_keys()}
-    with_text = {name for name, found in tags.items() if found.get("contains") == "report-text"}
+    tags = {
+        key.to_user_string(): graph.get(key).tags for key in graph.get_all_asset_keys()
+    }
+    with_text = {
+        name for name, found in tags.items() if found.get("contains") == "report-text"
+    }
     restricted = {
-        name for name, table in TABLES.items() if any(column.restricted for column in table.columns)
+        name
+        for name, table in TABLES.items()
+        if any(column.restricted for column in table.columns)
     }
     assert with_text == {STEP_OF[name] for name in restricted} | {"release"}
     assert {name for name, found in tags.items() if found.get("paid") == "llm"} == {
@@ -85,20 +101,36 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(definitions: d
 
 
 def test_columns_tell_report_text_and_codes_in_words_and_no_word_is_lost() -> None:
-    shown = {column.name: column.description or "" for column in column_schema(HEDGE_PHRASES).columns}
+    shown = {
+        column.name: column.description or ""
+        for column in column_schema(HEDGE_PHRASES).columns
+    }
     assert "[report text]" in shown["sent"]
-    assert as_written("every mention as <finding>; 3 < 5") == "every mention as `<finding>`; 3 < 5"
-    codes = {column.name: column.description or "" for column in column_schema(FINDINGS).columns}
+    assert (
+        as_written("every mention as <finding>; 3 < 5")
+        == "every mention as `<finding>`; 3 < 5"
+    )
+    codes = {
+        column.name: column.description or ""
+        for column in column_schema(FINDINGS).columns
+    }
     assert "dp (certainly present)" in codes["status"]
     assert "OTH (devices and procedures)" in codes["cat"]
 
 
-def test_whoever_launches_what_asks_judges_reads_what_it_costs_and_how_to_estimate() -> None:
+def test_whoever_launches_what_asks_judges_reads_what_it_costs_and_how_to_estimate() -> (
+    None
+):
     told = {job.name: job.description or "" for job in asset_jobs()}
     asking = {job for job, text in told.items() if "`lunguage estimate`" in text}
     assert asking == {"structure", "extract_hedges", "compare", "fit", "refit"}
-    assert "`lunguage estimate`" in asset_options("hedge_phrases", "explicit")["description"]
-    assert "`lunguage estimate`" not in asset_options("findings", "corpus")["description"]
+    assert (
+        "`lunguage estimate`"
+        in asset_options("hedge_phrases", "explicit")["description"]
+    )
+    assert (
+        "`lunguage estimate`" not in asset_options("findings", "corpus")["description"]
+    )
 
 
 def test_counts_are_a_table_with_shares_of_all() -> None:
@@ -109,8 +141,12 @@ def test_counts_are_a_table_with_shares_of_all() -> None:
         "| kept | 8 | 80.0% |",
         "| merged | 2 | 20.0% |",
     ]
-    shown = str(counts({f"{n:02d}": 3 for n in range(30)} | {"often": 10}, "name").value).splitlines()[2:]
-    assert (len(shown), shown[1]) == (SHOWN, "| 00 | 3 | 3.0% |"), "of all, also of those not shown"
+    shown = str(
+        counts({f"{n:02d}": 3 for n in range(30)} | {"often": 10}, "name").value
+    ).splitlines()[2:]
+    assert (len(shown), shown[1]) == (SHOWN, "| 00 | 3 | 3.0% |"), (
+        "of all, also of those not shown"
+    )
     assert counts({}, "nothing").value == "none"
 
 
@@ -126,7 +162,13 @@ def test_no_tag_link_or_picture_of_a_corpus_begins_in_what_the_ui_shows() -> Non
 
 
 ROOT = Path(__file__).resolve().parents[2]
-KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "AZURE_OPENAI_API_KEY")
+KEYS = (
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "AZURE_OPENAI_API_KEY",
+)
 
 HEAVY = (
     "alembic", "anthropic", "boto3", "celery", "dagster._daemon.controller", "google.genai",
@@ -160,7 +202,9 @@ installed.
 """
 
 
-def test_definitions_load_without_keys_extras_network_and_heavy_libraries(tmp_path: Path) -> None:
+def test_definitions_load_without_keys_extras_network_and_heavy_libraries(
+    tmp_path: Path,
+) -> None:
     environment = {
         name: value
         for name, value in os.environ.items()

@@ -47,14 +47,24 @@ async def _socket(socket: WebSocket) -> None:
     await socket.close()
 
 
-def client(token: str = TOKEN, host: str = "127.0.0.1", hosts: str = "", base: str = OWN) -> TestClient:
+def client(
+    token: str = TOKEN, host: str = "127.0.0.1", hosts: str = "", base: str = OWN
+) -> TestClient:
     door = Door.of(host, 3000, {TOKEN_VARIABLE: token, HOSTS_VARIABLE: hosts})
     guard = Middleware(Guard, door=door)
     routes = [
-        Route("/{path:path}", _answer, methods=["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE"]),
+        Route(
+            "/{path:path}",
+            _answer,
+            methods=["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE"],
+        ),
         WebSocketRoute("/{path:path}", _socket),
     ]
-    return TestClient(Starlette(routes=routes, middleware=[guard]), base_url=base, follow_redirects=False)
+    return TestClient(
+        Starlette(routes=routes, middleware=[guard]),
+        base_url=base,
+        follow_redirects=False,
+    )
 
 
 def entered(**options: str) -> TestClient:
@@ -72,19 +82,33 @@ def test_the_token_is_the_first_part_of_every_path_and_no_cookie() -> None:
     assert entered().post("/graphql", headers=BROWSER).text == "let in"
 
 
-@pytest.mark.parametrize("path", ["/guess/", "/guess", f"/{TOKEN}x/", f"/x/{TOKEN}/", f"/?token={TOKEN}"])
+@pytest.mark.parametrize(
+    "path", ["/guess/", "/guess", f"/{TOKEN}x/", f"/x/{TOKEN}/", f"/?token={TOKEN}"]
+)
 def test_a_wrong_token_opens_nothing(path: str) -> None:
     assert client().get(path).status_code == 401
-    assert client().get(path, headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 401
+    assert (
+        client().get(path, headers={"Authorization": f"Bearer {TOKEN}"}).status_code
+        == 401
+    )
 
 
 @pytest.mark.parametrize("token", [TOKEN, ""])
 def test_no_page_shows_the_ui_in_a_frame_or_learns_its_address(token: str) -> None:
     found = entered() if token else client(token="")
     for inside in ("iframe", "frame", "object", "embed"):
-        framed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": inside}
+        framed = {
+            "Sec-Fetch-Site": "cross-site",
+            "Sec-Fetch-Mode": "navigate",
+            "Sec-Fetch-Dest": inside,
+        }
         assert found.get("/runs", headers=framed).status_code == 403
-        assert found.get("/runs", headers={**framed, "Sec-Fetch-Site": "same-origin"}).status_code == 403
+        assert (
+            found.get(
+                "/runs", headers={**framed, "Sec-Fetch-Site": "same-origin"}
+            ).status_code
+            == 403
+        )
     for answer in (found.get("/runs"), client().get("/")):
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert answer.headers["x-frame-options"] == "DENY"
@@ -97,14 +121,18 @@ def test_of_two_hosts_none_is_believed() -> None:
     assert entered().get("/", headers=both[::-1]).status_code == 421
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:3000", "127.0.0.1", "127.0.0.1:3001", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:3000", "127.0.0.1", "127.0.0.1:3001", ""]
+)
 def test_a_foreign_host_is_refused_also_with_the_token(host: str) -> None:
     """DNS rebinding: the page's own name now leads to this machine."""
     for path in ("/", "/server_info", "/graphql"):
         assert entered().get(path, headers={"Host": host}).status_code == 421, path
 
 
-@pytest.mark.parametrize("query", ["mutation{}", "query{version}", "", "%6dutation%7b%7d"])
+@pytest.mark.parametrize(
+    "query", ["mutation{}", "query{version}", "", "%6dutation%7b%7d"]
+)
 def test_nothing_is_asked_of_graphql_by_get(query: str) -> None:
     assert entered().get(f"/graphql?query={query}").status_code == 405
     assert entered().get("/graphql").text == "let in"
@@ -122,9 +150,19 @@ def test_nothing_is_asked_of_graphql_by_get(query: str) -> None:
     ],
 )
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-def test_a_change_is_refused_unless_it_comes_from_the_own_page(method: str, headers: dict[str, str]) -> None:
-    assert entered().request(method, "/graphql", headers=headers, content="{}").status_code == 403
-    assert client(token="").request(method, "/graphql", headers=headers, content="{}").status_code == 403
+def test_a_change_is_refused_unless_it_comes_from_the_own_page(
+    method: str, headers: dict[str, str]
+) -> None:
+    assert (
+        entered().request(method, "/graphql", headers=headers, content="{}").status_code
+        == 403
+    )
+    assert (
+        client(token="")
+        .request(method, "/graphql", headers=headers, content="{}")
+        .status_code
+        == 403
+    )
 
 
 def test_a_picture_on_a_foreign_page_loads_nothing_and_a_link_may_be_followed() -> None:
@@ -157,11 +195,19 @@ def test_a_web_socket_needs_the_own_origin_and_the_token() -> None:
 
 
 def test_behind_a_proxy_the_public_name_is_answered_and_no_other() -> None:
-    found = client(token="", host="0.0.0.0", hosts="lunguage.example", base="https://lunguage.example")
+    found = client(
+        token="",
+        host="0.0.0.0",
+        hosts="lunguage.example",
+        base="https://lunguage.example",
+    )
     assert found.get("/").text == "let in"
     own = {"Origin": "https://lunguage.example", "Sec-Fetch-Site": "same-origin"}
     assert found.post("/graphql", headers=own).text == "let in"
-    assert found.post("/graphql", headers={"Origin": "https://evil.example"}).status_code == 403
+    assert (
+        found.post("/graphql", headers={"Origin": "https://evil.example"}).status_code
+        == 403
+    )
     assert found.get("/", headers={"Host": "evil.example"}).status_code == 421
 
 
@@ -170,7 +216,9 @@ def test_an_address_that_others_reach_needs_a_token_or_a_proxy(host: str) -> Non
     with pytest.raises(ConfigurationError, match="--host"):
         Door.of(host, 3000, {})
     assert Door.of(host, 3000, {TOKEN_VARIABLE: TOKEN}).token == TOKEN
-    assert Door.of(host, 3000, {HOSTS_VARIABLE: "lunguage.example"}).hosts >= {"lunguage.example"}
+    assert Door.of(host, 3000, {HOSTS_VARIABLE: "lunguage.example"}).hosts >= {
+        "lunguage.example"
+    }
 
 
 def test_tokens_differ_and_are_in_no_repr() -> None:
@@ -180,7 +228,9 @@ def test_tokens_differ_and_are_in_no_repr() -> None:
     assert token not in repr(Door.of("127.0.0.1", 3000, {TOKEN_VARIABLE: token}))
 
 
-def test_a_port_that_is_taken_is_said_in_one_line_and_nothing_is_made(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_said_in_one_line_and_nothing_is_made(
+    tmp_path: Path,
+) -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
@@ -194,7 +244,9 @@ def test_a_port_that_is_taken_is_said_in_one_line_and_nothing_is_made(tmp_path: 
     assert not (tmp_path / "home").exists()
 
 
-def test_the_ui_of_a_home_that_is_not_there_is_refused_and_nothing_is_made(tmp_path: Path) -> None:
+def test_the_ui_of_a_home_that_is_not_there_is_refused_and_nothing_is_made(
+    tmp_path: Path,
+) -> None:
     done = lunguage(tmp_path / "typo", "ui", "--port", "3999")
     assert done.returncode == 1
     assert "typo does not exist" in done.stderr
@@ -211,7 +263,9 @@ def test_a_second_ui_of_a_home_says_that_one_is_open_and_where(tmp_path: Path) -
         assert (tmp_path / "home" / ".ui.lock").read_text() == "elsewhere"
 
 
-def test_the_code_location_has_the_same_name_wherever_it_is_served(tmp_path: Path) -> None:
+def test_the_code_location_has_the_same_name_wherever_it_is_served(
+    tmp_path: Path,
+) -> None:
     """Runs, switches of sensors and re-executions are known by it."""
     served = workspace_file(tmp_path, str(tmp_path / "code"))
     for file in (served, ROOT / "deploy" / "workspace.yaml"):
@@ -219,5 +273,7 @@ def test_the_code_location_has_the_same_name_wherever_it_is_served(tmp_path: Pat
         assert location["grpc_server"]["location_name"] == LOCATION
     (location,) = yaml.safe_load((ROOT / "workspace.yaml").read_text())["load_from"]
     assert location["python_module"] == LOCATION
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["dg"]["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["dg"][
+        "project"
+    ]
     assert project["code_location_name"] == LOCATION

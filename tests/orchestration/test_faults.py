@@ -70,14 +70,19 @@ def test_killed_in_a_backfill_and_started_again_the_tables_end_the_same(
         backfill = served.backfill(assets, ["panel|first"])
         runs = dg.RunsFilter(tags={"dagster/backfill": backfill})
         wait_for(
-            lambda: any(run.status.value == "STARTED" for run in instance.get_runs(runs)),
+            lambda: any(
+                run.status.value == "STARTED" for run in instance.get_runs(runs)
+            ),
             120,
             f"no run of the backfill starts\n{served.logs()}",
         )
         served.kill()
         served.start()
         ended = wait_for(
-            lambda: (found := instance.get_backfill(backfill).status.value) != "REQUESTED" and found,
+            lambda: (
+                (found := instance.get_backfill(backfill).status.value) != "REQUESTED"
+                and found
+            ),
             300,
             served.logs(),
         )
@@ -95,12 +100,19 @@ def test_a_full_disk_is_said_and_leaves_the_old_tables_and_nothing_half_written(
     before = contents(home / "tables")
     call = [sys.executable, "-c", WITHOUT_ROOM, str(room)]
     done = subprocess.run(
-        call, env=environment(home), capture_output=True, text=True, timeout=300, check=False
+        call,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     reason, full, enough = done.stdout.strip().splitlines()
     assert "table findings: could not be written to" in reason
-    assert "(File too large). What was stored before is kept. Free space there" in reason
+    assert (
+        "(File too large). What was stored before is kept. Free space there" in reason
+    )
     assert (full, enough) == ("failure", "success")
     assert contents(home / "tables") == before
 
@@ -111,9 +123,7 @@ def test_a_disk_that_is_full_for_the_record_of_runs_stops_with_one_line(
     home = tmp_path / "home"
     shutil.copytree(ran[0], home)
     shutil.rmtree(home / "release")  # or nothing would be left to do
-    limited = (
-        f"ulimit -f 8; exec {sys.executable} -m lunguage_assets.cli.main run --data {five} --batch first"
-    )
+    limited = f"ulimit -f 8; exec {sys.executable} -m lunguage_assets.cli.main run --data {five} --batch first"
     full = subprocess.run(
         ["bash", "-c", limited],
         env=environment(home),
@@ -135,10 +145,17 @@ def test_two_processes_in_other_zones_and_with_a_clock_running_backwards_write_t
     clock.mkdir()
     (clock / "sitecustomize.py").write_text(WRONG_CLOCK)
     command = [*CLI, "run", "--data", str(five), "--batch", "first"]
-    variables = [{"TZ": "Pacific/Kiritimati"}, {"TZ": "America/Los_Angeles", "PYTHONPATH": str(clock)}]
+    variables = [
+        {"TZ": "Pacific/Kiritimati"},
+        {"TZ": "America/Los_Angeles", "PYTHONPATH": str(clock)},
+    ]
     both = [
         subprocess.Popen(
-            command, env=environment(home) | more, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            env=environment(home) | more,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for more in variables
     ]
@@ -150,6 +167,8 @@ def test_two_processes_in_other_zones_and_with_a_clock_running_backwards_write_t
     assert [process.returncode for process in both] == [0, 0], said
     for part in ("tables", "batches"):
         assert contents(home / part) == contents(ran[0] / part)
-    assert (home / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv").read_bytes() == (
+    assert (
+        home / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv"
+    ).read_bytes() == (
         ran[0] / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv"
     ).read_bytes()

@@ -24,21 +24,35 @@ def pools(folder: Path) -> Pools:
     write_raw_sample(folder / "raw", folder / "truth", reports=200, seed=3)
     found = pools_of(pd.read_csv(folder / "raw" / "reports.csv")["report"])
     hard = hard_sentences()
-    parts = [hard[begin : begin + PER_REPORT] for begin in range(0, len(hard), PER_REPORT)]
-    return {code: [*known, *(parts if code != "hist" else [])] for code, known in found.items()}
+    parts = [
+        hard[begin : begin + PER_REPORT] for begin in range(0, len(hard), PER_REPORT)
+    ]
+    return {
+        code: [*known, *(parts if code != "hist" else [])]
+        for code, known in found.items()
+    }
 
 
-def test_every_report_in_new_company_is_in_the_release_and_none_is_set_aside(tmp_path: Path) -> None:
+def test_every_report_in_new_company_is_in_the_release_and_none_is_set_aside(
+    tmp_path: Path,
+) -> None:
     delivery, home = tmp_path / "delivery", tmp_path / "home"
     delivery.mkdir()
-    rows = [(f"s{number:08d}", text) for number, text in enumerate(recombined(pools(tmp_path), REPORTS))]
-    pd.DataFrame(rows, columns=["study_id", "report"]).to_csv(delivery / "reports.csv", index=False)
+    rows = [
+        (f"s{number:08d}", text)
+        for number, text in enumerate(recombined(pools(tmp_path), REPORTS))
+    ]
+    pd.DataFrame(rows, columns=["study_id", "report"]).to_csv(
+        delivery / "reports.csv", index=False
+    )
     without_expectations(home)
     (home / "settings.toml").write_text('[explicit]\nruler = "published"\n')
     done = lunguage(home, "run", "--data", delivery, "--batch", "new")
     assert done.returncode == 0, done.stderr
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as tables:
-        found = tables.execute("SELECT step, rule, study_id, finding_ids FROM set_aside").fetchall()
+        found = tables.execute(
+            "SELECT step, rule, study_id, finding_ids FROM set_aside"
+        ).fetchall()
     assert found == []
     (studies,) = (home / "release" / "panel").glob("v*/restricted/studies.csv")
     assert len(pd.read_csv(studies)) == REPORTS

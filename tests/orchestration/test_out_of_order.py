@@ -10,7 +10,12 @@ from small_homes import SmallHome, said_of, write_deliveries
 from lunguage_assets.current.recipes import RECIPES, STEPS_OF_JOB
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, partition_key
 
-KEYS = {"judge": "lexicon", "ranker": "panel", "structurer": "rules", "report_batch": "first"}
+KEYS = {
+    "judge": "lexicon",
+    "ranker": "panel",
+    "structurer": "rules",
+    "report_batch": "first",
+}
 NEEDS_NOTHING = ("read_reports", "ingest", "analyse_structuring")
 """The last compares what is there, and of a batch of findings there is nothing to compare."""
 
@@ -20,7 +25,9 @@ def registered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallHome]:
     """A home in which a batch is registered and nothing made."""
     root = tmp_path_factory.mktemp("registered")
     with SmallHome.opened(root / "home") as small:
-        small.register(write_deliveries(root / "deliveries", reports=2, batches=("first",)))
+        small.register(
+            write_deliveries(root / "deliveries", reports=2, batches=("first",))
+        )
         yield small
 
 
@@ -29,7 +36,9 @@ def why(small: SmallHome, job: str, **keys: str) -> str:
     dimensions = RECIPES[STEPS_OF_JOB[job][0]].dimensions
     chosen = [(KEYS | keys)[dimension] for dimension in dimensions]
     result = small.definitions.resolve_job_def(job).execute_in_process(
-        instance=small.instance, partition_key=partition_key(dimensions, chosen), raise_on_error=False
+        instance=small.instance,
+        partition_key=partition_key(dimensions, chosen),
+        raise_on_error=False,
     )
     assert not result.success
     return said_of(result)
@@ -42,7 +51,9 @@ def test_what_to_launch_first_is_said(registered: SmallHome, job: str) -> None:
     assert "aunch" in said or "lunguage" in said, said
 
 
-def test_a_partition_that_is_no_batch_is_refused_with_what_takes_it_away(registered: SmallHome) -> None:
+def test_a_partition_that_is_no_batch_is_refused_with_what_takes_it_away(
+    registered: SmallHome,
+) -> None:
     registered.instance.add_dynamic_partitions(REPORT_BATCH.name, ["frist"])
     said = why(registered, "ingest", report_batch="frist")
     assert "batch 'frist' is not registered" in said

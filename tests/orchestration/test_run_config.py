@@ -25,23 +25,30 @@ def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
     return build_defs(HomeResource(root=str(tmp_path_factory.mktemp("home"))))
 
 
-def refused(definitions: dg.Definitions, job: str, resource: str, config: object) -> str:
+def refused(
+    definitions: dg.Definitions, job: str, resource: str, config: object
+) -> str:
     """What Dagster says of a launch with such a config; whatever launches validates so."""
     with pytest.raises(DagsterInvalidConfigError) as refusal:
         dg.validate_run_config(
-            definitions.resolve_job_def(job), {"resources": {resource: {"config": config}}}
+            definitions.resolve_job_def(job),
+            {"resources": {resource: {"config": config}}},
         )
     return str(refusal.value)
 
 
 @pytest.mark.parametrize("job", STEPS_OF_JOB)
 @pytest.mark.parametrize("field", FIELDS)
-def test_no_launch_sets_a_field_of_the_home(definitions: dg.Definitions, job: str, field: str) -> None:
+def test_no_launch_sets_a_field_of_the_home(
+    definitions: dg.Definitions, job: str, field: str
+) -> None:
     assert field in refused(definitions, job, "home", {field: "x"})
 
 
 @pytest.mark.parametrize("field", ["root", "database"])
-def test_no_launch_chooses_where_tables_are_written(definitions: dg.Definitions, field: str) -> None:
+def test_no_launch_chooses_where_tables_are_written(
+    definitions: dg.Definitions, field: str
+) -> None:
     assert field in refused(definitions, "expand", "io_manager", {field: "x"})
 
 
@@ -49,7 +56,9 @@ def test_no_launch_reads_a_variable_of_the_environment(
     definitions: dg.Definitions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert KEY not in refused(definitions, "ingest", "home", {"processes": {"env": "OPENAI_API_KEY"}})
+    assert KEY not in refused(
+        definitions, "ingest", "home", {"processes": {"env": "OPENAI_API_KEY"}}
+    )
 
 
 @pytest.mark.parametrize("field", VARIABLES)

@@ -20,18 +20,27 @@ from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.orchestration.assets import explicit
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.release.bundle.versions import current_version
-from lunguage_assets.tables import COMPARISON_MATCHES, FITTED_PROBABILITIES, REFERENCE_RANKING
+from lunguage_assets.tables import (
+    COMPARISON_MATCHES,
+    FITTED_PROBABILITIES,
+    REFERENCE_RANKING,
+)
 
 RATINGS = "rater,phrase,sentence,rating\na,surely,1,90\nb,surely,1,80\na,hardly,1,20\nb,hardly,1,10\n"
 
 
 def insist(small: SmallHome, ruler: str) -> None:
     file = small.home.settings_file
-    file.write_text(file.read_text().replace("[explicit]", f'[explicit]\nruler = "{ruler}"'))
+    file.write_text(
+        file.read_text().replace("[explicit]", f'[explicit]\nruler = "{ruler}"')
+    )
 
 
 def ranking(small: SmallHome) -> pd.DataFrame:
-    return read_table(REFERENCE_RANKING, partition_path(small.home.tables, "reference_ranking", "panel"))
+    return read_table(
+        REFERENCE_RANKING,
+        partition_path(small.home.tables, "reference_ranking", "panel"),
+    )
 
 
 def released(small: SmallHome, name: str) -> Any:
@@ -44,12 +53,21 @@ def released(small: SmallHome, name: str) -> Any:
 def contrary() -> Iterator[None]:
     """Judges that say the opposite of what they mean."""
     play = explicit.play_matches
-    opposite = {"sentence_1": "sentence_2", "sentence_2": "sentence_1", "invalid": "invalid"}
+    opposite = {
+        "sentence_1": "sentence_2",
+        "sentence_2": "sentence_1",
+        "invalid": "invalid",
+    }
 
     def play_contrary(*given: Any) -> pd.DataFrame:
         frame = play(*given)
-        other = frame["phrase_a"].where(frame["winner"] == frame["phrase_b"], frame["phrase_b"])
-        return frame.assign(winner=other.where(frame["winner"].notna()), answer=frame["answer"].map(opposite))
+        other = frame["phrase_a"].where(
+            frame["winner"] == frame["phrase_b"], frame["phrase_b"]
+        )
+        return frame.assign(
+            winner=other.where(frame["winner"].notna()),
+            answer=frame["answer"].map(opposite),
+        )
 
     with mock.patch.object(explicit, "play_matches", play_contrary):
         yield
@@ -58,10 +76,14 @@ def contrary() -> Iterator[None]:
 @pytest.fixture
 def unanchored(tmp_path: Path) -> Iterator[SmallHome]:
     """A home whose reports never say one of the two anchor phrases."""
-    deliveries = write_deliveries(tmp_path / "deliveries", (40,), seed=5, batches=("first",))
+    deliveries = write_deliveries(
+        tmp_path / "deliveries", (40,), seed=5, batches=("first",)
+    )
     file = deliveries["first"] / "Lunguage.csv"
     rows = pd.read_csv(file, dtype=str, keep_default_na=False)
-    rows[~rows["sent"].str.contains("(?:less|most) likely", case=False)].to_csv(file, index=False)
+    rows[~rows["sent"].str.contains("(?:less|most) likely", case=False)].to_csv(
+        file, index=False
+    )
     home = tmp_path / "home"
     home.mkdir()
     (home / "settings.toml").write_text(QUICK_STICK)
@@ -77,9 +99,14 @@ def test_reports_without_anchor_phrases_end_with_a_release_that_names_its_scale_
     reason = "phrases of its own, but no anchor phrase 'less likely', 'most likely'"
     assert set(ranking(unanchored)["ruler"]) == {"published"}
     place = partition_path(unanchored.home.tables, "comparison_matches", "lexicon")
-    assert read_table(COMPARISON_MATCHES, place).empty, "nothing is asked that nobody uses"
+    assert read_table(COMPARISON_MATCHES, place).empty, (
+        "nothing is asked that nobody uses"
+    )
     assert reason in released(unanchored, "restricted/summary.json")["ruler_reason"]
-    assert reason in released(unanchored, "open/provenance.json")["ranking"]["ruler_reason"]
+    assert (
+        reason
+        in released(unanchored, "open/provenance.json")["ranking"]["ruler_reason"]
+    )
 
 
 @pytest.mark.parametrize("given", ["ruler", "ratings"])
@@ -92,7 +119,9 @@ def test_what_the_user_asks_for_and_cannot_be_had_is_an_error_before_comparisons
     else:
         named = unanchored.home.anchor_ratings
         named.write_text(RATINGS)
-    with pytest.raises(RunFailed, match=r"compare \(lexicon\).*no anchor phrase.*\[explicit\]") as failed:
+    with pytest.raises(
+        RunFailed, match=r"compare \(lexicon\).*no anchor phrase.*\[explicit\]"
+    ) as failed:
         unanchored.run()
     assert named.name in str(failed.value)
     assert not unanchored.standings().exists("comparison_matches", "lexicon")
@@ -110,7 +139,9 @@ def test_a_ranking_that_comes_out_inverted_is_shown_and_the_published_one_is_use
     fits = partition_path(small.home.tables, "fitted_probabilities", "panel", "second")
     assert set(read_table(FITTED_PROBABILITIES, fits)["ruler"]) == {"published"}
     assert "are inverted" in released(small, "restricted/summary.json")["ruler_reason"]
-    shown = [one for one in small.record if one.asset_key == dg.AssetKey("reference_ranking")][-1]
+    shown = [
+        one for one in small.record if one.asset_key == dg.AssetKey("reference_ranking")
+    ][-1]
     assert "own_ranking" in shown.metadata
     small.register({"third": finished.deliveries / "third"})
     small.run()
@@ -122,7 +153,8 @@ def test_an_own_ruler_that_the_settings_ask_for_and_that_comes_out_inverted_is_a
 ) -> None:
     insist(small, "own")
     with pytest.raises(
-        RunFailed, match=r"rank \(panel\).*are inverted.*ruler = .auto.*under \[explicit\]"
+        RunFailed,
+        match=r"rank \(panel\).*are inverted.*ruler = .auto.*under \[explicit\]",
     ) as failed:
         small.run(rebuild=True)
     assert small.home.settings_file.name in str(failed.value)

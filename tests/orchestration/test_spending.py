@@ -29,24 +29,38 @@ def server() -> Iterator[LoopbackServer]:
 
 
 @pytest.fixture
-def asking(finished: Finished, tmp_path: Path, server: LoopbackServer) -> Iterator[SmallHome]:
+def asking(
+    finished: Finished, tmp_path: Path, server: LoopbackServer
+) -> Iterator[SmallHome]:
     """A home with a vocabulary, of which judge `one` is still to compare the phrases."""
-    home = home_of(tmp_path / "home", finished, dict.fromkeys(("one", "two", "three"), server.openai_url))
+    home = home_of(
+        tmp_path / "home",
+        finished,
+        dict.fromkeys(("one", "two", "three"), server.openai_url),
+    )
     with SmallHome.opened(home, judges_file=str(home / "judges.toml")) as small:
         yield small
 
 
 def shown(small: SmallHome) -> dict[str, Any]:
     """The metadata of the latest comparisons, and of their check."""
-    wanted = dg.AssetRecordsFilter(dg.AssetKey("comparison_matches"), asset_partitions=["one"])
-    event = small.instance.fetch_materializations(wanted, limit=1).records[0].asset_materialization
+    wanted = dg.AssetRecordsFilter(
+        dg.AssetKey("comparison_matches"), asset_partitions=["one"]
+    )
+    event = (
+        small.instance.fetch_materializations(wanted, limit=1)
+        .records[0]
+        .asset_materialization
+    )
     assert event is not None
     return {name: value.value for name, value in event.metadata.items()}
 
 
 def paid(small: SmallHome) -> dict[str, Any]:
     """What the ledger says."""
-    row: dict[str, Any] = Ledger.open(small.resource.ledger_place).statistics().iloc[0].to_dict()
+    row: dict[str, Any] = (
+        Ledger.open(small.resource.ledger_place).statistics().iloc[0].to_dict()
+    )
     return row
 
 
@@ -70,7 +84,9 @@ def test_what_a_run_that_failed_had_paid_is_shown_by_the_next(
     assert found["llm_input_tokens"] == ledger["input_tokens"]
 
 
-def test_what_was_paid_before_a_failure_is_no_hit(asking: SmallHome, server: LoopbackServer) -> None:
+def test_what_was_paid_before_a_failure_is_no_hit(
+    asking: SmallHome, server: LoopbackServer
+) -> None:
     failed(asking, server, 20)
     asking.runner().run("panel", stages=COMPARE)
     found = shown(asking)
@@ -78,7 +94,9 @@ def test_what_was_paid_before_a_failure_is_no_hit(asking: SmallHome, server: Loo
     assert found["llm_retried"] == paid(asking)["failures"] > 0
 
 
-def test_what_was_shown_once_is_not_shown_again(asking: SmallHome, server: LoopbackServer) -> None:
+def test_what_was_shown_once_is_not_shown_again(
+    asking: SmallHome, server: LoopbackServer
+) -> None:
     failed(asking, server, 20)
     asking.runner().run("panel", stages=COMPARE)
     for _ in range(2):
@@ -91,8 +109,13 @@ def test_what_was_shown_once_is_not_shown_again(asking: SmallHome, server: Loopb
 def test_bills_of_another_home_that_shares_the_ledger_are_left_alone(
     asking: SmallHome, server: LoopbackServer
 ) -> None:
-    ledger, other = Ledger.open(asking.resource.ledger_place), Bill(ACCOUNT, "a run of another home")
-    ledger.transaction(lambda connection: charge(connection, other, "one", Charges(calls=1_000)))
+    ledger, other = (
+        Ledger.open(asking.resource.ledger_place),
+        Bill(ACCOUNT, "a run of another home"),
+    )
+    ledger.transaction(
+        lambda connection: charge(connection, other, "one", Charges(calls=1_000))
+    )
     asking.runner().run("panel", stages=COMPARE)
     assert shown(asking)["llm_calls"] == len(server.calls) < 1_000
     assert ledger.bills(ACCOUNT)[other.run] == {"one": Charges(calls=1_000)}
@@ -101,13 +124,17 @@ def test_bills_of_another_home_that_shares_the_ledger_are_left_alone(
 def of_no_use(small: SmallHome) -> dg.AssetCheckEvaluation:
     """The check of the replies of the latest run."""
     run = small.instance.get_runs(limit=1)[0]
-    logs = small.instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
+    logs = small.instance.all_logs(
+        run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION
+    )
     checks = [entry.get_dagster_event().asset_check_evaluation_data for entry in logs]
     (found,) = [check for check in checks if check.check_name == "answers_usable"]
     return found
 
 
-def test_a_check_warns_of_paid_replies_that_cannot_be_used(asking: SmallHome, server: LoopbackServer) -> None:
+def test_a_check_warns_of_paid_replies_that_cannot_be_used(
+    asking: SmallHome, server: LoopbackServer
+) -> None:
     server.plan(*[Act("nonsense")] * 30)
     asking.runner().run("panel", stages=COMPARE)
     found, ledger = of_no_use(asking), paid(asking)
@@ -129,10 +156,16 @@ def test_the_check_passes_where_a_rate_limit_only_held_calls_up(
     asking: SmallHome, server: LoopbackServer
 ) -> None:
     text = asking.home.root / "judges.toml"
-    text.write_text(text.read_text().replace("failures_per_request = 1", "backoff_s = 0.001"))
+    text.write_text(
+        text.read_text().replace("failures_per_request = 1", "backoff_s = 0.001")
+    )
     server.plan(*[Act("rate_limited")] * 30)
     with SmallHome.opened(asking.home.root, judges_file=str(text)) as patient:
         patient.runner().run("panel", stages=COMPARE)
         assert of_no_use(patient).passed
         found = shown(patient)
-    assert (found["llm_retried"], found["llm_failures"], found["llm_invalid"]) == (30, 0, 0)
+    assert (found["llm_retried"], found["llm_failures"], found["llm_invalid"]) == (
+        30,
+        0,
+        0,
+    )

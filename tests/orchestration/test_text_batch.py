@@ -13,7 +13,12 @@ from small_homes import SmallHome, said_of
 from stored_tables import store_table
 
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.home.store import PARTITIONED_BY, MadeOf, partition_path, read_table
+from lunguage_assets.home.store import (
+    PARTITIONED_BY,
+    MadeOf,
+    partition_path,
+    read_table,
+)
 from lunguage_assets.orchestration.automation import Ready, is_ready
 from lunguage_assets.structuring import rows as rows_of_texts
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
@@ -31,7 +36,9 @@ AFTER = ["extract_hedges (lexicon x raw)"]
 
 
 @pytest.fixture(scope="module")
-def text_home(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallHome]:
+def text_home(
+    five: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SmallHome]:
     """A home with a batch of findings (`five`) and one of raw reports (`raw`)."""
     folder = tmp_path_factory.mktemp("texts")
     raw = folder / "raw"
@@ -42,7 +49,9 @@ def text_home(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     (raw / "corpus.toml").write_text(declared)
     home = folder / "home"
     home.mkdir()
-    (home / "settings.toml").write_text("[explicit]\nruler = 'published'\nbootstrap = 5\nstep_limit = 4\n")
+    (home / "settings.toml").write_text(
+        "[explicit]\nruler = 'published'\nbootstrap = 5\nstep_limit = 4\n"
+    )
     with SmallHome.opened(home) as small:
         small.register({"five": five, "raw": raw})
         small.executed_stages = small.run()  # type: ignore[attr-defined]
@@ -50,12 +59,19 @@ def text_home(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def table(small: SmallHome, name: str, **others: str) -> pd.DataFrame:
-    keys = {"report_batch": "raw", "structurer": "rules", "ranker": "panel", "judge": "lexicon"} | others
+    keys = {
+        "report_batch": "raw",
+        "structurer": "rules",
+        "ranker": "panel",
+        "judge": "lexicon",
+    } | others
     chosen = [keys[dimension] for dimension in PARTITIONED_BY[name]]
     return read_table(TABLES[name], partition_path(small.home.tables, name, *chosen))
 
 
-def test_a_batch_of_raw_reports_is_read_and_structured_before_it_is_taken_in(text_home: SmallHome) -> None:
+def test_a_batch_of_raw_reports_is_read_and_structured_before_it_is_taken_in(
+    text_home: SmallHome,
+) -> None:
     stages = text_home.executed_stages  # type: ignore[attr-defined]
     assert [stage for stage in stages if "raw" in stage][:4] == [*FIRST, *AFTER]
     assert stages[:2] == ["ingest (five)", "extract_hedges (lexicon x five)"]
@@ -66,8 +82,15 @@ def test_a_batch_of_raw_reports_is_read_and_structured_before_it_is_taken_in(tex
     }
 
 
-def test_the_same_run_makes_nothing_of_raw_reports_for_a_batch_of_findings(text_home: SmallHome) -> None:
-    for name in ("report_texts", "report_sentences", "structured_findings", "sentence_accounts"):
+def test_the_same_run_makes_nothing_of_raw_reports_for_a_batch_of_findings(
+    text_home: SmallHome,
+) -> None:
+    for name in (
+        "report_texts",
+        "report_sentences",
+        "structured_findings",
+        "sentence_accounts",
+    ):
         keys = ("rules", "five") if "structurer" in PARTITIONED_BY[name] else ("five",)
         assert not partition_path(text_home.home.tables, name, *keys).exists()
     record = text_home.standings().record("findings", "five")
@@ -82,7 +105,9 @@ def test_other_rules_of_the_structurer_make_only_the_batch_of_raw_reports_stale(
 
     monkeypatch.setattr(structurer, "structurer_identity", lambda *_: "rules/another")
     now = text_home.standings()
-    assert now.of("structured_findings", "rules", "raw").because == ("structurer changed",)
+    assert now.of("structured_findings", "rules", "raw").because == (
+        "structurer changed",
+    )
     assert now.of("findings", "raw").because == ("structurer changed",)
     assert now.is_current("report_sentences", "raw")
     assert now.is_current("lunguage_plus_plus", "panel", "five")
@@ -90,7 +115,9 @@ def test_other_rules_of_the_structurer_make_only_the_batch_of_raw_reports_stale(
     assert text_home.plan()[:2] == FIRST[1:]
 
 
-def test_a_cue_of_the_home_makes_its_raw_reports_stale_and_changes_rows(text_home: SmallHome) -> None:
+def test_a_cue_of_the_home_makes_its_raw_reports_stale_and_changes_rows(
+    text_home: SmallHome,
+) -> None:
     place = {"structurer": "rules", "report_batch": "raw"}
     edema = table(text_home, "structured_findings").query("ent == 'pulmonary edema'")
     file = text_home.home.root / "assertion.yaml"
@@ -98,7 +125,9 @@ def test_a_cue_of_the_home_makes_its_raw_reports_stale_and_changes_rows(text_hom
         "- {id: hedged.mild, category: hedged, patterns: [mild], reach: next,\n"
         '   examples: [{text: "Mild edema.", edema: hedged}]}\n'
     )
-    assert text_home.standings().of("structured_findings", "rules", "raw").because == ("structurer changed",)
+    assert text_home.standings().of("structured_findings", "rules", "raw").because == (
+        "structurer changed",
+    )
     assert [stage for stage in text_home.plan() if "five" in stage] == []
     text_home.make(RECIPES["structured_findings"].tables, place)
     reread = table(text_home, "structured_findings").query("ent == 'pulmonary edema'")
@@ -132,10 +161,19 @@ def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_senten
         made = structured_tables(*answered)
         rows = made.structured_findings
         theirs = rows["study_id"] == study
-        return made._replace(structured_findings=rows.assign(status=rows["status"].mask(theirs, "planted")))
+        return made._replace(
+            structured_findings=rows.assign(
+                status=rows["status"].mask(theirs, "planted")
+            )
+        )
 
     monkeypatch.setattr(rows_of_texts, "structured_tables", broken)
-    keys = {"report_batch": "raw", "structurer": "rules", "ranker": "panel", "judge": "lexicon"}
+    keys = {
+        "report_batch": "raw",
+        "structurer": "rules",
+        "ranker": "panel",
+        "judge": "lexicon",
+    }
     for step in (
         "structured_findings",
         "findings",
@@ -151,10 +189,14 @@ def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_senten
     (aside,) = table(text_home, "set_aside").to_dict("records")
     assert (aside["study_id"], aside["step"]) == (study, "structured_findings")
     assert "planted" not in str(aside)
-    assert set(table(text_home, "findings")["study_id"]) == set(before["study_id"]) - {study}
+    assert set(table(text_home, "findings")["study_id"]) == set(before["study_id"]) - {
+        study
+    }
     assert study in set(table(text_home, "reports")["study_id"])
     sentences = table(text_home, "sentence_accounts")
-    assert "findings" not in set(sentences.loc[sentences["study_id"] == study, "account"])
+    assert "findings" not in set(
+        sentences.loc[sentences["study_id"] == study, "account"]
+    )
     accounts = table(text_home, "accounting").set_index("study_id")
     assert accounts["balanced"].all()
     assert accounts.loc[study, "rows_out"] == 0
@@ -163,16 +205,31 @@ def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_senten
 def test_a_correction_by_an_old_id_is_of_the_same_finding_when_the_batch_is_read_again(
     text_home: SmallHome,
 ) -> None:
-    text_home.make(RECIPES["structured_findings"].tables, {"structurer": "rules", "report_batch": "raw"})
+    text_home.make(
+        RECIPES["structured_findings"].tables,
+        {"structurer": "rules", "report_batch": "raw"},
+    )
     text_home.make(RECIPES["findings"].tables, "raw")
     findings = table(text_home, "findings")
-    old_ids = findings["study_id"] + ":" + findings.index.astype("str")  # numbered in the batch
+    old_ids = (
+        findings["study_id"] + ":" + findings.index.astype("str")
+    )  # numbered in the batch
     path = partition_path(text_home.home.tables, "findings", "raw")
-    store_table(TABLES["findings"], findings.assign(finding_id=old_ids), path, ("raw",), MadeOf("3"))
+    store_table(
+        TABLES["findings"],
+        findings.assign(finding_id=old_ids),
+        path,
+        ("raw",),
+        MadeOf("3"),
+    )
     corrected = findings.index[findings["status"] == "tp"][-1]
-    text_home.home.corrections_file.write_text(f"finding_id,phrases\n{old_ids[corrected]},perhaps\n")
+    text_home.home.corrections_file.write_text(
+        f"finding_id,phrases\n{old_ids[corrected]},perhaps\n"
+    )
     made = text_home.make(RECIPES["findings"].tables, "raw")
-    text_home.make(RECIPES["hedge_phrases"].tables, {"judge": "lexicon", "report_batch": "raw"})
+    text_home.make(
+        RECIPES["hedge_phrases"].tables, {"judge": "lexicon", "report_batch": "raw"}
+    )
     hedges = table(text_home, "hedge_phrases")
     expected = [findings.loc[corrected, "finding_id"]]
     assert hedges.loc[hedges["corrected"], "finding_id"].tolist() == expected
@@ -180,11 +237,20 @@ def test_a_correction_by_an_old_id_is_of_the_same_finding_when_the_batch_is_read
     assert materialized.materialization.metadata["corrections_with_new_ids"].value == 1
 
 
-def test_a_correction_of_no_row_ends_the_extraction_with_its_row(text_home: SmallHome) -> None:
+def test_a_correction_of_no_row_ends_the_extraction_with_its_row(
+    text_home: SmallHome,
+) -> None:
     study = table(text_home, "findings")["study_id"].iloc[0]
-    text_home.home.corrections_file.write_text(f"finding_id,phrases\n{study}:1202,perhaps\n")
+    text_home.home.corrections_file.write_text(
+        f"finding_id,phrases\n{study}:1202,perhaps\n"
+    )
     place = {"judge": "lexicon", "report_batch": "raw"}
-    failed = text_home.make(RECIPES["hedge_phrases"].tables, place, raise_on_error=False)
+    failed = text_home.make(
+        RECIPES["hedge_phrases"].tables, place, raise_on_error=False
+    )
     text_home.home.corrections_file.unlink()
     assert not failed.success
-    assert f"corrections.csv, row 1, column 'finding_id': found {study}:1202" in said_of(failed)
+    assert (
+        f"corrections.csv, row 1, column 'finding_id': found {study}:1202"
+        in said_of(failed)
+    )

@@ -62,7 +62,9 @@ def write_reports(folder: Path) -> Path:
     folder.mkdir(parents=True)
     rows = [*SPOKEN.items(), ("s1", REPEATED)]
     lines = [f'{study},"{text}"' for study, text in rows]
-    (folder / "reports.csv").write_text("\n".join(["study_id,report", *lines]), encoding="utf-8")
+    (folder / "reports.csv").write_text(
+        "\n".join(["study_id,report", *lines]), encoding="utf-8"
+    )
     return folder
 
 
@@ -72,14 +74,20 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("raw")
     data, landing = write_reports(folder / "archive"), folder / "landing"
     write_reports(landing / "night")
-    (landing / "none.csv").write_text(f'study_id,report\n,"{REPEATED}"\n', encoding="utf-8")
+    (landing / "none.csv").write_text(
+        f'study_id,report\n,"{REPEATED}"\n', encoding="utf-8"
+    )
     (landing / "other.csv").write_text(f'"{REPEATED}",x\n1,2\n', encoding="utf-8")
     (folder / "one.txt").write_text(REPEATED, encoding="utf-8")
     (folder / "shown").mkdir()
     with LoopbackServer(answer=model_like) as server:
-        (folder / "judges.toml").write_text(JUDGES.format(url=server.url, limits=planted.LIMITS))
+        (folder / "judges.toml").write_text(
+            JUDGES.format(url=server.url, limits=planted.LIMITS)
+        )
 
-        def scenario(name: str, *arguments: str, home: str, **more: Any) -> dict[str, Any]:
+        def scenario(
+            name: str, *arguments: str, home: str, **more: Any
+        ) -> dict[str, Any]:
             root = folder / home
             if not root.exists():
                 planted.write_home(root)
@@ -89,18 +97,35 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "LUNGUAGE_LANDING": str(landing),
             }
             plain = {"crash": [], "idle": [GREAT_EXPECTATIONS], "files": {}, "copy": []}
-            return {"name": name, "arguments": arguments, "environment": environment, **plain, **more}
+            return {
+                "name": name,
+                "arguments": arguments,
+                "environment": environment,
+                **plain,
+                **more,
+            }
 
         run = ("run", "--data", str(data), "--batch", "b")
         scenarios = [
-            *(scenario(name, *run, home="burst", crash=[place]) for name, place in CRASHES.items()),
+            *(
+                scenario(name, *run, home="burst", crash=[place])
+                for name, place in CRASHES.items()
+            ),
             scenario("model", *run, "--structurer", "one", home="well"),
             scenario("land", "land", "--now", home="landed"),
-            scenario("read", "read", str(folder / "one.txt"), home="well", crash=[CRASHES["structuring"]]),
+            scenario(
+                "read",
+                "read",
+                str(folder / "one.txt"),
+                home="well",
+                crash=[CRASHES["structuring"]],
+            ),
         ]
         for one in scenarios:
             planted_runs.run(one, folder / "shown")
-        assert any(planted.WORD in call.user for call in server.calls), "the model was to read the words"
+        assert any(planted.WORD in call.user for call in server.calls), (
+            "the model was to read the words"
+        )
     return folder
 
 
@@ -126,22 +151,35 @@ def test_whatever_becomes_of_raw_reports_is_told_without_their_words(
     assert planted.traces(runs / "nothing", shown(runs, name)) == []
 
 
-def test_the_tables_have_the_words_and_dagster_the_ledger_and_the_open_release_do_not(runs: Path) -> None:
+def test_the_tables_have_the_words_and_dagster_the_ledger_and_the_open_release_do_not(
+    runs: Path,
+) -> None:
     for home in ("well", "burst", "landed"):
         assert planted.traces(runs / home) == [], home
     tables = runs / "well" / "tables"
     for name, keys in (("report_texts", ["b"]), ("structured_findings", ["one", "b"])):
         frame = read_table(TABLES[name], partition_path(tables, name, *keys))
         assert planted.WORD in frame.to_csv(), name
-    refused = read_table(TABLES["refused_values"], partition_path(tables, "refused_values", "one", "b"))
-    notes = read_table(TABLES["intake_notes"], partition_path(tables, "intake_notes", "b"))
+    refused = read_table(
+        TABLES["refused_values"], partition_path(tables, "refused_values", "one", "b")
+    )
+    notes = read_table(
+        TABLES["intake_notes"], partition_path(tables, "intake_notes", "b")
+    )
     assert len(notes)
-    assert planted.WORD not in notes.to_csv() + refused.drop(columns="value", errors="ignore").to_csv()
+    assert (
+        planted.WORD
+        not in notes.to_csv() + refused.drop(columns="value", errors="ignore").to_csv()
+    )
     for path in (runs / "well" / "release").rglob("open/**/*"):
-        assert not path.is_file() or planted.WORD.encode() not in path.read_bytes(), path
+        assert not path.is_file() or planted.WORD.encode() not in path.read_bytes(), (
+            path
+        )
 
 
-def test_what_is_put_aside_in_the_landing_folder_says_why_without_the_words(runs: Path) -> None:
+def test_what_is_put_aside_in_the_landing_folder_says_why_without_the_words(
+    runs: Path,
+) -> None:
     told = list((runs / "landing").rglob("REASON.txt"))
     assert len(told) == 2
     assert planted.traces(runs / "nothing", *(path.read_bytes() for path in told)) == []

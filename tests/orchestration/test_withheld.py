@@ -62,19 +62,26 @@ def test_messages_are_shown_of_a_corpus_that_is_known_to_be_synthetic_and_of_no_
         burst()
 
 
-def test_a_withheld_error_tells_its_kind_and_every_place_and_not_what_it_quoted() -> None:
+def test_a_withheld_error_tells_its_kind_and_every_place_and_not_what_it_quoted() -> (
+    None
+):
     with pytest.raises(dg.Failure) as raised, plain_failures("nothing stored: "):
         burst()
     told = everything_told(raised.value)
     assert raised.value.description is not None
-    assert raised.value.description.startswith("nothing stored: unexpected KeyError in ")
+    assert raised.value.description.startswith(
+        "nothing stored: unexpected KeyError in "
+    )
     assert "in burst" in told
     assert QUOTED not in told
     assert not raised.value.allow_retries
 
 
 def test_what_a_person_can_act_on_is_told_in_full_and_an_interruption_passes() -> None:
-    with pytest.raises(dg.Failure, match="name another folder") as raised, plain_failures():
+    with (
+        pytest.raises(dg.Failure, match="name another folder") as raised,
+        plain_failures(),
+    ):
         raise ConfigurationError("name another folder")
     assert not raised.value.allow_retries, "the same again would fail the same way"
     with pytest.raises(KeyboardInterrupt), plain_failures():

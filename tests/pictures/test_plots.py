@@ -15,7 +15,10 @@ import pytest
 from invented_answers import noisy, ranked, recorded
 from PIL import Image
 
-from lunguage_assets.explicit.analysis.agreement import judge_agreement, ranking_correlations
+from lunguage_assets.explicit.analysis.agreement import (
+    judge_agreement,
+    ranking_correlations,
+)
 from lunguage_assets.explicit.analysis.validation import fit_validation
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
@@ -23,10 +26,18 @@ from lunguage_assets.explicit.fit.probability import probability as probability_
 from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.pictures import plots
-from lunguage_assets.release.report.phrase_scales import phrase_scale, published_scales, rated_phrases
+from lunguage_assets.release.report.phrase_scales import (
+    phrase_scale,
+    published_scales,
+    rated_phrases,
+)
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
-from lunguage_assets.tables.analyses import FIT_VALIDATION, JUDGE_AGREEMENT, RANKING_CORRELATIONS
+from lunguage_assets.tables.analyses import (
+    FIT_VALIDATION,
+    JUDGE_AGREEMENT,
+    RANKING_CORRELATIONS,
+)
 
 SETTINGS = ExplicitSettings(bootstrap=4)
 MATCHES = recorded(6, ["one", "two"], noisy())
@@ -36,7 +47,10 @@ CORRELATIONS = ranking_correlations(MATCHES, "panel", RANKING, SETTINGS)
 VALIDATION = fit_validation(RANKING, MATCHES, SETTINGS, seeds=2)
 VOCABULARY = hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS)
 PUBLISHED = reference_ranking(VOCABULARY, {"one": COMPARISON_MATCHES.frame()}, SETTINGS)
-ANCHORS = (Anchor("less likely", 0.17, 0.156, 0.185), Anchor("most likely", 0.839, 0.818, 0.86))
+ANCHORS = (
+    Anchor("less likely", 0.17, 0.156, 0.185),
+    Anchor("most likely", 0.839, 0.818, 0.86),
+)
 CALIBRATION = calibrate(PUBLISHED, ANCHORS)
 SCALE = phrase_scale(PUBLISHED, chosen_anchors("published"))
 MEANS = {scale.name: scale.means_by_phrase for scale in published_scales()}
@@ -44,17 +58,28 @@ MEANS = {scale.name: scale.means_by_phrase for scale in published_scales()}
 
 EXPERTS = pd.DataFrame(
     [("with ranking", f"expert {n}", "panel", 0.9 - n / 10) for n in (1, 2, 3)]
-    + [("with expert", f"expert {a}", f"expert {b}", 0.8) for a, b in ((1, 2), (1, 3), (2, 3))],
+    + [
+        ("with expert", f"expert {a}", f"expert {b}", 0.8)
+        for a, b in ((1, 2), (1, 3), (2, 3))
+    ],
     columns=["measure", "first", "second", "value"],
 )
-PUBLISHED_SHARES = pd.DataFrame({"ranking": [0.8, 0.7], "model": [0.6, 0.9]}, index=["one", "two"])
+PUBLISHED_SHARES = pd.DataFrame(
+    {"ranking": [0.8, 0.7], "model": [0.6, 0.9]}, index=["one", "two"]
+)
 
 
 def fitted(size: int) -> pd.DataFrame:
     mu = np.linspace(2.0, 48.0, size)
     p, low, high = probability_of(mu, np.full(size, 1.5), CALIBRATION)
     return pd.DataFrame(
-        {"finding_id": [f"s:{i}" for i in range(size)], "mu": mu, "p": p, "p_low": low, "p_high": high}
+        {
+            "finding_id": [f"s:{i}" for i in range(size)],
+            "mu": mu,
+            "p": p,
+            "p_low": low,
+            "p_high": high,
+        }
     )
 
 
@@ -83,10 +108,14 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "no findings": lambda: probabilities([]),
     "no fits": lambda: calibrated(fitted(0)),
     "phrase scale": lambda: plots.phrase_scale_plot(rated_phrases(SCALE), MEANS),
-    "phrase scale without people": lambda: plots.phrase_scale_plot(rated_phrases(SCALE), {}),
+    "phrase scale without people": lambda: plots.phrase_scale_plot(
+        rated_phrases(SCALE), {}
+    ),
     "no curves": lambda: plots.validation_curves(FIT_VALIDATION.frame(), 5, 10),
     "no spread": lambda: plots.validation_spread(FIT_VALIDATION.frame(), 5, 10),
-    "one judge": lambda: plots.validation_curves(VALIDATION[VALIDATION["judges"] == "one"], 5, 10),
+    "one judge": lambda: plots.validation_curves(
+        VALIDATION[VALIDATION["judges"] == "one"], 5, 10
+    ),
 }
 
 
@@ -101,7 +130,9 @@ def drawn(name: str) -> bytes:
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_picture_is_a_png_with_something_on_it(name: str) -> None:
-    pixels = np.asarray(Image.open(io.BytesIO(drawn(name)), formats=["png"]).convert("RGBA"))
+    pixels = np.asarray(
+        Image.open(io.BytesIO(drawn(name)), formats=["png"]).convert("RGBA")
+    )
     assert pixels.shape[0] > 200
     assert pixels.shape[1] > 300
     assert len(np.unique(pixels.view(np.uint32))) > 10

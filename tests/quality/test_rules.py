@@ -53,8 +53,14 @@ OTHER = {**HONEST, "key": "k2", "kind": "without", **NOTHING}
         ({"low": 0.25}, "low <= middle"),
         ({"middle": 0.4}, "middle <= high"),
         ({"kind": "without", **NOTHING}, r"\(kind, place\) is unique"),
-        ({"kind": "without", **NOTHING, "marked": True}, "marked holds something only where kind is with"),
-        ({"kind": "without", **NOTHING, "remark": "r"}, "remark holds something only where kind is with"),
+        (
+            {"kind": "without", **NOTHING, "marked": True},
+            "marked holds something only where kind is with",
+        ),
+        (
+            {"kind": "without", **NOTHING, "remark": "r"},
+            "remark holds something only where kind is with",
+        ),
         ({"version": "w"}, "version has one value"),
         ({"sound": False}, "sound is one of"),
         ({"key": "k2"}, r"\(key\) is unique"),
@@ -66,14 +72,18 @@ def test_a_row_that_breaks_a_rule_is_refused_by_key_and_nothing_is_stored(
     store_table(SMALL, SMALL.frame([HONEST, OTHER]), tmp_path / "t.parquet")
     before = (tmp_path / "t.parquet").read_bytes()
     with pytest.raises(InvalidTable, match=named) as refused:
-        store_table(SMALL, SMALL.frame([{**HONEST, **change}, OTHER]), tmp_path / "t.parquet")
+        store_table(
+            SMALL, SMALL.frame([{**HONEST, **change}, OTHER]), tmp_path / "t.parquet"
+        )
     assert "no mask" not in str(refused.value)
     assert (tmp_path / "t.parquet").read_bytes() == before
 
 
 @examples(50)
 @given(st.lists(st.floats(0, 1), min_size=3, max_size=3))
-def test_an_interval_is_refused_exactly_when_it_does_not_hold_its_value(values: list[float]) -> None:
+def test_an_interval_is_refused_exactly_when_it_does_not_hold_its_value(
+    values: list[float],
+) -> None:
     low, middle, high = values
     frame = SMALL.frame([{**HONEST, "low": low, "middle": middle, "high": high}])
     assert (SMALL.violations(frame) == []) == (low <= middle <= high)
@@ -83,16 +93,26 @@ def test_an_interval_is_refused_exactly_when_it_does_not_hold_its_value(values: 
 @given(st.text(max_size=12))
 def test_a_form_is_asked_of_the_whole_string(written: str) -> None:
     frame = SMALL.frame([{**HONEST, "key": written}])
-    fits = written[:1] == "k" and written[1:] != "" and all(digit in "0123456789" for digit in written[1:])
+    fits = (
+        written[:1] == "k"
+        and written[1:] != ""
+        and all(digit in "0123456789" for digit in written[1:])
+    )
     assert (SMALL.violations(frame) == []) == fits
 
 
 def test_a_column_is_constant_in_each_partition_and_not_over_all_of_them() -> None:
-    both = SMALL.frame([HONEST, OTHER]).assign(version=["v", "w"], report_batch=["a", "b"])
+    both = SMALL.frame([HONEST, OTHER]).assign(
+        version=["v", "w"], report_batch=["a", "b"]
+    )
     assert SMALL.violations(both, ["report_batch"]) == []
     assert len(SMALL.violations(both)) == 1
 
 
-def test_a_number_that_is_none_counts_as_empty_also_where_another_program_wrote_it() -> None:
+def test_a_number_that_is_none_counts_as_empty_also_where_another_program_wrote_it() -> (
+    None
+):
     frame = SMALL.frame([HONEST]).assign(middle=float("nan"))
-    assert any("middle is never empty" in problem for problem in SMALL.violations(frame))
+    assert any(
+        "middle is never empty" in problem for problem in SMALL.violations(frame)
+    )

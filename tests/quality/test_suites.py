@@ -25,7 +25,9 @@ from lunguage_assets.tables.schema import Column
 
 def unmet(*arguments: Any) -> list[Examined]:
     """The expectations that do not hold; arguments as of `examined`."""
-    return [expectation for expectation in examined(*arguments) if not expectation.is_met]
+    return [
+        expectation for expectation in examined(*arguments) if not expectation.is_met
+    ]
 
 
 OF_TYPE = {"string": "x", "int": 1, "float": 0.5, "bool": True, "strings": []}
@@ -55,19 +57,35 @@ PAIRWISE = {"measure": "pairwise agreement", "coding": "none", "low": 0.84, "hig
 ALPHA = {"measure": "krippendorff alpha", "coding": "position", "value": 0.7}
 SPOILT: dict[str, list[tuple[list[dict[str, Any]], list[dict[str, Any]]]]] = {
     "sentence_accounts": [
-        ([{"section": "find"}], [{"section": "find"}, {"section": "find", "account": "unreadable"}]),
+        (
+            [{"section": "find"}],
+            [{"section": "find"}, {"section": "find", "account": "unreadable"}],
+        ),
         ([{"section": "find"}], [{"section": "impr", "account": "nothing stated"}]),
     ],
     "hedge_phrases": [
         ([{"needs_review": False}], [{"needs_review": True}]),
-        ([{"needs_review": False}], [{"needs_review": False, "answer_state": "invalid"}]),
+        (
+            [{"needs_review": False}],
+            [{"needs_review": False, "answer_state": "invalid"}],
+        ),
     ],
     "hedge_vocabulary": [
-        ([{}], [{"phrase": "There may be an opacity at the left base, which is not certain at all"}]),
+        (
+            [{}],
+            [
+                {
+                    "phrase": "There may be an opacity at the left base, which is not certain at all"
+                }
+            ],
+        ),
         ([{}], [{}] * 2001),
     ],
     "comparison_matches": [
-        ([{}, {"answer": "sentence_2"}], [{}, {"answer": "sentence_2"}, {"answer": "invalid"}]),
+        (
+            [{}, {"answer": "sentence_2"}],
+            [{}, {"answer": "sentence_2"}, {"answer": "invalid"}],
+        ),
         ([{}, {"answer": "sentence_2"}], [{}]),
         ([{}, {"answer": "sentence_2"}], [{"answer": "sentence_2"}]),
     ],
@@ -97,7 +115,10 @@ SPOILT: dict[str, list[tuple[list[dict[str, Any]], list[dict[str, Any]]]]] = {
     ],
     "judge_agreement": [
         ([PAIRWISE], [{**PAIRWISE, "low": 0.66, "high": 0.74}]),
-        ([PAIRWISE, {**PAIRWISE, "low": 0.97, "high": 0.99}], [{**PAIRWISE, "low": 0.995, "high": 1.0}]),
+        (
+            [PAIRWISE, {**PAIRWISE, "low": 0.97, "high": 0.99}],
+            [{**PAIRWISE, "low": 0.995, "high": 1.0}],
+        ),
         ([PAIRWISE, ALPHA], [{**ALPHA, "value": 0.40}]),
     ],
 }
@@ -109,7 +130,9 @@ def found(table: str, frame: pd.DataFrame) -> list[Examined]:
 
 
 @pytest.mark.parametrize("table", WITH_SUITE)
-def test_every_expectation_fails_on_what_it_is_there_for_and_says_what_to_do(table: str) -> None:
+def test_every_expectation_fails_on_what_it_is_there_for_and_says_what_to_do(
+    table: str,
+) -> None:
     rules = load_suite(suite_file(table)).expectations
     assert len(rules) == len(SPOILT[table])
     met: list[list[dict[str, Any]]] = []
@@ -127,17 +150,30 @@ def test_every_expectation_fails_on_what_it_is_there_for_and_says_what_to_do(tab
 def test_every_suite_is_run_and_sees_the_columns_that_it_names() -> None:
     assert sorted(path.stem for path in expectation().iterdir()) == sorted(WITH_SUITE)
     rules = load_suite(suite_file("expansions")).expectations
-    assert columns_named(rules, TABLES["expansions"]) == ["finding_id", "outcome", "parent_id", "depth"]
+    assert columns_named(rules, TABLES["expansions"]) == [
+        "finding_id",
+        "outcome",
+        "parent_id",
+        "depth",
+    ]
 
 
 def test_rows_that_do_not_meet_an_expectation_are_named_by_key_and_not_shown() -> None:
     marker = "a sentence that must not leave the table"
-    (one,) = found("hedge_phrases", rows("hedge_phrases", {"needs_review": True, "sent": marker}))
-    assert (one.rows, one.keys, one.observed) == (1, ("x0",), "100.0% of 1 rows otherwise")
+    (one,) = found(
+        "hedge_phrases", rows("hedge_phrases", {"needs_review": True, "sent": marker})
+    )
+    assert (one.rows, one.keys, one.observed) == (
+        1,
+        ("x0",),
+        "100.0% of 1 rows otherwise",
+    )
     assert marker not in repr(one)
 
 
-def test_a_phrase_that_is_a_sentence_and_values_that_were_observed_are_not_shown(tmp_path: Path) -> None:
+def test_a_phrase_that_is_a_sentence_and_values_that_were_observed_are_not_shown(
+    tmp_path: Path,
+) -> None:
     marker = "There may be an opacity at the left base, which is not certain at all"
     (one,) = found("hedge_vocabulary", rows("hedge_vocabulary", {"phrase": marker}))
     assert one.keys == ("(a phrase of 15 words)",)
@@ -146,7 +182,9 @@ def test_a_phrase_that_is_a_sentence_and_values_that_were_observed_are_not_shown
         "expectations:\n  - {type: expect_column_distinct_values_to_be_in_set, column: sent, "
         "value_set: [x], why: w, remedy: r}\n"
     )
-    (other,) = unmet(TABLES["hedge_phrases"], rows("hedge_phrases", {"sent": marker}), file)
+    (other,) = unmet(
+        TABLES["hedge_phrases"], rows("hedge_phrases", {"sent": marker}), file
+    )
     assert other.observed == "other values"
     assert "opacity" not in repr((one, other))
 
@@ -162,8 +200,16 @@ expectations:
     "wrong",
     [
         {"type": "expect_something_unheard_of", "column": "p", "argument": "min_value"},
-        {"type": "expect_column_values_to_be_between", "column": "gone", "argument": "min_value"},
-        {"type": "expect_column_values_to_be_between", "column": "p", "argument": "minimum"},
+        {
+            "type": "expect_column_values_to_be_between",
+            "column": "gone",
+            "argument": "min_value",
+        },
+        {
+            "type": "expect_column_values_to_be_between",
+            "column": "p",
+            "argument": "minimum",
+        },
     ],
 )
 def test_an_expectation_that_cannot_be_run_says_so_and_the_others_are_run(
@@ -183,8 +229,13 @@ def test_a_file_of_the_home_takes_the_place_of_the_packaged_one(tmp_path: Path) 
     own.write_text("expectations: []\n")
     assert suite_file("expansions", tmp_path) == own
     assert unmet(TABLES["expansions"], rows("expansions", {"depth": 9}), own) == []
-    own.write_text("expectations:\n  - {type: expect_column_to_exist, column: p, why: w}\n")
-    with pytest.raises(ConfigurationError, match=r"expansions\.yaml, line 2, field expectations\.0\.remedy"):
+    own.write_text(
+        "expectations:\n  - {type: expect_column_to_exist, column: p, why: w}\n"
+    )
+    with pytest.raises(
+        ConfigurationError,
+        match=r"expansions\.yaml, line 2, field expectations\.0\.remedy",
+    ):
         load_suite(own)
 
 
@@ -197,7 +248,9 @@ def test_great_expectations_keeps_at_most_the_frame_it_saw_last() -> None:
 
 
 def test_what_was_observed_stands_beside_what_was_expected() -> None:
-    agreement = rows("judge_agreement", PAIRWISE | {"low": 0.7, "high": 0.723}, PAIRWISE)
+    agreement = rows(
+        "judge_agreement", PAIRWISE | {"low": 0.7, "high": 0.723}, PAIRWISE
+    )
     (one,) = found("judge_agreement", agreement)
     assert one.expected == 'high at least 0.8, where measure == "pairwise agreement"'
     assert one.observed == "0.723 to 0.9; 1 of 2 rows outside"
@@ -206,5 +259,11 @@ def test_what_was_observed_stands_beside_what_was_expected() -> None:
 def test_expectations_that_hold_are_listed_with_what_was_observed() -> None:
     table = "judge_agreement"
     held = examined(TABLES[table], rows(table, PAIRWISE, ALPHA), suite_file(table))
-    assert [one.is_met for one in held] == [True] * len(load_suite(suite_file(table)).expectations)
-    assert [one.observed for one in held] == ["0.9 in 1 rows", "0.84 in 1 rows", "0.7 in 1 rows"]
+    assert [one.is_met for one in held] == [True] * len(
+        load_suite(suite_file(table)).expectations
+    )
+    assert [one.observed for one in held] == [
+        "0.9 in 1 rows",
+        "0.84 in 1 rows",
+        "0.7 in 1 rows",
+    ]

@@ -13,7 +13,9 @@ from lunguage_assets.release.bundle import bundle
 @pytest.fixture(scope="session")
 def invented(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """Two batches of invented reports; some studies of the second were in the first."""
-    return make(tmp_path_factory.mktemp("invented"), {"first": (12, 3), "second": (6, 4)})
+    return make(
+        tmp_path_factory.mktemp("invented"), {"first": (12, 3), "second": (6, 4)}
+    )
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +23,11 @@ def patients(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """As `invented`, but undeclared, so that the reports count as patients', with a word planted into all of
     them.
     """
-    return make(tmp_path_factory.mktemp("patients"), {"first": (12, 3), "second": (6, 4)}, credentialed=True)
+    return make(
+        tmp_path_factory.mktemp("patients"),
+        {"first": (12, 3), "second": (6, 4)},
+        credentialed=True,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +39,9 @@ def version(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def of_patients(patients: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A version of patients' reports with its report and analyses."""
-    return write_release(patients, tmp_path_factory.mktemp("release") / "panel", **audits())
+    return write_release(
+        patients, tmp_path_factory.mktemp("release") / "panel", **audits()
+    )
 
 
 @pytest.fixture

@@ -62,7 +62,9 @@ REFUSED = {
 }  # fmt: skip
 
 
-def tables_of(rows: Sequence[Said], rejected: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+def tables_of(
+    rows: Sequence[Said], rejected: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
     """The tables that a run stores, by name; every sentence is the invented secret one."""
     outcome = run(rows)
     _, fitted, delivered = frames(rows)
@@ -88,8 +90,13 @@ def tables_of(rows: Sequence[Said], rejected: Sequence[dict[str, Any]] = ()) -> 
 def store(home: Home, batch: str, tables: dict[str, Any]) -> None:
     """Put the tables of a batch where a run of ranker `panel` puts them."""
     for name, frame in tables.items():
-        keys = ("panel" if dimension == "ranker" else batch for dimension in PARTITIONED_BY[name])
-        store_table(TABLES_OF_A_STUDY[name], frame, partition_path(home.tables, name, *keys))
+        keys = (
+            "panel" if dimension == "ranker" else batch
+            for dimension in PARTITIONED_BY[name]
+        )
+        store_table(
+            TABLES_OF_A_STUDY[name], frame, partition_path(home.tables, name, *keys)
+        )
     announce(home, batch)
 
 
@@ -97,7 +104,12 @@ def announce(home: Home, batch: str) -> None:
     """Register a batch as `Home.register` does, without files."""
     folder = home.batches / batch
     folder.mkdir(parents=True)
-    values = {"key": batch, "number": len(home.registered()), "sha256": batch, "files": []}
+    values = {
+        "key": batch,
+        "number": len(home.registered()),
+        "sha256": batch,
+        "files": [],
+    }
     (folder / "batch.json").write_text(json.dumps(values))
 
 
@@ -112,13 +124,19 @@ def home_of(root: Path, data_class: DataClass, **batches: Sequence[Said]) -> Hom
 def record_in(tables: dict[str, Any], study: str = STUDY) -> StudyRecord:
     """As read from a store, without one."""
     found = {
-        name: [row for row in schema.to_arrow(tables[name]).to_pylist() if row["study_id"] == study]
+        name: [
+            row
+            for row in schema.to_arrow(tables[name]).to_pylist()
+            if row["study_id"] == study
+        ]
         for name, schema in TABLES_OF_A_STUDY.items()
     }
     return StudyRecord(study, "panel", "b", (), (), found)
 
 
-def story(rows: Sequence[Said], finding: str | None = None, **options: Any) -> StudyStory:
+def story(
+    rows: Sequence[Said], finding: str | None = None, **options: Any
+) -> StudyStory:
     return explain_study(record_in(tables_of(rows, **options)), finding)
 
 
@@ -143,20 +161,32 @@ def test_every_row_of_a_study_is_explained_once_with_its_fate(rows: list[Said]) 
         found = explain_study(record)
         fates = {row.finding_id: row.fate for row in found.rows}
         assert len(fates) == len(found.rows)
-        stored = {name: {row["finding_id"] for row in record.tables[name]} for name in IDENTIFIED}
+        stored = {
+            name: {row["finding_id"] for row in record.tables[name]}
+            for name in IDENTIFIED
+        }
         assert set(fates) == stored["deduplicated_findings"] | stored["expansions"]
         result = stored["lunguage_plus_plus"]
         assert {own for own, fate in fates.items() if fate == "in the result"} == result
-        log = [row for row in record.tables["resolution_log"] if row["event"] != "reference lost"]
+        log = [
+            row
+            for row in record.tables["resolution_log"]
+            if row["event"] != "reference lost"
+        ]
         gone = {row["finding_id"]: row["event"] for row in log}
         assert {own: fate for own, fate in fates.items() if own not in result} == gone
-        assert [row.idx for row in found.rows if row.idx is not None] == list(range(1, len(result) + 1))
+        assert [row.idx for row in found.rows if row.idx is not None] == list(
+            range(1, len(result) + 1)
+        )
         assert text(found)
 
 
 IDENTIFIED = ("deduplicated_findings", "expansions", "lunguage_plus_plus")
 HEART = [said("CHF", "tp", p=0.6, view="pa"), said("cardiomegaly", "dp")]
-TWICE = [said("nodule", location="right"), said("nodules", location="right", section="impr")]
+TWICE = [
+    said("nodule", location="right"),
+    said("nodules", location="right", section="impr"),
+]
 BOTH = [said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)]
 LOBAR = [said("lobar pneumonia", "dp")]
 REFERRING = [said("opacity", evidence=[1, "~haze"]), said("nodule", "tp", p=0.6),
@@ -201,7 +231,9 @@ STORIES = [
 
 
 @pytest.mark.parametrize(("rows", "own", "heading", "words"), STORIES)
-def test_a_row_is_explained(rows: list[Said], own: str, heading: str, words: str) -> None:
+def test_a_row_is_explained(
+    rows: list[Said], own: str, heading: str, words: str
+) -> None:
     assert words in told(story(rows), own)[heading]
 
 
@@ -221,7 +253,9 @@ DECIDED = {
 @pytest.mark.parametrize(("finding", "line"), DECIDED.items())
 def test_a_row_names_the_words_that_decided_it(finding: str, line: str) -> None:
     report = sectioned("s1", READ)
-    read = structured_tables([report], RuleStructurer().structure([report])).structured_findings
+    read = structured_tables(
+        [report], RuleStructurer().structure([report])
+    ).structured_findings
     row = read[read["normed_ent"].str.contains(finding)].iloc[0]
     tables = tables_of([said(finding, row["status"])])
     tables["reports"]["report"] = READ
@@ -231,9 +265,13 @@ def test_a_row_names_the_words_that_decided_it(finding: str, line: str) -> None:
 
 
 def test_every_kind_of_cue_that_decides_a_row_has_its_words() -> None:
-    deciding = {name for name, rule in CATEGORIES.items() if rule.makes not in ("", "aside")}
+    deciding = {
+        name for name, rule in CATEGORIES.items() if rule.makes not in ("", "aside")
+    }
     assert deciding <= set(SAYS_BY_KIND)
-    ids = [cue.id for cue in (*bundled_cues(), *hedge_cues()) if cue.category in deciding]
+    ids = [
+        cue.id for cue in (*bundled_cues(), *hedge_cues()) if cue.category in deciding
+    ]
     assert {own.partition(".")[0] for own in ids} <= set(SAYS_BY_KIND)
 
 
@@ -246,7 +284,11 @@ def test_the_words_of_a_cue_cannot_command_a_terminal() -> None:
 
 
 def test_one_row_is_chosen_by_number_or_by_id_also_one_outside_the_result() -> None:
-    rows = [said("nodule"), said("pneumonia"), said("pneumonia", location="right", section="hist")]
+    rows = [
+        said("nodule"),
+        said("pneumonia"),
+        said("pneumonia", location="right", section="hist"),
+    ]
     assert [row.finding_id for row in story(rows, "2").rows] == [identity(1)]
     assert [row.fate for row in story(rows, identity(2)).rows] == ["excluded"]
     with pytest.raises(ConfigurationError, match="numbered 1 to 3"):
@@ -283,25 +325,39 @@ def test_a_study_delivered_again_is_explained_as_delivered_last(tmp_path: Path) 
     assert [row.title.split(":")[0] for row in found.rows] == ["mass"]
     assert "amended: also delivered in old; the newest version counts" in text(found)
     announce(home, "newest")  # registered, and not run yet
-    again = explain_study(read_study(home.tables, "panel", ["old", "new", "newest"], STUDY))
+    again = explain_study(
+        read_study(home.tables, "panel", ["old", "new", "newest"], STUDY)
+    )
     assert "batches without a result for this ranker: newest" in text(again)
 
 
-def test_a_study_or_ranker_that_is_not_there_is_answered_with_what_is(tmp_path: Path) -> None:
-    home = home_of(tmp_path, "synthetic", first=[said("nodule"), said("mass", study="s00000002")])
+def test_a_study_or_ranker_that_is_not_there_is_answered_with_what_is(
+    tmp_path: Path,
+) -> None:
+    home = home_of(
+        tmp_path, "synthetic", first=[said("nodule"), said("mass", study="s00000002")]
+    )
     record = read_study(home.tables, "panel", ["first"], STUDY)
-    assert {row["study_id"] for rows in record.tables.values() for row in rows} == {STUDY}
-    with pytest.raises(ConfigurationError, match=r"'s00000013'\. Batches of ranker 'panel': first\."):
+    assert {row["study_id"] for rows in record.tables.values() for row in rows} == {
+        STUDY
+    }
+    with pytest.raises(
+        ConfigurationError, match=r"'s00000013'\. Batches of ranker 'panel': first\."
+    ):
         read_study(home.tables, "panel", ["first"], "s00000013")
     with pytest.raises(ConfigurationError, match="ranker 'oracle' has no result"):
         read_study(home.tables, "oracle", ["first"], STUDY)
 
 
 def call(home: Home, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(explain, [STUDY, "--home", str(home.root), *map(str, arguments)])
+    return CliRunner().invoke(
+        explain, [STUDY, "--home", str(home.root), *map(str, arguments)]
+    )
 
 
-def test_text_of_patients_goes_into_no_pipe_and_undeclared_text_counts_as_theirs(tmp_path: Path) -> None:
+def test_text_of_patients_goes_into_no_pipe_and_undeclared_text_counts_as_theirs(
+    tmp_path: Path,
+) -> None:
     home = home_of(tmp_path, "synthetic", b=[said("nodule")])
     assert SECRET in " ".join(call(home).output.split())
     (home.root / "corpus.json").unlink()
@@ -311,7 +367,9 @@ def test_text_of_patients_goes_into_no_pipe_and_undeclared_text_counts_as_theirs
         assert SECRET not in done.output + str(done.exception)
 
 
-def test_text_of_patients_is_shown_on_the_terminal_of_the_person_who_asks(tmp_path: Path) -> None:
+def test_text_of_patients_is_shown_on_the_terminal_of_the_person_who_asks(
+    tmp_path: Path,
+) -> None:
     home = home_of(tmp_path, "credentialed", b=[said("nodule")])
     process, terminal = pty.fork()
     if process == 0:  # the command, on a terminal of its own
@@ -332,7 +390,9 @@ def test_text_of_patients_is_shown_on_the_terminal_of_the_person_who_asks(tmp_pa
     assert SECRET in shown.decode()
 
 
-def test_a_finding_id_in_the_place_of_the_study_explains_that_row(tmp_path: Path) -> None:
+def test_a_finding_id_in_the_place_of_the_study_explains_that_row(
+    tmp_path: Path,
+) -> None:
     home = home_of(tmp_path, "synthetic", b=[said("nodule"), said("effusion")])
     of_study = call(home, "--finding", identity(1))
     of_id = CliRunner().invoke(explain, [identity(1), "--home", str(home.root)])
@@ -343,17 +403,31 @@ def test_a_finding_id_in_the_place_of_the_study_explains_that_row(tmp_path: Path
 
 
 def test_a_denial_of_a_kind_alone_is_told_as_one() -> None:
-    cells = dict.fromkeys(("measurement", "morphology", "distribution", "severity", "onset"), "")
+    cells = dict.fromkeys(
+        ("measurement", "morphology", "distribution", "severity", "onset"), ""
+    )
     row = {"ent": "effusion", "name": "pleural effusion", "status": "tn", **cells}
-    assert status_of({**row, "p_source": "fitted", "sent": "Effusion is unlikely."}) == "tentatively absent"
-    large = {**row, "p_source": "qualifier", "sent": "No large effusion.", "measurement": "large"}
+    assert (
+        status_of({**row, "p_source": "fitted", "sent": "Effusion is unlikely."})
+        == "tentatively absent"
+    )
+    large = {
+        **row,
+        "p_source": "qualifier",
+        "sent": "No large effusion.",
+        "measurement": "large",
+    }
     assert status_of(large) == "denied only if “large”"
     assert status_of({**large, "sent": "Of another kind."}) == "denied in part"
 
 
 def test_no_error_carries_text_of_the_report(tmp_path: Path) -> None:
     home = home_of(tmp_path, "synthetic", b=[said("nodule")])
-    for arguments in (["s12345678"], [STUDY, "--finding", "99"], [STUDY, "--ranker", "oracle"]):
+    for arguments in (
+        ["s12345678"],
+        [STUDY, "--finding", "99"],
+        [STUDY, "--ranker", "oracle"],
+    ):
         done = CliRunner().invoke(explain, [*arguments, "--home", str(home.root)])
         assert isinstance(done.exception, LunguageError)
         assert SECRET not in str(done.exception)

@@ -20,7 +20,11 @@ from lunguage_assets.sample import write_raw_sample, write_sample
 
 GOLDEN = Path(__file__).with_name("golden")
 REPORTS = 150
-SETTINGS = {"structured": QUICK_STICK, "raw": "", "paper": '[implicit]\nmode = "paper"\n'}
+SETTINGS = {
+    "structured": QUICK_STICK,
+    "raw": "",
+    "paper": '[implicit]\nmode = "paper"\n',
+}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +36,14 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     homes = {kind: folder / kind for kind in SETTINGS}
     for kind in ("structured", "raw"):
         without_expectations(homes[kind])
-        released(homes[kind], kind, "--data", folder / f"{kind}-delivery", "--batch", "golden")
+        released(
+            homes[kind],
+            kind,
+            "--data",
+            folder / f"{kind}-delivery",
+            "--batch",
+            "golden",
+        )
     shutil.copytree(homes["raw"], homes["paper"])
     shutil.rmtree(homes["paper"] / "release")
     released(homes["paper"], "paper")
@@ -50,17 +61,26 @@ def digests(home: Path) -> dict[str, str]:
     (version,) = (home / "release" / "panel").glob("v*")
     files = sorted(path for path in version.rglob("*.csv") if path.is_file())
     return {
-        path.relative_to(version).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+        path.relative_to(version).as_posix(): hashlib.sha256(
+            path.read_bytes()
+        ).hexdigest()
+        for path in files
     }
 
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("kind", SETTINGS)
-def test_a_release_is_byte_for_byte_the_frozen_one(kind: str, homes: dict[str, Path]) -> None:
+def test_a_release_is_byte_for_byte_the_frozen_one(
+    kind: str, homes: dict[str, Path]
+) -> None:
     found = digests(homes[kind])
     golden = GOLDEN / f"{kind}.sha256"
     if os.environ.get("LUNGUAGE_WRITE_GOLDEN"):
         golden.parent.mkdir(exist_ok=True)
-        golden.write_text("".join(f"{digest}  {path}\n" for path, digest in found.items()))
-    frozen = dict(reversed(line.split("  ")) for line in golden.read_text().splitlines())
+        golden.write_text(
+            "".join(f"{digest}  {path}\n" for path, digest in found.items())
+        )
+    frozen = dict(
+        reversed(line.split("  ")) for line in golden.read_text().splitlines()
+    )
     assert found == frozen

@@ -35,7 +35,9 @@ def flat(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
-def test_intake_takes_every_row_of_a_sample_and_of_one_that_is_drawn(tmp_path: Path) -> None:
+def test_intake_takes_every_row_of_a_sample_and_of_one_that_is_drawn(
+    tmp_path: Path,
+) -> None:
     for seed, reports in ((0, 900), (7, 60)):
         write_sample(tmp_path / str(seed), reports, seed)
         delivery = find_delivery(tmp_path / str(seed))
@@ -43,15 +45,27 @@ def test_intake_takes_every_row_of_a_sample_and_of_one_that_is_drawn(tmp_path: P
         assert delivery.declared.data_class == "synthetic"
         assert (len(intake.rejected), len(intake.reports)) == (0, reports)
         assert len(intake.findings) == len(read(tmp_path / str(seed) / "Lunguage.csv"))
-        intended = {"bare-reference", "finding-not-located", "first-of-alternatives", "unknown-view"}
+        intended = {
+            "bare-reference",
+            "finding-not-located",
+            "first-of-alternatives",
+            "unknown-view",
+        }
         assert set(intake.intake_notes["reason"]) <= intended
 
 
-def test_ids_are_new_in_order_and_from_a_range_that_no_real_corpus_uses(tmp_path: Path) -> None:
+def test_ids_are_new_in_order_and_from_a_range_that_no_real_corpus_uses(
+    tmp_path: Path,
+) -> None:
     write_sample(tmp_path, 900, 3)
-    rows, images = read(tmp_path / "Lunguage.csv"), read(tmp_path / "mimic-cxr-2.0.0-metadata.csv")
+    rows, images = (
+        read(tmp_path / "Lunguage.csv"),
+        read(tmp_path / "mimic-cxr-2.0.0-metadata.csv"),
+    )
     assert list(rows.iloc[:, 0]) == [str(number) for number in range(len(rows))]
-    assert list(rows["study_id"].unique()) == [f"s{90_000_001 + number}" for number in range(900)]
+    assert list(rows["study_id"].unique()) == [
+        f"s{90_000_001 + number}" for number in range(900)
+    ]
     patients = rows["subject_id"].unique()
     assert list(patients) == [f"p{90_000_001 + n}" for n in range(len(patients))]
     assert images["dicom_id"].is_unique
@@ -59,7 +73,9 @@ def test_ids_are_new_in_order_and_from_a_range_that_no_real_corpus_uses(tmp_path
         assert list(studies["sequence"].astype(int)) == list(range(1, len(studies) + 1))
 
 
-def test_a_sample_is_byte_identical_for_its_seed_whatever_the_hash_seed(tmp_path: Path) -> None:
+def test_a_sample_is_byte_identical_for_its_seed_whatever_the_hash_seed(
+    tmp_path: Path,
+) -> None:
     program = (
         "import hashlib, tempfile\n"
         "from pathlib import Path\n"
@@ -83,11 +99,15 @@ def test_a_smaller_sample_is_the_beginning_of_a_larger_one_and_seeds_differ() ->
                 assert sample_studies(few, seed, prose).equals(studies.iloc[:few])
             assert studies["packaged"].iloc[:800].is_unique
         assert not large[20]["packaged"].equals(large[21]["packaged"])
-        assert list(large[0]["packaged"].iloc[:800]) == [f"0:{number}" for number in range(1, 801)]
+        assert list(large[0]["packaged"].iloc[:800]) == [
+            f"0:{number}" for number in range(1, 801)
+        ]
 
 
 @pytest.mark.parametrize("form", ["table", "mimic", "text"])
-def test_raw_reports_and_their_truth_are_of_the_same_studies(form: RawFormat, tmp_path: Path) -> None:
+def test_raw_reports_and_their_truth_are_of_the_same_studies(
+    form: RawFormat, tmp_path: Path
+) -> None:
     out, truth = tmp_path / "raw", tmp_path / "truth"
     assert write_raw_sample(out, truth, 25, 4, form=form).startswith("25 reports of ")
     rows = read(truth / "Lunguage.csv")
@@ -95,7 +115,13 @@ def test_raw_reports_and_their_truth_are_of_the_same_studies(form: RawFormat, tm
     if form == "table":
         table = read(out / "reports.csv")
         written = dict(zip(table["study_id"], table["report"], strict=True))
-        assert list(table.columns) == ["study_id", "subject_id", "view", "study_date", "report"]
+        assert list(table.columns) == [
+            "study_id",
+            "subject_id",
+            "view",
+            "study_date",
+            "report",
+        ]
     else:
         paths = [path.relative_to(out).as_posix() for path in out.rglob("*.txt")]
         place = r"files/p90/p900000\d\d/" if form == "mimic" else ""
@@ -108,8 +134,12 @@ def test_raw_reports_and_their_truth_are_of_the_same_studies(form: RawFormat, tm
     assert not list(out.rglob("Lunguage*.csv"))
 
 
-def test_every_row_of_the_truth_quotes_its_sentence_and_every_sentence_its_report() -> None:
-    rows = sample_findings(sample_studies(850, 0, "varied"), "varied").drop(columns="place_open")
+def test_every_row_of_the_truth_quotes_its_sentence_and_every_sentence_its_report() -> (
+    None
+):
+    rows = sample_findings(sample_studies(850, 0, "varied"), "varied").drop(
+        columns="place_open"
+    )
     for row in rows.itertuples(index=False):
         sentence, values = (
             str(row.sent).lower(),
@@ -117,13 +147,17 @@ def test_every_row_of_the_truth_quotes_its_sentence_and_every_sentence_its_repor
         )
         assert flat(row.sent) in flat(row.report)
         assert all(
-            re.search(rf"(?<!\w){re.escape(value.lower())}(?!\w)", sentence) for value in values if value
+            re.search(rf"(?<!\w){re.escape(value.lower())}(?!\w)", sentence)
+            for value in values
+            if value
         )
     assert set(rows["dx_status"]) == {"positive", "negative"}
     assert set(rows["dx_certainty"]) == {"definitive", "tentative"}
 
 
-def test_a_sample_replaces_a_sample_but_no_corpus_of_another_kind(tmp_path: Path) -> None:
+def test_a_sample_replaces_a_sample_but_no_corpus_of_another_kind(
+    tmp_path: Path,
+) -> None:
     write_sample(tmp_path / "out", 5)
     write_sample(tmp_path / "out", 3)
     assert read(tmp_path / "out" / "Lunguage.csv")["study_id"].nunique() == 3
@@ -134,7 +168,9 @@ def test_a_sample_replaces_a_sample_but_no_corpus_of_another_kind(tmp_path: Path
     assert (tmp_path / "out" / "Lunguage.csv").read_bytes() == before
 
 
-def test_raw_reports_and_truth_never_share_a_folder_or_replace_a_real_delivery(tmp_path: Path) -> None:
+def test_raw_reports_and_truth_never_share_a_folder_or_replace_a_real_delivery(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(ConfigurationError, match="two folders"):
         write_raw_sample(tmp_path / "raw", tmp_path / "raw", 3)
     (tmp_path / "raw").mkdir()

@@ -12,7 +12,11 @@ from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.sample import write_raw_sample
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.structuring.agreement import gold_rows, structuring_agreement
-from lunguage_assets.structuring.rows import read_reports, sectioned_reports, structured_tables
+from lunguage_assets.structuring.rows import (
+    read_reports,
+    sectioned_reports,
+    structured_tables,
+)
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 
 # The structurer says along which axis a part is normal ("trachea, midline"); the truth has no word for it.
@@ -22,13 +26,21 @@ FLOORS = {
 }  # fmt: skip
 
 
-def test_what_invented_prose_says_is_read_with_status_place_and_attributes(tmp_path: Path) -> None:
+def test_what_invented_prose_says_is_read_with_status_place_and_attributes(
+    tmp_path: Path,
+) -> None:
     options = CorpusSettings()
     write_raw_sample(tmp_path / "text", tmp_path / "truth", 80, seed=0)
     gold = gold_rows(take_in(find_delivery(tmp_path / "truth"), options).findings)
     read = read_reports(receive(find_delivery(tmp_path / "text"), options))
     reports = list(sectioned_reports(read.report_texts, read.report_sentences))
-    found = structured_tables(reports, RuleStructurer().structure(reports)).structured_findings
+    found = structured_tables(
+        reports, RuleStructurer().structure(reports)
+    ).structured_findings
     agreement = structuring_agreement({"rules": found}, gold).set_index("field")
     assert agreement.loc["finding", "agreed"] > 1000
-    assert {name: f1 for name, f1 in agreement["f1"].items() if f1 < FLOORS.get(str(name), 0)} == {}
+    assert {
+        name: f1
+        for name, f1 in agreement["f1"].items()
+        if f1 < FLOORS.get(str(name), 0)
+    } == {}

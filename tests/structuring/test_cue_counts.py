@@ -31,7 +31,9 @@ READ = STRUCTURED_FINDINGS.frame(
 )
 
 
-def counted(read: pd.DataFrame, gold: pd.DataFrame | None = None) -> dict[str, dict[str, Any]]:
+def counted(
+    read: pd.DataFrame, gold: pd.DataFrame | None = None
+) -> dict[str, dict[str, Any]]:
     found = cue_counts({"rules": read}, gold)
     return {str(line["cue"]): dict(line) for line in found.to_dict("records")}
 
@@ -45,7 +47,12 @@ def test_a_row_counts_once_for_each_cue_that_decided_it() -> None:
 
 def test_rows_are_counted_by_status() -> None:
     found = counted(READ)
-    assert [found["negated.no"][status] for status in ("dp", "dn", "tp", "tn")] == [0, 2, 0, 0]
+    assert [found["negated.no"][status] for status in ("dp", "dn", "tp", "tn")] == [
+        0,
+        2,
+        0,
+        0,
+    ]
     assert found["hedge.likely"]["tn"] == 1
 
 
@@ -53,7 +60,10 @@ def test_the_cue_of_whose_rows_people_coded_most_otherwise_comes_first() -> None
     gold = READ.assign(status=["dn", "dn", "dp", "dp"])
     found = counted(READ, gold)
     assert list(found)[:2] == ["ended.resolved", "hedge.likely"]
-    assert (found["ended.resolved"]["compared"], found["ended.resolved"]["differing"]) == (1, 1)
+    assert (
+        found["ended.resolved"]["compared"],
+        found["ended.resolved"]["differing"],
+    ) == (1, 1)
     assert found["ended.resolved"]["first_differing"] == "s00000001 find:3"
     assert (found["negated.no"]["compared"], found["negated.no"]["differing"]) == (2, 0)
 
@@ -73,4 +83,6 @@ def test_counts_of_batches_are_added_up() -> None:
 
 
 def test_the_table_holds_no_words_of_a_report() -> None:
-    assert "finding" not in cue_counts({"rules": READ}, READ).to_csv().replace("first_differing", "")
+    assert "finding" not in cue_counts({"rules": READ}, READ).to_csv().replace(
+        "first_differing", ""
+    )

@@ -84,13 +84,20 @@ def test_no_sentence_of_the_sample_is_taken_for_another_language(prose: str) -> 
 
 
 def test_of_a_mixed_report_the_english_sentences_are_read() -> None:
-    found = read("FINDINGS: Kein Pneumothorax. There is a small left effusion. Herz normal.")
+    found = read(
+        "FINDINGS: Kein Pneumothorax. There is a small left effusion. Herz normal."
+    )
     assert found.findings["name"].tolist() == ["pleural effusion"]
     assert found.sentences["reason"].tolist().count("other language") == 2
 
 
-def test_annotating_a_table_says_how_many_reports_are_not_in_english(tmp_path: Path) -> None:
-    rows = {"study_id": ["a", "b"], "report": ["Kein Pneumothorax.", "No pneumothorax."]}
+def test_annotating_a_table_says_how_many_reports_are_not_in_english(
+    tmp_path: Path,
+) -> None:
+    rows = {
+        "study_id": ["a", "b"],
+        "report": ["Kein Pneumothorax.", "No pneumothorax."],
+    }
     pd.DataFrame(rows).to_csv(tmp_path / "reports.csv", index=False)
     done = lunguage(tmp_path, "annotate", tmp_path / "reports.csv")
     assert done.stderr.startswith("1 reports are not in English")
@@ -101,7 +108,10 @@ def test_annotating_a_table_says_how_many_reports_are_not_in_english(tmp_path: P
 def test_a_run_rejects_what_it_cannot_read_and_says_so(tmp_path: Path) -> None:
     rows = {
         "study_id": ["s50000001", "s50000002"],
-        "report": ["FINDINGS: Kein Pneumothorax.", "FINDINGS: No pneumothorax. Possible pneumonia."],
+        "report": [
+            "FINDINGS: Kein Pneumothorax.",
+            "FINDINGS: No pneumothorax. Possible pneumonia.",
+        ],
     }
     data = tmp_path / "data"
     data.mkdir()
@@ -114,4 +124,6 @@ def test_a_run_rejects_what_it_cannot_read_and_says_so(tmp_path: Path) -> None:
     assert "1 of 2 reports are not in English" in done.stdout, "a check warns"
     release = tmp_path / "home" / "release" / "panel" / "v1" / "restricted"
     assert set(pd.read_csv(release / "labels.csv")["study_id"]) == {"s50000002"}
-    assert pd.read_csv(release / "rejected.csv")["reason"].tolist() == ["report-other-language"]
+    assert pd.read_csv(release / "rejected.csv")["reason"].tolist() == [
+        "report-other-language"
+    ]

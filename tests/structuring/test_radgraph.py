@@ -10,7 +10,11 @@ import pytest
 from published_shapes import graph
 
 from lunguage_assets.structuring.agreement import structuring_agreement
-from lunguage_assets.structuring.contract import SectionedReport, StructuredReport, Structurer
+from lunguage_assets.structuring.contract import (
+    SectionedReport,
+    StructuredReport,
+    Structurer,
+)
 from lunguage_assets.structuring.radgraph import RadGraphStructurer
 from lunguage_assets.structuring.rows import structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
@@ -59,7 +63,11 @@ def test_observations_have_place_status_attributes_and_evidence() -> None:
         ("pleural effusion", "pleural effusion", "dn", "", {}),
     ]
     _, answer = read(OF_LEFT)
-    assert [(one.evidence, one.associate) for one in answer.mentions] == [((), (1,)), ((0,), ()), ((), ())]
+    assert [(one.evidence, one.associate) for one in answer.mentions] == [
+        ((), (1,)),
+        ((0,), ()),
+        ((), ()),
+    ]
     assert [one.account for one in answer.readings] == ["findings", "findings"]
 
 
@@ -72,17 +80,24 @@ def test_a_place_that_is_called_normal_is_a_row_of_the_place_that_is_negative() 
         ("Lungs", "ANAT-DP", []),
         ("clear", "OBS-DA", [("located_at", "4")]),
     )
-    assert [one[:3] for one in said(entry)] == [("Heart size", "heart size", "dn"), ("Lungs", "lungs", "dp")]
+    assert [one[:3] for one in said(entry)] == [
+        ("Heart size", "heart size", "dn"),
+        ("Lungs", "lungs", "dp"),
+    ]
 
 
-def test_a_measurement_is_an_attribute_and_labels_of_radgraph_xl_mean_the_same() -> None:
+def test_a_measurement_is_an_attribute_and_labels_of_radgraph_xl_mean_the_same() -> (
+    None
+):
     entry = graph(
         "Right nodule of 9 mm .",
         ("Right", "Anatomy::definitely present", []),
         ("nodule", "Observation::uncertain", [("located_at", "1")]),
         ("9 mm", "Observation::measurement::definitely present", [("modify", "2")]),
     )
-    assert said(entry) == [("nodule", "nodule", "tp", "Right", {"measurement": ["9 mm"]})]
+    assert said(entry) == [
+        ("nodule", "nodule", "tp", "Right", {"measurement": ["9 mm"]})
+    ]
 
 
 @pytest.mark.parametrize(
@@ -98,10 +113,14 @@ def test_a_measurement_is_an_attribute_and_labels_of_radgraph_xl_mean_the_same()
         ("CHAN-DEV-PLACE", "placement", "dp"),
     ],
 )
-def test_a_change_is_an_attribute_of_what_it_modifies(label: str, column: str, status: str) -> None:
+def test_a_change_is_an_attribute_of_what_it_modifies(
+    label: str, column: str, status: str
+) -> None:
     entry = graph("Slightly whorled opacity .", ("Slightly", "OBS-DP", [("modify", "2")]),
                   ("whorled", label, [("modify", "3")]), ("opacity", "OBS-DP", []))  # fmt: skip
-    assert said(entry) == [("opacity", "opacity", status, "", {column: ["Slightly", "whorled"]})]
+    assert said(entry) == [
+        ("opacity", "opacity", status, "", {column: ["Slightly", "whorled"]})
+    ]
 
 
 def test_a_part_of_the_body_that_did_not_change_is_a_negative_row_of_its_own() -> None:
@@ -111,14 +130,24 @@ def test_a_part_of_the_body_that_did_not_change_is_a_negative_row_of_its_own() -
 
 
 def test_a_change_without_a_finding_is_listed_as_refused() -> None:
-    entry = graph("Heart is larger .", ("Heart", "ANAT-DP", []), ("larger", "CHAN-WOR", [("modify", "1")]))
+    entry = graph(
+        "Heart is larger .",
+        ("Heart", "ANAT-DP", []),
+        ("larger", "CHAN-WOR", [("modify", "1")]),
+    )
     _, answer = read(entry)
     assert answer.mentions == ()
-    assert [(one.found, one.reason) for one in answer.refused] == [("larger", "no-such-finding")]
+    assert [(one.found, one.reason) for one in answer.refused] == [
+        ("larger", "no-such-finding")
+    ]
 
 
 def test_a_change_of_a_label_that_nobody_knows_is_read_by_its_words() -> None:
-    entry = graph("New opacity .", ("New", "CHAN-ZZ", [("modify", "2")]), ("opacity", "OBS-DP", []))
+    entry = graph(
+        "New opacity .",
+        ("New", "CHAN-ZZ", [("modify", "2")]),
+        ("opacity", "OBS-DP", []),
+    )
     assert said(entry) == [("opacity", "opacity", "dp", "", {"onset": ["New"]})]
 
 
@@ -142,13 +171,17 @@ def test_what_no_sentence_and_no_column_has_is_listed_and_costs_nothing_else() -
 
 
 @pytest.mark.parametrize("relation", [["modify", [["2"]]], [[["modify"]], "2"]])
-def test_relations_that_a_home_stored_before_they_were_refused_are_left_out(relation: object) -> None:
+def test_relations_that_a_home_stored_before_they_were_refused_are_left_out(
+    relation: object,
+) -> None:
     entry = graph("Basal opacity .", ("Basal", "OBS-DP", []), ("opacity", "OBS-DP", []))
     entry["entities"]["1"]["relations"] = [relation]
     assert [one[0] for one in said(entry)] == ["Basal", "opacity"]
 
 
-def test_entities_of_brackets_in_brackets_make_their_report_unreadable_and_no_other() -> None:
+def test_entities_of_brackets_in_brackets_make_their_report_unreadable_and_no_other() -> (
+    None
+):
     reports = [sectioned(study, LEFT) for study in (STUDY, "s00000002")]
     deep = '{"1": {"relations": ' + "[" * 60_000 + "]" * 60_000 + "}}"
     graphs = {STUDY: deep, "s00000002": json.dumps(OF_LEFT["entities"])}
@@ -163,14 +196,24 @@ def test_a_kind_of_relation_that_nobody_knows_is_told_as_a_relation_only() -> No
 
 
 def test_entities_that_modify_each_other_are_findings_both() -> None:
-    entry = graph("Basal opacity .", ("Basal", "OBS-DP", [("modify", "2")]), ("opacity", "OBS-DP", []))
+    entry = graph(
+        "Basal opacity .",
+        ("Basal", "OBS-DP", [("modify", "2")]),
+        ("opacity", "OBS-DP", []),
+    )
     entry["entities"]["2"]["relations"] = [["modify", "1"]]
     assert sorted(one[0] for one in said(entry)) == ["Basal", "opacity"]
 
 
-def test_a_report_without_entities_is_unreadable_and_one_without_an_observation_is_not() -> None:
-    assert {one.account for one in read(OF_LEFT, other="{}")[1].readings} == {"unreadable"}
-    assert {one.account for one in read(OF_LEFT, s00000001="{}")[1].readings} == {"nothing stated"}
+def test_a_report_without_entities_is_unreadable_and_one_without_an_observation_is_not() -> (
+    None
+):
+    assert {one.account for one in read(OF_LEFT, other="{}")[1].readings} == {
+        "unreadable"
+    }
+    assert {one.account for one in read(OF_LEFT, s00000001="{}")[1].readings} == {
+        "nothing stated"
+    }
 
 
 def test_the_rules_reading_of_the_same_text_is_held_against_it() -> None:
@@ -181,9 +224,16 @@ def test_the_rules_reading_of_the_same_text_is_held_against_it() -> None:
     ]
     frames: dict[str, pd.DataFrame] = {}
     for one in structurers:
-        frames[one.key] = structured_tables([report], one.structure([report])).structured_findings
+        frames[one.key] = structured_tables(
+            [report], one.structure([report])
+        ).structured_findings
         STRUCTURED_FINDINGS.to_arrow(frames[one.key])
     found = structuring_agreement(frames).set_index("field")
-    agreed = found.loc[["finding", "normed_ent", "status", "evidence"], ["first", "second", "agreed"]]
+    agreed = found.loc[
+        ["finding", "normed_ent", "status", "evidence"], ["first", "second", "agreed"]
+    ]
     assert agreed.to_numpy().tolist() == [[3, 3, 3], [3, 3, 3], [3, 3, 3], [1, 1, 1]]
-    assert found.loc["location", ["first", "second"]].tolist() == [6, 3]  # the rules place pneumonia, too
+    assert found.loc["location", ["first", "second"]].tolist() == [
+        6,
+        3,
+    ]  # the rules place pneumonia, too

@@ -21,9 +21,7 @@ _PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-WRAPPED = (
-    "There is a small effusion in the left base, which is new compared to the film of\nMarch, as is edema"
-)
+WRAPPED = "There is a small effusion in the left base, which is new compared to the film of\nMarch, as is edema"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +57,9 @@ WRAPPED = (
         (f"{WRAPPED}\nNo edema", [WRAPPED, "No edema"]),
     ],
 )  # fmt: skip
-def test_text_is_cut_where_a_reader_would_cut_it(text: str, expected: list[str]) -> None:
+def test_text_is_cut_where_a_reader_would_cut_it(
+    text: str, expected: list[str]
+) -> None:
     assert [sentence.text for sentence in sectioned("1", text).sentences] == expected
 
 
@@ -76,16 +76,24 @@ def test_sentences_are_in_order_disjoint_and_quote_the_report(text: str) -> None
         numbers[sentence.section], at = sentence.number, sentence.span.end
 
 
-@given(st.lists(_PIECES.filter(lambda piece: not piece.isupper() or len(piece) < 7), max_size=40))
+@given(
+    st.lists(
+        _PIECES.filter(lambda piece: not piece.isupper() or len(piece) < 7), max_size=40
+    )
+)
 @examples(150)
 def test_every_word_behind_the_heading_is_in_a_sentence(pieces: list[str]) -> None:
-    body = " ".join(piece for piece in pieces if ":" not in piece and piece != "Dictated by")
+    body = " ".join(
+        piece for piece in pieces if ":" not in piece and piece != "Dictated by"
+    )
     text = "FINDINGS: " + body
     covered = set()
     for sentence in sectioned("1", text).sentences:
         covered.update(range(sentence.span.begin, sentence.span.end))
     words = (word for word in re.finditer(r"[^\W_]+", text) if word.start() > 9)
-    left = {word.group() for word in words if not covered.issuperset(range(*word.span()))}
+    left = {
+        word.group() for word in words if not covered.issuperset(range(*word.span()))
+    }
     assert left <= {"1", "2"}  # enumeration
 
 
@@ -113,7 +121,8 @@ def test_a_long_run_of_stops_before_a_small_letter_ends_no_sentence(stop: str) -
 def cut(text: str) -> list[tuple[str, str]]:
     """Section and words of every sentence."""
     return [
-        (sentence.section, " ".join(sentence.text.split())) for sentence in sectioned("1", text).sentences
+        (sentence.section, " ".join(sentence.text.split()))
+        for sentence in sectioned("1", text).sentences
     ]
 
 
@@ -149,8 +158,15 @@ def test_a_report_with_all_headings_is_cut_at_each_of_them() -> None:
         ("other", "Dr. ___ was told."),
     ]
     report = sectioned("1", FULL)
-    assert report.notes == sectioned("1", FULL + "\n ADDENDUM:  There is a nodule.\n").notes == ()
-    assert [sentence.heading for sentence in report.sentences][-2:] == ["IMPRESSION", "NOTIFICATION"]
+    assert (
+        report.notes
+        == sectioned("1", FULL + "\n ADDENDUM:  There is a nodule.\n").notes
+        == ()
+    )
+    assert [sentence.heading for sentence in report.sentences][-2:] == [
+        "IMPRESSION",
+        "NOTIFICATION",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -196,7 +212,9 @@ def test_what_only_looks_like_a_heading_stays_in_its_sentence(text: str) -> None
     assert sectioned("1", text).notes == ("no-headings",)
 
 
-def test_a_paragraph_behind_the_comparison_is_findings_when_no_heading_names_them() -> None:
+def test_a_paragraph_behind_the_comparison_is_findings_when_no_heading_names_them() -> (
+    None
+):
     text = "HISTORY: Fever.\n\nCOMPARISON: None.\n\nThe lungs are clear.\n\nIMPRESSION: Normal."
     assert cut(text)[2:] == [("find", "The lungs are clear."), ("impr", "Normal.")]
     assert sectioned("1", text).notes == ("findings-without-heading",)
@@ -227,11 +245,17 @@ def test_text_under_a_title_is_findings_when_no_heading_names_them() -> None:
         ("Clear lungs.", "no-headings"),
         ("INDICATION: Pain.", "no-findings-section"),
         ("Seen by phone.\nFINDINGS: Clear.", "text-before-headings"),
-        ("Der Befund: Das Herz ist normal und die Lunge ist frei, kein Erguss.", "not-english"),
+        (
+            "Der Befund: Das Herz ist normal und die Lunge ist frei, kein Erguss.",
+            "not-english",
+        ),
         ("EXAMINATION: Right knee, 3 views.\nFINDINGS: Joint effusion.", "not-chest"),
         ("FINDINGS: The lungs are clear. Left knee: Joint effusion.", "not-chest"),
         ("Легкие без очаговых изменений, сердце не расширено.", "not-english"),
-        ("FINDINGS: Clear.\nIMPRESSION: Normal.\nEXAMINATION: Chest.\nFINDINGS: Edema.", "two-reports"),
+        (
+            "FINDINGS: Clear.\nIMPRESSION: Normal.\nEXAMINATION: Chest.\nFINDINGS: Edema.",
+            "two-reports",
+        ),
     ],
 )
 def test_what_is_odd_is_noted(text: str, note: str) -> None:
@@ -239,16 +263,15 @@ def test_what_is_odd_is_noted(text: str, note: str) -> None:
 
 
 def test_another_part_of_the_body_is_notcut() -> None:
-    text = (
-        "FINDINGS: Lungs clear. Left knee: Narrow joint. Effusion. Chest: No edema.\nIMPRESSION: Foot. Ulcer."
-    )
+    text = "FINDINGS: Lungs clear. Left knee: Narrow joint. Effusion. Chest: No edema.\nIMPRESSION: Foot. Ulcer."
     assert cut(text) == [
         ("find", "Lungs clear."), ("other", "Left knee: Narrow joint."), ("other", "Effusion."),
         ("find", "No edema."), ("other", "Foot."), ("other", "Ulcer."),
     ]  # fmt: skip
-    assert {section for section, _ in cut("FINDINGS: Fracture of the ankle. IMPRESSION: Fracture.")} == {
-        "other"
-    }
+    assert {
+        section
+        for section, _ in cut("FINDINGS: Fracture of the ankle. IMPRESSION: Fracture.")
+    } == {"other"}
     assert sectioned("1", "INDICATION: Hip fracture.\nFINDINGS: Clear.").notes == ()
 
 
@@ -261,7 +284,9 @@ def test_another_part_of_the_body_is_notcut() -> None:
         "A film was taken.\n\nPORTABLE CHEST X-RAY\n\n",
     ],
 )
-def test_findings_that_begin_with_their_technique_remain_findings(technique: str) -> None:
+def test_findings_that_begin_with_their_technique_remain_findings(
+    technique: str,
+) -> None:
     read = cut(f"FINDINGS: {technique} The lungs are clear.\n\nIMPRESSION: No edema.")
     assert read[-2:] == [("find", "The lungs are clear."), ("impr", "No edema.")]
 
@@ -296,5 +321,7 @@ def test_findings_that_begin_with_their_technique_remain_findings(technique: str
         ("FINDINGS: Frontal and lateral radiographs of the thoracic spine show scoliosis.", ""),
     ],
 )  # fmt: skip
-def test_views_are_those_that_the_text_names_of_this_study(text: str, expected: str) -> None:
+def test_views_are_those_that_the_text_names_of_this_study(
+    text: str, expected: str
+) -> None:
     assert sectioned("1", text).views == expected

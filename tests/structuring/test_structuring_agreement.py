@@ -37,21 +37,28 @@ TWO = (
 )
 
 
-def compared(*frames: pd.DataFrame, gold: pd.DataFrame | None = None) -> dict[str, dict[str, Any]]:
+def compared(
+    *frames: pd.DataFrame, gold: pd.DataFrame | None = None
+) -> dict[str, dict[str, Any]]:
     """Lines of the first comparison, by field; None where a measure is not defined."""
     names = [f"s{n}" for n in range(len(frames))]
     found = structuring_agreement(dict(zip(names, frames, strict=True)), gold)
     one, other = found.iloc[0][["structurer_1", "structurer_2"]]
     own = found[(found["structurer_1"] == one) & (found["structurer_2"] == other)]
     lines = own.astype(object).where(own.notna(), None).to_dict("records")
-    return {str(line["field"]): {str(name): value for name, value in line.items()} for line in lines}
+    return {
+        str(line["field"]): {str(name): value for name, value in line.items()}
+        for line in lines
+    }
 
 
 def counts(line: dict[str, Any]) -> tuple[int, int, int]:
     return line["first"], line["second"], line["agreed"]
 
 
-def test_rows_of_the_same_words_are_told_apart_by_their_places_whatever_their_order() -> None:
+def test_rows_of_the_same_words_are_told_apart_by_their_places_whatever_their_order() -> (
+    None
+):
     turned = (TWO[1] | {"ent_idx": 1}, TWO[0] | {"ent_idx": 2})
     found = compared(frame(*TWO), frame(*turned))
     assert counts(found["finding"]) == (2, 2, 2)
@@ -69,10 +76,15 @@ def test_what_one_of_two_says_is_recall_of_it_and_precision_of_the_other() -> No
     assert (found["finding"]["precision"], found["finding"]["recall"]) == (1.0, 1 / 3)
     assert (counts(found["status"]), found["status"]["f1"]) == ((3, 1, 0), 0.0)
     assert counts(found["location"]) == (2, 2, 1)
-    assert (counts(found["measurement"]), found["measurement"]["precision"]) == ((1, 0, 0), None)
+    assert (counts(found["measurement"]), found["measurement"]["precision"]) == (
+        (1, 0, 0),
+        None,
+    )
 
 
-def test_rows_without_a_word_in_common_or_of_other_sentences_and_studies_are_not_matched() -> None:
+def test_rows_without_a_word_in_common_or_of_other_sentences_and_studies_are_not_matched() -> (
+    None
+):
     first = frame(row(1, "opacity"), row(2, "mass", section="impr", sent="A mass."))
     for other in (
         row(1, "density"),
@@ -94,13 +106,22 @@ def test_references_agree_when_they_lead_to_matched_rows() -> None:
         return frame(*sorted(rows, key=lambda one: one["ent_idx"]))
 
     found = compared(linked(1, 2, 3), linked(3, 1, 2))
-    assert (counts(found["evidence"]), counts(found["associate"])) == ((2, 2, 2), (1, 1, 1))
+    assert (counts(found["evidence"]), counts(found["associate"])) == (
+        (2, 2, 2),
+        (1, 1, 1),
+    )
     without = linked(3, 1, 2).iloc[[0, 2]]
     found = compared(linked(1, 2, 3), without)
-    assert counts(found["evidence"]) == (2, 2, 1)  # the one without a partner is no link of the first
+    assert counts(found["evidence"]) == (
+        2,
+        2,
+        1,
+    )  # the one without a partner is no link of the first
 
 
-def test_gold_comes_first_counts_its_own_studies_only_and_finds_reworded_sentences() -> None:
+def test_gold_comes_first_counts_its_own_studies_only_and_finds_reworded_sentences() -> (
+    None
+):
     gold = frame(*(one | {"sent": SENTENCE.replace(" an", "").upper()} for one in TWO))
     read = frame(*TWO, row(1, "opacity", study_id="s00000002"))
     table = structuring_agreement({"a": read, "b": read}, gold)
@@ -112,7 +133,9 @@ def test_gold_comes_first_counts_its_own_studies_only_and_finds_reworded_sentenc
     assert compared(read, read)["finding"]["agreed"] == 3
 
 
-def test_delivered_findings_are_gold_with_their_references_by_section_and_number() -> None:
+def test_delivered_findings_are_gold_with_their_references_by_section_and_number() -> (
+    None
+):
     delivered = pd.DataFrame(
         {
             "finding_id": ["s00000001:4", "s00000001:9"], "study_id": ["s00000001"] * 2,
@@ -128,17 +151,31 @@ def test_delivered_findings_are_gold_with_their_references_by_section_and_number
     assert delivered["evidence"].tolist()[1] == ["s00000001:4", "~fever"]
     read = frame(
         row(1, "opacity", sent="Opacity.", associate=["impr:1"]),
-        row(1, "pneumonia", section="impr", sent="Pneumonia.", cat="CF", evidence=["find:1"]),
+        row(
+            1,
+            "pneumonia",
+            section="impr",
+            sent="Pneumonia.",
+            cat="CF",
+            evidence=["find:1"],
+        ),
     )
     found = compared(read, gold=gold)
-    assert [found[name]["f1"] for name in ("finding", "cat", "evidence", "associate")] == [1.0] * 4
+    assert [
+        found[name]["f1"] for name in ("finding", "cat", "evidence", "associate")
+    ] == [1.0] * 4
     assert found["status"]["agreed"] == 1
 
 
 _WORDS = st.sampled_from(["opacity", "effusion", "left base", "right apex", "mass"])
 _ROWS = st.lists(
     st.tuples(
-        st.integers(1, 3), st.integers(0, 2), _WORDS, _WORDS, st.sampled_from(["dp", "tp", "dn"]), _WORDS
+        st.integers(1, 3),
+        st.integers(0, 2),
+        _WORDS,
+        _WORDS,
+        st.sampled_from(["dp", "tp", "dn"]),
+        _WORDS,
     ),
     max_size=8,
     unique_by=lambda values: values[:4],
@@ -163,7 +200,9 @@ def test_counts_fit_each_other_a_reading_agrees_with_itself_and_turned_round_pre
     assert list(one) == list(AGREEMENT_FIELDS)
     for name in AGREEMENT_FIELDS:
         assert one[name]["agreed"] <= min(one[name]["first"], one[name]["second"])
-        assert one[name]["rows"] == one["finding"]["agreed"] <= min(len(mine), len(theirs))
+        assert (
+            one[name]["rows"] == one["finding"]["agreed"] <= min(len(mine), len(theirs))
+        )
     same = compared(read(mine), read(mine))
     for name in ("finding", "status", "location", "severity"):
         assert len(set(counts(same[name]))) == 1

@@ -63,7 +63,11 @@ class CodeLocation:
         """The job that makes these tables, and its execution plan."""
         if tables not in self._jobs:
             keys = {dg.AssetKey(table) for table in tables}
-            whole = self.definitions.get_repository_def().get_implicit_job_def_for_assets(keys)
+            whole = (
+                self.definitions.get_repository_def().get_implicit_job_def_for_assets(
+                    keys
+                )
+            )
             assert whole is not None
             job = whole.get_subset(asset_selection=keys)
             self._jobs[tables] = job, create_execution_plan(job)
@@ -103,7 +107,10 @@ class Acted:
             cursor=self._cursor,
         )
         self._cursor = result.cursor
-        found = {table: set(result.get_requested_partitions(dg.AssetKey(table))) for table in looked_at}
+        found = {
+            table: set(result.get_requested_partitions(dg.AssetKey(table)))
+            for table in looked_at
+        }
         return {table: partitions for table, partitions in found.items() if partitions}
 
     def outdated(self, table: str, *keys: str) -> None:
@@ -161,7 +168,9 @@ class Acted:
         """These tables of a partition are made; the run that did is not acted out, which costs most."""
         for table in tables:
             NOT_CURRENT.pop((table, *store_keys(partition, dimensions_of(table))), None)
-            self.instance.report_runless_asset_event(dg.AssetMaterialization(table, partition=partition))
+            self.instance.report_runless_asset_event(
+                dg.AssetMaterialization(table, partition=partition)
+            )
 
     def build_stick(self, *rankers: str) -> None:
         """A vocabulary of the extractor, matches of both judges, and the rankings."""
@@ -175,8 +184,12 @@ class Acted:
         """Do all that was requested."""
         for partition in sorted(requested.get("hedge_phrases", ())):
             self.done(["hedge_phrases"], partition)
-        for partition in sorted(set().union(*(requested.get(table, set()) for table in OF_RANKER))):
-            asked = [table for table in CARRIED if partition in requested.get(table, ())]
+        for partition in sorted(
+            set().union(*(requested.get(table, set()) for table in OF_RANKER))
+        ):
+            asked = [
+                table for table in CARRIED if partition in requested.get(table, ())
+            ]
             self.done(asked, partition)
 
     def carry(self, limit: int = 6) -> list[Requested]:
@@ -191,7 +204,9 @@ class Acted:
         raise AssertionError(f"still requests after {limit} ticks: {ticks[-1]}")
 
     def _says(self, run: dg.DagsterRun, kind: DagsterEventType) -> None:
-        self.instance.report_dagster_event(DagsterEvent(kind.value, run.job_name), run.run_id)
+        self.instance.report_dagster_event(
+            DagsterEvent(kind.value, run.job_name), run.run_id
+        )
 
 
 def everything_of(*partitions: str) -> Requested:

@@ -26,13 +26,24 @@ class AnyCosines(LexicalEmbedder):
             blake2b(said_.encode(), digest_size=4).digest()[0] % 7
         ]
 
-    def candidate_pairs(self, phrases: Sequence[str], threshold: float) -> list[tuple[str, str]]:
+    def candidate_pairs(
+        self, phrases: Sequence[str], threshold: float
+    ) -> list[tuple[str, str]]:
         """Every two phrases: what they say tells nothing of their cosine."""
         return list(combinations(phrases, 2))
 
-    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> np.ndarray:
+    def cosines(
+        self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
+    ) -> np.ndarray:
         self.asked = list(phrases)
         pairs = {frozenset((a, b)) for a, b in zip(first, second, strict=True)}
         assert len(pairs) == len(first), "a pair of phrases is asked for once"
-        assert all(len(pair) == 2 for pair in pairs), "a phrase is not compared with itself"
-        return np.array([self.cosine(phrases[a], phrases[b]) for a, b in zip(first, second, strict=True)])
+        assert all(len(pair) == 2 for pair in pairs), (
+            "a phrase is not compared with itself"
+        )
+        return np.array(
+            [
+                self.cosine(phrases[a], phrases[b])
+                for a, b in zip(first, second, strict=True)
+            ]
+        )

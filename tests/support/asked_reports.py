@@ -29,9 +29,18 @@ from lunguage_assets.structuring.contract import (
     Span,
     StructuredReport,
 )
-from lunguage_assets.structuring.model.structurer import ModelStructurer, open_structurer
+from lunguage_assets.structuring.model.structurer import (
+    ModelStructurer,
+    open_structurer,
+)
 
-KNOWN = {"opacity": "PF", "effusion": "PF", "pneumonia": "CF", "tube": "OTH", "cough": "PATIENT INFO."}
+KNOWN = {
+    "opacity": "PF",
+    "effusion": "PF",
+    "pneumonia": "CF",
+    "tube": "OTH",
+    "cough": "PATIENT INFO.",
+}
 PLACES = ("left base", "right apex", "right", "left")
 _LINE = re.compile(r'^\{"id": "[a-z]+:\d+", "text": ".*"\}$', re.MULTILINE)
 
@@ -54,8 +63,14 @@ def reports(count: int = 3) -> list[SectionedReport]:
             f"s{number:08d}",
             hist=["Cough."],
             other=["Two views, opacity of the cassette."],
-            find=[f"Small opacity in the left base, level {number}.", "No effusion on the right."],
-            impr=["The opacity at the left base may be pneumonia.", "Repeat film in a week."],
+            find=[
+                f"Small opacity in the left base, level {number}.",
+                "No effusion on the right.",
+            ],
+            impr=[
+                "The opacity at the left base may be pneumonia.",
+                "Repeat film in a week.",
+            ],
         )
         for number in range(1, count + 1)
     ]
@@ -78,7 +93,9 @@ def finding(number: int, sentence: str, words: str, **fields: Any) -> dict[str, 
     return plain | fields
 
 
-def account(sentence: str, account: str = "nothing stated", reason: str = "other") -> dict[str, str]:
+def account(
+    sentence: str, account: str = "nothing stated", reason: str = "other"
+) -> dict[str, str]:
     return {"sentence": sentence, "account": account, "reason": reason}
 
 
@@ -101,7 +118,9 @@ def read_off(user: str) -> str:
                 polarity="negative" if text.startswith("No ") else "positive",
                 certainty="tentative" if "may be" in text else "definitive",
                 places=[place for place in PLACES if place in text][:1],
-                attributes=[{"column": "measurement", "words": "small"}] if "Small" in text else [],
+                attributes=[{"column": "measurement", "words": "small"}]
+                if "Small" in text
+                else [],
             )
             if word == "pneumonia" and "opacity" in own:
                 entry["evidence"] = [len(findings)]
@@ -124,7 +143,9 @@ PRICE = {"input": 1.0, "output": 2.0, "as_of": "2026-01-01"}
 def configured(provider: str, url: str, **fields: Any) -> JudgesConfiguration:
     """A judges file with one language model, `one`, beside the rule-based judges."""
     address = f"{url}/v1" if provider in ("openai", "openai-compatible") else url
-    output = {"gemini": "max_output_tokens", "transformers": "max_new_tokens"}.get(provider, "max_tokens")
+    output = {"gemini": "max_output_tokens", "transformers": "max_new_tokens"}.get(
+        provider, "max_tokens"
+    )
     slot = {
         "provider": provider, "model": "model-1", "params": {output: 900}, "limits": LIMITS, "price": PRICE,
     } | ({} if provider == "transformers" else {"base_url": address})  # fmt: skip
@@ -140,11 +161,16 @@ def configured(provider: str, url: str, **fields: Any) -> JudgesConfiguration:
 
 @contextlib.contextmanager
 def opened(
-    configuration: JudgesConfiguration, ledger: Path, budget: Budget | None = None, **surroundings: Any
+    configuration: JudgesConfiguration,
+    ledger: Path,
+    budget: Budget | None = None,
+    **surroundings: Any,
 ) -> Iterator[ModelStructurer]:
     """Structurer `one` over the ledger in a file."""
     data_class = surroundings.pop("data_class", "synthetic")
-    around = Surroundings(data_class, lambda: Ledger.open(ledger), budget, **surroundings)
+    around = Surroundings(
+        data_class, lambda: Ledger.open(ledger), budget, **surroundings
+    )
     structurer = open_structurer("one", configuration, pd.DataFrame(), lambda: around)
     assert isinstance(structurer, ModelStructurer)
     with mock.patch.dict(os.environ, KEYS):

@@ -43,7 +43,9 @@ def home_of(folder: Path, finished: Finished, urls: dict[str, str]) -> Path:
     path = partition_path(home.home.tables, "hedge_vocabulary", "lexicon")
     frame, record = read_table(table, path), stored_record(table, path)
     assert record is not None
-    few = set(frame.loc[frame["retained"], "phrase"][:6]) | {a.phrase for a in home.anchor_set().anchors}
+    few = set(frame.loc[frame["retained"], "phrase"][:6]) | {
+        a.phrase for a in home.anchor_set().anchors
+    }
     frame["retained"] &= frame["phrase"].isin(few)
     store_table(table, frame, path, record.keys, record.made_of)
     return folder

@@ -15,7 +15,9 @@ ROOT = SUPPORT.parents[1]
 def environment(around: Mapping[str, str] | None = None) -> dict[str, str]:
     """Variables with which a process imports the package and what supports its tests."""
     found = dict(os.environ if around is None else around)
-    path = os.pathsep.join([str(SUPPORT), str(ROOT), *filter(None, [found.get("PYTHONPATH")])])
+    path = os.pathsep.join(
+        [str(SUPPORT), str(ROOT), *filter(None, [found.get("PYTHONPATH")])]
+    )
     return {**found, "PYTHONPATH": path}
 
 

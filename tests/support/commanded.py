@@ -25,9 +25,14 @@ def lunguage(home: Path, *arguments: str) -> LunguageError | None:
     """
     ours = [name for name in os.environ if name.startswith(("LUNGUAGE", "DAGSTER"))]
     variables: dict[str, str | None] = dict.fromkeys([*ours, *_WRITTEN])
-    variables |= {"LUNGUAGE_HOME": str(home), "LUNGUAGE_JUDGES": str(home / "judges.toml")}
+    variables |= {
+        "LUNGUAGE_HOME": str(home),
+        "LUNGUAGE_JUDGES": str(home / "judges.toml"),
+    }
     with blank_pictures(), mock.patch.object(checks, "examined", return_value=[]):
-        done = CliRunner().invoke(commands, arguments, env=variables, standalone_mode=False)
+        done = CliRunner().invoke(
+            commands, arguments, env=variables, standalone_mode=False
+        )
     if done.exception is not None and not isinstance(done.exception, LunguageError):
         raise done.exception
     return done.exception

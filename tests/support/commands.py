@@ -23,7 +23,9 @@ class Said:
     stderr: str
 
 
-def lunguage(home: Path, *arguments: str | Path, draws: bool = False, **variables: str | None) -> Said:
+def lunguage(
+    home: Path, *arguments: str | Path, draws: bool = False, **variables: str | None
+) -> Said:
     """Run `lunguage ARGS` on a home; `variables` are set, or taken away with None, while it runs."""
     environment = {
         "DAGSTER_HOME": None,

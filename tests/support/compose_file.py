@@ -18,7 +18,9 @@ _VARIABLE = re.compile(r"\$\{(?P<name>[A-Z0-9_]+)(?::[-?][^}]*)?\}")
 def example_variables() -> dict[str, str]:
     """Names and values of deploy/.env.example."""
     lines = (DEPLOY / ".env.example").read_text(encoding="utf-8").splitlines()
-    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    return dict(
+        line.split("=", 1) for line in lines if line and not line.startswith("#")
+    )
 
 
 def used_variables() -> set[str]:
@@ -36,10 +38,14 @@ def compose() -> dict[str, Any]:
         if isinstance(node, list):
             return [fill(value) for value in node]
         return (
-            _VARIABLE.sub(lambda one: given[one["name"]] or "chosen", node) if isinstance(node, str) else node
+            _VARIABLE.sub(lambda one: given[one["name"]] or "chosen", node)
+            if isinstance(node, str)
+            else node
         )
 
-    parsed: dict[str, Any] = fill(yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8")))
+    parsed: dict[str, Any] = fill(
+        yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+    )
     return parsed
 
 

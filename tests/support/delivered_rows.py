@@ -42,7 +42,9 @@ def row(number: int, **cells: str) -> dict[str, str]:
     return values | given
 
 
-def as_csv(rows: Sequence[Row], columns: Sequence[str] = COLUMNS, newline: str = "\n") -> str:
+def as_csv(
+    rows: Sequence[Row], columns: Sequence[str] = COLUMNS, newline: str = "\n"
+) -> str:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator=newline)
     writer.writerow(columns)
@@ -60,4 +62,7 @@ def reasons(notes_or_rejected: pd.DataFrame) -> list[str]:
 
 def noted(intake: Intake) -> set[str]:
     """Reason codes of the notes, without those about side files that these tests do not deliver."""
-    return set(intake.intake_notes["reason"]) - {"vocabulary-missing", "metadata-missing"}
+    return set(intake.intake_notes["reason"]) - {
+        "vocabulary-missing",
+        "metadata-missing",
+    }

@@ -30,7 +30,10 @@ def wrong_beliefs(rows: pd.DataFrame, fitted: pd.DataFrame) -> dict[str, Any]:
         else:
             should = _stated(row, fits.get(own))
         if row["p_source"] == ALTERNATIVE:  # tests/implicit/merging/test_beliefs.py
-            has, should = has[3:], (ALTERNATIVE,) if should[3] in ("fitted", "phrase", "none") else ()
+            has, should = (
+                has[3:],
+                (ALTERNATIVE,) if should[3] in ("fitted", "phrase", "none") else (),
+            )
         if has != (*(pytest.approx(p, abs=1e-9) for p in should[:-1]), *should[-1:]):
             wrong[own] = has, should
     return wrong
@@ -40,7 +43,11 @@ def _stated(row: dict[str, Any], fit: dict[str, Any] | None) -> tuple[Any, ...]:
     if row["status"] in ("dp", "dn"):
         certain = 1.0 if row["status"] == "dp" else 0.0
         return certain, certain, certain, "definitive"
-    return (0.5, 0.0, 1.0, "none") if fit is None else tuple(fit[n] for n in ("p", *NAMES[1:]))
+    return (
+        (0.5, 0.0, 1.0, "none")
+        if fit is None
+        else tuple(fit[n] for n in ("p", *NAMES[1:]))
+    )
 
 
 def _of_parent(row: dict[str, Any], parent: dict[str, Any]) -> tuple[Any, ...]:

@@ -13,7 +13,10 @@ from tentative_findings import finding, findings_frame
 from lunguage_assets.explicit.distilled.answers import Answers, panel_answers
 from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
+from lunguage_assets.explicit.rating.ranking import (
+    comparison_matches,
+    reference_ranking,
+)
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
 
@@ -24,8 +27,12 @@ DIMENSIONS = 12
 class World:
     """A simulated panel's fits of sentences: those of a simulated corpus, or `worded` ones of known mu."""
 
-    def __init__(self, sentences: int = 150, worded: Sequence[tuple[str, float]] = ()) -> None:
-        self.corpus: SimulatedCorpus = simulated_corpus(3, phrases=8, examples=10, targets=sentences)
+    def __init__(
+        self, sentences: int = 150, worded: Sequence[tuple[str, float]] = ()
+    ) -> None:
+        self.corpus: SimulatedCorpus = simulated_corpus(
+            3, phrases=8, examples=10, targets=sentences
+        )
         if worded:
             truth = {**self.corpus.truth, **dict(worded)}
             targets = tuple(sentence for sentence, _ in worded)
@@ -33,10 +40,15 @@ class World:
         targets = self.corpus.targets
         panel = self.panel = self.corpus.panel(2, Noise(reading=2.0))
         vocabulary = self.corpus.vocabulary
-        self.matches = {judge.key: comparison_matches(vocabulary, judge, SETTINGS) for judge in panel}
+        self.matches = {
+            judge.key: comparison_matches(vocabulary, judge, SETTINGS)
+            for judge in panel
+        }
         self.ranking = reference_ranking(vocabulary, self.matches, SETTINGS)
         rows = [
-            finding(i, sent=one, masked_sentence=one, subject_id=f"p{10000000 + i // 2}")
+            finding(
+                i, sent=one, masked_sentence=one, subject_id=f"p{10000000 + i // 2}"
+            )
             for i, one in enumerate(targets)
         ]
         self.findings = findings_frame(rows)
@@ -52,20 +64,29 @@ class World:
         """Those of the panel, as if so many batches had the same sentences."""
         tables = self.findings, self.tables.probabilities, self.tables.log
         return panel_answers(
-            *(pd.concat([one] * times, ignore_index=True) for one in tables), self.matches, self.ranking
+            *(pd.concat([one] * times, ignore_index=True) for one in tables),
+            self.matches,
+            self.ranking,
         )
 
     def vectors(self, answers: Answers) -> np.ndarray:
         """Vectors of which one direction is the true certainty."""
-        truth = np.array([self.corpus.truth[one] for one in answers.sentences["sentence"]])
+        truth = np.array(
+            [self.corpus.truth[one] for one in answers.sentences["sentence"]]
+        )
         random = np.random.default_rng(0).normal(size=(len(truth), DIMENSIONS))
         random[:, 0] = (truth - 25.0) / 8.0
-        return (random @ np.linalg.qr(np.random.default_rng(1).normal(size=(12, 12)))[0]).astype(np.float32)
+        return (
+            random @ np.linalg.qr(np.random.default_rng(1).normal(size=(12, 12)))[0]
+        ).astype(np.float32)
 
 
 def hedge(row: dict[str, object], phrases: list[str]) -> dict[str, object]:
     return {
-        **{name: row[name] for name in ("finding_id", "study_id", "ent", "sent", "masked_sentence")},
+        **{
+            name: row[name]
+            for name in ("finding_id", "study_id", "ent", "sent", "masked_sentence")
+        },
         **{"phrases": phrases, "dropped": [], "answer_state": "valid"},
         **{"corrected": False, "needs_review": False, "review_reason": ""},
     }

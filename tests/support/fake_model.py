@@ -12,15 +12,32 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lunguage_assets.judges.ledger.attempts import request_key
-from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
+from lunguage_assets.judges.requests import (
+    ModelBinding,
+    Prompt,
+    ProviderFailure,
+    Reply,
+    Request,
+)
 
-BINDING = ModelBinding("fake", "fake", "fake-1", (("max_tokens", 10), ("temperature", 1)))
+BINDING = ModelBinding(
+    "fake", "fake", "fake-1", (("max_tokens", 10), ("temperature", 1))
+)
 LABELS = ("sentence_1", "sentence_2")
-FAILURES = ("rate_limited", "overloaded", "timeout", "connection", "server", "malformed")
+FAILURES = (
+    "rate_limited",
+    "overloaded",
+    "timeout",
+    "connection",
+    "server",
+    "malformed",
+)
 
 
 def question(number: int, **changes: object) -> Request:
-    prompt = Prompt("You judge invented sentences.", f"Invented question {number}?", "v1")
+    prompt = Prompt(
+        "You judge invented sentences.", f"Invented question {number}?", "v1"
+    )
     return Request(**{"task": "compare", "prompt": prompt, "labels": LABELS, **changes})  # type: ignore[arg-type]
 
 
@@ -29,7 +46,10 @@ def questions(count: int) -> list[Request]:
 
 
 def draw(*parts: object) -> float:
-    return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:8], "big") / 2.0**64
+    return (
+        int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:8], "big")
+        / 2.0**64
+    )
 
 
 def label(request: Request) -> str:
@@ -54,11 +74,20 @@ class FakeModel:
         binding: ModelBinding = BINDING,
         log: Path | None = None,
     ) -> None:
-        self._failing, self._latency, self._answer, self.binding = failing, latency, answer, binding
+        self._failing, self._latency, self._answer, self.binding = (
+            failing,
+            latency,
+            answer,
+            binding,
+        )
         self.sent: Counter[str] = Counter()
         self.replies = 0
         self.in_flight = self.most_in_flight = 0
-        self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) if log is not None else None
+        self._log = (
+            os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            if log is not None
+            else None
+        )
 
     @property
     def calls(self) -> int:
@@ -87,7 +116,12 @@ class FakeModel:
 
 
 def reply(text: str, **changes: object) -> Reply:
-    said = {"text": text, "returned_model": "fake-1", "input_tokens": 40, "output_tokens": 4}
+    said = {
+        "text": text,
+        "returned_model": "fake-1",
+        "input_tokens": 40,
+        "output_tokens": 4,
+    }
     return Reply(**said | changes)  # type: ignore[arg-type]
 
 

@@ -61,8 +61,14 @@ def brief_analyses() -> Iterator[None]:
     """Assets of the analyses that repeat little: for tests of what becomes of the tables."""
     with (
         mock.patch.multiple(validation, OPPONENT_LIMITS=(), PANEL_STEPS=(), STEPS=30),
-        mock.patch.object(analysis, "fit_phrases_back", partial(validation.fit_validation, seeds=2)),
-        mock.patch.object(analysis, "rank_with_half", partial(validation.ranking_robustness, repeats=2)),
+        mock.patch.object(
+            analysis, "fit_phrases_back", partial(validation.fit_validation, seeds=2)
+        ),
+        mock.patch.object(
+            analysis,
+            "rank_with_half",
+            partial(validation.ranking_robustness, repeats=2),
+        ),
     ):
         yield
 
@@ -107,7 +113,9 @@ def small(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
 def five(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A delivery of five reports."""
     folder = made_once(
-        tmp_path_factory, "five_reports", lambda folder: write_sample(folder / "five", reports=5, seed=7)
+        tmp_path_factory,
+        "five_reports",
+        lambda folder: write_sample(folder / "five", reports=5, seed=7),
     )
     return folder / "five"
 

@@ -44,14 +44,21 @@ class Forked:
 
 
 def forked(
-    work: Callable[..., Any], *arguments: Any, errors: str | Path = os.devnull, **options: Any
+    work: Callable[..., Any],
+    *arguments: Any,
+    errors: str | Path = os.devnull,
+    **options: Any,
 ) -> Forked:
     """A process that does `work`, a function of a module, and writes what it has to complain of to a file."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_IMPORTED)
     here, there = context.Pipe()
-    process = context.Process(target=_work, args=(there, str(errors), work, arguments, options), daemon=True)
-    with patch.dict(os.environ, child_process.environment()):  # what is imported lies beside this module
+    process = context.Process(
+        target=_work, args=(there, str(errors), work, arguments, options), daemon=True
+    )
+    with patch.dict(
+        os.environ, child_process.environment()
+    ):  # what is imported lies beside this module
         process.start()
     there.close()
     return Forked(process, here)

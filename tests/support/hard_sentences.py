@@ -31,7 +31,11 @@ _BEHIND = (
     "{sign}{place}, {hedge} {list}.", "{hedge} {list}{place}.", "{sign}{place} is {hedge} {list}.",
     "There is {sign}{place} {hedge} {list}.", "Due to {sign}, {hedge} {list}{place}.",
 )  # fmt: skip
-_BEFORE = ("{list}{place} {hedge}.", "{sign}{place}; {list} {hedge}.", "{list} {hedge}, with {sign}{place}.")
+_BEFORE = (
+    "{list}{place} {hedge}.",
+    "{sign}{place}; {list} {hedge}.",
+    "{list} {hedge}, with {sign}{place}.",
+)
 _FORMS = {"right": _BEHIND, "left": _BEFORE, "both": _BEFORE + _BEHIND}
 _WHOLE = (
     "No {a}, {b} or {c}.",
@@ -79,7 +83,13 @@ def hard_sentences(seed: int = 0) -> tuple[str, ...]:
             continue
         for alternatives in _LISTS:
             forms = (
-                _BEFORE if hedge.side == "left" else _BEHIND if hedge.side == "right" else _BEFORE + _BEHIND
+                _BEFORE
+                if hedge.side == "left"
+                else _BEHIND
+                if hedge.side == "right"
+                else _BEFORE + _BEHIND
             )
-            found.append(_filled(draw.choice(forms), draw, hedge=hedge.phrase, list=alternatives))
+            found.append(
+                _filled(draw.choice(forms), draw, hedge=hedge.phrase, list=alternatives)
+            )
     return tuple(found)

@@ -19,7 +19,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium")
+    or shutil.which("chromium-browser")
+    or shutil.which("google-chrome")
+)
 
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
@@ -55,7 +59,9 @@ class Page:
         self._commands, self._answers = commands, answers
         self._number, self._waiting, self._session = 0, b"", ""
         target = self._tell("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self._tell("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self._tell(
+            "Target.attachToTarget", targetId=target, flatten=True
+        )["sessionId"]
 
     def _tell(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send one command and wait for its own answer; what Chromium says unasked is passed over."""
@@ -67,7 +73,9 @@ class Page:
         deadline = time.monotonic() + DEADLINE_S
         while True:
             while b"\0" not in self._waiting:
-                ready, _, _ = select.select([self._answers], [], [], max(0.0, deadline - time.monotonic()))
+                ready, _, _ = select.select(
+                    [self._answers], [], [], max(0.0, deadline - time.monotonic())
+                )
                 assert ready, f"Chromium does not answer {method}"
                 self._waiting += os.read(self._answers, 1 << 20)
             text, self._waiting = self._waiting.split(b"\0", 1)
@@ -78,7 +86,9 @@ class Page:
 
     def evaluate(self, script: str) -> Any:
         """Value of a JavaScript expression in the page."""
-        return self._tell("Runtime.evaluate", expression=script, returnByValue=True)["result"].get("value")
+        return self._tell("Runtime.evaluate", expression=script, returnByValue=True)[
+            "result"
+        ].get("value")
 
     def size(self, width: int, height: int) -> None:
         self._tell(
@@ -114,7 +124,10 @@ class Page:
         """Click what shows exactly these words, as soon as it is there; `row`: in the table row that begins
         with this word.
         """
-        self.wait_until(_CLICK % (json.dumps(words), json.dumps(row)), f"nothing to click says {words!r}")
+        self.wait_until(
+            _CLICK % (json.dumps(words), json.dumps(row)),
+            f"nothing to click says {words!r}",
+        )
 
     def hover(self, words: str) -> None:
         """Move the mouse onto what shows exactly these words."""
@@ -128,17 +141,24 @@ class Page:
         decoded and of a size to read.
         """
         shown = "picture.src.startsWith('data:image/png') && picture.complete && picture.naturalWidth > 300"
-        self.wait_until(f"[...document.images].some(picture => {shown})", "the page shows no picture")
+        self.wait_until(
+            f"[...document.images].some(picture => {shown})",
+            "the page shows no picture",
+        )
 
     def screenshot(self) -> bytes:
         """The visible part of the page as PNG."""
-        return base64.b64decode(self._tell("Page.captureScreenshot", format="png")["data"])
+        return base64.b64decode(
+            self._tell("Page.captureScreenshot", format="png")["data"]
+        )
 
 
 @contextmanager
 def chromium(profile: Path, width: int = 1440, height: int = 900) -> Iterator[Page]:
     """A browser with an empty profile in the folder, ended at exit."""
-    assert CHROMIUM is not None, "no Chromium on this machine (Debian: apt-get install chromium)"
+    assert CHROMIUM is not None, (
+        "no Chromium on this machine (Debian: apt-get install chromium)"
+    )
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
     # Chromium reads commands from descriptor 3 and writes answers to 4. (Other shells know descriptors of one
@@ -152,7 +172,10 @@ def chromium(profile: Path, width: int = 1440, height: int = 900) -> Iterator[Pa
         f"--user-data-dir={profile}",
     ]
     process = subprocess.Popen(
-        shell, pass_fds=(theirs_in, theirs_out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        shell,
+        pass_fds=(theirs_in, theirs_out),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     os.close(theirs_in)
     os.close(theirs_out)

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 from headless_chromium import CHROMIUM, Page, chromium
 
-HOSTILE = (
-    '<script>window.owned=1</script><img src=x onerror="window.owned=1"> \'" onmouseover=window.owned=1 x='
-)
+HOSTILE = '<script>window.owned=1</script><img src=x onerror="window.owned=1"> \'" onmouseover=window.owned=1 x='
 """Element, handler, and a way out of an attribute."""
 
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
@@ -36,10 +34,14 @@ def require_harmless(text: str, folder: Path, *shown: str) -> None:
         for name, content in (("whole", text), ("bare", _POLICY.sub("", text))):
             _open(page, folder / f"{name}.html", content)
             found = page.evaluate("document.body.textContent")
-            assert all(words in found for words in shown or (HOSTILE,)), f"{name}: not shown as it was given"
+            assert all(words in found for words in shown or (HOSTILE,)), (
+                f"{name}: not shown as it was given"
+            )
             assert not page.evaluate("window.owned"), f"{name}: it ran"
             assert page.evaluate(f"document.scripts.length + {_HANDLERS}") == 0
-            assert page.evaluate("[...document.images].every(image => image.src.startsWith('data:image/'))")
+            assert page.evaluate(
+                "[...document.images].every(image => image.src.startsWith('data:image/'))"
+            )
         _open(page, folder / "control.html", _POLICY.sub("", text) + HOSTILE)
         assert page.evaluate("window.owned") == 1, "this test cannot fail"
 
@@ -48,4 +50,7 @@ def _open(page: Page, file: Path, content: str) -> None:
     file.write_text(content, encoding="utf-8")
     page.open(file.as_uri())
     address = json.dumps(file.as_uri())
-    page.wait_until(f"location.href === {address} && document.readyState === 'complete'", f"{file.name}")
+    page.wait_until(
+        f"location.href === {address} && document.readyState === 'complete'",
+        f"{file.name}",
+    )

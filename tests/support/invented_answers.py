@@ -25,7 +25,11 @@ def matches_frame(answers: Iterable[Answer], version: str = "v") -> pd.DataFrame
     """A `COMPARISON_MATCHES` frame; each repetition of a phrase pair has sentences of its own."""
     rows = []
     for a, b, repetition, swapped, answer in answers:
-        winner = None if answer == "invalid" else (b if (answer == "sentence_1") == swapped else a)
+        winner = (
+            None
+            if answer == "invalid"
+            else (b if (answer == "sentence_1") == swapped else a)
+        )
         rows.append({
             "match_id": f"{a}|{b}|{repetition}", "phrase_a": a, "phrase_b": b, "repetition": repetition,
             "sentence_a": f"{a} <finding> {repetition}.", "sentence_b": f"{b} <finding> {repetition}.",
@@ -34,7 +38,9 @@ def matches_frame(answers: Iterable[Answer], version: str = "v") -> pd.DataFrame
     return COMPARISON_MATCHES.frame(rows)
 
 
-def winners_frame(winners: Iterable[tuple[str, str, str]], version: str = "v") -> pd.DataFrame:
+def winners_frame(
+    winners: Iterable[tuple[str, str, str]], version: str = "v"
+) -> pd.DataFrame:
     """Matches that were never swapped, from (phrase_a, phrase_b, winner); '' is an invalid answer.
     Repetitions are numbered.
     """
@@ -43,7 +49,15 @@ def winners_frame(winners: Iterable[tuple[str, str, str]], version: str = "v") -
     for a, b, winner in winners:
         repetition = seen.setdefault((a, b), 0)
         seen[a, b] += 1
-        answers.append((a, b, repetition, False, {"": "invalid", a: "sentence_1", b: "sentence_2"}[winner]))
+        answers.append(
+            (
+                a,
+                b,
+                repetition,
+                False,
+                {"": "invalid", a: "sentence_1", b: "sentence_2"}[winner],
+            )
+        )
     return matches_frame(answers, version)
 
 
@@ -55,15 +69,24 @@ def names(size: int) -> list[str]:
     return [f"p{i:02d}" for i in range(size)]
 
 
-def noisy(seed: int = 0, gap: float = 2.0, noise: float = 5.0, shared: float = 3.0) -> Decide:
+def noisy(
+    seed: int = 0, gap: float = 2.0, noise: float = 5.0, shared: float = 3.0
+) -> Decide:
     """Places `gap` apart, the first phrase highest; noise of the sentence pair, which judges share, and of
     the judge.
     """
 
     def decide(a: str, b: str, repetition: int, judge: str) -> bool:
         pair = np.random.default_rng([seed, int(a[1:]), int(b[1:]), repetition])
-        own = np.random.default_rng([seed, int(a[1:]), int(b[1:]), repetition, *judge.encode()])
-        return bool(gap * (int(b[1:]) - int(a[1:])) + pair.normal(0.0, shared) + own.normal(0.0, noise) > 0.0)
+        own = np.random.default_rng(
+            [seed, int(a[1:]), int(b[1:]), repetition, *judge.encode()]
+        )
+        return bool(
+            gap * (int(b[1:]) - int(a[1:]))
+            + pair.normal(0.0, shared)
+            + own.normal(0.0, noise)
+            > 0.0
+        )
 
     return decide
 
@@ -72,29 +95,56 @@ def decided_by_pair(seed: int = 0, upsets: float = 0.2) -> Decide:
     """Every repetition of a pair has the same answer of a judge; a share of the pairs are upsets."""
 
     def decide(a: str, b: str, repetition: int, judge: str) -> bool:
-        return bool(np.random.default_rng([seed, int(a[1:]), int(b[1:]), *judge.encode()]).random() > upsets)
+        return bool(
+            np.random.default_rng(
+                [seed, int(a[1:]), int(b[1:]), *judge.encode()]
+            ).random()
+            > upsets
+        )
 
     return decide
 
 
-def recorded(size: int, judges: list[str], decide: Decide, repetitions: int = 10) -> dict[str, pd.DataFrame]:
+def recorded(
+    size: int, judges: list[str], decide: Decide, repetitions: int = 10
+) -> dict[str, pd.DataFrame]:
     """A `COMPARISON_MATCHES` frame per judge; the coin of the position is that of the repetition's number."""
 
     def answered(a: str, b: str, repetition: int, judge: str) -> Answer:
         won, swapped = decide(a, b, repetition, judge), repetition % 2 == 1
-        answer = "invalid" if won is None else "sentence_1" if won != swapped else "sentence_2"
+        answer = (
+            "invalid"
+            if won is None
+            else "sentence_1"
+            if won != swapped
+            else "sentence_2"
+        )
         return a, b, repetition, swapped, answer
 
-    met = [(a, b, repetition) for a, b in combinations(names(size), 2) for repetition in range(repetitions)]
-    return {judge: matches_frame(answered(*one, judge) for one in met) for judge in judges}
+    met = [
+        (a, b, repetition)
+        for a, b in combinations(names(size), 2)
+        for repetition in range(repetitions)
+    ]
+    return {
+        judge: matches_frame(answered(*one, judge) for one in met) for judge in judges
+    }
 
 
-def ranked(matches: dict[str, pd.DataFrame], settings: ExplicitSettings) -> pd.DataFrame:
+def ranked(
+    matches: dict[str, pd.DataFrame], settings: ExplicitSettings
+) -> pd.DataFrame:
     """The ranking of those matches."""
     phrases = sorted(
-        {phrase for frame in matches.values() for phrase in [*frame["phrase_a"], *frame["phrase_b"]]}
+        {
+            phrase
+            for frame in matches.values()
+            for phrase in [*frame["phrase_a"], *frame["phrase_b"]]
+        }
     )
-    vocabulary = own_vocabulary({phrase: [f"{phrase} <finding>."] for phrase in phrases})
+    vocabulary = own_vocabulary(
+        {phrase: [f"{phrase} <finding>."] for phrase in phrases}
+    )
     return reference_ranking(vocabulary, matches, settings)
 
 
@@ -104,10 +154,15 @@ def plain_kappa(ratings: np.ndarray) -> float | None:
     if not rows:
         return None
     raters = len(rows[0])
-    agreeing = [sum(a == b for a, b in combinations(row, 2)) / (raters * (raters - 1) / 2) for row in rows]
+    agreeing = [
+        sum(a == b for a, b in combinations(row, 2)) / (raters * (raters - 1) / 2)
+        for row in rows
+    ]
     pooled = Counter(value for row in rows for value in row)
     chance = sum((count / (len(rows) * raters)) ** 2 for count in pooled.values())
-    return None if len(pooled) < 2 else (sum(agreeing) / len(rows) - chance) / (1 - chance)
+    return (
+        None if len(pooled) < 2 else (sum(agreeing) / len(rows) - chance) / (1 - chance)
+    )
 
 
 def plain_alpha(ratings: np.ndarray) -> float | None:
@@ -117,17 +172,35 @@ def plain_alpha(ratings: np.ndarray) -> float | None:
     pooled = [value for row in units for value in row]
     if len(set(pooled)) < 2:
         return None
-    within = sum(sum(a != b for a, b in combinations(row, 2)) * 2 / (len(row) - 1) for row in units) / len(
-        pooled
+    within = sum(
+        sum(a != b for a, b in combinations(row, 2)) * 2 / (len(row) - 1)
+        for row in units
+    ) / len(pooled)
+    overall = (
+        sum(a != b for a, b in combinations(pooled, 2))
+        * 2
+        / (len(pooled) * (len(pooled) - 1))
     )
-    overall = sum(a != b for a, b in combinations(pooled, 2)) * 2 / (len(pooled) * (len(pooled) - 1))
     return 1 - within / overall
 
 
 def measured(
-    frame: pd.DataFrame, measure: str, first: str = "", second: str = "", coding: str = "none", **more: str
+    frame: pd.DataFrame,
+    measure: str,
+    first: str = "",
+    second: str = "",
+    coding: str = "none",
+    **more: str,
 ) -> dict[str, Any]:
     """The one row of an agreement table with these values; None where a value is null."""
-    wanted = {"measure": measure, "first": first, "second": second, "coding": coding, **more}
-    (row,) = frame[(frame[list(wanted)] == list(wanted.values())).all(axis=1)].to_dict("records")
+    wanted = {
+        "measure": measure,
+        "first": first,
+        "second": second,
+        "coding": coding,
+        **more,
+    }
+    (row,) = frame[(frame[list(wanted)] == list(wanted.values())).all(axis=1)].to_dict(
+        "records"
+    )
     return {str(name): None if pd.isna(value) else value for name, value in row.items()}

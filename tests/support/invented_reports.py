@@ -18,11 +18,21 @@ from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import Expansion, expand
 from lunguage_assets.implicit.merging.apart import Blacklist, load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.pathways.pathways import (
+    PathwayDictionary,
+    load_dictionary,
+)
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
 from lunguage_assets.settings import ImplicitSettings
-from lunguage_assets.tables import ATTRIBUTES, FINDINGS, FITTED_PROBABILITIES, REJECTED, REPORTS, TERMS
+from lunguage_assets.tables import (
+    ATTRIBUTES,
+    FINDINGS,
+    FITTED_PROBABILITIES,
+    REJECTED,
+    REPORTS,
+    TERMS,
+)
 
 STUDY = "s00000001"
 
@@ -64,7 +74,9 @@ class Said:
 
 def said(ent: str, status: str = "dp", **options: Any) -> Said:
     """A finding; options that are attributes of a finding are taken as such."""
-    attributes = {name: options.pop(name) for name in list(options) if name in ATTRIBUTES}
+    attributes = {
+        name: options.pop(name) for name in list(options) if name in ATTRIBUTES
+    }
     return Said(ent, status, attributes=attributes, **options)
 
 
@@ -107,11 +119,18 @@ def frames(rows: Iterable[Said]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFra
         }
         for study, count in delivered.items()
     ]  # fmt: skip
-    return FINDINGS.frame(findings), FITTED_PROBABILITIES.frame(fitted), REPORTS.frame(reports)
+    return (
+        FINDINGS.frame(findings),
+        FITTED_PROBABILITIES.frame(fitted),
+        REPORTS.frame(reports),
+    )
 
 
 def _tokens(references: Sequence[int | str], study: str) -> list[str]:
-    return [identity(token, study) if isinstance(token, int) else token for token in references]
+    return [
+        identity(token, study) if isinstance(token, int) else token
+        for token in references
+    ]
 
 
 def _fitted(own: str, study: str, p: float, phrases: Sequence[str]) -> dict[str, Any]:
@@ -144,7 +163,9 @@ class TableEmbedder(LexicalEmbedder):
     def __init__(self, listed: dict[tuple[str, str], float]) -> None:
         self._listed = {frozenset(pair): cosine for pair, cosine in listed.items()}
 
-    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> np.ndarray:
+    def cosines(
+        self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
+    ) -> np.ndarray:
         return np.array(
             [
                 self._listed.get(frozenset((phrases[a], phrases[b])), float(a == b))
@@ -168,7 +189,13 @@ class Outcome:
 
     @cached_property
     def accounting(self) -> pd.DataFrame:
-        return account(self.reports, REJECTED.frame(), self.deduplicated, self.expansion, self.resolution)
+        return account(
+            self.reports,
+            REJECTED.frame(),
+            self.deduplicated,
+            self.expansion,
+            self.resolution,
+        )
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -209,7 +236,11 @@ def deduplicated(
     findings, fitted, _ = frames(rows)
     settings = ImplicitSettings(history=history, merge_threshold=threshold)
     return deduplicate(
-        findings, fitted, embedder or LexicalEmbedder(vocabulary()), listed or blacklist(), settings
+        findings,
+        fitted,
+        embedder or LexicalEmbedder(vocabulary()),
+        listed or blacklist(),
+        settings,
     )
 
 
@@ -236,8 +267,15 @@ def run(
     )
     known = pathways or dictionary()
     expansion = expand(mixed(merged, shuffle), known)
-    given = Expansion(mixed(expansion.matches, shuffle), mixed(expansion.expansions, shuffle))
-    return Outcome(reports, merged, expansion, lambda: resolve(mixed(merged, shuffle), *given, known, "v1"))
+    given = Expansion(
+        mixed(expansion.matches, shuffle), mixed(expansion.expansions, shuffle)
+    )
+    return Outcome(
+        reports,
+        merged,
+        expansion,
+        lambda: resolve(mixed(merged, shuffle), *given, known, "v1"),
+    )
 
 
 def in_mode(rows: Iterable[Said], mode: str, **options: Any) -> Outcome:
@@ -246,4 +284,8 @@ def in_mode(rows: Iterable[Said], mode: str, **options: Any) -> Outcome:
 
 
 def mixed(frame: pd.DataFrame, seed: int | None) -> pd.DataFrame:
-    return frame if seed is None else frame.sample(frac=1.0, random_state=seed).reset_index(drop=True)
+    return (
+        frame
+        if seed is None
+        else frame.sample(frac=1.0, random_state=seed).reset_index(drop=True)
+    )

@@ -52,13 +52,17 @@ def looked_at(look: Callable[[int], object], work: Callable[[], object]) -> None
     assert _ended_by_itself(look, work)
 
 
-def _ended_by_itself(before: Callable[[int], object], work: Callable[[], object]) -> bool:
+def _ended_by_itself(
+    before: Callable[[int], object], work: Callable[[], object]
+) -> bool:
     child = os.fork()
     if child == 0:
         _run(before, work)
     _, status = os.waitpid(child, 0)
     killed = os.WIFSIGNALED(status)
-    assert killed or os.WEXITSTATUS(status) == DONE, "the work failed; its error is above"
+    assert killed or os.WEXITSTATUS(status) == DONE, (
+        "the work failed; its error is above"
+    )
     assert not killed or os.WTERMSIG(status) == signal.SIGKILL
     return not killed
 

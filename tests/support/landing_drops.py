@@ -15,13 +15,23 @@ import pandas as pd
 from lunguage_assets.home.home import Home
 from lunguage_assets.landing import PassReport, land
 
-COLUMNS = ["subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty"]
+COLUMNS = [
+    "subject_id",
+    "study_id",
+    "section",
+    "sent",
+    "ent",
+    "dx_status",
+    "dx_certainty",
+]
 DECLARED = 'name = "invented"\ndata_class = "synthetic"\n'
 SPOKEN = "zebrafish"
 """A word of the invented sentences that must turn up nowhere but in the tables and the delivered files."""
 
 
-def rows(*studies: int, sentence: str = f"A possible {SPOKEN} opacity.", **cells: str) -> pd.DataFrame:
+def rows(
+    *studies: int, sentence: str = f"A possible {SPOKEN} opacity.", **cells: str
+) -> pd.DataFrame:
     """One row per study; `cells` replace single values in all of them."""
     values = {
         "section": "find",
@@ -30,7 +40,10 @@ def rows(*studies: int, sentence: str = f"A possible {SPOKEN} opacity.", **cells
         "dx_status": "positive",
         "dx_certainty": "tentative",
     } | cells
-    found = [{"subject_id": "p10000001", "study_id": f"s{study:08d}"} | values for study in studies]
+    found = [
+        {"subject_id": "p10000001", "study_id": f"s{study:08d}"} | values
+        for study in studies
+    ]
     return pd.DataFrame(found, columns=COLUMNS)
 
 
@@ -59,10 +72,19 @@ def score_output(passages: Mapping[str, str]) -> pd.DataFrame:
         "no change", "improved", "worsened", "past hx", "other source", "assessment limitations",
     ]  # fmt: skip
     findings = [
-        {"entity": "opacity", "dx_certainty": "tentative, tentative", "evidence": "edema, idx2"},
+        {
+            "entity": "opacity",
+            "dx_certainty": "tentative, tentative",
+            "evidence": "edema, idx2",
+        },
         {"entity": "edema", "dx_certainty": "definitive"},
     ]
-    shared = {"data_from": "chexagent", "study_id": "s50000001", "subject_id": "p10000001", "cat": "pf"}
+    shared = {
+        "data_from": "chexagent",
+        "study_id": "s50000001",
+        "subject_id": "p10000001",
+        "cat": "pf",
+    }
     shared |= {"dx_status": "positive", "is_correct": "True"}
     found = [
         shared
@@ -110,6 +132,10 @@ class Landing:
         found = {}
         for batch in self.home.registered():
             path = self.home.delivery(batch.key).findings
-            table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, dtype=str)
+            table = (
+                pd.read_parquet(path)
+                if path.suffix == ".parquet"
+                else pd.read_csv(path, dtype=str)
+            )
             found[batch.key] = set(table["study_id"])
         return found

@@ -120,7 +120,9 @@ class Outcome:
 Handler = Callable[[Arrival], Awaitable[Outcome]]
 
 
-def failing_share(share: float, acts: Sequence[Act], seed: int = 0) -> Callable[[Call], Act]:
+def failing_share(
+    share: float, acts: Sequence[Act], seed: int = 0
+) -> Callable[[Call], Act]:
     """That share of calls fails in one of these ways, whatever the order of arrival: a hash of the prompt and
     of how often it came.
     """
@@ -150,7 +152,13 @@ def judge_like(call: Call) -> str:
     if asked:
         finding, sentence = asked[-1]
         masked = re.sub(re.escape(finding), MASK, sentence, flags=re.IGNORECASE)
-        return json.dumps(list(_LEXICON.extract([ExtractionQuestion(finding, sentence, masked)])[0].phrases))
+        return json.dumps(
+            list(
+                _LEXICON.extract([ExtractionQuestion(finding, sentence, masked)])[
+                    0
+                ].phrases
+            )
+        )
     return "I see no question."
 
 
@@ -166,7 +174,11 @@ class LoopbackServer:
         answer: Callable[[Call], str] = judge_like,
         reasoning_tokens: int = 0,
     ) -> None:
-        self.latency, self.answer, self.reasoning_tokens = latency, answer, reasoning_tokens
+        self.latency, self.answer, self.reasoning_tokens = (
+            latency,
+            answer,
+            reasoning_tokens,
+        )
         self.calls: list[Call] = []
         self.arrivals: list[Arrival] = []
         self.answered = self.in_flight = self.most_in_flight = 0
@@ -201,7 +213,9 @@ class LoopbackServer:
 
     def __enter__(self) -> LoopbackServer:
         self._thread.start()
-        self._server = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+        self._server = asyncio.run_coroutine_threadsafe(
+            self._listen(), self._loop
+        ).result()
         self._port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -216,13 +230,19 @@ class LoopbackServer:
 
     async def _stop(self) -> None:
         self._server.close()
-        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        others = [
+            task for task in asyncio.all_tasks() if task is not asyncio.current_task()
+        ]
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+    async def _converse(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        with contextlib.suppress(
+            ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError
+        ):
             while (arrival := await _arrival(reader)) is not None:
                 self.arrivals.append(arrival)
                 if not await self._serve(arrival, writer):
@@ -237,13 +257,28 @@ class LoopbackServer:
             for method, pattern, handler in self._routes:
                 if method == arrival.method and pattern.fullmatch(arrival.path):
                     outcome = await handler(arrival)
-                    return await _send(writer, outcome.status, outcome.data, outcome.headers)
-            found = read_call(arrival.path, arrival.data) if arrival.method == "POST" else None
+                    return await _send(
+                        writer, outcome.status, outcome.data, outcome.headers
+                    )
+            found = (
+                read_call(arrival.path, arrival.data)
+                if arrival.method == "POST"
+                else None
+            )
             if found is None:
-                return await _send(writer, 404, b'{"error": {"message": "no such endpoint"}}')
-            call = Call(number=len(self.calls), path=arrival.path, headers=arrival.headers, **found)
+                return await _send(
+                    writer, 404, b'{"error": {"message": "no such endpoint"}}'
+                )
+            call = Call(
+                number=len(self.calls),
+                path=arrival.path,
+                headers=arrival.headers,
+                **found,
+            )
             self.calls.append(call)
-            return await self._treat(call, self._plan.popleft() if self._plan else self._decide(call), writer)
+            return await self._treat(
+                call, self._plan.popleft() if self._plan else self._decide(call), writer
+            )
         finally:
             self.in_flight -= 1
 
@@ -253,7 +288,9 @@ class LoopbackServer:
             writer.transport.abort()
             return False
         if act.kind in _STATUS:
-            headers = {"Retry-After": act.retry_after} if act.retry_after is not None else {}
+            headers = (
+                {"Retry-After": act.retry_after} if act.retry_after is not None else {}
+            )
             headers |= {"Location": call.path} if act.kind == "redirect" else {}
             status = _STATUS[act.kind]
             error = error_body(call.wire, status, _CODES.get(act.kind), act.text)
@@ -308,13 +345,24 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
 
 
 def _head(status: int, length: int, headers: dict[str, str]) -> bytes:
-    fields = {"Content-Type": "application/json", "Content-Length": str(length)} | headers
-    lines = [f"HTTP/1.1 {status} Status", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
+    fields = {
+        "Content-Type": "application/json",
+        "Content-Length": str(length),
+    } | headers
+    lines = [
+        f"HTTP/1.1 {status} Status",
+        *(f"{name}: {value}" for name, value in fields.items()),
+        "",
+        "",
+    ]
     return "\r\n".join(lines).encode("latin-1")
 
 
 async def _send(
-    writer: asyncio.StreamWriter, status: int, data: bytes, headers: dict[str, str] | None = None
+    writer: asyncio.StreamWriter,
+    status: int,
+    data: bytes,
+    headers: dict[str, str] | None = None,
 ) -> bool:
     writer.write(_head(status, len(data), headers or {}) + data)
     await writer.drain()

@@ -43,16 +43,28 @@ def _read_openai(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
 def _read_anthropic(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
     schema = body.get("output_config", {}).get("format", {}).get("schema")
     said = _joined(body.get("system", "")), _joined(body["messages"][-1]["content"])
-    return _call("anthropic", body["model"], said, body, schema, _labels(schema) if schema else ())
+    return _call(
+        "anthropic",
+        body["model"],
+        said,
+        body,
+        schema,
+        _labels(schema) if schema else (),
+    )
 
 
 def _read_gemini(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
     config = body.get("generationConfig", {})
     constrained = config.get("responseMimeType") == "text/x.enum"
     labels = tuple(config["responseSchema"]["enum"]) if constrained else ()
-    said = _joined(body.get("systemInstruction", {}).get("parts", [])), _joined(body["contents"][-1]["parts"])
+    said = (
+        _joined(body.get("systemInstruction", {}).get("parts", [])),
+        _joined(body["contents"][-1]["parts"]),
+    )
     wire = "vertex" if found.group(2) else "gemini"
-    return _call(wire, found.group(3), said, body, config.get("responseJsonSchema"), labels)
+    return _call(
+        wire, found.group(3), said, body, config.get("responseJsonSchema"), labels
+    )
 
 
 def _call(
@@ -64,37 +76,57 @@ def _call(
     labels: tuple[str, ...],
 ) -> dict[str, Any]:
     """`constraint`: labels inside an object, labels alone, an object of another schema, or nothing."""
-    constraint = ("json" if schema else "bare") if labels else "schema" if schema else ""
-    named = {"wire": wire, "model": model, "system": said[0], "user": said[1], "body": body}
+    constraint = (
+        ("json" if schema else "bare") if labels else "schema" if schema else ""
+    )
+    named = {
+        "wire": wire,
+        "model": model,
+        "system": said[0],
+        "user": said[1],
+        "body": body,
+    }
     return named | {"constraint": constraint, "labels": labels}
 
 
 def _joined(content: Any) -> str:
-    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+    return (
+        content
+        if isinstance(content, str)
+        else "".join(part["text"] for part in content)
+    )
 
 
 def _labels(schema: dict[str, Any]) -> tuple[str, ...]:
     return tuple(schema["properties"].get("answer", {}).get("enum", ()))
 
 
-def body_of(call: Call, kind: str, text: str, reasoning: int, wrong_model: str) -> bytes:
+def body_of(
+    call: Call, kind: str, text: str, reasoning: int, wrong_model: str
+) -> bytes:
     """The body of a 200 for this kind of act."""
     model = wrong_model if kind == "wrong_model" else call.model
     silent = kind in {"empty", "no_choice", "refusal", "blocked", "cut_off"}
-    text = "" if silent else "I would rather not choose." if kind == "nonsense" else text
+    text = (
+        "" if silent else "I would rather not choose." if kind == "nonsense" else text
+    )
     if call.constraint == "json" and text and kind != "nonsense":
         text = json.dumps({"answer": text})
     tokens = (len(call.prompt) // 4 + 1, len(text) // 4 + 1 + reasoning)
     if kind == "many_tokens":
         tokens = (10**30, 10**30)
-    builder = {"anthropic": _anthropic, "gemini": _gemini, "vertex": _gemini}.get(call.wire, _openai)
+    builder = {"anthropic": _anthropic, "gemini": _gemini, "vertex": _gemini}.get(
+        call.wire, _openai
+    )
     body = builder(model, text, kind, tokens, reasoning)
     if kind == "no_usage":
         body.pop("usage" if "usage" in body else "usageMetadata")
     return json.dumps(body).encode()
 
 
-def _openai(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int) -> dict[str, Any]:
+def _openai(
+    model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int
+) -> dict[str, Any]:
     finish = {"blocked": "content_filter", "cut_off": "length"}.get(kind, "stop")
     refusal = "I cannot help with that." if kind == "refusal" else None
     message = {"role": "assistant", "content": text or None, "refusal": refusal}
@@ -114,12 +146,16 @@ def _openai(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning
     }
 
 
-def _anthropic(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int) -> dict[str, Any]:
+def _anthropic(
+    model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int
+) -> dict[str, Any]:
     stops = {"refusal": "refusal", "blocked": "refusal", "cut_off": "max_tokens"}
     half = len(text) // 2  # in two blocks, behind a block that is not text
     thinking = {"type": "thinking", "thinking": "hm", "signature": "s"}
     blocks: list[dict[str, Any]] = [thinking] if reasoning else []
-    blocks += [{"type": "text", "text": part} for part in (text[:half], text[half:]) if part]
+    blocks += [
+        {"type": "text", "text": part} for part in (text[:half], text[half:]) if part
+    ]
     return {
         "id": "msg_loopback",
         "type": "message",
@@ -138,9 +174,13 @@ def _anthropic(model: str, text: str, kind: str, tokens: tuple[int, int], reason
     }
 
 
-def _gemini(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int) -> dict[str, Any]:
+def _gemini(
+    model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int
+) -> dict[str, Any]:
     finish = {"refusal": "SAFETY", "cut_off": "MAX_TOKENS"}.get(kind, "STOP")
-    parts = ([{"text": "hm", "thought": True}] if reasoning else []) + ([{"text": text}] if text else [])
+    parts = ([{"text": "hm", "thought": True}] if reasoning else []) + (
+        [{"text": text}] if text else []
+    )
     candidate: dict[str, Any] = {"index": 0, "finishReason": finish}
     if kind != "refusal":
         candidate["content"] = {"role": "model", "parts": parts}
@@ -159,13 +199,21 @@ def _gemini(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning
     return body
 
 
-def error_body(wire: str, status: int, code: str | None = None, delay: str | None = None) -> bytes:
+def error_body(
+    wire: str, status: int, code: str | None = None, delay: str | None = None
+) -> bytes:
     """The body of an HTTP error in the provider's own shape; it repeats nothing of the request."""
     error: dict[str, Any] = {"message": f"loopback {status}"}
     if wire == "anthropic":
-        return json.dumps({"type": "error", "error": error | {"type": "api_error"}}).encode()
+        return json.dumps(
+            {"type": "error", "error": error | {"type": "api_error"}}
+        ).encode()
     if wire in {"gemini", "vertex"}:
-        info = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}] if delay else []
+        info = (
+            [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}]
+            if delay
+            else []
+        )
         error |= {"code": status, "status": "UNAVAILABLE", "details": info}
     else:
         error |= {"type": "server_error", "param": None, "code": code}

@@ -11,10 +11,14 @@ from pathlib import Path
 import pytest
 
 
-def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+def made_once(
+    factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]
+) -> Path:
     """A folder that the first process filled with `make(folder)`, and that no test changes."""
     own = factory.getbasetemp()
-    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own  # of one pytest run, in any case
+    shared = (
+        own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    )  # of one pytest run, in any case
     folder, done = shared / name, shared / f"{name}.made"
     with (shared / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -19,7 +19,9 @@ from lunguage_assets.implicit.rows import PAPER, Row
 
 def cosine_of(embedder: Embedder, one: str, other: str) -> float:
     """The cosine of two different phrases."""
-    ((cosine,),) = (pairs.values() for pairs in close_pairs(embedder, [[one, other]], -1.0))
+    ((cosine,),) = (
+        pairs.values() for pairs in close_pairs(embedder, [[one, other]], -1.0)
+    )
     return cosine
 
 
@@ -36,13 +38,19 @@ def plain_groups(
                 cosines[a, b] = cosine
     found = [[number] for number in range(len(block))]
     for a, b in sorted(cosines, key=lambda pair: (-cosines[pair], pair)):
-        one, other = (next(group for group in found if number in group) for number in (a, b))
-        if one is not other and all((min(x, y), max(x, y)) in cosines for x in one for y in other):
+        one, other = (
+            next(group for group in found if number in group) for number in (a, b)
+        )
+        if one is not other and all(
+            (min(x, y), max(x, y)) in cosines for x in one for y in other
+        ):
             found.remove(other)
             one += other
     return [
         {
-            block[n].finding_id: min(1.0, max(cosines[min(n, m), max(n, m)] for m in group if m != n))
+            block[n].finding_id: min(
+                1.0, max(cosines[min(n, m), max(n, m)] for m in group if m != n)
+            )
             for n in group
         }
         for group in found
@@ -55,7 +63,11 @@ def _separated(one: Row, other: Row, blacklist: Blacklist) -> bool:
     for row in (one, other):
         phrase = linearised(row)
         said.append(blacklist.marks((phrase, row.name), ", ".join(row.location_parts)))
-        values.append(stated_values(f"{phrase}, {row.placement}" if row.placement else phrase))
+        values.append(
+            stated_values(f"{phrase}, {row.placement}" if row.placement else phrase)
+        )
     if said[0].separate(said[1]):
         return True
-    return one.mode != PAPER and (values_differ(*values) or courses_differ(course(one), course(other)))
+    return one.mode != PAPER and (
+        values_differ(*values) or courses_differ(course(one), course(other))
+    )

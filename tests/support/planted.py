@@ -95,11 +95,18 @@ python_logs:
 """
 
 
-def write_judges(folder: Path, url: str, behaviour: str, extractor: str = "one") -> Path:
+def write_judges(
+    folder: Path, url: str, behaviour: str, extractor: str = "one"
+) -> Path:
     """A judges file whose models are asked at this address, in this manner."""
     file = folder / f"judges-{behaviour}-{extractor}.toml"
     file.write_text(
-        JUDGES.format(url=f"{url}/{behaviour}", attested=ATTESTED, limits=LIMITS, extractor=extractor)
+        JUDGES.format(
+            url=f"{url}/{behaviour}",
+            attested=ATTESTED,
+            limits=LIMITS,
+            extractor=extractor,
+        )
     )
     return file
 
@@ -116,13 +123,18 @@ def write_corpus(folder: Path, reports: int) -> int:
         for row in rows
         if row["dx_certainty"].lower() == "tentative" and row["sent"].endswith(".")
     }
-    spoiled = [dict(rows[0], **{column: f"Perhaps a nodule {PLANTED}."}) for column in _CODED]
+    spoiled = [
+        dict(rows[0], **{column: f"Perhaps a nodule {PLANTED}."}) for column in _CODED
+    ]
     for row in [*rows]:
         for sentence in planted:
             row["report"] = row["report"].replace(sentence, with_words(sentence))
         row["sent"] = with_words(row["sent"]) if row["sent"] in planted else row["sent"]
     write_rows(folder, rows + spoiled)
-    return sum(WORD in row["sent"] and row["dx_certainty"].lower() == "tentative" for row in rows)
+    return sum(
+        WORD in row["sent"] and row["dx_certainty"].lower() == "tentative"
+        for row in rows
+    )
 
 
 def with_words(sentence: str) -> str:
@@ -134,7 +146,9 @@ def read_rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def write_rows(folder: Path, rows: list[dict[str, str]], *, header: bool = True) -> None:
+def write_rows(
+    folder: Path, rows: list[dict[str, str]], *, header: bool = True
+) -> None:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]))
     if header:
@@ -156,7 +170,9 @@ def write_home(folder: Path) -> Path:
 _SCHEDULE = ("429", "500", "529", "text", "refusal", "nonsense", "shape")
 
 
-def quoting(server: LoopbackServer, behaviours: Mapping[str, Callable[[str, int], str]]) -> None:
+def quoting(
+    server: LoopbackServer, behaviours: Mapping[str, Callable[[str, int], str]]
+) -> None:
     """Make the server quote prompts back; it behaves by the first part of the path.
 
     A behaviour names, from a prompt and how often it came, the way in which it is quoted; "" is a proper
@@ -168,10 +184,17 @@ def quoting(server: LoopbackServer, behaviours: Mapping[str, Callable[[str, int]
         _, behaviour, rest = arrival.path.split("/", 2)
         found = read_call(f"/{rest}", arrival.data)
         assert found is not None, arrival.path
-        call = Call(number=len(server.calls), path=arrival.path, headers=arrival.headers, **found)
+        call = Call(
+            number=len(server.calls),
+            path=arrival.path,
+            headers=arrival.headers,
+            **found,
+        )
         server.calls.append(call)
         seen[behaviour, call.prompt] += 1
-        return _quoted(call, behaviours[behaviour](call.user, seen[behaviour, call.prompt]))
+        return _quoted(
+            call, behaviours[behaviour](call.user, seen[behaviour, call.prompt])
+        )
 
     server.route("POST", r".*(completions|messages|generateContent).*", handle)
 
@@ -185,15 +208,23 @@ def _quoted(call: Call, way: str) -> Outcome:
             "type": call.user,
             "param": call.user,
         }
-        return Outcome(int(way), json.dumps({"type": "error", "error": error, "detail": call.user}).encode())
+        return Outcome(
+            int(way),
+            json.dumps({"type": "error", "error": error, "detail": call.user}).encode(),
+        )
     if way == "text":
         return Outcome(200, call.user.encode())
     if way == "shape":
         return Outcome(
-            200, json.dumps([{"choices": call.user, "content": call.user, "candidates": call.user}]).encode()
+            200,
+            json.dumps(
+                [{"choices": call.user, "content": call.user, "candidates": call.user}]
+            ).encode(),
         )
     if way == "name":
-        return Outcome(200, body_of(call, "wrong_model", judge_like(call), 0, call.user))
+        return Outcome(
+            200, body_of(call, "wrong_model", judge_like(call), 0, call.user)
+        )
     if way == "nonsense":
         return Outcome(200, body_of(call, "answer", call.user, 0, ""))
     if way == "refusal":
@@ -223,7 +254,11 @@ def forms(word: str = WORD) -> list[bytes]:
     URLs), UTF-16, base64 at any place.
     """
     plain = [variant.encode() for variant in (word, word.lower(), word.upper())]
-    wide = [variant.decode().encode(encoding) for variant in plain for encoding in ("utf-16-le", "utf-16-be")]
+    wide = [
+        variant.decode().encode(encoding)
+        for variant in plain
+        for encoding in ("utf-16-le", "utf-16-be")
+    ]
     inside = [
         base64.b64encode(b"\x00" * shift + variant)[4 if shift else 0 : -4]
         for variant in plain
@@ -247,7 +282,9 @@ def traces(home: Path, *shown: bytes) -> list[str]:
         if data.startswith(b"SQLite format 3"):
             found += [f"{place}: {where}" for where in _in_database(path, set())]
     for ledger in home.glob("ledger*.sqlite"):
-        found += [f"{ledger.name}: {where}" for where in _in_database(ledger, {"answer"})]
+        found += [
+            f"{ledger.name}: {where}" for where in _in_database(ledger, {"answer"})
+        ]
     return found
 
 
@@ -257,8 +294,12 @@ def _has(data: bytes) -> bool:
 
 def _in_database(path: Path, apart: set[str]) -> Iterator[str]:
     """Tables and columns; a value that is spread over several pages of the file is whole here."""
-    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+    with contextlib.closing(
+        sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    ) as connection:
+        for (table,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table'"
+        ).fetchall():
             cursor = connection.execute(f'SELECT * FROM "{table}"')
             names = [column[0] for column in cursor.description]
             hit = {
@@ -271,4 +312,8 @@ def _in_database(path: Path, apart: set[str]) -> Iterator[str]:
 
 
 def _bytes(value: Any) -> bytes:
-    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+    return (
+        value
+        if isinstance(value, bytes)
+        else str(value).encode("utf-8", "surrogatepass")
+    )

@@ -16,7 +16,11 @@ _store = store.publish_table
 
 
 def _store_all_but_one(table: Any, *arguments: Any) -> Any:
-    return burst() if table.record.table == "deduplicated_findings" else _store(table, *arguments)
+    return (
+        burst()
+        if table.record.table == "deduplicated_findings"
+        else _store(table, *arguments)
+    )
 
 
 store.publish_table = _store_all_but_one

@@ -41,7 +41,9 @@ def replaced(places: list[str], by: Callable[..., Any]) -> ExitStack:
     stack = ExitStack()
     for place in places:
         module, name = place.split(":")
-        stack.enter_context(mock.patch.object(importlib.import_module(module), name, by))
+        stack.enter_context(
+            mock.patch.object(importlib.import_module(module), name, by)
+        )
     return stack
 
 
@@ -77,7 +79,9 @@ def run(scenario: dict[str, Any], folder: Path) -> None:
     for file, text in scenario["files"].items():
         Path(file).write_text(text, encoding="utf-8")
     ours = ("LUNGUAGE", "DAGSTER")
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
+    environment = {
+        key: value for key, value in os.environ.items() if not key.startswith(ours)
+    }
     with (
         mock.patch.dict(os.environ, environment | scenario["environment"], clear=True),
         mock.patch.object(sys, "argv", ["lunguage", *scenario["arguments"]]),
@@ -91,7 +95,9 @@ def run(scenario: dict[str, Any], folder: Path) -> None:
         except SystemExit as end:
             status = end.code
         except BaseException:
-            sys.excepthook(*sys.exc_info())  # as the interpreter would, which also ends with status 1
+            sys.excepthook(
+                *sys.exc_info()
+            )  # as the interpreter would, which also ends with status 1
             status = 1
     for file in scenario["files"]:
         Path(file).unlink()

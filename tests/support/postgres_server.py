@@ -33,9 +33,30 @@ def running() -> Iterator[str]:
         if os.geteuid() == 0:
             user = pwd.getpwnam("postgres")
             os.chown(folder, user.pw_uid, user.pw_gid)
-        _run("initdb", "-D", str(folder / "data"), "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync")
+        _run(
+            "initdb",
+            "-D",
+            str(folder / "data"),
+            "-A",
+            "trust",
+            "-U",
+            "postgres",
+            "-E",
+            "UTF8",
+            "--no-sync",
+        )
         options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c max_connections=50"
-        _run("pg_ctl", "-D", str(folder / "data"), "-l", str(folder / "log"), "-w", "-o", options, "start")
+        _run(
+            "pg_ctl",
+            "-D",
+            str(folder / "data"),
+            "-l",
+            str(folder / "log"),
+            "-w",
+            "-o",
+            options,
+            "start",
+        )
         try:
             yield f"postgresql://postgres@/{{}}?host={folder}"
         finally:
@@ -50,10 +71,16 @@ def create_database(url: str, name: str) -> str:
 
 
 def _folder() -> Path | None:
-    candidates = [Path(found).resolve().parent] if (found := shutil.which("pg_ctl")) else []
+    candidates = (
+        [Path(found).resolve().parent] if (found := shutil.which("pg_ctl")) else []
+    )
     candidates += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     return next(
-        (folder for folder in candidates if (folder / "initdb").exists() and (folder / "pg_ctl").exists()),
+        (
+            folder
+            for folder in candidates
+            if (folder / "initdb").exists() and (folder / "pg_ctl").exists()
+        ),
         None,
     )
 

@@ -20,7 +20,9 @@ def choose_profile() -> None:
         "suppress_health_check": [HealthCheck.too_slow],
     }  # a busy machine is no fault
     settings.register_profile("quick", max_examples=_BASE // 5, **lenient)
-    settings.register_profile("thorough", settings.get_profile("ci"), max_examples=_BASE, **lenient)
+    settings.register_profile(
+        "thorough", settings.get_profile("ci"), max_examples=_BASE, **lenient
+    )
     settings.load_profile("thorough" if os.environ.get("CI") else "quick")
 
 

@@ -42,12 +42,22 @@ def write_chexpert_plus(folder: Path, rows: Sequence[Mapping[str, str]]) -> Path
 
 def chexbert_line(image: str, **labels: float | None) -> str:
     """A line of `impression_fixed.json`: every label that is not given is null."""
-    said = dict.fromkeys(CHEXPERT) | {name.replace("_", " "): v for name, v in labels.items()}
+    said = dict.fromkeys(CHEXPERT) | {
+        name.replace("_", " "): v for name, v in labels.items()
+    }
     return json.dumps({"path_to_image": f"train/{image}.jpg", **said})
 
 
 REXGRADIENT = (
-    *("id", "PatientID", "AccessionNumber", "StudyInstanceUid", "PatientSex", "PatientAge", "StudyDate"),
+    *(
+        "id",
+        "PatientID",
+        "AccessionNumber",
+        "StudyInstanceUid",
+        "PatientSex",
+        "PatientAge",
+        "StudyDate",
+    ),
     *("EthnicGroup", "Indication", "Comparison", "Findings", "Impression"),
 )
 """Columns of `<split>_metadata.csv` that its users name."""
@@ -69,8 +79,13 @@ def write_package(path: Path, **texts: str) -> Path:
     return path
 
 
-def rexgradient_entry(patient: str = "GRDNINVENTED0001", views: Sequence[Any] = ("PA",), **said: Any) -> Any:
-    images = [f"../deid_png/{patient}/ACC/studies/1/series/1/instances/{n}.png" for n in range(len(views))]
+def rexgradient_entry(
+    patient: str = "GRDNINVENTED0001", views: Sequence[Any] = ("PA",), **said: Any
+) -> Any:
+    images = [
+        f"../deid_png/{patient}/ACC/studies/1/series/1/instances/{n}.png"
+        for n in range(len(views))
+    ]
     return {
         "PatientID": patient, "AccessionNumber": "ACC", "StudyInstanceUid": "1.2.3", "PatientSex": "F",
         "PatientAge": "061Y", "StudyDate": 20150102, "EthnicGroup": None, "Indication": "Cough.",
@@ -85,7 +100,11 @@ def padchest_study(study: str, *sentences: str) -> Any:
          "labels": ["infiltrates"], "locations": ["lower lobe"], "progression": None}
         for one in sentences
     ]  # fmt: skip
-    return {"StudyID": study, "ImageID": f"{study}_00-000-001.png", "findings": findings}
+    return {
+        "StudyID": study,
+        "ImageID": f"{study}_00-000-001.png",
+        "findings": findings,
+    }
 
 
 def graph(text: str, *entities: tuple[str, str, Sequence[tuple[str, str]]]) -> Any:
@@ -95,7 +114,9 @@ def graph(text: str, *entities: tuple[str, str, Sequence[tuple[str, str]]]) -> A
     words, made, behind = text.split(), {}, 0
     for number, (tokens, label, relations) in enumerate(entities, 1):
         own = tokens.split()
-        behind = next(at for at in range(behind, len(words)) if words[at : at + len(own)] == own)
+        behind = next(
+            at for at in range(behind, len(words)) if words[at : at + len(own)] == own
+        )
         place = {"start_ix": behind, "end_ix": behind + len(own) - 1}
         made[str(number)] = {
             "tokens": tokens,
@@ -103,7 +124,12 @@ def graph(text: str, *entities: tuple[str, str, Sequence[tuple[str, str]]]) -> A
             **place,
             "relations": list(map(list, relations)),
         }
-    return {"text": text, "entities": made, "data_source": None, "data_split": "inference"}
+    return {
+        "text": text,
+        "entities": made,
+        "data_source": None,
+        "data_split": "inference",
+    }
 
 
 def write_json(path: Path, content: Any) -> Path:

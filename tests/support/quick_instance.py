@@ -21,7 +21,9 @@ _PLACES = ("event_log", "runs")
 
 def _kept(engine: sa.Engine) -> sa.Engine:
     """The same database, by connections that stay open."""
-    return sa.create_engine(engine.url, poolclass=sa.QueuePool, connect_args={"check_same_thread": False})
+    return sa.create_engine(
+        engine.url, poolclass=sa.QueuePool, connect_args={"check_same_thread": False}
+    )
 
 
 class _Log(InMemoryEventLogStorage):
@@ -40,14 +42,20 @@ class _Log(InMemoryEventLogStorage):
 
     def get_dynamic_partitions(self, partitions_def_name: str) -> Sequence[str]:
         if partitions_def_name not in self._partitions:
-            self._partitions[partitions_def_name] = list(super().get_dynamic_partitions(partitions_def_name))
+            self._partitions[partitions_def_name] = list(
+                super().get_dynamic_partitions(partitions_def_name)
+            )
         return list(self._partitions[partitions_def_name])
 
-    def add_dynamic_partitions(self, partitions_def_name: str, partition_keys: Sequence[str]) -> None:
+    def add_dynamic_partitions(
+        self, partitions_def_name: str, partition_keys: Sequence[str]
+    ) -> None:
         self._partitions.pop(partitions_def_name, None)
         super().add_dynamic_partitions(partitions_def_name, partition_keys)
 
-    def delete_dynamic_partition(self, partitions_def_name: str, partition_key: str) -> None:
+    def delete_dynamic_partition(
+        self, partitions_def_name: str, partition_key: str
+    ) -> None:
         self._partitions.pop(partitions_def_name, None)
         super().delete_dynamic_partition(partitions_def_name, partition_key)
 
@@ -67,7 +75,13 @@ def quick_instance() -> dg.DagsterInstance:
     """As `DagsterInstance.ephemeral()`."""
     with ExitStack() as patched:
         for place in _PLACES:
-            patched.enter_context(mock.patch(f"dagster._core.storage.{place}.in_memory.stamp_alembic_rev"))
-        patched.enter_context(mock.patch("dagster._core.storage.event_log.InMemoryEventLogStorage", _Log))
-        patched.enter_context(mock.patch("dagster._core.storage.runs.InMemoryRunStorage", _Runs))
+            patched.enter_context(
+                mock.patch(f"dagster._core.storage.{place}.in_memory.stamp_alembic_rev")
+            )
+        patched.enter_context(
+            mock.patch("dagster._core.storage.event_log.InMemoryEventLogStorage", _Log)
+        )
+        patched.enter_context(
+            mock.patch("dagster._core.storage.runs.InMemoryRunStorage", _Runs)
+        )
         return dg.DagsterInstance.ephemeral()

@@ -50,7 +50,12 @@ class RawReport:
         if self.layout == "bare":
             return "\n".join(said.values()) + "\n"
         if self.layout == "plain":
-            return "\n\n".join(f"{heading.capitalize()}: {part}" for heading, part in said.items()) + "\n"
+            return (
+                "\n\n".join(
+                    f"{heading.capitalize()}: {part}" for heading, part in said.items()
+                )
+                + "\n"
+            )
         lines = [" " * 33 + "FINAL REPORT"]
         for heading, part in said.items():
             lines += [*_wrapped(f" {heading}:  {part}"), " "]
@@ -169,9 +174,13 @@ ODD: dict[str, str] = {
 """Odd texts by what is odd about them. Each must end in a finding, a rejected record or a note."""
 
 MIXED_ENCODINGS: dict[str, bytes] = {
-    "utf-8 with mark": "FINDINGS: Ghon’s focus in the left apex. No effusion.".encode("utf-8-sig"),
+    "utf-8 with mark": "FINDINGS: Ghon’s focus in the left apex. No effusion.".encode(
+        "utf-8-sig"
+    ),
     "utf-16": "FINDINGS: No pneumothorax.".encode("utf-16"),
-    "windows": "FINDINGS: The patient’s heart is enlarged – no effusion.".encode("cp1252"),
+    "windows": "FINDINGS: The patient’s heart is enlarged – no effusion.".encode(
+        "cp1252"
+    ),
     "latin": "FINDINGS: Kerley B lines, 38.5 °C. No effusion.".encode("latin-1"),
     "broken": b"FINDINGS: No pneumothorax.\xff\xfe\x80 Small effusion.",
 }
@@ -179,7 +188,11 @@ MIXED_ENCODINGS: dict[str, bytes] = {
 
 
 def write_table(
-    folder: Path, name: str = "reports.csv", reports: Sequence[RawReport] = REPORTS, *, full: bool = True
+    folder: Path,
+    name: str = "reports.csv",
+    reports: Sequence[RawReport] = REPORTS,
+    *,
+    full: bool = True,
 ) -> list[Path]:
     """`reports.csv`, `.csv.gz` or `.parquet`; `full` adds subject_id, view and study_date."""
     rows = pd.DataFrame(
@@ -205,7 +218,11 @@ def write_table(
 
 
 def write_mimic_tree(
-    folder: Path, reports: Sequence[RawReport] = REPORTS, *, packed: bool = False, metadata: bool = True
+    folder: Path,
+    reports: Sequence[RawReport] = REPORTS,
+    *,
+    packed: bool = False,
+    metadata: bool = True,
 ) -> list[Path]:
     """`files/p10/p10000032/s50000001.txt` (or `.txt.gz`), with the image metadata beside `files`."""
     written = []
@@ -235,7 +252,9 @@ def image_metadata(reports: Sequence[RawReport] = REPORTS) -> str:
     views = {"PA": ("postero-anterior", "Erect"), "AP": ("antero-posterior", "")}
     for number, report in enumerate(reports):
         view, posture = views[report.position]
-        described = "CHEST (PORTABLE AP)" if report.position == "AP" else "CHEST (PA AND LAT)"
+        described = (
+            "CHEST (PORTABLE AP)" if report.position == "AP" else "CHEST (PA AND LAT)"
+        )
         writer.writerow(
             [f"{number:08x}-00000000-00000000-00000000-00000000", report.subject, report.study, described,
              report.position, 2544, 3056, 21500101 + number, "101500.000", described, view, posture]
@@ -243,7 +262,9 @@ def image_metadata(reports: Sequence[RawReport] = REPORTS) -> str:
     return stream.getvalue()
 
 
-def write_text_files(folder: Path, reports: Sequence[RawReport] = REPORTS) -> list[Path]:
+def write_text_files(
+    folder: Path, reports: Sequence[RawReport] = REPORTS
+) -> list[Path]:
     """One `.txt` file per report, named after nothing but a number."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -254,7 +275,9 @@ def write_text_files(folder: Path, reports: Sequence[RawReport] = REPORTS) -> li
     return written
 
 
-def write_openi_tables(folder: Path, reports: Sequence[RawReport] = REPORTS) -> list[Path]:
+def write_openi_tables(
+    folder: Path, reports: Sequence[RawReport] = REPORTS
+) -> list[Path]:
     """`indiana_reports.csv` and `indiana_projections.csv`, in the columns that the web has."""
     folder.mkdir(parents=True, exist_ok=True)
     path, beside = folder / "indiana_reports.csv", folder / "indiana_projections.csv"
@@ -270,13 +293,18 @@ def write_openi_tables(folder: Path, reports: Sequence[RawReport] = REPORTS) -> 
             "impression": [_marked(report.impression) for report in reports],
         }
     ).to_csv(path, index=False)
-    images = [(uid, f"{uid}_IM-0001-4001.dcm.png", "Frontal") for uid in range(1, len(reports) + 1)]
+    images = [
+        (uid, f"{uid}_IM-0001-4001.dcm.png", "Frontal")
+        for uid in range(1, len(reports) + 1)
+    ]
     images += [
         (uid, f"{uid}_IM-0001-3001.dcm.png", "Lateral")
         for uid, report in enumerate(reports, start=1)
         if report.position == "PA"
     ]
-    pd.DataFrame(sorted(images), columns=["uid", "filename", "projection"]).to_csv(beside, index=False)
+    pd.DataFrame(sorted(images), columns=["uid", "filename", "projection"]).to_csv(
+        beside, index=False
+    )
     return [path, beside]
 
 
@@ -319,7 +347,11 @@ def _openi_file(uid: int, report: RawReport) -> str:
 
 
 def _examination(report: RawReport) -> str:
-    return "Xray Chest PA and Lateral" if report.position == "PA" else "PORTABLE CHEST 1 VIEW"
+    return (
+        "Xray Chest PA and Lateral"
+        if report.position == "PA"
+        else "PORTABLE CHEST 1 VIEW"
+    )
 
 
 def _marked(text: str) -> str:

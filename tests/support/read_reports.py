@@ -32,6 +32,12 @@ SENTENCES = (
 
 def written_reports() -> st.SearchStrategy[str]:
     """Reports of known sentences between anything that a keyboard can write."""
-    odd = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=12)
-    part = st.sampled_from(SENTENCES) | st.sampled_from(("FINDINGS: ", "IMPRESSION:\n", "\n\n", " ")) | odd
+    odd = st.text(
+        st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=12
+    )
+    part = (
+        st.sampled_from(SENTENCES)
+        | st.sampled_from(("FINDINGS: ", "IMPRESSION:\n", "\n\n", " "))
+        | odd
+    )
     return st.lists(part, max_size=10).map(" ".join)

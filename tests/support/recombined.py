@@ -24,7 +24,9 @@ def pools_of(texts: Iterable[str]) -> Pools:
     for text in texts:
         sections: dict[str, list[str]] = {}
         for sentence in sectioned("", text).sentences:
-            sections.setdefault(sentence.section, []).append(" ".join(sentence.text.split()))
+            sections.setdefault(sentence.section, []).append(
+                " ".join(sentence.text.split())
+            )
         for code in HEADINGS:
             if code in sections:
                 pools[code].append(sections[code])
@@ -38,12 +40,17 @@ def recombined(pools: Pools, reports: int, seed: int = 0) -> Iterator[str]:
     arguments give the same reports.
     """
     draw = random.Random(seed)
-    sentences = {code: [one for told in pool for one in told] for code, pool in pools.items()}
+    sentences = {
+        code: [one for told in pool for one in told] for code, pool in pools.items()
+    }
     for _ in range(reports):
         parts = []
         for code, heading in HEADINGS.items():
             if not pools.get(code):
                 continue
             length = len(draw.choice(pools[code]))
-            parts.append(f"{heading}: " + " ".join(draw.choice(sentences[code]) for _ in range(length)))
+            parts.append(
+                f"{heading}: "
+                + " ".join(draw.choice(sentences[code]) for _ in range(length))
+            )
         yield "\n\n".join(parts)

@@ -27,10 +27,15 @@ def oracle_violations(outcome: Outcome) -> list[str]:
         *(kept[c] for c in columns), strict=True
     ):
         strength = -1.0 if p_source == "none" else support  # no information never wins
-        keys.setdefault((study, currency, name, place_parts(parts)), []).append((status, strength, own))
+        keys.setdefault((study, currency, name, place_parts(parts)), []).append(
+            (status, strength, own)
+        )
     result: dict[tuple[object, ...], list[str]] = {}
     for study, currency, name, parts, own in zip(
-        *(outcome.rows[c] for c in ("study_id", "currency", "name", "location_parts", "finding_id")),
+        *(
+            outcome.rows[c]
+            for c in ("study_id", "currency", "name", "location_parts", "finding_id")
+        ),
         strict=True,
     ):
         result.setdefault((study, currency, name, place_parts(parts)), []).append(own)
@@ -42,6 +47,8 @@ def oracle_violations(outcome: Outcome) -> list[str]:
         if statuses == {"dp", "dn"}:
             if left:
                 found.append(f"a definite contradiction left {left}")
-        elif len(left) != 1 or left[0] not in [own for _, support, own in stated if support == best]:
+        elif len(left) != 1 or left[0] not in [
+            own for _, support, own in stated if support == best
+        ]:
             found.append(f"{key} should be decided by what the report says, not {left}")
     return found

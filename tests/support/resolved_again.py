@@ -10,7 +10,9 @@ from lunguage_assets.implicit.resolution import resolve
 from lunguage_assets.implicit.rows import Row, by_study, read_rows
 
 
-def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary) -> resolve.Resolution:
+def resolve_again(
+    rows: pd.DataFrame, dictionary: PathwayDictionary
+) -> resolve.Resolution:
     """Resolve LUNGUAGE_PLUS_PLUS rows again; contradictions of stated rows, which stay, are not listed."""
     resolved, log, conflicts = list[Row](), list[resolve.Event](), list[resolve.Event]()
     for study in by_study(read_rows(rows)):

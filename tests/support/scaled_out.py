@@ -44,10 +44,16 @@ def missing() -> str | None:
         return "the scaled-out deployment needs redis-server, and it was not found"
     modules = ("dagster_celery", "dagster_postgres", "redis", "s3fs", "moto", "flask")
     absent = [module for module in modules if find_spec(module) is None]
-    return f"the scaled-out deployment needs the extra 'scale': {', '.join(absent)}" if absent else None
+    return (
+        f"the scaled-out deployment needs the extra 'scale': {', '.join(absent)}"
+        if absent
+        else None
+    )
 
 
-def eventually(what: str, found: Callable[[], T | None], within_s: float = DEADLINE_S) -> T:
+def eventually(
+    what: str, found: Callable[[], T | None], within_s: float = DEADLINE_S
+) -> T:
     """The first true answer; a busy machine only makes this slower."""
     end = time.monotonic() + within_s
     while time.monotonic() < end:
@@ -94,7 +100,10 @@ class Services:
         """Until the code service serves, as the health check of compose.yaml, a process, asks it."""
         port = int(self.environment["LUNGUAGE_CODE_PORT"])
         asked = of_the_package()["code"]["healthcheck"]["test"][2:]
-        check = [self.environment["LUNGUAGE_CODE_PORT"] if word == "4266" else word for word in asked]
+        check = [
+            self.environment["LUNGUAGE_CODE_PORT"] if word == "4266" else word
+            for word in asked
+        ]
         check = [str(Path(sys.executable).with_name("dagster")), *check]
 
         def serves() -> bool:
@@ -102,7 +111,9 @@ class Services:
             with socket.socket() as asking:
                 if asking.connect_ex(("127.0.0.1", port)):
                     return False
-            done = subprocess.run(check, env=self.environment, capture_output=True, check=False)
+            done = subprocess.run(
+                check, env=self.environment, capture_output=True, check=False
+            )
             return done.returncode == 0
 
         eventually("the code service serves", serves)
@@ -126,9 +137,14 @@ class Services:
             "0.0.0.0": "127.0.0.1",
             "/opt/lunguage/workspace.yaml": str(DEPLOY / "workspace.yaml"),
         }
-        command = [here.get(word, word) for word in of_the_package()[service]["command"]]
+        command = [
+            here.get(word, word) for word in of_the_package()[service]["command"]
+        ]
         if command[0] == "dagster-daemon":
-            command[:1] = [sys.executable, str(Path(__file__).with_name("quick_daemon.py"))]
+            command[:1] = [
+                sys.executable,
+                str(Path(__file__).with_name("quick_daemon.py")),
+            ]
         self.start(name or service, *command, *more)
 
     def start_worker(self, name: str) -> None:
@@ -153,19 +169,26 @@ def running(folder: Path, home: Path) -> Iterator[Services]:
         store.start()
         stack.callback(store.stop)
         redis = str(free_port())
-        history, ledger = (postgres_server.create_database(postgres, name) for name in ("dagster", "ledger"))
+        history, ledger = (
+            postgres_server.create_database(postgres, name)
+            for name in ("dagster", "ledger")
+        )
         given = of_the_package()["worker"]["environment"]
         of_the_machine = {
             "LUNGUAGE_HOME": str(home),
             "LUNGUAGE_LOGS": str(logs),
-            "LUNGUAGE_DAGSTER_DATABASE": history.replace("postgresql:", "postgresql+psycopg2:"),
+            "LUNGUAGE_DAGSTER_DATABASE": history.replace(
+                "postgresql:", "postgresql+psycopg2:"
+            ),
             "LUNGUAGE_LEDGER": ledger,
             "LUNGUAGE_BROKER": f"redis://127.0.0.1:{redis}/0",
             "PYTHONPATH": f"{DEPLOY}:{REPOSITORY}",
             "LUNGUAGE_CODE_HOST": "127.0.0.1",
             "LUNGUAGE_CODE_PORT": str(free_port()),
         }
-        assert of_the_machine.keys() <= given.keys(), "the test sets a variable that compose.yaml does not"
+        assert of_the_machine.keys() <= given.keys(), (
+            "the test sets a variable that compose.yaml does not"
+        )
         of_options = {
             "LUNGUAGE_TABLES": "s3://lunguage/tables",
             "AWS_ENDPOINT_URL_S3": "http://{}:{}".format(*store.get_host_and_port()),
@@ -174,13 +197,21 @@ def running(folder: Path, home: Path) -> Iterator[Services]:
             "AWS_SECRET_ACCESS_KEY": "test",
         }
         others = ("LUNGUAGE_", "DAGSTER_", "AWS_", "PG")
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(others)}
+        kept = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(others)
+        }
         programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         image = {"DAGSTER_HOME": str(instance), "PATH": programs}
-        services = Services({**kept, **given, **of_the_machine, **of_options, **image}, logs)
+        services = Services(
+            {**kept, **given, **of_the_machine, **of_options, **image}, logs
+        )
         stack.callback(services.stop)
         quiet = ("--save", "", "--dir", str(folder))
-        services.start("redis", "redis-server", "--port", redis, "--bind", "127.0.0.1", *quiet)
+        services.start(
+            "redis", "redis-server", "--port", redis, "--bind", "127.0.0.1", *quiet
+        )
         yield services
 
 
@@ -202,14 +233,21 @@ def launcher(instance: dg.DagsterInstance) -> CeleryRunLauncher:
 
 def wait_for_workers(instance: dg.DagsterInstance, count: int) -> None:
     celery = launcher(instance).celery
-    eventually(f"{count} workers answer", lambda: len(celery.control.ping(timeout=1.0)) == count)
+    eventually(
+        f"{count} workers answer",
+        lambda: len(celery.control.ping(timeout=1.0)) == count,
+    )
 
 
-def request_backfill(instance: dg.DagsterInstance, asset: str, partitions: Sequence[str]) -> None:
+def request_backfill(
+    instance: dg.DagsterInstance, asset: str, partitions: Sequence[str]
+) -> None:
     """What the UI does when a person materialises partitions of an asset: the daemon launches a run for each
     and follows them. (A backfill of a job may end before a run of it is tried again.)
     """
-    with get_workspace_from_cli_opts(instance, version="", workspace_opts=WORKSPACE) as workspace:
+    with get_workspace_from_cli_opts(
+        instance, version="", workspace_opts=WORKSPACE
+    ) as workspace:
         backfill = PartitionBackfill.from_asset_partitions(
             backfill_id=asset,
             asset_graph=workspace.asset_graph,
@@ -240,7 +278,9 @@ def submit(instance: dg.DagsterInstance, job: str, partitions: Sequence[str]) ->
 
 def succeeded(instance: dg.DagsterInstance, job: str) -> set[str]:
     """Partitions of a job with a run that succeeded."""
-    runs = instance.get_runs(dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus.SUCCESS]))
+    runs = instance.get_runs(
+        dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus.SUCCESS])
+    )
     return {run.tags[PARTITION_NAME_TAG] for run in runs}
 
 
@@ -249,8 +289,14 @@ def freeze_a_run(instance: dg.DagsterInstance, job: str) -> Frozen:
     from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 
     def stopped() -> Frozen | None:
-        for run in instance.get_runs(dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus.STARTED])):
-            known = launcher(instance).celery.AsyncResult(run.tags[DAGSTER_CELERY_TASK_ID_TAG]).info
+        for run in instance.get_runs(
+            dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus.STARTED])
+        ):
+            known = (
+                launcher(instance)
+                .celery.AsyncResult(run.tags[DAGSTER_CELERY_TASK_ID_TAG])
+                .info
+            )
             if not isinstance(known, dict) or "pid" not in known:
                 continue
             with suppress(ProcessLookupError):
@@ -264,7 +310,9 @@ def freeze_a_run(instance: dg.DagsterInstance, job: str) -> Frozen:
     return eventually(f"a run of {job} is under way", stopped)
 
 
-def start_and_cancel(instance: dg.DagsterInstance, job: str, partition: str) -> dg.DagsterRun:
+def start_and_cancel(
+    instance: dg.DagsterInstance, job: str, partition: str
+) -> dg.DagsterRun:
     """What the UI does when a person cancels a run that is under way; the run as it ended."""
 
     def latest() -> dg.DagsterRun:
@@ -276,4 +324,6 @@ def start_and_cancel(instance: dg.DagsterInstance, job: str, partition: str) -> 
     if not latest().is_finished:
         instance.report_run_canceling(latest())
         instance.run_launcher.terminate(latest().run_id)
-    return eventually("the run has ended", lambda: found if (found := latest()).is_finished else None)
+    return eventually(
+        "the run has ended", lambda: found if (found := latest()).is_finished else None
+    )

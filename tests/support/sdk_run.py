@@ -29,20 +29,32 @@ LIMITS = Limits(in_flight=16, timeout_s=2.0, backoff_s=0.001, failures_per_reque
 
 def pairs(count: int) -> list[ComparisonQuestion]:
     return [
-        ComparisonQuestion(f"There may be <finding> number {n}.", f"There is likely <finding> number {n}.")
+        ComparisonQuestion(
+            f"There may be <finding> number {n}.",
+            f"There is likely <finding> number {n}.",
+        )
         for n in range(count)
     ]
 
 
 def judge_of(
-    wire: str, url: str, ledger: Ledger, limits: Limits = LIMITS, budget: Budget | None = None
+    wire: str,
+    url: str,
+    ledger: Ledger,
+    limits: Limits = LIMITS,
+    budget: Budget | None = None,
 ) -> ModelJudge:
     """A judge of provider `wire` at a loopback server."""
     address = f"{url}/v1" if wire == "openai" else url
     params = {"max_output_tokens" if wire == "gemini" else "max_tokens": 100}
-    slot = ModelSlot(provider=wire, model="model-1", base_url=address, params=params, limits=limits)  # type: ignore[arg-type]
+    slot = ModelSlot(
+        provider=wire, model="model-1", base_url=address, params=params, limits=limits
+    )  # type: ignore[arg-type]
     provider = provider_of("one", slot, KEYS)
-    return ModelJudge(Asker("one", provider, ledger, limits, price=PRICE, budget=budget), load_prompts())
+    return ModelJudge(
+        Asker("one", provider, ledger, limits, price=PRICE, budget=budget),
+        load_prompts(),
+    )
 
 
 def started(place: str, url: str, **options: Any) -> Forked:
@@ -53,7 +65,12 @@ def started(place: str, url: str, **options: Any) -> Forked:
 
 
 def _ask(
-    place: str, url: str, count: int, start: int = 0, daily: float | None = None, **limits: Any
+    place: str,
+    url: str,
+    count: int,
+    start: int = 0,
+    daily: float | None = None,
+    **limits: Any,
 ) -> dict[str, Any]:
     budget = None if daily is None else Budget(None, daily)
     patient = LIMITS.model_copy(update={"timeout_s": 60.0, **limits})

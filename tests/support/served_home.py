@@ -74,11 +74,24 @@ class ServedHome:
         self._start("code", code)
         wait_for(lambda: _answers(self._code), 120, "the code server does not answer")
         there = ["--grpc-port", str(self._code), "--grpc-host", "localhost"]
-        self._start("daemon", [str(Path(__file__).with_name("quick_daemon.py")), "run", *there])
+        self._start(
+            "daemon", [str(Path(__file__).with_name("quick_daemon.py")), "run", *there]
+        )
         if webserver:
-            web = ["-m", guarded.__name__, "--host", "127.0.0.1", "--port", str(self._web)]
+            web = [
+                "-m",
+                guarded.__name__,
+                "--host",
+                "127.0.0.1",
+                "--port",
+                str(self._web),
+            ]
             self._start("web", [*web, *there])
-            wait_for(lambda: bool(self.ask("{ version }")), 120, "the webserver does not answer")
+            wait_for(
+                lambda: bool(self.ask("{ version }")),
+                120,
+                "the webserver does not answer",
+            )
 
     def kill(self) -> None:
         """A power cut: nothing of it can say or write anything more."""
@@ -91,7 +104,9 @@ class ServedHome:
         body = json.dumps({"query": query, "variables": variables}).encode()
         server = f"http://127.0.0.1:{self._web}"
         headers = {"Content-Type": "application/json", "Origin": server}
-        request = urllib.request.Request(f"{server}/graphql", data=body, headers=headers)
+        request = urllib.request.Request(
+            f"{server}/graphql", data=body, headers=headers
+        )
         with urllib.request.urlopen(request, timeout=60) as response:
             answer = json.load(response)
         assert "errors" not in answer, answer["errors"]
@@ -99,7 +114,10 @@ class ServedHome:
 
     def backfill(self, assets: list[str], partitions: list[str]) -> str:
         """Launch a backfill as the UI does; its id."""
-        params = {"assetSelection": [{"path": [name]} for name in assets], "partitionNames": partitions}
+        params = {
+            "assetSelection": [{"path": [name]} for name in assets],
+            "partitionNames": partitions,
+        }
         launched = self.ask(BACKFILL, params=params)["launchPartitionBackfill"]
         assert launched["__typename"] == "LaunchBackfillSuccess", launched
         return str(launched["backfillId"])
@@ -121,7 +139,12 @@ class ServedHome:
             }
             command = [sys.executable, *arguments]
             process = subprocess.Popen(
-                command, env=variables, stdout=log, stderr=log, process_group=group, cwd=self.home.parent
+                command,
+                env=variables,
+                stdout=log,
+                stderr=log,
+                process_group=group,
+                cwd=self.home.parent,
             )
         self._processes.append(process)
 
@@ -137,7 +160,9 @@ class ServedHome:
         self._processes = []
 
 
-def wait_for(ready: Callable[[], Any], seconds: float, problem: str, every: float = 0.3) -> Any:
+def wait_for(
+    ready: Callable[[], Any], seconds: float, problem: str, every: float = 0.3
+) -> Any:
     """The first true answer; a connection that is refused counts as not ready."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -19,7 +19,10 @@ from scipy.special import expit, ndtri, stdtrit
 from lunguage_assets.draws import U64, mix, text_hash
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
+from lunguage_assets.explicit.rating.ranking import (
+    comparison_matches,
+    reference_ranking,
+)
 from lunguage_assets.judges.protocol import (
     Choice,
     ComparisonQuestion,
@@ -57,7 +60,9 @@ class Noise:
 ASSUMED = Noise()
 """The noise that TrueSkill assumes: normal, independent from answer to answer."""
 
-ADVERSE = Noise(deviation=1.5, tails=3.0, lapse=0.05, position=1.0, reading=3.0, wording=3.0)
+ADVERSE = Noise(
+    deviation=1.5, tails=3.0, lapse=0.05, position=1.0, reading=3.0, wording=3.0
+)
 """Noise outside TrueSkill's assumptions.
 
 Heavy tails, coin tosses, a preferred position, persistent readings, sentences that stray from their phrase.
@@ -82,7 +87,9 @@ class SimulatedJudge:
     def identity(self) -> str:
         return f"simulated/{self.key}/{self.seed}/{self.noise}"
 
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+    def extract(
+        self, questions: Sequence[ExtractionQuestion]
+    ) -> list[ExtractionAnswer]:
         """No phrases: simulated sentences have no words to extract."""
         return [ExtractionAnswer(()) for _ in questions]
 
@@ -94,9 +101,14 @@ class SimulatedJudge:
         self.asked += len(questions)
         first = [self._read(question.sentence_1) for question in questions]
         second = [self._read(question.sentence_2) for question in questions]
-        hashes = [np.array([entry[0] for entry in side], dtype=np.uint64) for side in (first, second)]
+        hashes = [
+            np.array([entry[0] for entry in side], dtype=np.uint64)
+            for side in (first, second)
+        ]
         places = [np.array([entry[1] for entry in side]) for side in (first, second)]
-        replicate = np.array([question.replicate for question in questions], dtype=np.uint64)
+        replicate = np.array(
+            [question.replicate for question in questions], dtype=np.uint64
+        )
         draws = mix(text_hash(self.seed, self.key), *hashes, replicate)
         ahead = (
             places[0]
@@ -116,16 +128,24 @@ class SimulatedJudge:
             own = float(
                 ndtri(
                     _uniform(
-                        mix(text_hash(self.seed, self.key, "reading"), np.array([number], dtype=np.uint64))
+                        mix(
+                            text_hash(self.seed, self.key, "reading"),
+                            np.array([number], dtype=np.uint64),
+                        )
                     )
                 )[0]
             )
-            known = self._known[sentence] = (number, self.truth[sentence] + self.noise.reading * own)
+            known = self._known[sentence] = (
+                number,
+                self.truth[sentence] + self.noise.reading * own,
+            )
         return known
 
     def _stray(self, draws: U64, side: int) -> Floats:
         u = _uniform(mix(draws, 4 + side))
-        strayed: Floats = ndtri(u) if math.isinf(self.noise.tails) else stdtrit(self.noise.tails, u)
+        strayed: Floats = (
+            ndtri(u) if math.isinf(self.noise.tails) else stdtrit(self.noise.tails, u)
+        )
         return strayed
 
 
@@ -153,13 +173,21 @@ class SimulatedCorpus:
 
     def panel(self, judges: int, noise: Noise, seed: int = 0) -> list[SimulatedJudge]:
         """Judges that know the truth and err, each in its own way."""
-        return [SimulatedJudge(f"judge-{number}", self.truth, noise, seed) for number in range(judges)]
+        return [
+            SimulatedJudge(f"judge-{number}", self.truth, noise, seed)
+            for number in range(judges)
+        ]
 
-    def ranking(self, panel: Sequence[SimulatedJudge], settings: ExplicitSettings) -> pd.DataFrame:
+    def ranking(
+        self, panel: Sequence[SimulatedJudge], settings: ExplicitSettings
+    ) -> pd.DataFrame:
         """This panel's ranking of the vocabulary, a `REFERENCE_RANKING` frame."""
         return reference_ranking(
             self.vocabulary,
-            {judge.key: comparison_matches(self.vocabulary, judge, settings) for judge in panel},
+            {
+                judge.key: comparison_matches(self.vocabulary, judge, settings)
+                for judge in panel
+            },
             settings,
         )
 
@@ -173,7 +201,11 @@ _ANCHOR_LOGIT_SE = 0.055
 
 
 def simulated_corpus(
-    seed: int, phrases: int = 42, examples: int = 40, targets: int = 200, noise: Noise = ASSUMED
+    seed: int,
+    phrases: int = 42,
+    examples: int = 40,
+    targets: int = 200,
+    noise: Noise = ASSUMED,
 ) -> SimulatedCorpus:
     """A corpus of known truth, with phrases spread as widely as the published ones.
 
@@ -182,14 +214,22 @@ def simulated_corpus(
     phrases.
     """
     random = np.random.default_rng(seed)
-    places = np.sort(np.concatenate([[_LOWEST, _HIGHEST], random.uniform(_LOWEST, _HIGHEST, phrases - 2)]))
+    places = np.sort(
+        np.concatenate(
+            [[_LOWEST, _HIGHEST], random.uniform(_LOWEST, _HIGHEST, phrases - 2)]
+        )
+    )
     truth: dict[str, float] = {}
     rows = []
     for number, place in enumerate(places.tolist()):
         name = _phrase(number)
         sentences = [f"{name} <finding>, example {i}." for i in range(examples)]
         truth |= dict(
-            zip(sentences, (place + noise.wording * random.standard_normal(examples)).tolist(), strict=True)
+            zip(
+                sentences,
+                (place + noise.wording * random.standard_normal(examples)).tolist(),
+                strict=True,
+            )
         )
         rows.append(
             {
@@ -201,16 +241,28 @@ def simulated_corpus(
                 "ruler_reason": "",
                 "vocabulary_version": f"simulated {seed}",
             }
-            | {"example_ids": [f"{number}:{i}" for i in range(examples)], "example_sentences": sentences}
+            | {
+                "example_ids": [f"{number}:{i}" for i in range(examples)],
+                "example_sentences": sentences,
+            }
         )
     wanted = tuple(f"<finding>, target {i}." for i in range(targets))
-    target_mu = np.clip(random.normal(trueskill.MU, trueskill.SIGMA, targets), 0.0, 50.0)
+    target_mu = np.clip(
+        random.normal(trueskill.MU, trueskill.SIGMA, targets), 0.0, 50.0
+    )
     truth |= dict(zip(wanted, target_mu.tolist(), strict=True))
     anchors = tuple(
-        _anchor(_phrase(i), float(places[i]), float(random.standard_normal())) for i in (0, phrases - 1)
+        _anchor(_phrase(i), float(places[i]), float(random.standard_normal()))
+        for i in (0, phrases - 1)
     )
     return SimulatedCorpus(
-        HEDGE_VOCABULARY.frame(rows), truth, places, anchors, wanted, target_mu, true_probability(target_mu)
+        HEDGE_VOCABULARY.frame(rows),
+        truth,
+        places,
+        anchors,
+        wanted,
+        target_mu,
+        true_probability(target_mu),
     )
 
 
@@ -226,5 +278,9 @@ def _phrase(number: int) -> str:
 
 def _anchor(phrase: str, place: float, error: float) -> Anchor:
     logit = TRUE_ALPHA * (place - TRUE_MU_HALF) + _ANCHOR_LOGIT_SE * error
-    p, low, high = expit(logit), expit(logit - Z95 * _ANCHOR_LOGIT_SE), expit(logit + Z95 * _ANCHOR_LOGIT_SE)
+    p, low, high = (
+        expit(logit),
+        expit(logit - Z95 * _ANCHOR_LOGIT_SE),
+        expit(logit + Z95 * _ANCHOR_LOGIT_SE),
+    )
     return Anchor(phrase, float(p), float(low), float(high))

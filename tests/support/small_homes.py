@@ -31,7 +31,10 @@ Partition = str | Mapping[str, str]
 
 
 def write_deliveries(
-    folder: Path, reports: int | Sequence[int] = 5, seed: int = 3, batches: Sequence[str] = BATCHES
+    folder: Path,
+    reports: int | Sequence[int] = 5,
+    seed: int = 3,
+    batches: Sequence[str] = BATCHES,
 ) -> dict[str, Path]:
     """One synthetic corpus cut into deliveries that share no study; `reports` of each, or one by one."""
     whole = folder / "whole"
@@ -55,7 +58,8 @@ def store_unchecked(table: Table, frame: pd.DataFrame, path: Path) -> None:
     path = Path(str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     columns = [
-        pa.array(frame[column.name], type=column.arrow.type, from_pandas=True) for column in table.columns
+        pa.array(frame[column.name], type=column.arrow.type, from_pandas=True)
+        for column in table.columns
     ]
     pq.write_table(pa.Table.from_arrays(columns, schema=table.arrow), path)
 
@@ -67,7 +71,9 @@ def contradicting_itself(rows: pd.DataFrame) -> pd.DataFrame:
     for column in ("name", "currency"):
         changed.loc[second, column] = changed.loc[first, column]
     changed.at[second, "location_parts"] = changed.at[first, "location_parts"]
-    changed.loc[second, "status"] = "dn" if changed.loc[first, "status"] != "dn" else "dp"
+    changed.loc[second, "status"] = (
+        "dn" if changed.loc[first, "status"] != "dn" else "dp"
+    )
     return changed
 
 
@@ -98,7 +104,11 @@ class SmallHome:
         `expectations`: whether the suites are run; `fields`: of the home's resource, such as `judges_file`.
         """
         resource = HomeResource(root=str(root), **fields)
-        without = nullcontext() if expectations else mock.patch.object(checks, "examined", return_value=[])
+        without = (
+            nullcontext()
+            if expectations
+            else mock.patch.object(checks, "examined", return_value=[])
+        )
         with blank_pictures(), without, quick_instance() as instance:
             keys = [batch.key for batch in resource.home.registered()]
             instance.add_dynamic_partitions(REPORT_BATCH.name, keys)
@@ -134,15 +144,23 @@ class SmallHome:
         """The stages that some work executed, in their order."""
         before = {run.run_id for run in self.instance.get_runs()}
         work()
-        runs = [run for run in reversed(self.instance.get_runs()) if run.run_id not in before]
+        runs = [
+            run
+            for run in reversed(self.instance.get_runs())
+            if run.run_id not in before
+        ]
         self._keep(runs)
         return [_line_of(run) for run in runs]
 
     def _keep(self, runs: Sequence[dg.DagsterRun]) -> None:
         for run in runs:
-            logs = self.instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
+            logs = self.instance.all_logs(
+                run.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION
+            )
             events = [entry.get_dagster_event() for entry in logs]
-            self.record += [event.step_materialization_data.materialization for event in events]
+            self.record += [
+                event.step_materialization_data.materialization for event in events
+            ]
 
     def make(
         self,
@@ -153,23 +171,38 @@ class SmallHome:
     ) -> dg.ExecuteInProcessResult:
         """Materialise the assets of tables, for one partition, with their checks."""
         keys = {dg.AssetKey(STEP_OF[table]) for table in tables}
-        whole = self.definitions.get_repository_def().get_implicit_job_def_for_assets(keys)
+        whole = self.definitions.get_repository_def().get_implicit_job_def_for_assets(
+            keys
+        )
         assert whole is not None
         job = whole.get_subset(asset_selection=keys)
-        key = partition if isinstance(partition, str) else dg.MultiPartitionKey(dict(partition))
+        key = (
+            partition
+            if isinstance(partition, str)
+            else dg.MultiPartitionKey(dict(partition))
+        )
         result = job.execute_in_process(
             instance=self.instance, partition_key=key, raise_on_error=raise_on_error
         )
-        self.record += [event.materialization for event in result.get_asset_materialization_events()]
+        self.record += [
+            event.materialization for event in result.get_asset_materialization_events()
+        ]
         return result
 
 
 def _line_of(run: dg.DagsterRun) -> str:
     dimensions = RECIPES[STEPS_OF_JOB[run.job_name][0]].dimensions
-    return str(Stage(run.job_name, store_keys(run.tags["dagster/partition"], dimensions)))
+    return str(
+        Stage(run.job_name, store_keys(run.tags["dagster/partition"], dimensions))
+    )
 
 
 def said_of(result: dg.ExecuteInProcessResult) -> str:
     """Why the steps of a run failed, as a person reads it."""
-    failures = [event.step_failure_data for event in result.all_events if event.is_step_failure]
-    return " ".join(str(one.user_failure_data and one.user_failure_data.description) for one in failures)
+    failures = [
+        event.step_failure_data for event in result.all_events if event.is_step_failure
+    ]
+    return " ".join(
+        str(one.user_failure_data and one.user_failure_data.description)
+        for one in failures
+    )

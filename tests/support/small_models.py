@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # no test may fetch anything; read when the library is imported
+os.environ["HF_HUB_OFFLINE"] = (
+    "1"  # no test may fetch anything; read when the library is imported
+)
 
 _NEEDED = (
     "torch", "transformers", "sentence_transformers", "gguf", "accelerate",
@@ -16,4 +18,8 @@ _NEEDED = (
 def missing() -> str | None:
     """Why they cannot run here, or None. In CI nothing may be missing."""
     absent = [module for module in _NEEDED if find_spec(module) is None]
-    return f"needs {absent[0]}: make models" if absent and not os.environ.get("CI") else None
+    return (
+        f"needs {absent[0]}: make models"
+        if absent and not os.environ.get("CI")
+        else None
+    )

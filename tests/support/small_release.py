@@ -19,13 +19,19 @@ from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases, hedge_vocabulary
-from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
+from lunguage_assets.explicit.rating.ranking import (
+    comparison_matches,
+    reference_ranking,
+)
 from lunguage_assets.home.home import Home
 from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.apart import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
-from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics, load_dictionary
+from lunguage_assets.implicit.pathways.pathways import (
+    DiagnosisStatistics,
+    load_dictionary,
+)
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.judges.configuration import load_judges
@@ -41,7 +47,9 @@ from lunguage_assets.tables import PATHWAY_AUDIT, SET_ASIDE
 
 WORD = "Quokkalantern"
 """Planted into every sentence and report of a delivery that counts as patients'."""
-SETTINGS = "[explicit]\nruler = 'published'\npatience = 2\npanel_steps = 1\nstep_limit = 4\n"
+SETTINGS = (
+    "[explicit]\nruler = 'published'\npatience = 2\npanel_steps = 1\nstep_limit = 4\n"
+)
 
 Tables = dict[str, pd.DataFrame]
 
@@ -58,11 +66,16 @@ class Made:
     def release(self, *keys: str) -> Release:
         """The release of these batches, by default of all."""
         chosen = keys or tuple(self.batches)
-        return opened(self.ranking, {key: stored_at(self.home.root / "tables", key) for key in chosen})
+        return opened(
+            self.ranking,
+            {key: stored_at(self.home.root / "tables", key) for key in chosen},
+        )
 
     def origin(self) -> Origin:
         """Of rule-based judges."""
-        return read_origin(self.home, load_settings(self.home.settings_file), load_judges())
+        return read_origin(
+            self.home, load_settings(self.home.settings_file), load_judges()
+        )
 
 
 def stored(folder: Path, batches: dict[str, Tables]) -> dict[str, dict[str, Path]]:
@@ -82,7 +95,9 @@ def opened(ranking: pd.DataFrame, batches: dict[str, dict[str, Path]]) -> Releas
     return Release("panel", ranking, NewestStudies(duckdb.connect(), batches))
 
 
-def make(folder: Path, batches: dict[str, tuple[int, int]], *, credentialed: bool = False) -> Made:
+def make(
+    folder: Path, batches: dict[str, tuple[int, int]], *, credentialed: bool = False
+) -> Made:
     """A home with batches of sample reports, each by (reports, seed). Credentialed ones say `WORD` in every
     sentence and report.
     """
@@ -99,13 +114,26 @@ def make(folder: Path, batches: dict[str, tuple[int, int]], *, credentialed: boo
         home.register(folder / key, key)
         taken[key] = take_in(find_delivery(folder / key), settings.corpus)
         hedges[key] = hedge_phrases(taken[key].findings, panel[0])
-    vocabulary = hedge_vocabulary(pd.concat(hedges.values(), ignore_index=True), settings.explicit)
-    matches = {judge.key: comparison_matches(vocabulary, judge, settings.explicit) for judge in panel}
-    ranking = reference_ranking(vocabulary, matches, settings.explicit, [judge.identity for judge in panel])
+    vocabulary = hedge_vocabulary(
+        pd.concat(hedges.values(), ignore_index=True), settings.explicit
+    )
+    matches = {
+        judge.key: comparison_matches(vocabulary, judge, settings.explicit)
+        for judge in panel
+    }
+    ranking = reference_ranking(
+        vocabulary, matches, settings.explicit, [judge.identity for judge in panel]
+    )
     tables = {}
     for key, intake in taken.items():
         fitted = fit_pairs(
-            intake.findings, hedges[key], vocabulary, ranking, panel, published_anchors(), settings.explicit
+            intake.findings,
+            hedges[key],
+            vocabulary,
+            ranking,
+            panel,
+            published_anchors(),
+            settings.explicit,
         ).probabilities
         tables[key] = resolved(intake, fitted, ranking, settings)
     stored(home.root / "tables", tables)
@@ -123,10 +151,19 @@ def resolved(
     vocabulary = Vocabulary.from_terms(intake.terms)
     dictionary = load_dictionary(pathways, vocabulary)
     merged = deduplicate(
-        intake.findings, fitted, LexicalEmbedder(vocabulary), load_blacklist(), settings.implicit
+        intake.findings,
+        fitted,
+        LexicalEmbedder(vocabulary),
+        load_blacklist(),
+        settings.implicit,
     )
     expanded = expand(merged, dictionary)
-    result = resolve(merged, *expanded, dictionary, ranking_version=str(ranking["ranking_version"].iloc[0]))
+    result = resolve(
+        merged,
+        *expanded,
+        dictionary,
+        ranking_version=str(ranking["ranking_version"].iloc[0]),
+    )
     return {
         "reports": intake.reports,
         "rejected": intake.rejected,
@@ -135,7 +172,9 @@ def resolved(
         "lunguage_plus_plus": result.rows,
         "resolution_log": result.log,
         "conflicts": result.conflicts,
-        "accounting": account(intake.reports, intake.rejected, merged, expanded, result),
+        "accounting": account(
+            intake.reports, intake.rejected, merged, expanded, result
+        ),
         "set_aside": SET_ASIDE.frame(),
     }
 
@@ -180,15 +219,36 @@ def paper_tables(
     return SimpleNamespace(**counted_tables(InMemory(tables), statistics))  # type: ignore[arg-type]
 
 
-def write_release(made: Made, folder: Path, *batches: str, **analyses: pd.DataFrame) -> Path:
+def write_release(
+    made: Made, folder: Path, *batches: str, **analyses: pd.DataFrame
+) -> Path:
     """The folder of the version that is written of these batches, by default all."""
-    return write_bundle(made.release(*batches), folder, made.origin(), analyses, made.examples).folder
+    return write_bundle(
+        made.release(*batches), folder, made.origin(), analyses, made.examples
+    ).folder
 
 
 def audits() -> dict[str, pd.DataFrame]:
     """Analyses that count studies, few and many."""
     edge: dict[str, Any] = dict.fromkeys(PATHWAY_AUDIT.names, 0)
-    edge |= {"diagnosis": "pneumonia", "pathway_id": "pneumonia_1", "sub_finding": "opacity", "place": ""}
-    edge |= {"expected": "present", "studies": 42, "mentioned": 4, "as_implied": 1, "otherwise": 3}
-    edge |= {"share": 0.25, "share_low": 0.05, "share_high": 0.7, "experts": 0.8, "against_experts": "below"}
+    edge |= {
+        "diagnosis": "pneumonia",
+        "pathway_id": "pneumonia_1",
+        "sub_finding": "opacity",
+        "place": "",
+    }
+    edge |= {
+        "expected": "present",
+        "studies": 42,
+        "mentioned": 4,
+        "as_implied": 1,
+        "otherwise": 3,
+    }
+    edge |= {
+        "share": 0.25,
+        "share_low": 0.05,
+        "share_high": 0.7,
+        "experts": 0.8,
+        "against_experts": "below",
+    }
     return {"pathway_audit": PATHWAY_AUDIT.frame([edge])}

@@ -49,7 +49,14 @@ def invented_findings(size: int) -> pd.DataFrame:
         masked = sentences[i % len(sentences)]
         if i >= len(sentences):
             masked = masked[:-1] + f", film {i // len(sentences)}."
-        rows.append(finding(i, ent=ent, sent=masked.replace("<finding>", ent), masked_sentence=masked))
+        rows.append(
+            finding(
+                i,
+                ent=ent,
+                sent=masked.replace("<finding>", ent),
+                masked_sentence=masked,
+            )
+        )
     return findings_frame(rows)
 
 
@@ -64,7 +71,10 @@ def own_vocabulary(examples_by_phrase: dict[str, list[str]]) -> pd.DataFrame:
 
 
 SMALL = own_vocabulary(
-    {phrase: [f"{phrase} <finding> {i}." for i in range(6)] for phrase in ("may", "likely", "or", "if any")}
+    {
+        phrase: [f"{phrase} <finding> {i}." for i in range(6)]
+        for phrase in ("may", "likely", "or", "if any")
+    }
 )
 
 
@@ -73,14 +83,18 @@ class ScriptedJudge:
     """A judge whose answers a test decides; it records what it was asked."""
 
     choose: Callable[[ComparisonQuestion], Choice] = lambda question: "sentence_1"
-    phrases: Callable[[ExtractionQuestion], ExtractionAnswer] = lambda question: ExtractionAnswer(())
+    phrases: Callable[[ExtractionQuestion], ExtractionAnswer] = lambda question: (
+        ExtractionAnswer(())
+    )
     key: str = "scripted"
     identity: str = "scripted/1"
     compared: list[ComparisonQuestion] = field(default_factory=list)
     extracted: list[ExtractionQuestion] = field(default_factory=list)
     calls: int = 0
 
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+    def extract(
+        self, questions: Sequence[ExtractionQuestion]
+    ) -> list[ExtractionAnswer]:
         self.extracted += questions
         return [self.phrases(question) for question in questions]
 

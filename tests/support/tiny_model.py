@@ -16,7 +16,9 @@ from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.requests import Prompt, Provider, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # no test may fetch anything; read when the library is imported
+os.environ["HF_HUB_OFFLINE"] = (
+    "1"  # no test may fetch anything; read when the library is imported
+)
 
 LABELS = ("sentence_1", "sentence_2")
 FAMILIES = ("llama", "gpt2", "gemma")
@@ -40,8 +42,12 @@ DROPPING_SYSTEM = WITH_SYSTEM.replace("in messages", "in messages if m.role == '
 
 def missing() -> str | None:
     """Why no model can run here, or None. In CI nothing may be missing."""
-    absent = [module for module in ("torch", "transformers") if find_spec(module) is None]
-    needed = f"needs {absent[0]}: pip install 'lunguage-assets[models]'" if absent else None
+    absent = [
+        module for module in ("torch", "transformers") if find_spec(module) is None
+    ]
+    needed = (
+        f"needs {absent[0]}: pip install 'lunguage-assets[models]'" if absent else None
+    )
     return None if os.environ.get("CI") else needed
 
 
@@ -56,7 +62,9 @@ def save(
     """A model of two layers with random weights, and its tokenizer."""
     import torch
 
-    torch.set_num_threads(1)  # threads that wait for each other take longer than models so small
+    torch.set_num_threads(
+        1
+    )  # threads that wait for each other take longer than models so small
     tokenizer = _tokenizer(template)
     torch.manual_seed(seed)
     _model(family, len(tokenizer), positions).save_pretrained(folder)
@@ -73,7 +81,10 @@ def _tokenizer(template: str | None) -> Any:
     words.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=420, special_tokens=list(SPECIALS), initial_alphabet=alphabet, show_progress=False
+        vocab_size=420,
+        special_tokens=list(SPECIALS),
+        initial_alphabet=alphabet,
+        show_progress=False,
     )
     words.train_from_iterator(CORPUS * 3, trainer)
     return PreTrainedTokenizerFast(
@@ -92,16 +103,30 @@ def _model(family: str, vocabulary: int, positions: int) -> Any:
 
     common = {"vocab_size": vocabulary, "initializer_range": 0.35}
     common |= {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-    if family == "gpt2":  # positions are counted from the first token, so that padding would move them
+    if (
+        family == "gpt2"
+    ):  # positions are counted from the first token, so that padding would move them
         size = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": positions}
         return tf.GPT2LMHeadModel(tf.GPT2Config(**size, **common))
-    layers = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    layers = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+    }
     layers |= {"num_key_value_heads": 2, "max_position_embeddings": positions}
     if family != "gemma":
         return tf.LlamaForCausalLM(tf.LlamaConfig(**layers, **common))
     # MedGemma's kind: one layer sees a window of its neighbourhood only
-    kinds = {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 16}
-    window = {"head_dim": 8, "query_pre_attn_scalar": 8, "tie_word_embeddings": False} | kinds
+    kinds = {
+        "layer_types": ["sliding_attention", "full_attention"],
+        "sliding_window": 16,
+    }
+    window = {
+        "head_dim": 8,
+        "query_pre_attn_scalar": 8,
+        "tie_word_embeddings": False,
+    } | kinds
     model = tf.Gemma3ForCausalLM(tf.Gemma3TextConfig(**layers, **window, **common))
     # it is scaled up later, and the last word alone would decide
     model.get_input_embeddings().weight.data *= 0.1
@@ -127,9 +152,16 @@ def next_token_scores(folder: Path, tokens: Sequence[int]) -> Any:
     return torch.log_softmax(logits[0, -1].double(), dim=-1)
 
 
-def slot(folder: Path, params: dict[str, Any] | None = None, **fields: Any) -> ModelSlot:
+def slot(
+    folder: Path, params: dict[str, Any] | None = None, **fields: Any
+) -> ModelSlot:
     given = {"max_new_tokens": 12, **(params or {})}
-    local = {"provider": "transformers", "model": str(folder), "device": "cpu", "params": given}
+    local = {
+        "provider": "transformers",
+        "model": str(folder),
+        "device": "cpu",
+        "params": given,
+    }
     return ModelSlot.model_validate(local | fields)
 
 

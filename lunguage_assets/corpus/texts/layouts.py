@@ -25,14 +25,23 @@ import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import folded_name, is_plainly_study
 from lunguage_assets.corpus.packages import DAMAGES, names_in_package, open_member
-from lunguage_assets.corpus.records import ENCODING, Record, read_cells, require_size, shown
+from lunguage_assets.corpus.records import (
+    ENCODING,
+    Record,
+    read_cells,
+    require_size,
+    shown,
+)
 from lunguage_assets.corpus.texts import published
 from lunguage_assets.corpus.texts.raw import LARGEST, RawReport, under_headings
 from lunguage_assets.errors import damaged
 
 REQUIRED, OPTIONAL = ("study_id", "report"), ("subject_id", "view", "study_date")
 """Columns of a table of reports."""
-OPENI_REQUIRED, OPENI_OPTIONAL = ("uid", "findings", "impression"), ("image", "indication", "comparison")
+OPENI_REQUIRED, OPENI_OPTIONAL = (
+    ("uid", "findings", "impression"),
+    ("image", "indication", "comparison"),
+)
 """Columns of the Open-i table on the web."""
 PROJECTIONS = ("uid", "projection")
 TEXT_FORM = re.compile(r"\.txt(?:\.gz)?$", re.IGNORECASE)
@@ -42,7 +51,9 @@ _UNREADABLE = "unreadable-file"
 _TOGETHER = 1000
 """Stored reports in one row group: what is held at a time."""
 _TYPES: Mapping[str, pa.DataType] = {"line": pa.int64(), "content": pa.binary()}
-_STORED = pa.schema([(own.name, _TYPES.get(own.name, pa.string())) for own in fields(RawReport)])
+_STORED = pa.schema(
+    [(own.name, _TYPES.get(own.name, pa.string())) for own in fields(RawReport)]
+)
 _SHORT = ("file", "study", "patient", "taken_at", "views", "procedure", "sequence")
 """Fields of a record that are text, and go into cells of their own."""
 _ADDED = ("graph", "second_graph", "sequence", "noted")
@@ -111,8 +122,12 @@ def _delivered(source: TextSource) -> Iterator[RawReport]:
 
 def write_packed(reports: Sequence[RawReport], place: Path) -> None:
     """Store records in one file; what is read from it is what was read where they came from."""
-    columns = {name: [getattr(report, name) for report in reports] for name in _STORED.names}
-    pq.write_table(pa.table(columns, _STORED), place, compression="zstd", row_group_size=_TOGETHER)
+    columns = {
+        name: [getattr(report, name) for report in reports] for name in _STORED.names
+    }
+    pq.write_table(
+        pa.table(columns, _STORED), place, compression="zstd", row_group_size=_TOGETHER
+    )
 
 
 def reports_digest(reports: Iterable[RawReport]) -> str:
@@ -120,7 +135,11 @@ def reports_digest(reports: Iterable[RawReport]) -> str:
     digest = hashlib.sha256()
     for report in reports:
         for name in _STORED.names:
-            value = getattr(report, name) if name != "file" else report.file.removesuffix(".gz")
+            value = (
+                getattr(report, name)
+                if name != "file"
+                else report.file.removesuffix(".gz")
+            )
             if name in _ADDED and not value:
                 continue
             if name in _ADDED[1:]:  # or two of them could take each other's place
@@ -136,14 +155,24 @@ def _read_packed(path: Path) -> Iterator[RawReport]:
         file = pq.ParquetFile(path)
         names = file.schema_arrow.names
         # a home of an earlier version lacks the last fields
-        if names != _STORED.names[: len(names)] or len(names) < len(_STORED.names) - len(_ADDED):
+        if names != _STORED.names[: len(names)] or len(names) < len(
+            _STORED.names
+        ) - len(_ADDED):
             raise pa.ArrowInvalid("other columns")
         for batch in file.iter_batches(_TOGETHER):
-            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            for values in zip(
+                *(column.to_pylist() for column in batch.columns), strict=True
+            ):
                 yield RawReport(*values)
     except (pa.ArrowInvalid, OSError) as error:
         remedy = "Register the delivery again, or restore the file."
-        raise damaged(path.name, "damaged data", error, "raw reports as a home stores them", remedy) from None
+        raise damaged(
+            path.name,
+            "damaged data",
+            error,
+            "raw reports as a home stores them",
+            remedy,
+        ) from None
 
 
 def read_table(path: Path, columns: tuple[str, str] = REQUIRED) -> Iterator[RawReport]:
@@ -154,9 +183,13 @@ def read_table(path: Path, columns: tuple[str, str] = REQUIRED) -> Iterator[RawR
         if record.broken:
             yield _broken(path, record, study if is_plainly_study(study) else "")
             continue
-        patient, date, view = (_stored(cell[name]) for name in ("subject_id", "study_date", "view"))
+        patient, date, view = (
+            _stored(cell[name]) for name in ("subject_id", "study_date", "view")
+        )
         content = _as_bytes(cell[text])
-        yield RawReport(path.name, record.number, study, patient, date, view, content=content)
+        yield RawReport(
+            path.name, record.number, study, patient, date, view, content=content
+        )
 
 
 def read_openi_table(path: Path, projections: Path | None) -> Iterator[RawReport]:
@@ -164,17 +197,30 @@ def read_openi_table(path: Path, projections: Path | None) -> Iterator[RawReport
     a report are put together again under their headings.
     """
     views: dict[str, set[str]] = {}
-    images = read_cells(projections, PROJECTIONS, keep_bytes=True)[1] if projections is not None else ()
+    images = (
+        read_cells(projections, PROJECTIONS, keep_bytes=True)[1]
+        if projections is not None
+        else ()
+    )
     for record, cell in images:
         if not record.broken:
-            views.setdefault(_uid(cell["uid"]), set()).add(_stored(cell["projection"]).lower())
-    for record, cell in read_cells(path, OPENI_REQUIRED, OPENI_OPTIONAL, keep_bytes=True)[1]:
+            views.setdefault(_uid(cell["uid"]), set()).add(
+                _stored(cell["projection"]).lower()
+            )
+    for record, cell in read_cells(
+        path, OPENI_REQUIRED, OPENI_OPTIONAL, keep_bytes=True
+    )[1]:
         if record.broken:
             yield _broken(path, record, "")
             continue
         uid = _uid(cell["uid"])
-        named = {"views": ", ".join(sorted(views.get(uid, ()))), "procedure": _stored(cell["image"])}
-        yield RawReport(path.name, record.number, uid, **named, content=_as_bytes(_report(cell)))
+        named = {
+            "views": ", ".join(sorted(views.get(uid, ()))),
+            "procedure": _stored(cell["image"]),
+        }
+        yield RawReport(
+            path.name, record.number, uid, **named, content=_as_bytes(_report(cell))
+        )
 
 
 def read_openi_xml(place: Path) -> Iterator[RawReport]:
@@ -183,7 +229,9 @@ def read_openi_xml(place: Path) -> Iterator[RawReport]:
         name = _stored(own)
         stem = XML_FORM.sub("", PurePosixPath(name).name)
         try:
-            if content is None or b"<!ENTITY" in content.replace(b"\0", b""):  # also in UTF-16
+            if content is None or b"<!ENTITY" in content.replace(
+                b"\0", b""
+            ):  # also in UTF-16
                 raise ValueError
             citation = ElementTree.fromstring(content)
         except (ElementTree.ParseError, LookupError, ValueError):
@@ -192,11 +240,22 @@ def read_openi_xml(place: Path) -> Iterator[RawReport]:
         parts: dict[str, str] = {}
         for part in citation.iter("AbstractText"):
             label = part.get("Label", "").lower()
-            parts[label] = " ".join((parts.get(label, "") + "".join(part.itertext())).split())
+            parts[label] = " ".join(
+                (parts.get(label, "") + "".join(part.itertext())).split()
+            )
         uid = next((one.get("id", "") for one in citation.iter("uId")), "") or stem
-        title = " ".join("".join(one.text or "" for one in citation.iter("ArticleTitle")).split())
+        title = " ".join(
+            "".join(one.text or "" for one in citation.iter("ArticleTitle")).split()
+        )
         text = _report(parts).encode() if parts else content
-        yield RawReport(name, 1, uid, procedure=title, content=text, broken="" if parts else _UNREADABLE)
+        yield RawReport(
+            name,
+            1,
+            uid,
+            procedure=title,
+            content=text,
+            broken="" if parts else _UNREADABLE,
+        )
 
 
 def read_text_files(place: Path) -> Iterator[RawReport]:
@@ -212,11 +271,19 @@ def read_text_files(place: Path) -> Iterator[RawReport]:
         patient = folder if _PATIENT.fullmatch(folder) else ""
         broken = _UNREADABLE if content is None else ""
         study = TEXT_FORM.sub("", inside.name)
-        yield RawReport(str(inside), 1, study, patient, content=content or b"", broken=broken)
+        yield RawReport(
+            str(inside), 1, study, patient, content=content or b"", broken=broken
+        )
 
 
 def _broken(path: Path, record: Record, study: str) -> RawReport:
-    return RawReport(path.name, record.number, study, content=_as_bytes(record.raw), broken=record.broken)
+    return RawReport(
+        path.name,
+        record.number,
+        study,
+        content=_as_bytes(record.raw),
+        broken=record.broken,
+    )
 
 
 def _stored(cell: str) -> str:
@@ -268,7 +335,9 @@ def _contents(place: Path, names: list[str]) -> Iterator[tuple[str, bytes | None
             is_packed = name.lower().endswith(".gz")
             content = None
             with suppress(*DAMAGES), _opened(name, package or place) as stream:
-                content = (gzip.GzipFile(fileobj=stream) if is_packed else stream).read(LARGEST + 1)
+                content = (gzip.GzipFile(fileobj=stream) if is_packed else stream).read(
+                    LARGEST + 1
+                )
             if content is not None and (package is not None or is_packed):
                 unpacked += len(content)
                 require_size(place.name, unpacked)
@@ -278,7 +347,9 @@ def _contents(place: Path, names: list[str]) -> Iterator[tuple[str, bytes | None
 def _opened(name: str, place: Path | zipfile.ZipFile) -> IO[bytes]:
     """A regular file of a folder, or a member of a package."""
     if isinstance(place, Path):
-        descriptor = os.open(place / name, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO is opened without waiting
+        descriptor = os.open(
+            place / name, os.O_RDONLY | os.O_NONBLOCK
+        )  # a FIFO is opened without waiting
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise OSError("no file")

@@ -18,8 +18,18 @@ from typing import Any, NamedTuple
 
 from lunguage_assets.corpus.columns import clean
 from lunguage_assets.corpus.log import reasons
-from lunguage_assets.corpus.packages import DAMAGES, is_package, only_member, open_unpacked
-from lunguage_assets.corpus.records import MOST_UNPACKED, read_cells, require_size, shown
+from lunguage_assets.corpus.packages import (
+    DAMAGES,
+    is_package,
+    only_member,
+    open_unpacked,
+)
+from lunguage_assets.corpus.records import (
+    MOST_UNPACKED,
+    read_cells,
+    require_size,
+    shown,
+)
 from lunguage_assets.corpus.texts.raw import RawReport, under_headings
 from lunguage_assets.errors import InputError, damaged
 
@@ -48,12 +58,20 @@ _OF_MIMIC = re.compile(r"(?:.*/)?(p\d{8,})/(s\d{8,})(?:\.txt)?", re.IGNORECASE)
 _GAP = re.compile(r"[\s,]*")
 _NO_VIEW = {"", "none", "n/a", "unknown", "other"}
 RADGRAPH_LABELS = {
-    **{f"{part}-{code}": (part, code) for part in ("OBS", "ANAT") for code in ("DP", "U", "DA")},
+    **{
+        f"{part}-{code}": (part, code)
+        for part in ("OBS", "ANAT")
+        for code in ("DP", "U", "DA")
+    },
     **{
         f"{name}::{size}{sure}": ("SIZE" if size else part, code)
         for part, name in (("OBS", "Observation"), ("ANAT", "Anatomy"))
         for size in ("", "measurement::")
-        for code, sure in (("DP", "definitely present"), ("U", "uncertain"), ("DA", "definitely absent"))
+        for code, sure in (
+            ("DP", "definitely present"),
+            ("U", "uncertain"),
+            ("DA", "definitely absent"),
+        )
     },
 }
 """Labels of RadGraph and RadGraph-XL: what is named, and whether it is present, uncertain or absent."""
@@ -78,18 +96,28 @@ def read_chexpert_plus(path: Path) -> Iterator[RawReport]:
     studies: dict[str, tuple[RawReport, set[str]]] = {}
     others: list[RawReport] = []
     further = (f"section_{name}" for name in _SECTIONS[:-2])
-    optional = ("report", *further, "frontal_lateral", "ap_pa", "patient_report_date_order")
+    optional = (
+        "report",
+        *further,
+        "frontal_lateral",
+        "ap_pa",
+        "patient_report_date_order",
+    )
     for record, cell in read_cells(path, CHEXPERT_PLUS, optional, keep_bytes=True)[1]:
         named = study_of_image(cell["path_to_image"])
         wrong = record.broken or ("" if named else "chexpert-plus-path: path_to_image")
         if named is None or wrong:
             shown = _bytes(record.raw or json.dumps(cell, ensure_ascii=False))
-            others.append(RawReport(path.name, record.number, "", content=shown, broken=wrong))
+            others.append(
+                RawReport(path.name, record.number, "", content=shown, broken=wrong)
+            )
             continue
         parts = {name.replace("_", " "): cell[f"section_{name}"] for name in _SECTIONS}
         content = _bytes(under_headings(parts) or cell["report"])
         order = cell["patient_report_date_order"]
-        own = RawReport(path.name, record.number, *named, content=content, sequence=order)
+        own = RawReport(
+            path.name, record.number, *named, content=content, sequence=order
+        )
         study = named.study
         known, views = studies.setdefault(study, (own, set()))
         views |= _views([cell["ap_pa"] or cell["frontal_lateral"]])
@@ -122,13 +150,21 @@ def read_rexgradient_table(path: Path) -> Iterator[RawReport]:
     Source: as `_rexgradient`; the column `id` as github.com/f10409/RadHarmony and users of the table join it
     with the JSON.
     """
-    optional = ("patientid", "indication", "comparison", "studydate", "imageviewposition")
+    optional = (
+        "patientid",
+        "indication",
+        "comparison",
+        "studydate",
+        "imageviewposition",
+    )
     for record, cell in read_cells(path, REXGRADIENT, optional, keep_bytes=True)[1]:
         study = cell["id"]
         broken = record.broken or ("" if study else "rexgradient-id: id")
         if broken:
             shown = _bytes(record.raw or json.dumps(cell, ensure_ascii=False))
-            yield RawReport(path.name, record.number, study, content=shown, broken=broken)
+            yield RawReport(
+                path.name, record.number, study, content=shown, broken=broken
+            )
             continue
         parts = {name: _said(cell[name]) for name in _REXGRADIENT_SECTIONS}
         yield RawReport(
@@ -136,13 +172,17 @@ def read_rexgradient_table(path: Path) -> Iterator[RawReport]:
             record.number,
             study,
             _said(cell["patientid"]),
-            _said(cell["studydate"]).removesuffix(".0"),  # as a spreadsheet leaves a number behind
+            _said(cell["studydate"]).removesuffix(
+                ".0"
+            ),  # as a spreadsheet leaves a number behind
             ", ".join(sorted(_views([cell["imageviewposition"]]))),
             content=_bytes(under_headings(parts)),
         )
 
 
-def _rexgradient(key: str, entry: Mapping[str, Any], _: Mapping[str, str]) -> RawReport | str:
+def _rexgradient(
+    key: str, entry: Mapping[str, Any], _: Mapping[str, str]
+) -> RawReport | str:
     """`<split>_metadata_view_position.json`: study -> sections, and an image's path and view in lists.
 
     Source: huggingface.co/datasets/rajpurkarlab/ReXGradient-160K, and its reader in
@@ -150,14 +190,20 @@ def _rexgradient(key: str, entry: Mapping[str, Any], _: Mapping[str, str]) -> Ra
     """
     if not {"Findings", "Impression"} & entry.keys():
         return "Findings"
-    parts = {name: _said(entry.get(name.capitalize())) for name in _REXGRADIENT_SECTIONS}
+    parts = {
+        name: _said(entry.get(name.capitalize())) for name in _REXGRADIENT_SECTIONS
+    }
     views = entry.get("ImageViewPosition")
     seen = ", ".join(sorted(_views(views if isinstance(views, list) else [views])))
     patient, date = _said(entry.get("PatientID")), _said(entry.get("StudyDate"))
-    return RawReport("", 1, key, patient, date, seen, content=_bytes(under_headings(parts)))
+    return RawReport(
+        "", 1, key, patient, date, seen, content=_bytes(under_headings(parts))
+    )
 
 
-def _padchest_gr(_: str, entry: Mapping[str, Any], patients: Mapping[str, str]) -> RawReport | str:
+def _padchest_gr(
+    _: str, entry: Mapping[str, Any], patients: Mapping[str, str]
+) -> RawReport | str:
     """`grounded_reports_*.json`: a list of studies with one sentence per finding; all images are frontal. The
     patient is that of `master_table.csv` beside it. Only the sentences are read: labels and places are codes
     of present findings in a tree of PadChest's own, without certainty, so that they compare with no status.
@@ -173,18 +219,24 @@ def _padchest_gr(_: str, entry: Mapping[str, Any], patients: Mapping[str, str]) 
     if findings and not any(sentences):
         return "findings.0.sentence_en"
     missing = [number for number, sentence in enumerate(sentences) if not sentence]
-    ended = [one if one.endswith((".", "!", "?")) else f"{one}." for one in sentences if one]
+    ended = [
+        one if one.endswith((".", "!", "?")) else f"{one}." for one in sentences if one
+    ]
     return RawReport(
         "",
         1,
         study,
         patients.get(study, ""),
         content=_bytes(under_headings({"findings": "\n".join(ended)})),
-        noted="\n".join(f"padchest-gr-sentence: findings.{number}.sentence_en" for number in missing),
+        noted="\n".join(
+            f"padchest-gr-sentence: findings.{number}.sentence_en" for number in missing
+        ),
     )
 
 
-def _radgraph(key: str, entry: Mapping[str, Any], _: Mapping[str, str]) -> RawReport | str:
+def _radgraph(
+    key: str, entry: Mapping[str, Any], _: Mapping[str, str]
+) -> RawReport | str:
     """`MIMIC-CXR_graphs.json` and the like: report -> words, and entities with label, first and last word and
     relations; also what the package radgraph returns, and lists of it. A report of the test set has what two
     people annotated (`labeler_1`, `labeler_2`): both are read, each as a reading of its own.
@@ -195,7 +247,9 @@ def _radgraph(key: str, entry: Mapping[str, Any], _: Mapping[str, str]) -> RawRe
     """
     entry = _object(entry.get("0")) or entry
     second = _object(entry.get("labeler_2")).get("entities")
-    readings = [("", entry.get("entities", _object(entry.get("labeler_1")).get("entities")))]
+    readings = [
+        ("", entry.get("entities", _object(entry.get("labeler_1")).get("entities")))
+    ]
     readings += [("labeler_2.", second)] if second is not None else []
     if not isinstance(entry.get("text"), str):
         return "text"
@@ -209,7 +263,15 @@ def _radgraph(key: str, entry: Mapping[str, Any], _: Mapping[str, str]) -> RawRe
     if image:
         study, patient = image
     first, other = graphs
-    return RawReport("", 1, study, patient, content=_bytes(entry["text"]), graph=first, second_graph=other)
+    return RawReport(
+        "",
+        1,
+        study,
+        patient,
+        content=_bytes(entry["text"]),
+        graph=first,
+        second_graph=other,
+    )
 
 
 def _wrong_in(entities: Any) -> str:
@@ -233,10 +295,14 @@ def _is_relation(value: Any) -> bool:
 
 _OF_ENTITY: Mapping[str, Callable[[Any], bool]] = {
     "tokens": lambda value: isinstance(value, str) and value == shown(value),
-    "label": lambda value: isinstance(value, str) and (value in RADGRAPH_LABELS or is_change(value)),
+    "label": lambda value: (
+        isinstance(value, str) and (value in RADGRAPH_LABELS or is_change(value))
+    ),
     "start_ix": lambda value: isinstance(value, int),
     "end_ix": lambda value: isinstance(value, int),
-    "relations": lambda value: isinstance(value, list) and all(map(_is_relation, value)),
+    "relations": lambda value: (
+        isinstance(value, list) and all(map(_is_relation, value))
+    ),
 }
 
 
@@ -261,8 +327,12 @@ SHAPES: Mapping[str, Shape] = {
 }  # fmt: skip
 
 
-_MARKS = {name: {mark.lower() for mark in shape.marks} for name, shape in SHAPES.items()}
-_KNOWN_KEYS = set[str]().union(*_MARKS.values(), ("patientid", "studydate", "labeler_2"))
+_MARKS = {
+    name: {mark.lower() for mark in shape.marks} for name, shape in SHAPES.items()
+}
+_KNOWN_KEYS = set[str]().union(
+    *_MARKS.values(), ("patientid", "studydate", "labeler_2")
+)
 
 
 def shape_of(path: Path) -> str:
@@ -291,7 +361,9 @@ def _keys_of(path: Path) -> list[str]:
     return []
 
 
-def read_shape(name: str, path: Path, beside: Path | None = None) -> Iterator[RawReport]:
+def read_shape(
+    name: str, path: Path, beside: Path | None = None
+) -> Iterator[RawReport]:
     """The records of a JSON file of a shape. Raises `InputError`: no entry fits, or it breaks off."""
     shape, text, missing = SHAPES[name], _text(path), ""
     expected, remedy = reasons()["rejections"][f"{name}-entry"].values()
@@ -314,7 +386,11 @@ def read_shape(name: str, path: Path, beside: Path | None = None) -> Iterator[Ra
         missing = missing or read
         study = key if opened == "{" else ""
         broken = RawReport(
-            path.name, number, study, content=_shown_entry(entry), broken=f"{name}-entry: {read}"
+            path.name,
+            number,
+            study,
+            content=_shown_entry(entry),
+            broken=f"{name}-entry: {read}",
         )
         if refused is None:
             yield broken
@@ -322,10 +398,14 @@ def read_shape(name: str, path: Path, beside: Path | None = None) -> Iterator[Ra
             refused.append(broken)
     if refused is not None:
         found = told_keys(path) if missing else "no entry"
-        raise InputError(path.name, found, expected, remedy, row=1, column=missing or None)
+        raise InputError(
+            path.name, found, expected, remedy, row=1, column=missing or None
+        )
 
 
-def _read_entry(shape: Shape, key: str, entry: Any, patients: Mapping[str, str]) -> RawReport | str:
+def _read_entry(
+    shape: Shape, key: str, entry: Any, patients: Mapping[str, str]
+) -> RawReport | str:
     """The report of an entry, or what is wrong with it."""
     if entry is _SKIPPED:
         return _TOO_DEEP
@@ -353,7 +433,9 @@ def _text(path: Path, most: int = -1) -> str:
         with open_unpacked(path, _PACKED_FORM) as stream:
             content = stream.read(MOST_UNPACKED + 1 if is_packed and most < 0 else most)
     except DAMAGES as error:
-        raise damaged(path.name, "a file that cannot be unpacked", error, "a whole file") from None
+        raise damaged(
+            path.name, "a file that cannot be unpacked", error, "a whole file"
+        ) from None
     if is_packed:
         require_size(path.name, len(content))
     return content.decode("utf-8-sig", "replace")
@@ -379,7 +461,13 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             value = None
         if not isinstance(value, dict):
             remedy = "Deliver the file as it is published."
-            raise InputError(path.name, "something else", "a JSON object per line", remedy, row=number)
+            raise InputError(
+                path.name,
+                "something else",
+                "a JSON object per line",
+                remedy,
+                row=number,
+            )
         yield number, value
 
 
@@ -411,8 +499,13 @@ def _entries(text: str, file: str) -> Iterator[tuple[str, Any]]:
             yield str(key), value
             at = _begin(text, at)
     except (ValueError, IndexError, RecursionError):
-        found, remedy = "JSON that breaks off here or is damaged", "Deliver the complete file."
-        raise InputError(file, found, "a whole JSON file", remedy, row=number + 1) from None
+        found, remedy = (
+            "JSON that breaks off here or is damaged",
+            "Deliver the complete file.",
+        )
+        raise InputError(
+            file, found, "a whole JSON file", remedy, row=number + 1
+        ) from None
 
 
 _SKIPPED = object()

@@ -83,11 +83,15 @@ def own_patient_of(study_id: str) -> str:
 
 def is_number(written: str) -> bool:
     """Whether the id is kept as it is, but for zeros in front."""
-    return columns.study_id(written) is not None or columns.subject_id(written) is not None
+    return (
+        columns.study_id(written) is not None or columns.subject_id(written) is not None
+    )
 
 
 def _number(kind: str, written: str) -> int:
-    digest = hashlib.sha256(f"{kind}\0{written.strip()}".encode("utf-8", "backslashreplace")).digest()
+    digest = hashlib.sha256(
+        f"{kind}\0{written.strip()}".encode("utf-8", "backslashreplace")
+    ).digest()
     return _LOWEST + int.from_bytes(digest[:8], "big") % (9 * _LOWEST)
 
 
@@ -96,7 +100,14 @@ _ESCAPES = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _NO_TEXT = 0.05
 """Share of control characters, NUL apart, above which the bytes are not text."""
-_OTHER_FORMS = (b"%PDF-", b"{\\rtf", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"\xd0\xcf\x11\xe0")
+_OTHER_FORMS = (
+    b"%PDF-",
+    b"{\\rtf",
+    b"PK\x03\x04",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"\xd0\xcf\x11\xe0",
+)
 _SILENT = re.compile(
     r"<(?:(?P<script>script\b)|(?P<style>style\b)|(?P<head>head\b)|(?P<comment>!--)"
     r"|(?P<doctype>!doctype))",
@@ -120,7 +131,9 @@ _INLINE = re.compile(
     r"(?:\s[^<>]*)?/?>",
     re.I,
 )
-_REFERENCE = re.compile(r"&(?:amp|lt|gt|nbsp|quot|apos|deg|#\d{1,6}|#x[0-9a-f]{1,5});", re.I)
+_REFERENCE = re.compile(
+    r"&(?:amp|lt|gt|nbsp|quot|apos|deg|#\d{1,6}|#x[0-9a-f]{1,5});", re.I
+)
 _ENDLESS_REFERENCE = re.compile(r"&#(?:[0-9]{20,}|x[0-9a-f]{20,});?", re.I)
 """No character has such a number, and Python refuses to read one of thousands of digits."""
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
@@ -172,7 +185,9 @@ def _without_markup(text: str) -> str:
     if words != text:
         words = _BLANK_LINES.sub("\n\n", words)
     if words != text or _REFERENCE.search(text):
-        words = html.unescape(_ENDLESS_REFERENCE.sub("\ufffd", words)).replace("\xa0", " ")
+        words = html.unescape(_ENDLESS_REFERENCE.sub("\ufffd", words)).replace(
+            "\xa0", " "
+        )
     return words
 
 
@@ -187,7 +202,11 @@ def _without_silent(text: str) -> str:
     endless = set[str]()
     while beginning := _SILENT.search(text, at):
         kind = beginning.lastgroup or ""
-        end = None if kind in endless else _SILENT_ENDS[kind].search(text, beginning.end())
+        end = (
+            None
+            if kind in endless
+            else _SILENT_ENDS[kind].search(text, beginning.end())
+        )
         if end is None:
             endless.add(kind)
             kept.append(text[at : beginning.end()])

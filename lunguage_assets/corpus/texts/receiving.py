@@ -78,10 +78,16 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
     if delivery.metadata is not None:
         metadata = read_metadata(delivery.metadata, studies.keys(), log)
         if without := len(studies.keys() - metadata.keys()):
-            log.note("metadata-without-study", delivery.metadata.name, found=f"{without} reports")
+            log.note(
+                "metadata-without-study",
+                delivery.metadata.name,
+                found=f"{without} reports",
+            )
     reader.learn(metadata)
     rows = [studies[study_id] for study_id in sorted(studies)]
-    return Received(REPORT_TEXTS.frame(rows), log.rejected_frame(), log.notes_frame(), terms)
+    return Received(
+        REPORT_TEXTS.frame(rows), log.rejected_frame(), log.notes_frame(), terms
+    )
 
 
 def without_other_languages(received: Received, note: str) -> Received:
@@ -100,8 +106,12 @@ def without_other_languages(received: Received, note: str) -> Received:
     is_foreign = texts["study_id"].isin(foreign)
     log = IntakeLog.of(received.rejected, noted)
     columns = ("study_id", "source_id", "file", "line", "report")
-    for study, own, file, line, report in texts.loc[is_foreign, list(columns)].itertuples(index=False):
-        content = json.dumps({"study_id": own, "report": report[:_KEPT]}, ensure_ascii=False)
+    for study, own, file, line, report in texts.loc[
+        is_foreign, list(columns)
+    ].itertuples(index=False):
+        content = json.dumps(
+            {"study_id": own, "report": report[:_KEPT]}, ensure_ascii=False
+        )
         place = {"study_id": study, "column": "report", "content": content}
         log.reject(OTHER_LANGUAGE, file, line, **place)
     kept = texts[~is_foreign].reset_index(drop=True)
@@ -159,7 +169,9 @@ class _Reader:
         views, source = self._views(raw, study_id)
         self.studies[study_id] = {
             "study_id": study_id,
-            "subject_id": patient_of(raw.patient) if raw.patient else own_patient_of(study_id),
+            "subject_id": patient_of(raw.patient)
+            if raw.patient
+            else own_patient_of(study_id),
             "source_id": raw.study,
             "file": raw.file,
             "line": raw.line,
@@ -219,26 +231,53 @@ class _Reader:
         unknown = 0
         for study_id in self._patient_unknown:
             if study_id in metadata and metadata[study_id].patient:
-                self.studies[study_id]["subject_id"] = patient_of(metadata[study_id].patient)
+                self.studies[study_id]["subject_id"] = patient_of(
+                    metadata[study_id].patient
+                )
             else:
                 unknown += 1
         counts = {"id-numbered": self._numbered, "patient-unknown": unknown}
-        for reason, count in {**counts, "entities-delivered": self._with_entities}.items():
+        for reason, count in {
+            **counts,
+            "entities-delivered": self._with_entities,
+        }.items():
             if count:
                 self._log.note(reason, self._file, found=f"{count} reports")
 
-    def _note(self, reason: str, raw: RawReport, study_id: str, column: str, found: str = "") -> None:
-        self._log.note(reason, raw.file, line=raw.line, study_id=study_id, column=column, found=found)
+    def _note(
+        self, reason: str, raw: RawReport, study_id: str, column: str, found: str = ""
+    ) -> None:
+        self._log.note(
+            reason,
+            raw.file,
+            line=raw.line,
+            study_id=study_id,
+            column=column,
+            found=found,
+        )
 
-    def _reject(self, reason: str, raw: RawReport, study_id: str, column: str, text: str) -> None:
+    def _reject(
+        self, reason: str, raw: RawReport, study_id: str, column: str, text: str
+    ) -> None:
         content = _content(raw, text)
-        self._log.reject(reason, raw.file, raw.line, column=column, study_id=study_id, content=content)
+        self._log.reject(
+            reason,
+            raw.file,
+            raw.line,
+            column=column,
+            study_id=study_id,
+            content=content,
+        )
 
 
 def _shown(raw: RawReport) -> str:
     """The beginning of its bytes as text that can be stored."""
-    return raw.content[:_KEPT].decode("utf-8", "backslashreplace").replace("\0", "\\x00")
+    return (
+        raw.content[:_KEPT].decode("utf-8", "backslashreplace").replace("\0", "\\x00")
+    )
 
 
 def _content(raw: RawReport, text: str) -> str:
-    return json.dumps({"study_id": raw.study, "report": text[:_KEPT]}, ensure_ascii=False)
+    return json.dumps(
+        {"study_id": raw.study, "report": text[:_KEPT]}, ensure_ascii=False
+    )

@@ -45,7 +45,9 @@ class MeasuredValue(NamedTuple):
 
 def wilson(hits: int, n: int) -> MeasuredValue:
     """A share with Wilson's 95% interval, which takes the cases as independent."""
-    from scipy.stats import binomtest  # slow to import, and definitions load this module
+    from scipy.stats import (
+        binomtest,
+    )  # slow to import, and definitions load this module
 
     if n == 0:
         return MeasuredValue(None, 0)
@@ -118,20 +120,34 @@ def agreement_row(
     return {**names, **found._asdict(), **more}
 
 
-def coefficient_rows(positions: pd.DataFrame, phrases: pd.DataFrame, **more: Any) -> list[dict[str, Any]]:
+def coefficient_rows(
+    positions: pd.DataFrame, phrases: pd.DataFrame, **more: Any
+) -> list[dict[str, Any]]:
     """Both coefficients in both codings; the frames have a line per question and a column per rater."""
     rows = []
     for coding, ratings in (("phrase", phrases), ("position", positions)):
-        rows.append(agreement_row("fleiss kappa", fleiss_kappa(ratings), coding=coding, **more))
-        rows.append(agreement_row("krippendorff alpha", krippendorff_alpha(ratings), coding=coding, **more))
+        rows.append(
+            agreement_row("fleiss kappa", fleiss_kappa(ratings), coding=coding, **more)
+        )
+        rows.append(
+            agreement_row(
+                "krippendorff alpha", krippendorff_alpha(ratings), coding=coding, **more
+            )
+        )
     return rows
 
 
 def agreement_frame(table: Table, rows: list[dict[str, Any]]) -> pd.DataFrame:
     """The rows in the order of the table's measures, then by its key."""
-    order = {measure: number for number, measure in enumerate(table.column("measure").choices)}
+    order = {
+        measure: number
+        for number, measure in enumerate(table.column("measure").choices)
+    }
     return table.frame(
-        sorted(rows, key=lambda row: (order[row["measure"]], *(row[n] for n in table.key[1:])))
+        sorted(
+            rows,
+            key=lambda row: (order[row["measure"]], *(row[n] for n in table.key[1:])),
+        )
     )
 
 
@@ -145,7 +161,9 @@ def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     for judge, frame in matches.items():
         rows += _diagnostic_rows(judge, frame)
     positions, phrases = _side_by_side(matches)
-    shares: dict[str, list[float | None]] = {judge: [] for judge in phrases.columns.tolist()}
+    shares: dict[str, list[float | None]] = {
+        judge: [] for judge in phrases.columns.tolist()
+    }
     for one, other in combinations(shares, 2):
         share = pairwise_agreement(phrases[one], phrases[other])
         rows.append(agreement_row("pairwise agreement", share, first=one, second=other))
@@ -153,14 +171,21 @@ def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         shares[other].append(share.value)
     for judge, values in shares.items():
         if values:
-            rows.append(agreement_row("mean pairwise agreement", mean_of(values), first=judge))
+            rows.append(
+                agreement_row("mean pairwise agreement", mean_of(values), first=judge)
+            )
     rows += coefficient_rows(positions, phrases, first=ALL_JUDGES)
     return agreement_frame(JUDGE_AGREEMENT, [{"p_value": None, **row} for row in rows])
 
 
-def _side_by_side(matches: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _side_by_side(
+    matches: Mapping[str, pd.DataFrame],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Position and phrase that each judge chose: a line per question, a column per judge, null if invalid."""
-    valid = [frame.dropna(subset="winner").assign(judge=judge) for judge, frame in matches.items()]
+    valid = [
+        frame.dropna(subset="winner").assign(judge=judge)
+        for judge, frame in matches.items()
+    ]
     together = pd.concat([frame for frame in valid if len(frame)] or [pd.DataFrame()])
     if together.empty:
         return pd.DataFrame(), pd.DataFrame()
@@ -176,22 +201,38 @@ def _diagnostic_rows(judge: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
 
     valid = frame[frame["answer"] != "invalid"]
     hits, n = int((valid["answer"] == "sentence_1").sum()), len(valid)
-    p_value = float(binomtest(hits, n).pvalue) if valid["swapped"].nunique() > 1 else None
+    p_value = (
+        float(binomtest(hits, n).pvalue) if valid["swapped"].nunique() > 1 else None
+    )
     return [
-        agreement_row("sentence_1 chosen", wilson(hits, n), first=judge, p_value=p_value),
-        agreement_row("invalid answers", wilson(len(frame) - n, len(frame)), first=judge),
+        agreement_row(
+            "sentence_1 chosen", wilson(hits, n), first=judge, p_value=p_value
+        ),
+        agreement_row(
+            "invalid answers", wilson(len(frame) - n, len(frame)), first=judge
+        ),
     ]
 
 
 def ranking_correlations(
-    matches: Mapping[str, pd.DataFrame], ranker: str, ranking: pd.DataFrame, settings: ExplicitSettings
+    matches: Mapping[str, pd.DataFrame],
+    ranker: str,
+    ranking: pd.DataFrame,
+    settings: ExplicitSettings,
 ) -> pd.DataFrame:
     """Spearman correlations of every two rankings, a `RANKING_CORRELATIONS` frame, each pair once: of each
     judge's `COMPARISON_MATCHES` alone, played in `settings.orders` random orders, and of the pooled
     `REFERENCE_RANKING`, unless it is the published one. A phrase counts where both sides have a valid match
     of it; fewer than three such phrases have no correlation.
     """
-    phrases = sorted({p for frame in matches.values() for side in "ab" for p in frame[f"phrase_{side}"]})
+    phrases = sorted(
+        {
+            p
+            for frame in matches.values()
+            for side in "ab"
+            for p in frame[f"phrase_{side}"]
+        }
+    )
     rated: dict[tuple[str, int], Floats] = {}
     for judge in sorted(matches):
         answers = collect_answers(phrases, {judge: matches[judge]})
@@ -199,14 +240,22 @@ def ranking_correlations(
             orders = random_orders(answers, settings)
             mus, _ = trueskill.play(answers.winner, answers.loser, len(phrases), orders)
             played = np.sum(answers.counts, axis=0) > 0
-            rated |= {(judge, order): np.where(played, mu, np.nan) for order, mu in enumerate(mus)}
+            rated |= {
+                (judge, order): np.where(played, mu, np.nan)
+                for order, mu in enumerate(mus)
+            }
     if (ranking["ruler"] == "own").all():
         mu = ranking[ranking["n_matches"] > 0].set_index("phrase")["mu"]
         rated[ranker, AVERAGED] = mu.reindex(phrases).to_numpy(dtype=np.float64)
-    labels, places = list(rated), np.array(list(rated.values())).reshape(len(rated), len(phrases))
+    labels, places = (
+        list(rated),
+        np.array(list(rated.values())).reshape(len(rated), len(phrases)),
+    )
     first, second = np.triu_indices(len(labels), k=1)
     present = np.isfinite(places).astype(np.int64)
-    correlation = pd.DataFrame(places.T).corr(method="spearman", min_periods=3).to_numpy()
+    correlation = (
+        pd.DataFrame(places.T).corr(method="spearman", min_periods=3).to_numpy()
+    )
     return RANKING_CORRELATIONS.frame(
         {
             "first": [labels[i][0] for i in first.tolist()],
@@ -232,11 +281,16 @@ class Verification(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        return self.package_difference < PACKAGE_TOLERANCE and self.replay_difference < REPLAY_TOLERANCE
+        return (
+            self.package_difference < PACKAGE_TOLERANCE
+            and self.replay_difference < REPLAY_TOLERANCE
+        )
 
 
 def verify_with_package(
-    ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings
+    ranking: pd.DataFrame,
+    matches: Mapping[str, pd.DataFrame],
+    settings: ExplicitSettings,
 ) -> Verification:
     """Compare a `REFERENCE_RANKING` frame with the `trueskill` package, on the beginning of one order, hashed
     from the ranking's version; of the published one nothing is compared. `matches` (`COMPARISON_MATCHES`
@@ -247,28 +301,53 @@ def verify_with_package(
     phrases = sorted(ranking["phrase"].tolist())
     answers = collect_answers(phrases, matches)
     orders = random_orders(answers, settings)
-    number = text_hash("verified order", str(ranking["ranking_version"].iloc[0])) % len(orders)
+    number = text_hash("verified order", str(ranking["ranking_version"].iloc[0])) % len(
+        orders
+    )
     part = orders[number, :SAMPLE]
-    closed = np.concatenate(trueskill.play(answers.winner, answers.loser, len(phrases), part[None]))
+    closed = np.concatenate(
+        trueskill.play(answers.winner, answers.loser, len(phrases), part[None])
+    )
     packaged = play_with_package(answers.winner, answers.loser, len(phrases), part)
     mus, sigmas = trueskill.play(answers.winner, answers.loser, len(phrases), orders)
-    stored = ranking.set_index("phrase").loc[phrases, ["mu", "sigma"]].to_numpy(dtype=np.float64).T
+    stored = (
+        ranking.set_index("phrase")
+        .loc[phrases, ["mu", "sigma"]]
+        .to_numpy(dtype=np.float64)
+        .T
+    )
     replayed = np.stack([mus.mean(axis=0), sigmas.mean(axis=0)])
     differences = (
-        float(np.abs(one - other).max()) for one, other in ((closed, packaged), (stored, replayed))
+        float(np.abs(one - other).max())
+        for one, other in ((closed, packaged), (stored, replayed))
     )
     return Verification(len(part), number, *differences)
 
 
 def play_with_package(
-    winners: Integers, losers: Integers, n_players: int, order: Integers, backend: str | None = None
+    winners: Integers,
+    losers: Integers,
+    n_players: int,
+    order: Integers,
+    backend: str | None = None,
 ) -> Floats:
     """mu and sigma after playing the matches in one order with the package, shape (2, players); winners and
     losers are player numbers, `order` match numbers, `backend` the package's normal distribution.
     """
-    constants = {"mu": trueskill.MU, "sigma": trueskill.SIGMA, "beta": trueskill.BETA, "tau": trueskill.TAU}
+    constants = {
+        "mu": trueskill.MU,
+        "sigma": trueskill.SIGMA,
+        "beta": trueskill.BETA,
+        "tau": trueskill.TAU,
+    }
     game = package.TrueSkill(**constants, draw_probability=0.0, backend=backend)
     ratings = [game.create_rating() for _ in range(n_players)]
-    for winner, loser in zip(winners[order].tolist(), losers[order].tolist(), strict=True):
-        ratings[winner], ratings[loser] = package.rate_1vs1(ratings[winner], ratings[loser], env=game)
-    return np.array([[rating.mu for rating in ratings], [rating.sigma for rating in ratings]])
+    for winner, loser in zip(
+        winners[order].tolist(), losers[order].tolist(), strict=True
+    ):
+        ratings[winner], ratings[loser] = package.rate_1vs1(
+            ratings[winner], ratings[loser], env=game
+        )
+    return np.array(
+        [[rating.mu for rating in ratings], [rating.sigma for rating in ratings]]
+    )

@@ -73,16 +73,25 @@ def ranking_robustness(
     if (ranking["ruler"] == "published").all():
         return RANKING_ROBUSTNESS.frame()
     ordered = ranking.sort_values("phrase")
-    phrases, stored = ordered["phrase"].tolist(), ordered["mu"].to_numpy(dtype=np.float64)
+    phrases, stored = (
+        ordered["phrase"].tolist(),
+        ordered["mu"].to_numpy(dtype=np.float64),
+    )
     answers = collect_answers(phrases, matches)
     rows = []
     numbers = sorted({max(1, settings.repetitions // 2), settings.repetitions})
     for comparisons, repeat in product(numbers, range(repeats)):
-        kept = kept_answers(answers, comparisons, mix(text_hash(settings.seed, "half"), repeat))
+        kept = kept_answers(
+            answers, comparisons, mix(text_hash(settings.seed, "half"), repeat)
+        )
         seed = text_hash(settings.seed, "order of play of a repeat", repeat)
-        drawn = (mix(seed, order, answers.identity[kept]) for order in range(settings.orders))
+        drawn = (
+            mix(seed, order, answers.identity[kept]) for order in range(settings.orders)
+        )
         orders = np.stack([kept[np.argsort(draws, kind="stable")] for draws in drawn])
-        mu = trueskill.play(answers.winner, answers.loser, len(phrases), orders)[0].mean(axis=0)
+        mu = trueskill.play(answers.winner, answers.loser, len(phrases), orders)[
+            0
+        ].mean(axis=0)
         one, two = ranks(np.stack([mu, stored]))
         rows.append(
             {
@@ -103,14 +112,20 @@ def kept_answers(answers: CollectedAnswers, comparisons: int, seed: Any) -> Inte
     """Ascending numbers of the answers to the `comparisons` comparisons, of those with a valid answer, of
     every pair with the smallest hashes.
     """
-    low, high = np.minimum(answers.winner, answers.loser), np.maximum(answers.winner, answers.loser)
+    low, high = (
+        np.minimum(answers.winner, answers.loser),
+        np.maximum(answers.winner, answers.loser),
+    )
     lots = pd.Series((mix(answers.match, seed) >> np.uint64(11)).astype(np.float64))
     place = lots.groupby(low * len(answers.phrases) + high).rank(method="dense")
     return np.flatnonzero(place <= comparisons).astype(np.int64)
 
 
 def fit_validation(
-    ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings, seeds: int = SEEDS
+    ranking: pd.DataFrame,
+    matches: Mapping[str, pd.DataFrame],
+    settings: ExplicitSettings,
+    seeds: int = SEEDS,
 ) -> pd.DataFrame:
     """Every phrase fitted back with every configuration, a `FIT_VALIDATION` frame: a row per configuration
     and step; empty for the published ruler. `ranking` and `matches` as in `ranking_robustness`; the settings'
@@ -123,14 +138,20 @@ def fit_validation(
     judges = list(ranking["judges"].iloc[0])
     outcomes = recorded_outcomes(ranking, matches)
     configurations = grid(judges, settings)
-    distance, stopped = fit_back(ranking, judges, outcomes, configurations, settings, seeds)
+    distance, stopped = fit_back(
+        ranking, judges, outcomes, configurations, settings, seeds
+    )
     rows = [
         _measured(*of).assign(**one._asdict())
         for one, *of in zip(configurations, distance, stopped, strict=True)
     ]
     version = ranking["ranking_version"].iloc[0]
-    frame = pd.concat(rows).assign(phrases=len(ranking), seeds=seeds, ranking_version=version)
-    return FIT_VALIDATION.frame({name: frame[name].tolist() for name in FIT_VALIDATION.names})
+    frame = pd.concat(rows).assign(
+        phrases=len(ranking), seeds=seeds, ranking_version=version
+    )
+    return FIT_VALIDATION.frame(
+        {name: frame[name].tolist() for name in FIT_VALIDATION.names}
+    )
 
 
 def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuration]:
@@ -140,9 +161,15 @@ def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuratio
     limit, steps = settings.opponent_limit, settings.panel_steps
     together = [ALL] if len(judges) > 1 else []
     shapes = {(who, limit, k) for who, k in product(together, {*PANEL_STEPS, steps})}
-    shapes |= {(who, n, steps) for who, n in product([*together, *judges], {*OPPONENT_LIMITS, limit})}
+    shapes |= {
+        (who, n, steps)
+        for who, n in product([*together, *judges], {*OPPONENT_LIMITS, limit})
+    }
     ordered = sorted(shapes, key=lambda shape: (shape[0] != ALL, shape))
-    return [Configuration(strategy, *shape) for strategy, shape in product(STRATEGIES, ordered)]
+    return [
+        Configuration(strategy, *shape)
+        for strategy, shape in product(STRATEGIES, ordered)
+    ]
 
 
 def fit_back(
@@ -161,21 +188,39 @@ def fit_back(
         fit, shape (configurations, phrases, seeds), 0 when it was given up for want of valid answers before.
     """
     ordered = ranking.sort_values("rank", kind="stable")
-    mu, variance = ordered["mu"].to_numpy(dtype=np.float64), ordered["sigma"].to_numpy(dtype=np.float64) ** 2
+    mu, variance = (
+        ordered["mu"].to_numpy(dtype=np.float64),
+        ordered["sigma"].to_numpy(dtype=np.float64) ** 2,
+    )
     names, shape = text_hashes(ordered["phrase"]), (len(configurations), len(mu), seeds)
     distance, stopped = np.zeros((*shape, STEPS), np.int64), np.zeros(shape, np.int64)
-    strategy, who, limit, panel_steps = (np.repeat(v, seeds) for v in zip(*configurations, strict=True))
-    alone = np.array([-1 if one == ALL else judges.index(one) for one in who.tolist()], dtype=np.int64)
+    strategy, who, limit, panel_steps = (
+        np.repeat(v, seeds) for v in zip(*configurations, strict=True)
+    )
+    alone = np.array(
+        [-1 if one == ALL else judges.index(one) for one in who.tolist()],
+        dtype=np.int64,
+    )
     numbers = np.arange(seeds, dtype=np.uint64)
     for phrase in range(len(mu)):
         others = np.flatnonzero(np.arange(len(mu)) != phrase)
         seed = mix(text_hash(settings.seed, "validation"), names[phrase], numbers)
-        plan = _Plan(np.tile(seed, len(configurations)), strategy == "random", alone, limit, panel_steps)
+        plan = _Plan(
+            np.tile(seed, len(configurations)),
+            strategy == "random",
+            alone,
+            limit,
+            panel_steps,
+        )
         left = Reference(mu[others], variance[others], (), ())
         answers = outcomes[phrase, others]
-        found, ended = _play(plan, left, names[others], answers, text_hashes(judges), settings)
+        found, ended = _play(
+            plan, left, names[others], answers, text_hashes(judges), settings
+        )
         known = int((mu[others] > mu[phrase]).sum())
-        distance[:, phrase] = np.abs(found - known).reshape(len(configurations), seeds, STEPS)
+        distance[:, phrase] = np.abs(found - known).reshape(
+            len(configurations), seeds, STEPS
+        )
         stopped[:, phrase] = ended.reshape(len(configurations), seeds)
     return distance, stopped
 
@@ -217,8 +262,13 @@ def _play(
         drawn = plan.random[active]
         if drawn.any():  # any eligible phrase with equal chances
             rows = active[drawn]
-            lots = mix(mix(plan.seed[rows], step[drawn], text_hash("opponent"))[:, None], names[None, :])
-            lots = np.where(fits.counts[rows] < plan.limit[rows, None], lots, np.uint64(2**64 - 1))
+            lots = mix(
+                mix(plan.seed[rows], step[drawn], text_hash("opponent"))[:, None],
+                names[None, :],
+            )
+            lots = np.where(
+                fits.counts[rows] < plan.limit[rows, None], lots, np.uint64(2**64 - 1)
+            )
             opponent[drawn] = np.argmin(lots, axis=1)
         # every judge draws its own of the recorded comparisons, as it plays its own sentence in the product
         keys = mix(plan.seed[active, None], step[:, None], judges[None, :])
@@ -232,7 +282,9 @@ def _play(
         fits.end(active, plan.limit[active], STEPS, _NEVER)
         played = active[fits.steps[active] > 0]
         ranked[played, fits.steps[played] - 1] = fits.rank[played]
-        settled = (fits.stable[active] >= settings.patience) | (fits.steps[active] >= settings.step_limit)
+        settled = (fits.stable[active] >= settings.patience) | (
+            fits.steps[active] >= settings.step_limit
+        )
         ended = settled | np.isin(fits.stop[active], (NO_OPPONENT, LIMIT))
         first = active[ended & (stopped[active] == 0)]
         stopped[first] = fits.steps[first]
@@ -246,7 +298,11 @@ def _measured(distance: Integers, stopped: Integers) -> pd.DataFrame:
     """
     fitted = stopped > 0
     until = np.minimum(np.arange(STEPS), np.maximum(stopped, 1)[..., None] - 1)
-    by_seed = [distance[placed, seed].mean(axis=0) for seed, placed in enumerate(fitted.T) if placed.any()]
+    by_seed = [
+        distance[placed, seed].mean(axis=0)
+        for seed, placed in enumerate(fitted.T)
+        if placed.any()
+    ]
     fits, ended = distance[fitted], np.take_along_axis(distance, until, axis=2)[fitted]
     found = {
         "mean_distance": pd.DataFrame(fits).mean(),
@@ -254,10 +310,14 @@ def _measured(distance: Integers, stopped: Integers) -> pd.DataFrame:
         "sd_between_seeds": pd.DataFrame(np.reshape(by_seed, (-1, STEPS))).std(),
         "mean_distance_stopped": pd.DataFrame(ended).mean(),
     }
-    return pd.DataFrame(found).assign(unfitted=(~fitted).sum(), step=range(1, STEPS + 1))
+    return pd.DataFrame(found).assign(
+        unfitted=(~fitted).sum(), step=range(1, STEPS + 1)
+    )
 
 
-def recorded_outcomes(ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame]) -> Answers:
+def recorded_outcomes(
+    ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame]
+) -> Answers:
     """Recorded answers, shape (phrases in ranking order, phrases, judges in panel order, repetitions): 1: the
     first phrase won, 0: it lost, -1: the answer was invalid, or it is the same phrase. `ranking` is a
     `REFERENCE_RANKING` of an own ruler. Raises `MethodError` when a judge's `COMPARISON_MATCHES` are not
@@ -267,13 +327,22 @@ def recorded_outcomes(ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame]
     judges, version = ranking["judges"].iloc[0], ranking["vocabulary_version"].iloc[0]
     stored = [frame["repetition"].max() for frame in matches.values() if len(frame)]
     repetitions = 1 + int(max(stored, default=0))
-    outcomes = np.full((len(phrases), len(phrases), len(judges), repetitions), _UNKNOWN, dtype=np.int8)
+    outcomes = np.full(
+        (len(phrases), len(phrases), len(judges), repetitions), _UNKNOWN, dtype=np.int8
+    )
     for number, judge in enumerate(judges):
         frame = matches.get(judge, COMPARISON_MATCHES.frame())
-        frame = frame[(frame["vocabulary_version"] == version) & frame["phrase_a"].isin(phrases)]
+        frame = frame[
+            (frame["vocabulary_version"] == version) & frame["phrase_a"].isin(phrases)
+        ]
         frame = frame[frame["phrase_b"].isin(phrases)]
-        one, two = (phrases.get_indexer(pd.Index(frame[f"phrase_{side}"])) for side in "ab")
-        repetition, valid = frame["repetition"].to_numpy(), frame["winner"].notna().to_numpy()
+        one, two = (
+            phrases.get_indexer(pd.Index(frame[f"phrase_{side}"])) for side in "ab"
+        )
+        repetition, valid = (
+            frame["repetition"].to_numpy(),
+            frame["winner"].notna().to_numpy(),
+        )
         won = (frame["winner"] == frame["phrase_a"]).to_numpy(dtype=bool)
         outcomes[one, two, number, repetition] = np.where(valid, won, INVALID)
         outcomes[two, one, number, repetition] = np.where(valid, ~won, INVALID)

@@ -15,7 +15,12 @@ import pandas as pd
 from lunguage_assets.draws import Floats
 from lunguage_assets.explicit.distilled.answers import Answers
 from lunguage_assets.explicit.distilled.head import out_of_fold
-from lunguage_assets.explicit.distilled.training import Masks, held_out_masks, rungs_of, scorer_vectors
+from lunguage_assets.explicit.distilled.training import (
+    Masks,
+    held_out_masks,
+    rungs_of,
+    scorer_vectors,
+)
 from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.probability import Z95, Calibration, probability
 from lunguage_assets.explicit.rating import trueskill
@@ -49,7 +54,9 @@ def evaluate(
     rungs, rows = rungs_of(folder), list[dict[str, Any]]()
     masks = held_out_masks(answers, int(scorers["seed"].iloc[0]))
     rows.append(found.of_halves)
-    for number, (test, folds) in enumerate(zip((SENTENCES, PHRASES), masks, strict=True)):
+    for number, (test, folds) in enumerate(
+        zip((SENTENCES, PHRASES), masks, strict=True)
+    ):
         for name, rung in rungs.items():
             held = rung.held_out
             rows.append(found.row(test, name, held[2 * number], held[2 * number + 1]))
@@ -59,16 +66,28 @@ def evaluate(
     vectors = scorer_vectors(folder)
     among = _among_judges(answers)
     several = len(answers.judges) > 1
-    step = steps_of("leaving out judge after judge", several * len(answers.judges) * len(masks[0]))
+    step = steps_of(
+        "leaving out judge after judge", several * len(answers.judges) * len(masks[0])
+    )
     for number, judge in enumerate(answers.judges):
         mine = answers.only(answers.judge == number)
         for name, rung in rungs.items():
-            rows.append(_agreeing("judges", name, judge, mine, rung.held_out.sentences, among[judge]))
+            rows.append(
+                _agreeing(
+                    "judges", name, judge, mine, rung.held_out.sentences, among[judge]
+                )
+            )
         if several:
             others = answers.only(answers.judge != number)
             left_out = out_of_fold(vectors, others, masks[0], spread, step)[0]
-            rows.append(_agreeing("judge left out", "frozen", judge, mine, left_out, among[judge]))
-    rows += [_scope(answers, name, rung.held_out.sentences) for name, rung in rungs.items()]
+            rows.append(
+                _agreeing(
+                    "judge left out", "frozen", judge, mine, left_out, among[judge]
+                )
+            )
+    rows += [
+        _scope(answers, name, rung.held_out.sentences) for name, rung in rungs.items()
+    ]
     version = str(scorers["ranking_version"].iloc[0])
     used = str(scorers.loc[scorers["is_used"], "rung"].iloc[0])
     shared = {"ranking_version": version}
@@ -90,13 +109,17 @@ def shortcomings(evaluation: pd.DataFrame) -> list[str]:
             f"{between['rmse']:.2f} between halves of the panel"
         )
     if tested["n"] and not tested["coverage"] >= LEAST_COVERAGE:
-        found.append(f"{tested['coverage']:.0%} of its intervals hold there, expected {LEAST_COVERAGE:.0%}")
+        found.append(
+            f"{tested['coverage']:.0%} of its intervals hold there, expected {LEAST_COVERAGE:.0%}"
+        )
     return found
 
 
 _EMPTY: dict[str, Any] = {
     "against": "panel",
-    **dict.fromkeys(("rmse", "spearman", "p_error", "coverage", "width", "agreement"), np.nan),
+    **dict.fromkeys(
+        ("rmse", "spearman", "p_error", "coverage", "width", "agreement"), np.nan
+    ),
     **dict.fromkeys(("among_judges", "worth"), np.nan),
 }
 
@@ -105,14 +128,24 @@ class _Evaluation:
     """What is compared with the panel's places."""
 
     def __init__(
-        self, answers: Answers, reference: Reference, calibration: Calibration, errors: Errors
+        self,
+        answers: Answers,
+        reference: Reference,
+        calibration: Calibration,
+        errors: Errors,
     ) -> None:
         self.answers, self.line, self.errors = answers, calibration, errors
         frame = answers.sentences
         self.panel, self.own = frame["mu_centre"].to_numpy(), frame["mu_sd"].to_numpy()
         first, second = answers.halves(reference)
-        self.of_halves = {**self.compared(first, second), "test": HALVES, "scorer": "half the answers"}
-        self.played = int((answers.other < 0).sum()) / max(int(answers.is_fitted.sum()), 1)
+        self.of_halves = {
+            **self.compared(first, second),
+            "test": HALVES,
+            "scorer": "half the answers",
+        }
+        self.played = int((answers.other < 0).sum()) / max(
+            int(answers.is_fitted.sum()), 1
+        )
         half = max(self.of_halves["rmse"] ** 2 / 2.0, 1e-6)
         prior = trueskill.SIGMA**-2
         self.of_one = max(1.0 / half - prior, 1e-6) / (self.played / 2.0)
@@ -135,26 +168,42 @@ class _Evaluation:
             "p_error": float(np.abs(p - q).mean()),
         }
 
-    def row(self, test: str, scorer: str, mu: Floats, head: Floats | None = None) -> dict[str, Any]:
+    def row(
+        self, test: str, scorer: str, mu: Floats, head: Floats | None = None
+    ) -> dict[str, Any]:
         """A scorer against the panel; with the variance of its head also its intervals."""
-        found: dict[str, Any] = {"test": test, "scorer": scorer, **self.compared(mu, self.panel)}
+        found: dict[str, Any] = {
+            "test": test,
+            "scorer": scorer,
+            **self.compared(mu, self.panel),
+        }
         known = self.answers.is_fitted & ~np.isnan(mu)
         if not found["n"]:
             return found
         own = max(found["rmse"] ** 2 - float((self.own[known] ** 2).mean()), 1e-6)
         worth = max(1.0 / own - trueskill.SIGMA**-2, 0.0) / self.of_one
-        found["worth"] = min(worth, self.played)  # what errs no more than all answers is worth all of them
+        found["worth"] = min(
+            worth, self.played
+        )  # what errs no more than all answers is worth all of them
         if head is not None:
             sd = self.errors.deviation(mu[known], head[known])
-            away = np.abs(mu[known] - self.panel[known]) / np.sqrt(sd**2 + self.own[known] ** 2)
+            away = np.abs(mu[known] - self.panel[known]) / np.sqrt(
+                sd**2 + self.own[known] ** 2
+            )
             _, low, high = probability(mu[known], sd, self.line)
-            found |= {"coverage": float((away <= Z95).mean()), "width": float((high - low).mean())}
+            found |= {
+                "coverage": float((away <= Z95).mean()),
+                "width": float((high - low).mean()),
+            }
         return found
 
 
 def _means(answers: Answers, masks: Masks) -> Floats:
     """The mean of the other folds."""
-    panel, found = answers.sentences["mu_centre"].to_numpy(), np.full(len(answers.sentences), np.nan)
+    panel, found = (
+        answers.sentences["mu_centre"].to_numpy(),
+        np.full(len(answers.sentences), np.nan),
+    )
     for mask in masks:
         found[mask] = np.nanmean(panel[~mask])
     return found
@@ -173,13 +222,21 @@ def _phrase_means(answers: Answers, masks: Masks) -> Floats:
     return found
 
 
-def _agreeing(test: str, scorer: str, judge: str, mine: Answers, mu: Floats, among: float) -> dict[str, Any]:
+def _agreeing(
+    test: str, scorer: str, judge: str, mine: Answers, mu: Floats, among: float
+) -> dict[str, Any]:
     """In how many of a judge's answers a scorer says the same."""
     ahead = mine.ahead(mu)
     known = ~np.isnan(ahead)
     same = float(((ahead > 0) == mine.won)[known].mean()) if known.any() else np.nan
     told = {"agreement": same, "among_judges": among}
-    return {"test": test, "scorer": scorer, "against": judge, "n": int(known.sum()), **told}
+    return {
+        "test": test,
+        "scorer": scorer,
+        "against": judge,
+        "n": int(known.sum()),
+        **told,
+    }
 
 
 def _among_judges(answers: Answers) -> dict[str, float]:
@@ -190,7 +247,10 @@ def _among_judges(answers: Answers) -> dict[str, float]:
     both = frame.merge(frame, on=list(names), suffixes=("", "_other"))
     both = both[both["judge"] != both["judge_other"]]
     share = (both["won"] == both["won_other"]).groupby(both["judge"]).mean()
-    return {judge: float(share.get(number, np.nan)) for number, judge in enumerate(answers.judges)}
+    return {
+        judge: float(share.get(number, np.nan))
+        for number, judge in enumerate(answers.judges)
+    }
 
 
 def _scope(answers: Answers, scorer: str, mu: Floats) -> dict[str, Any]:
@@ -206,7 +266,9 @@ def _scope(answers: Answers, scorer: str, mu: Floats) -> dict[str, Any]:
 
 
 def _in_order(rows: pd.DataFrame) -> Iterator[bool]:
-    panel, own, score = (rows[name].to_numpy() for name in ("mu_centre", "mu_sd", "score"))
+    panel, own, score = (
+        rows[name].to_numpy() for name in ("mu_centre", "mu_sd", "score")
+    )
     for i in range(len(rows)):
         for j in range(i):
             if abs(panel[i] - panel[j]) > 2.0 * np.hypot(own[i], own[j]):

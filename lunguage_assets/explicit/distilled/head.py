@@ -19,7 +19,9 @@ SPREADS = (1.5, 3.0, 6.0, 12.0, 24.0)
 """Ridges that are tried, as the prior standard deviation of mu at a usual sentence."""
 
 
-def fit_head(vectors: Vectors, answers: Answers, spread: float, start: Head | None = None) -> Head:
+def fit_head(
+    vectors: Vectors, answers: Answers, spread: float, start: Head | None = None
+) -> Head:
     """The head that makes the answers likeliest, by L-BFGS.
 
     Args:
@@ -41,7 +43,9 @@ def fit_head(vectors: Vectors, answers: Answers, spread: float, start: Head | No
         value, slopes, _ = answers.loss(inputs @ weights + intercept)
         away = (intercept - trueskill.MU) / trueskill.SIGMA
         value += 0.5 * ridge * float(weights @ weights) + 0.5 * away**2
-        slope = np.append(inputs.T @ slopes + ridge * weights, slopes.sum() + away / trueskill.SIGMA)
+        slope = np.append(
+            inputs.T @ slopes + ridge * weights, slopes.sum() + away / trueskill.SIGMA
+        )
         return value, slope
 
     first = np.append(head.weights, trueskill.MU)
@@ -49,12 +53,17 @@ def fit_head(vectors: Vectors, answers: Answers, spread: float, start: Head | No
         first = np.append(start.weights, start.intercept)
     options = {"maxiter": 500, "ftol": 1e-10, "gtol": 1e-4, "maxcor": 30}
     found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x
-    weights, intercept = found[:-1].astype(np.float32).astype(np.float64), float(np.float32(found[-1]))
+    weights, intercept = (
+        found[:-1].astype(np.float32).astype(np.float64),
+        float(np.float32(found[-1])),
+    )
     covariance = _covariance(inputs, answers, inputs @ weights + intercept, ridge)
     return Head(centre, scale, weights, intercept, covariance)
 
 
-def _covariance(inputs: Floats, answers: Answers, scores: Floats, ridge: float) -> Floats:
+def _covariance(
+    inputs: Floats, answers: Answers, scores: Floats, ridge: float
+) -> Floats:
     """Of the weights, by Laplace: the inverse of the second derivative of minus the log posterior."""
     curved = answers.loss(scores)[2]
     both = answers.other >= 0
@@ -62,7 +71,11 @@ def _covariance(inputs: Floats, answers: Answers, scores: Floats, ridge: float) 
     at += np.bincount(answers.other[both], curved[both], len(inputs))
     hessian = (inputs.T * at) @ inputs + ridge * np.eye(inputs.shape[1])
     if both.any():  # the products of the two sentences of a comparison
-        pair = np.unique(np.stack([answers.one[both], answers.other[both]]), axis=1, return_inverse=True)
+        pair = np.unique(
+            np.stack([answers.one[both], answers.other[both]]),
+            axis=1,
+            return_inverse=True,
+        )
         (one, other), which = pair[0], np.ravel(pair[1])
         shared = np.bincount(which, curved[both], len(one))
         cross = (inputs[one].T * shared) @ inputs[other]
@@ -103,6 +116,11 @@ def error(mu: Floats, answers: Answers) -> float:
     return float(np.sqrt((apart**2).mean())) if known.any() else float("inf")
 
 
-def best_spread(vectors: Vectors, answers: Answers, held_out: list[NDArray[np.bool_]]) -> float:
+def best_spread(
+    vectors: Vectors, answers: Answers, held_out: list[NDArray[np.bool_]]
+) -> float:
     """The ridge with the smallest error on sentences that were held out."""
-    return min(SPREADS, key=lambda one: error(out_of_fold(vectors, answers, held_out, one)[0], answers))
+    return min(
+        SPREADS,
+        key=lambda one: error(out_of_fold(vectors, answers, held_out, one)[0], answers),
+    )

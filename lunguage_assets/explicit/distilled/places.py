@@ -30,12 +30,18 @@ def scored_places(
         ranking: the `REFERENCE_RANKING` frame in whose units the scores are.
     """
     rows = tentative_rows(findings)
-    located = rows.loc[rows["mask_state"] == "masked", ["finding_id", "masked_sentence"]]
+    located = rows.loc[
+        rows["mask_state"] == "masked", ["finding_id", "masked_sentence"]
+    ]
     by_key = {sentence_key(one): one for one in located["masked_sentence"].unique()}
-    read = scorer.read(list(by_key.values()), steps_of("reading sentences", len(by_key)))
+    read = scorer.read(
+        list(by_key.values()), steps_of("reading sentences", len(by_key))
+    )
     said = dict(zip(hedges["finding_id"], hedges["phrases"], strict=True))
     new: Mapping[str, bool] = {
-        str(sentence): not scorer.phrases.issuperset(phrase for one in of for phrase in said.get(one, ()))
+        str(sentence): not scorer.phrases.issuperset(
+            phrase for one in of for phrase in said.get(one, ())
+        )
         for sentence, of in located.groupby("masked_sentence")["finding_id"]
     }
     unlike = read.unlike | np.array([new[one] for one in by_key.values()], dtype=bool)
@@ -45,7 +51,9 @@ def scored_places(
         pd.Index(list(by_key), dtype="str"),
     )
     rank = (above > places["mu"].to_numpy()[:, None]).sum(axis=1)
-    places = places.assign(rank=pd.array(rank, dtype="Int64"), steps=0, answers=0, invalid_answers=0)
+    places = places.assign(
+        rank=pd.array(rank, dtype="Int64"), steps=0, answers=0, invalid_answers=0
+    )
     places["stop"] = np.where(unlike, UNLIKE, "scored")
     places.loc[unlike, ["mu", "sigma", "mu_centre", "mu_sd", "rank"]] = None
     return places[~unlike] if ask_panel else places
@@ -63,9 +71,15 @@ def chosen_studies(findings: pd.DataFrame, sentences: int = 2000) -> list[str]:
         findings: `study_id`, `sent` (the sentence) and `phrases` (a list), such as
             `annotate(frame).findings`.
     """
-    each = findings.explode("phrases").dropna(subset=["phrases"]).drop_duplicates(["sent", "phrases"])
+    each = (
+        findings.explode("phrases")
+        .dropna(subset=["phrases"])
+        .drop_duplicates(["sent", "phrases"])
+    )
     common = each["phrases"].map(each["phrases"].value_counts())
     turn = each.groupby("phrases").cumcount()
-    order = each.assign(turn=turn, common=common).sort_values(["turn", "common", "phrases"], kind="stable")
+    order = each.assign(turn=turn, common=common).sort_values(
+        ["turn", "common", "phrases"], kind="stable"
+    )
     taken = order.drop_duplicates("sent").head(sentences)
     return sorted(set(taken["study_id"]))

@@ -20,7 +20,12 @@ from numpy.typing import NDArray
 from lunguage_assets.draws import Floats
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.distilled.answers import Answers, folds, phrase_folds
-from lunguage_assets.explicit.distilled.head import SPREADS, error, fit_head, out_of_fold
+from lunguage_assets.explicit.distilled.head import (
+    SPREADS,
+    error,
+    fit_head,
+    out_of_fold,
+)
 from lunguage_assets.explicit.distilled.tuned import fine_tune
 from lunguage_assets.files import replace_file
 from lunguage_assets.hub import named_path
@@ -93,10 +98,14 @@ def held_out_masks(answers: Answers, seed: int) -> tuple[Masks, Masks]:
     """The sentences of each fold, by group and by phrase."""
     frame = answers.sentences
     fold = folds(frame["group"].to_numpy(), list(frame.index), FOLDS, seed)
-    return [fold == one for one in range(FOLDS)], phrase_folds(frame["phrases"].tolist(), FOLDS, seed)
+    return [fold == one for one in range(FOLDS)], phrase_folds(
+        frame["phrases"].tolist(), FOLDS, seed
+    )
 
 
-def distil(answers: Answers, version: str, place: Path, chosen: Training) -> pd.DataFrame:
+def distil(
+    answers: Answers, version: str, place: Path, chosen: Training
+) -> pd.DataFrame:
     """Train, and write the scorer into a folder of its own below `place`; the `DISTILLED_SCORER` rows of the
     rungs that were tried. What another scorer left there is removed at the end.
 
@@ -110,7 +119,9 @@ def distil(answers: Answers, version: str, place: Path, chosen: Training) -> pd.
             if (done := about_scorer(file.parent)).made_of == made_of:
                 require_whole(file.parent)
                 scorer_vectors(file.parent)
-                return _rows(list(rungs_of(file.parent).values()), done, answers, chosen)
+                return _rows(
+                    list(rungs_of(file.parent).values()), done, answers, chosen
+                )
     work = place / f"unfinished-{made_of}"
     for folder in (place, work):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -126,7 +137,15 @@ def distil(answers: Answers, version: str, place: Path, chosen: Training) -> pd.
     if best.name == "tuned":
         own = MaskedEncoder(chosen.encoder, chosen.revision, chosen.device)
         start = fit_head(vectors, answers, best.spread)
-        fine_tune(own, answers, start, chosen.epochs, chosen.seed, work / "all.pt", "all sentences")
+        fine_tune(
+            own,
+            answers,
+            start,
+            chosen.epochs,
+            chosen.seed,
+            work / "all.pt",
+            "all sentences",
+        )
         vectors = _read(own, texts)
         for part in own.loaded[:2]:
             part.save_pretrained(work / "encoder")
@@ -139,9 +158,13 @@ def distil(answers: Answers, version: str, place: Path, chosen: Training) -> pd.
         "revision": commit,
         "rung": best.name,
         "ranking_version": version,
-        "phrases": sorted({one for said in answers.sentences["phrases"] for one in said}),
+        "phrases": sorted(
+            {one for said in answers.sentences["phrases"] for one in said}
+        ),
     }
-    files = write_scorer(work, about, head, errors_of(vectors, answers, best.held_out, masks[0]))
+    files = write_scorer(
+        work, about, head, errors_of(vectors, answers, best.held_out, masks[0])
+    )
     for path in work.glob("*.pt"):
         path.unlink()
     folder = place / files[:16]
@@ -170,7 +193,9 @@ def scorer_vectors(folder: Path) -> Vectors:
     return vectors
 
 
-def errors_of(vectors: Vectors, answers: Answers, held_out: HeldOut, masks: Masks) -> Errors:
+def errors_of(
+    vectors: Vectors, answers: Answers, held_out: HeldOut, masks: Masks
+) -> Errors:
     """How far the scorer errs: squared errors on held-out sentences less the panel's own variance, by thirds
     of the score; and how far sentences of other groups lie from each other.
     """
@@ -180,11 +205,18 @@ def errors_of(vectors: Vectors, answers: Answers, held_out: HeldOut, masks: Mask
     excess = (mu - frame["mu_centre"].to_numpy()) ** 2 - frame["mu_sd"].to_numpy() ** 2
     third = np.searchsorted(cuts, mu)
     parts = [excess[known & (third == one)] for one in range(3)]
-    variance = [max(float((part if len(part) else excess[known]).mean()), LEAST_VARIANCE) for part in parts]
+    variance = [
+        max(float((part if len(part) else excess[known]).mean()), LEAST_VARIANCE)
+        for part in parts
+    ]
     usual = float(np.nanmean(held_out.sentences_variance))
     stored = vectors.astype(np.float16)
-    apart = np.concatenate([nearest(vectors[mask], stored[~mask]) for mask in masks if (~mask).any()])
-    return Errors(cuts, np.array(variance), usual, stored, float(np.quantile(apart, 0.99)))
+    apart = np.concatenate(
+        [nearest(vectors[mask], stored[~mask]) for mask in masks if (~mask).any()]
+    )
+    return Errors(
+        cuts, np.array(variance), usual, stored, float(np.quantile(apart, 0.99))
+    )
 
 
 def _read(encoder: MaskedEncoder, sentences: list[str]) -> Vectors:
@@ -197,7 +229,9 @@ def _frozen(vectors: Vectors, answers: Answers, masks: tuple[Masks, Masks]) -> R
     step = steps_of("trying heads on what was held out", folds * len(SPREADS))
     for spread in SPREADS:
         both = (out_of_fold(vectors, answers, mine, spread, step) for mine in masks)
-        tried.append(Rung("frozen", spread, HeldOut(*(one for pair in both for one in pair))))
+        tried.append(
+            Rung("frozen", spread, HeldOut(*(one for pair in both for one in pair)))
+        )
     return min(tried, key=lambda rung: rung.held_out.total(answers))
 
 
@@ -216,13 +250,23 @@ def _tuned(
             what = f"{('sentences', 'phrases')[kind]} {number + 1}/{len(folded)}"
 
             def learn(
-                mask: NDArray[np.bool_] = mask, what: str = what, state: Path = work / f"{kind}-{number}.pt"
+                mask: NDArray[np.bool_] = mask,
+                what: str = what,
+                state: Path = work / f"{kind}-{number}.pt",
             ) -> tuple[Floats, Floats]:
                 seen, own = (
                     answers.without(mask),
                     MaskedEncoder(chosen.encoder, chosen.revision, chosen.device),
                 )
-                fine_tune(own, seen, fit_head(vectors, seen, spread), chosen.epochs, chosen.seed, state, what)
+                fine_tune(
+                    own,
+                    seen,
+                    fit_head(vectors, seen, spread),
+                    chosen.epochs,
+                    chosen.seed,
+                    state,
+                    what,
+                )
                 read = own.encode(answers.sentences["sentence"].tolist())
                 head = fit_head(read, seen, spread)
                 state.unlink(missing_ok=True)
@@ -233,7 +277,9 @@ def _tuned(
     return Rung("tuned", spread, HeldOut(*found))
 
 
-def _rows(rungs: list[Rung], about: About, answers: Answers, chosen: Training) -> pd.DataFrame:
+def _rows(
+    rungs: list[Rung], about: About, answers: Answers, chosen: Training
+) -> pd.DataFrame:
     shared = {
         "encoder": about.encoder,
         "files": about.files,
@@ -246,8 +292,15 @@ def _rows(rungs: list[Rung], about: About, answers: Answers, chosen: Training) -
     rows = []
     for rung in rungs:
         sentences, phrases = rung.held_out.errors(answers)
-        of = {"rung": rung.name, "is_used": rung.name == about.rung, "spread": rung.spread}
-        held_out = {"rmse_sentences": sentences, "rmse_phrases": phrases if np.isfinite(phrases) else None}
+        of = {
+            "rung": rung.name,
+            "is_used": rung.name == about.rung,
+            "spread": rung.spread,
+        }
+        held_out = {
+            "rmse_sentences": sentences,
+            "rmse_phrases": phrases if np.isfinite(phrases) else None,
+        }
         rows.append({**of, **held_out, **shared})
     return DISTILLED_SCORER.frame(rows)
 
@@ -255,8 +308,12 @@ def _rows(rungs: list[Rung], about: About, answers: Answers, chosen: Training) -
 def _fingerprint(answers: Answers, encoder: str, chosen: Training) -> str:
     """Of everything that the result follows from: unfinished work of other input is not gone on with."""
     whole = hashlib.sha256(repr((encoder, asdict(chosen), answers.judges)).encode())
-    whole.update("\n".join(answers.sentences["sentence"]).encode("utf-8", "surrogatepass"))
-    whole.update(repr(answers.sentences[["phrases", "group"]].to_numpy().tolist()).encode())
+    whole.update(
+        "\n".join(answers.sentences["sentence"]).encode("utf-8", "surrogatepass")
+    )
+    whole.update(
+        repr(answers.sentences[["phrases", "group"]].to_numpy().tolist()).encode()
+    )
     whole.update(answers.sentences[["mu_centre", "mu_sd"]].to_numpy().tobytes())
     for name in ("one", "other", "mu", "noise", "won", "judge"):
         whole.update(np.ascontiguousarray(getattr(answers, name)).tobytes())
@@ -267,7 +324,9 @@ def _keep(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
     replace_file(path, lambda stream: np.savez(stream, **arrays))  # type: ignore[arg-type]
 
 
-def _kept(path: Path, make: Callable[[], tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
+def _kept(
+    path: Path, make: Callable[[], tuple[NDArray[Any], ...]]
+) -> tuple[NDArray[Any], ...]:
     """Arrays from a file, or made and written there; a damaged file is made again."""
     if path.exists():
         with suppress(ConfigurationError):

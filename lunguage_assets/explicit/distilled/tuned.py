@@ -20,7 +20,13 @@ LEARNING_RATE, HEAD_RATE, SENTENCES_AT_ONCE = 1e-4, 3e-3, 32
 
 
 def fine_tune(
-    encoder: MaskedEncoder, answers: Answers, head: Head, epochs: int, seed: int, state: Path, what: str
+    encoder: MaskedEncoder,
+    answers: Answers,
+    head: Head,
+    epochs: int,
+    seed: int,
+    state: Path,
+    what: str,
 ) -> None:
     """Fine-tune the model of `encoder` in place, from `head`, on sentences that were asked about.
 
@@ -43,8 +49,15 @@ def fine_tune(
     ]
     optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
     steps = epochs * -(-len(asked) // SENTENCES_AT_ONCE)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: max(0.0, 1.0 - step / steps))
-    parts = {"model": model, "linear": linear, "optimizer": optimizer, "schedule": schedule}
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: max(0.0, 1.0 - step / steps)
+    )
+    parts = {
+        "model": model,
+        "linear": linear,
+        "optimizer": optimizer,
+        "schedule": schedule,
+    }
     scores, begun = np.full(len(texts), head.intercept), 0
     if state.exists():
         kept = torch.load(state, map_location=device, weights_only=True)
@@ -52,13 +65,17 @@ def fine_tune(
             part.load_state_dict(kept[name])
         scores, begun = kept["scores"].numpy(), int(kept["epoch"])
     for epoch in range(begun, epochs):
-        torch.manual_seed(text_hash(seed, what, epoch) % 2**31)  # order and dropout: the same after a kill
+        torch.manual_seed(
+            text_hash(seed, what, epoch) % 2**31
+        )  # order and dropout: the same after a kill
         order = torch.randperm(len(asked)).numpy()
         model.train()
         step = steps_of(f"fine-tuning, {what}, epoch {epoch + 1}/{epochs}", len(order))
         for part in range(0, len(order), SENTENCES_AT_ONCE):
             rows = asked[order[part : part + SENTENCES_AT_ONCE]]
-            ((number, tokens),) = encoder.batches([texts[row] for row in rows], at_once=SENTENCES_AT_ONCE)
+            ((number, tokens),) = encoder.batches(
+                [texts[row] for row in rows], at_once=SENTENCES_AT_ONCE
+            )
             rows = rows[np.array(number)]
             mu = linear((encoder.vectors(tokens) - centre) / head.scale).squeeze(1)
             loss = _loss(mu, rows, answers, scores)
@@ -69,7 +86,10 @@ def fine_tune(
             schedule.step()
             scores[rows] = mu.detach().cpu().numpy()
             step(len(rows))
-        now = {**{name: one.state_dict() for name, one in parts.items()}, "epoch": epoch + 1}
+        now = {
+            **{name: one.state_dict() for name, one in parts.items()},
+            "epoch": epoch + 1,
+        }
         replace_file(state, _saving(torch, {**now, "scores": torch.tensor(scores)}))
     model.eval()
 
@@ -94,7 +114,8 @@ def _loss(mu: Any, rows: Any, answers: Answers, scores: Floats) -> Any:
     sign = np.concatenate([answers.won[first], ~answers.won[second]]) * 2.0 - 1.0
     noise = np.concatenate([answers.noise[first], answers.noise[second]])
     there, sign, noise = (
-        torch.tensor(one, dtype=torch.float32, device=mu.device) for one in (there, sign, noise)
+        torch.tensor(one, dtype=torch.float32, device=mu.device)
+        for one in (there, sign, noise)
     )
     ahead = sign * (mu[torch.tensor(place, device=mu.device)] - there) / noise
     return -torch.special.log_ndtr(ahead).mean()

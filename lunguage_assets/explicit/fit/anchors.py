@@ -81,10 +81,14 @@ class AnchorSet:
 
     def of(self, phrases: Collection[str]) -> tuple[Anchor, ...]:
         """The anchors that count for a ranking of these phrases: optional ones only where they are ranked."""
-        return tuple(one for one in self.anchors if one.phrase in phrases or not one.optional)
+        return tuple(
+            one for one in self.anchors if one.phrase in phrases or not one.optional
+        )
 
 
-def chosen_anchors(choice: str, ratings: Path | None = None, root: Path | None = None) -> AnchorSet:
+def chosen_anchors(
+    choice: str, ratings: Path | None = None, root: Path | None = None
+) -> AnchorSet:
     """The set that a home uses.
 
     Args:
@@ -100,7 +104,11 @@ def chosen_anchors(choice: str, ratings: Path | None = None, root: Path | None =
     if not choice and ratings is not None and ratings.exists():
         return rated_anchors(ratings_of(ratings), ratings)
     is_own = Path(choice).suffix.lower() in (".csv", ".toml")
-    file = (root or Path()) / Path(choice).expanduser() if is_own else resource("anchors.toml")
+    file = (
+        (root or Path()) / Path(choice).expanduser()
+        if is_own
+        else resource("anchors.toml")
+    )
     if file.suffix.lower() == ".csv" and file.exists():
         return rated_anchors(ratings_of(file), file)
     content = _content(file) if file.exists() else None
@@ -113,7 +121,14 @@ def chosen_anchors(choice: str, ratings: Path | None = None, root: Path | None =
             "or a TOML file with one set in the home. Fix the option."
         )
     entry = sets[name]
-    return AnchorSet(name, entry.source, entry.anchors, _stated_spread(file, content.readers), file, is_own)
+    return AnchorSet(
+        name,
+        entry.source,
+        entry.anchors,
+        _stated_spread(file, content.readers),
+        file,
+        is_own,
+    )
 
 
 def published_anchors() -> tuple[Anchor, ...]:
@@ -138,12 +153,24 @@ def ratings_of(path: Path) -> pd.DataFrame:
             share = -1.0
         if rating and not 0.0 <= share <= 1.0:
             expected = "a number from 0 to 100"
-            raise InputError(path.name, "no number", expected, "Fix the rating.", row=number, column="rating")
+            raise InputError(
+                path.name,
+                "no number",
+                expected,
+                "Fix the rating.",
+                row=number,
+                column="rating",
+            )
         rater, phrase = (" ".join(row[name].split()) for name in ("rater", "phrase"))
         if rating:
             rows.append((rater, phrase.lower(), row["sentence"], share))
     if not rows:
-        raise InputError(path.name, "no ratings", "two phrases rated", "Add ratings or remove the file.")
+        raise InputError(
+            path.name,
+            "no ratings",
+            "two phrases rated",
+            "Add ratings or remove the file.",
+        )
     return pd.DataFrame(rows, columns=["rater", "phrase", "sentence", "share"])
 
 
@@ -161,20 +188,38 @@ def rated_anchors(ratings: pd.DataFrame, file: Path) -> AnchorSet:
         shares = rated.to_numpy(dtype=np.float64)
         mean = float(shares.mean())
         if not 0.0 < mean < 1.0:
-            found, remedy = f"a mean rating of {mean:.0%} for one phrase", "Leave that phrase out."
-            raise InputError(file.name, found, "a mean between 0 and 100", remedy, column="rating")
-        error = float(shares.std(ddof=1)) / math.sqrt(len(shares)) if len(shares) > 1 else 0.5
-        low, high = max(mean - Z95 * error, mean * 0.01), min(mean + Z95 * error, 1.0 - (1.0 - mean) * 0.01)
+            found, remedy = (
+                f"a mean rating of {mean:.0%} for one phrase",
+                "Leave that phrase out.",
+            )
+            raise InputError(
+                file.name, found, "a mean between 0 and 100", remedy, column="rating"
+            )
+        error = (
+            float(shares.std(ddof=1)) / math.sqrt(len(shares))
+            if len(shares) > 1
+            else 0.5
+        )
+        low, high = (
+            max(mean - Z95 * error, mean * 0.01),
+            min(mean + Z95 * error, 1.0 - (1.0 - mean) * 0.01),
+        )
         anchors.append(Anchor(str(phrase), mean, low, high))
-    by_phrase = [means for _, means in reader_means(ratings).groupby("phrase", sort=False)]
-    spread = spread_between(by_phrase, f"{ratings['rater'].nunique()} raters in {file.name}")
+    by_phrase = [
+        means for _, means in reader_means(ratings).groupby("phrase", sort=False)
+    ]
+    spread = spread_between(
+        by_phrase, f"{ratings['rater'].nunique()} raters in {file.name}"
+    )
     source, spread = f"ratings in {file.name}", spread or _stated_spread(file, None)
     return AnchorSet("ratings", source, tuple(anchors), spread, file, True)
 
 
 def reader_means(ratings: pd.DataFrame) -> pd.Series:
     """Mean logit over the sentences that a rater saw, by phrase and rater in order of appearance."""
-    logits = pd.Series(logit(ratings["share"].clip(NEAREST, 1.0 - NEAREST)), ratings.index)
+    logits = pd.Series(
+        logit(ratings["share"].clip(NEAREST, 1.0 - NEAREST)), ratings.index
+    )
     return logits.groupby([ratings["phrase"], ratings["rater"]], sort=False).agg(
         lambda values: float(np.mean(values.to_numpy()))
     )

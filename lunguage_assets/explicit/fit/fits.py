@@ -18,7 +18,16 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from lunguage_assets.draws import U64, Floats, Integers, coins, mix, smallest, text_hash, text_hashes
+from lunguage_assets.draws import (
+    U64,
+    Floats,
+    Integers,
+    coins,
+    mix,
+    smallest,
+    text_hash,
+    text_hashes,
+)
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import placed
 from lunguage_assets.explicit.rating import trueskill
@@ -77,8 +86,12 @@ class Reference:
         examples: Mapping[str, Sequence[str]] = dict(listed)
         if set(ordered["ruler"]) == {"published"} and set(retained["ruler"]) == {"own"}:
             examples = ruler_sentences()
-        mu, sigma = (ordered[name].to_numpy(dtype=np.float64) for name in ("mu", "sigma"))
-        known = bool(phrases) and all(len(examples.get(phrase, ())) for phrase in phrases)
+        mu, sigma = (
+            ordered[name].to_numpy(dtype=np.float64) for name in ("mu", "sigma")
+        )
+        known = bool(phrases) and all(
+            len(examples.get(phrase, ())) for phrase in phrases
+        )
         if not known or not (np.isfinite(mu) & np.isfinite(sigma)).all():
             raise MethodError(
                 "the ranking has phrases without examples in the vocabulary, or places that are not numbers. "
@@ -86,19 +99,32 @@ class Reference:
             )
         sentences = tuple(_drawn_from(examples[phrase]) for phrase in phrases)
         hashes = tuple(text_hashes(shown) for shown in sentences)
-        return cls(mu, sigma**2, sentences, hashes, tuple(phrases), float(ordered["reading_sd"].iloc[0]))
+        return cls(
+            mu,
+            sigma**2,
+            sentences,
+            hashes,
+            tuple(phrases),
+            float(ordered["reading_sd"].iloc[0]),
+        )
 
 
-def draw_probability(mu: Any, variance: Any, opponent_mu: Any, opponent_variance: Any) -> Floats:
+def draw_probability(
+    mu: Any, variance: Any, opponent_mu: Any, opponent_variance: Any
+) -> Floats:
     """How even a game would be: the draw probability of explicit.md section 5, step 1; arrays broadcast."""
     c2 = 2.0 * DRAW_BETA**2 + variance + opponent_variance
-    draw: Floats = np.sqrt(2.0 * DRAW_BETA**2 / c2) * np.exp(-((mu - opponent_mu) ** 2) / (2.0 * c2))
+    draw: Floats = np.sqrt(2.0 * DRAW_BETA**2 / c2) * np.exp(
+        -((mu - opponent_mu) ** 2) / (2.0 * c2)
+    )
     return draw
 
 
 def _drawn_from(examples: Sequence[str]) -> tuple[str, ...]:
     """The distinct examples, or the ones with the smallest hashes: an added example displaces at most one."""
-    hashed = sorted((text_hash("drawn from", sentence), sentence) for sentence in set(examples))
+    hashed = sorted(
+        (text_hash("drawn from", sentence), sentence) for sentence in set(examples)
+    )
     return tuple(sentence for _, sentence in hashed[:EXAMPLES_DRAWN_FROM])
 
 
@@ -150,7 +176,9 @@ class Fits:
         """Numbers of the sentences whose fit has not ended."""
         return np.flatnonzero(self.stop == RUNNING)
 
-    def play(self, active: Integers, opponent: Integers, said: Answers, reference: Reference) -> None:
+    def play(
+        self, active: Integers, opponent: Integers, said: Answers, reference: Reference
+    ) -> None:
         """Move the sentences, not the reference, answer by answer in panel order (step 3); count the step.
 
         Sentences and opponents have shape (plays,), a sentence once; `said` (plays, judges).
@@ -176,7 +204,13 @@ class Fits:
         self.stable[active] = np.where(answered, same, self.stable[active])
         self.rank[active] = rank
 
-    def end(self, active: Integers, opponent_limit: Integers | int, step_limit: int, patience: int) -> None:
+    def end(
+        self,
+        active: Integers,
+        opponent_limit: Integers | int,
+        step_limit: int,
+        patience: int,
+    ) -> None:
         """End fits (step 4); of several reasons the first of `STOPS` is recorded, a void fit counting last.
 
         Args:
@@ -198,10 +232,15 @@ def choose_opponents(
     The first maximum in ranking order wins a tie. Every sentence has an eligible phrase.
     """
     draw = draw_probability(
-        fits.mu[active, None], fits.variance[active, None], reference.mu, reference.variance
+        fits.mu[active, None],
+        fits.variance[active, None],
+        reference.mu,
+        reference.variance,
     )
     eligible = fits.counts[active] < np.reshape(limit, (-1, 1))
-    chosen: Integers = np.argmax(np.where(eligible, draw, -1.0), axis=1).astype(np.int64)
+    chosen: Integers = np.argmax(np.where(eligible, draw, -1.0), axis=1).astype(
+        np.int64
+    )
     return chosen, draw[np.arange(len(active)), chosen]
 
 
@@ -232,7 +271,13 @@ class FitPanel:
         """Whether no judge is a language model: then who plays alone follows from the step, too."""
         return all(isinstance(judge, Scorer) for judge in self.panel)
 
-    def ask(self, active: Integers, opponent: Integers, step: Integers, whole: NDArray[np.bool_]) -> Answers:
+    def ask(
+        self,
+        active: Integers,
+        opponent: Integers,
+        step: Integers,
+        whole: NDArray[np.bool_],
+    ) -> Answers:
         """The judges' answers, shape (plays, judges), all judges asked at the same time, each against its own
         sentence of the opponent.
 
@@ -242,7 +287,9 @@ class FitPanel:
             whole: all judges play; else one, drawn by hash.
         """
         seeds = self._seed if self._draws_by_step else self._seeds[active]
-        keys = np.stack([mix(seeds, step, text_hash(judge.key)) for judge in self.panel], axis=1)
+        keys = np.stack(
+            [mix(seeds, step, text_hash(judge.key)) for judge in self.panel], axis=1
+        )
         drawn = np.argmin(mix(keys, 2), axis=1)
         asked = whole[:, None] | (np.arange(len(self.panel)) == drawn[:, None])
         won = np.full(asked.shape, NOT_ASKED, dtype=np.int8)
@@ -252,7 +299,9 @@ class FitPanel:
             rows = np.flatnonzero(asked[:, number])
             own = [self.sentences[i] for i in active[rows].tolist()]
             if isinstance(judge, Scorer):
-                won[rows, number] = self._compared(judge, own, opponent[rows], step[rows])
+                won[rows, number] = self._compared(
+                    judge, own, opponent[rows], step[rows]
+                )
                 swaps.append(np.empty(0, dtype=np.bool_))
                 questions.append([])
                 continue
@@ -263,17 +312,27 @@ class FitPanel:
             swaps.append(swapped)
             questions.append(
                 [
-                    ComparisonQuestion(theirs if second else mine, mine if second else theirs, replicate)
+                    ComparisonQuestion(
+                        theirs if second else mine,
+                        mine if second else theirs,
+                        replicate,
+                    )
                     for mine, theirs, replicate, second in sides
                 ]
             )
         for number, answers in enumerate(ask_panel(self.panel, questions)):
             if questions[number]:
-                first = np.array([_FIRST_WON[answer] for answer in answers], dtype=np.int8)
-                won[asked[:, number], number] = np.where((first >= 0) & swaps[number], 1 - first, first)
+                first = np.array(
+                    [_FIRST_WON[answer] for answer in answers], dtype=np.int8
+                )
+                won[asked[:, number], number] = np.where(
+                    (first >= 0) & swaps[number], 1 - first, first
+                )
         return won
 
-    def _compared(self, judge: Judge, own: Sequence[str], opponent: Integers, step: Integers) -> Answers:
+    def _compared(
+        self, judge: Judge, own: Sequence[str], opponent: Integers, step: Integers
+    ) -> Answers:
         """A scorer's answers, shape (plays,): the higher score wins, without a score of both it is invalid.
 
         Args:
@@ -317,7 +376,9 @@ _SPREAD_WEIGHTS = np.array([0.35, 0.5, 0.12, 0.03])
 """How far judges lie apart about one sentence, in units of `reading_sd`; the mean square is close to 1."""
 
 
-def posterior_of_a_panel(won: Counts, lost: Counts, reference: Reference) -> tuple[Floats, Floats]:
+def posterior_of_a_panel(
+    won: Counts, lost: Counts, reference: Reference
+) -> tuple[Floats, Floats]:
     """Mean and deviation of each sentence's place when judges read a sentence differently.
 
     A judge's answers about one sentence share its reading. Readings are normal around the place. How far they
@@ -355,9 +416,13 @@ def _likelihood(won: Counts, lost: Counts, reference: Reference) -> Floats:
     Given how a judge reads the sentence, its answers stray less: the deviation of readings is a part of
     TrueSkill's noise.
     """
-    noise = np.sqrt(2.0 * trueskill.BETA**2 - reference.reading_sd**2 + reference.variance)[:, None]
+    noise = np.sqrt(
+        2.0 * trueskill.BETA**2 - reference.reading_sd**2 + reference.variance
+    )[:, None]
     ahead = (_GRID - reference.mu[:, None]) / noise
-    likelihood: Floats = won.astype(np.float64) @ log_ndtr(ahead) + lost.astype(np.float64) @ log_ndtr(-ahead)
+    likelihood: Floats = won.astype(np.float64) @ log_ndtr(ahead) + lost.astype(
+        np.float64
+    ) @ log_ndtr(-ahead)
     return likelihood
 
 

@@ -30,7 +30,13 @@ from lunguage_assets.explicit.fit.fits import (
     choose_opponents,
     posterior_of_a_panel,
 )
-from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, placed, probability
+from lunguage_assets.explicit.fit.probability import (
+    Anchor,
+    Calibration,
+    calibrate,
+    placed,
+    probability,
+)
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.asking.progress import Fitting, announce
 from lunguage_assets.judges.protocol import Judge
@@ -51,7 +57,9 @@ SENTENCES_AT_ONCE = 20_000
 
 def tentative_rows(findings: pd.DataFrame) -> pd.DataFrame:
     """The rows of tentative pairs, sorted by study and row whatever the order of `findings`."""
-    tentative = findings["status"].isin(["tp", "tn"]) & findings["section"].isin(EXPLICIT_SECTIONS)
+    tentative = findings["status"].isin(["tp", "tn"]) & findings["section"].isin(
+        EXPLICIT_SECTIONS
+    )
     return findings[tentative.to_numpy(dtype=bool)].sort_values(
         ["study_id", "row", "finding_id"], kind="stable"
     )
@@ -63,7 +71,10 @@ def sentence_key(masked_sentence: str) -> str:
 
 
 def log_table(
-    rounds: Sequence[Round], sentence_keys: Sequence[str], judges: Sequence[str], phrases: Sequence[str]
+    rounds: Sequence[Round],
+    sentence_keys: Sequence[str],
+    judges: Sequence[str],
+    phrases: Sequence[str],
 ) -> pa.Table:
     """An Arrow table of `FIT_LOG` from the rounds of `fit_sentences`, in the order of `sentence_keys`, then
     by step; `judges` and `phrases` are the names of the numbers.
@@ -75,11 +86,15 @@ def log_table(
     def told(answers: Sequence[int]) -> str:
         """'judge=won' of every judge that was asked, in panel order, joined by blanks."""
         each = zip(judges, answers, strict=True)
-        return " ".join(f"{judge}={_WORDS[answer]}" for judge, answer in each if answer != NOT_ASKED)
+        return " ".join(
+            f"{judge}={_WORDS[answer]}" for judge, answer in each if answer != NOT_ASKED
+        )
 
     if not rounds:
         return FIT_LOG.arrow.empty_table()
-    plays = {name: np.concatenate([each[name] for each in rounds]) for name in FIT_LOG.names}
+    plays = {
+        name: np.concatenate([each[name] for each in rounds]) for name in FIT_LOG.names
+    }
     order = np.lexsort((plays["step"], plays["sentence_key"]))
     columns: dict[str, Any] = {name: values[order] for name, values in plays.items()}
     said, which = np.unique(columns["answers"], axis=0, return_inverse=True)
@@ -137,11 +152,15 @@ def fit_pairs(
             "same ones. Materialise hedge_phrases again."
         )
     if not panel:
-        raise MethodError("the panel has no judge. Name its members in the judges file.")
+        raise MethodError(
+            "the panel has no judge. Name its members in the judges file."
+        )
     if rows.empty:
         return FitTables(FITTED_PROBABILITIES.frame(), FIT_LOG.frame())
     ranking = placed(ranking)
-    calibration = calibrate(ranking, anchors)  # before judges are asked: bad anchors must not cost answers
+    calibration = calibrate(
+        ranking, anchors
+    )  # before judges are asked: bad anchors must not cost answers
     reference = Reference.of(ranking, vocabulary)
     located = rows.loc[rows["mask_state"] == "masked", "masked_sentence"]
     by_key = {sentence_key(sentence): sentence for sentence in located}
@@ -150,21 +169,34 @@ def fit_pairs(
     for start in range(0, max(len(keys), scored is None), at_once):
         chunk = keys[start : start + at_once]
         rounds: list[Round] | None = [] if settings.fit_log else None
-        fits = fit_sentences([by_key[key] for key in chunk], reference, panel, settings, rounds)
+        fits = fit_sentences(
+            [by_key[key] for key in chunk], reference, panel, settings, rounds
+        )
         places.append(_places(chunk, fits, reference))
         if rounds is not None:
-            logs.append(log_table(rounds, chunk, [judge.key for judge in panel], reference.phrases))
+            logs.append(
+                log_table(
+                    rounds, chunk, [judge.key for judge in panel], reference.phrases
+                )
+            )
     pairs = pd.DataFrame(
         {
             "finding_id": rows["finding_id"].tolist(),
             "study_id": rows["study_id"].tolist(),
             "phrases": [phrases[finding_id] for finding_id in rows["finding_id"]],
-            "sentence_key": located.map(sentence_key).reindex(rows.index).fillna("").tolist(),
+            "sentence_key": located.map(sentence_key)
+            .reindex(rows.index)
+            .fillna("")
+            .tolist(),
             "same_name_in_sentence": rows["same_name_in_sentence"].tolist(),
         }
     )
-    frame = _with_probabilities(pairs.join(pd.concat(places), on="sentence_key"), ranking, calibration)
-    return FitTables(frame, FIT_LOG.from_arrow(pa.concat_tables(logs)) if logs else FIT_LOG.frame())
+    frame = _with_probabilities(
+        pairs.join(pd.concat(places), on="sentence_key"), ranking, calibration
+    )
+    return FitTables(
+        frame, FIT_LOG.from_arrow(pa.concat_tables(logs)) if logs else FIT_LOG.frame()
+    )
 
 
 def _places(keys: Sequence[str], fits: Fits, reference: Reference) -> pd.DataFrame:
@@ -175,7 +207,12 @@ def _places(keys: Sequence[str], fits: Fits, reference: Reference) -> pd.DataFra
     """
     centre, mu_sd = posterior_of_a_panel(fits.won, fits.lost, reference)
     place = pd.DataFrame(
-        {"mu": fits.mu, "sigma": np.sqrt(fits.variance), "mu_centre": centre, "mu_sd": mu_sd},
+        {
+            "mu": fits.mu,
+            "sigma": np.sqrt(fits.variance),
+            "mu_centre": centre,
+            "mu_sd": mu_sd,
+        },
         pd.Index(list(keys), dtype="str"),
     ).assign(rank=pd.array(fits.rank, dtype="Int64"))
     place.loc[fits.stop == NO_ANSWERS] = None
@@ -200,40 +237,62 @@ def fit_sentences(
     fits = Fits.start(len(sentences), len(reference.mu), len(panel))
     judges = FitPanel(sentences, reference, panel, settings)
     while len(active := fits.running()):
-        opponent, draw = choose_opponents(active, fits, reference, settings.opponent_limit)
+        opponent, draw = choose_opponents(
+            active, fits, reference, settings.opponent_limit
+        )
         step = fits.steps[active] + fits.void[active]
-        said = judges.ask(active, opponent, step, fits.steps[active] < settings.panel_steps)
+        said = judges.ask(
+            active, opponent, step, fits.steps[active] < settings.panel_steps
+        )
         fits.play(active, opponent, said, reference)
         if log is not None:
-            played = {"sentence_key": active, "step": step, "opponent": opponent, "draw_probability": draw}
+            played = {
+                "sentence_key": active,
+                "step": step,
+                "opponent": opponent,
+                "draw_probability": draw,
+            }
             stands = {
                 "mu": fits.mu[active],
                 "sigma": np.sqrt(fits.variance[active]),
                 "rank": fits.rank[active],
             }
             log.append({**played, "answers": said, **stands})
-        fits.end(active, settings.opponent_limit, settings.step_limit, settings.patience)
+        fits.end(
+            active, settings.opponent_limit, settings.step_limit, settings.patience
+        )
         announce(Fitting(len(fits.running()), len(sentences), int(step.max()) + 1))
     return fits
 
 
-def _with_probabilities(pairs: pd.DataFrame, ranking: pd.DataFrame, calibration: Calibration) -> pd.DataFrame:
+def _with_probabilities(
+    pairs: pd.DataFrame, ranking: pd.DataFrame, calibration: Calibration
+) -> pd.DataFrame:
     """The `FITTED_PROBABILITIES` frame of pairs with their places.
 
     A pair without a place has its p from the mean mu of its ranked phrases, with TrueSkill's beta as standard
     error, else it is unknown (section 5).
     """
     places = dict(zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True))
-    p, low, high = probability(pairs["mu"], pairs["mu_sd"], calibration, pairs["mu_centre"])
+    p, low, high = probability(
+        pairs["mu"], pairs["mu_sd"], calibration, pairs["mu_centre"]
+    )
     source = np.full(len(pairs), "fitted", dtype=object)
     for row in np.flatnonzero(pairs["mu"].isna()).tolist():
-        known = [places[phrase] for phrase in pairs["phrases"].iloc[row] if phrase in places]
+        known = [
+            places[phrase] for phrase in pairs["phrases"].iloc[row] if phrase in places
+        ]
         p[row], low[row], high[row], source[row] = 0.5, 0.0, 1.0, "none"
         if known:
-            p[row], low[row], high[row] = probability(sum(known) / len(known), trueskill.BETA, calibration)
+            p[row], low[row], high[row] = probability(
+                sum(known) / len(known), trueskill.BETA, calibration
+            )
             source[row] = "phrase"
     frame = pairs.assign(
-        **{name: pairs[name].fillna(0).astype("int64") for name in ("steps", "answers", "invalid_answers")},
+        **{
+            name: pairs[name].fillna(0).astype("int64")
+            for name in ("steps", "answers", "invalid_answers")
+        },
         stop=pairs["stop"].fillna("not located"),
         p=p,
         p_low=low,
@@ -242,4 +301,6 @@ def _with_probabilities(pairs: pd.DataFrame, ranking: pd.DataFrame, calibration:
         ruler=ranking["ruler"].iloc[0],
         ranking_version=ranking["ranking_version"].iloc[0],
     )
-    return FITTED_PROBABILITIES.frame({name: frame[name].tolist() for name in FITTED_PROBABILITIES.names})
+    return FITTED_PROBABILITIES.frame(
+        {name: frame[name].tolist() for name in FITTED_PROBABILITIES.names}
+    )

@@ -111,7 +111,9 @@ def placed(ranking: pd.DataFrame) -> pd.DataFrame:
     one stays at the prior and says nothing.
     """
     known: pd.DataFrame = ranking[
-        ((ranking["ruler"] == "published") | (ranking["n_matches"] > 0)).to_numpy(dtype=bool)
+        ((ranking["ruler"] == "published") | (ranking["n_matches"] > 0)).to_numpy(
+            dtype=bool
+        )
     ]
     return known
 
@@ -128,7 +130,10 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     """
     place = {phrase: i for i, phrase in enumerate(ranking["phrase"].tolist())}
     require_anchors(place, anchors)
-    mus, sds = ranking["mu"].to_numpy(dtype=np.float64), ranking["mu_sd"].to_numpy(dtype=np.float64)
+    mus, sds = (
+        ranking["mu"].to_numpy(dtype=np.float64),
+        ranking["mu_sd"].to_numpy(dtype=np.float64),
+    )
     rows = [place[anchor.phrase] for anchor in anchors]
     mu, logits = mus[rows], np.array([anchor.logit for anchor in anchors])
     names = _names([anchor.phrase for anchor in anchors])
@@ -159,7 +164,10 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
 
 
 def probability(
-    mu: ArrayLike, mu_sd: ArrayLike, calibration: Calibration, centre: ArrayLike | None = None
+    mu: ArrayLike,
+    mu_sd: ArrayLike,
+    calibration: Calibration,
+    centre: ArrayLike | None = None,
 ) -> tuple[Floats, Floats, Floats]:
     """p, p_low, p_high (95%) of places on the ranking; arrays of the shape of `mu`.
 
@@ -178,8 +186,14 @@ def probability(
     logit = line.alpha * (np.asarray(mu, dtype=np.float64) - line.mu_half)
     places = np.asarray(mu if centre is None else centre, dtype=np.float64)
     middle = line.alpha * (places - line.mu_half)
-    margin = Z95 * np.sqrt(_logit_variance(places, np.asarray(mu_sd, dtype=np.float64), line))
-    return expit(logit), expit(np.minimum(middle - margin, logit)), expit(np.maximum(middle + margin, logit))
+    margin = Z95 * np.sqrt(
+        _logit_variance(places, np.asarray(mu_sd, dtype=np.float64), line)
+    )
+    return (
+        expit(logit),
+        expit(np.minimum(middle - margin, logit)),
+        expit(np.maximum(middle + margin, logit)),
+    )
 
 
 def _logit_variance(places: Floats, errors: Floats, line: Calibration) -> Floats:
@@ -194,7 +208,9 @@ def _logit_variance(places: Floats, errors: Floats, line: Calibration) -> Floats
         weight = 1.0 / len(spread) + spread[i] * away  # d logit / d anchor_logit[i]
         by_place = residual[i] * away - line.alpha * weight  # d logit / d anchor_mu[i]
         variance = (
-            variance + weight**2 * line.anchor_logit_variance[i] + by_place**2 * line.anchor_mu_variance[i]
+            variance
+            + weight**2 * line.anchor_logit_variance[i]
+            + by_place**2 * line.anchor_mu_variance[i]
         )
     return variance
 

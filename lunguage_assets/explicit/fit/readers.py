@@ -89,7 +89,9 @@ class ReaderSpread(NamedTuple):
         nothing is known, and the spread stays what it is there.
         """
         known = np.array(self.positions)
-        nearest = np.clip(np.asarray(position, dtype=np.float64), known.min(), known.max())
+        nearest = np.clip(
+            np.asarray(position, dtype=np.float64), known.min(), known.max()
+        )
         distance = (nearest[..., None] - known) / NEIGHBOURHOOD
         weights = np.exp(-0.5 * distance**2)
         weights /= weights.sum(axis=-1, keepdims=True)
@@ -117,7 +119,8 @@ def people_numbers(path: Path) -> pd.DataFrame:
         phrase = " ".join(cells["phrase"].lower().split())
         people = _number(cells, "people", path, row_number, highest=math.inf)
         shares = {
-            column: _number(cells, column, path, row_number, highest=100.0) / 100.0 for column in _SHARES
+            column: _number(cells, column, path, row_number, highest=100.0) / 100.0
+            for column in _SHARES
         }
         quantiles = [shares[column] for column in _QUANTILES]
         if quantiles != sorted(quantiles):
@@ -247,7 +250,9 @@ def reader_range(
 
     The variances of our p and between readers are added on the logit scale.
     """
-    centre, low, high = (logit(np.asarray(value, dtype=np.float64)) for value in (p, p_low, p_high))
+    centre, low, high = (
+        logit(np.asarray(value, dtype=np.float64)) for value in (p, p_low, p_high)
+    )
     own_variance = ((high - low) / (2.0 * Z95)) ** 2
     below, above = spread.deviations(centre)
     tail = 0.5 + share / 2.0

@@ -45,7 +45,9 @@ _ALWAYS_DROPPED = frozenset({"difficult to assess"})
 
 
 def hedge_phrases(
-    findings: pd.DataFrame, judge: Judge, corrections: Mapping[str, list[str]] | None = None
+    findings: pd.DataFrame,
+    judge: Judge,
+    corrections: Mapping[str, list[str]] | None = None,
 ) -> pd.DataFrame:
     """The hedging phrases of every tentative pair, a `HEDGE_PHRASES` frame by study and row.
 
@@ -65,10 +67,17 @@ def hedge_phrases(
         *_FILTER_CELLS,
     ]
     listed = tentative_rows(findings)[columns].itertuples(index=False, name=None)
-    rows: list[dict[str, Any]] = [dict(zip(columns, values, strict=True)) for values in listed]
+    rows: list[dict[str, Any]] = [
+        dict(zip(columns, values, strict=True)) for values in listed
+    ]
     for row in rows:
-        row["masked_sentence"] = row["masked_sentence"] if row["mask_state"] == "masked" else None
-    questions = [ExtractionQuestion(row["ent"], row["sent"], row["masked_sentence"]) for row in rows]
+        row["masked_sentence"] = (
+            row["masked_sentence"] if row["mask_state"] == "masked" else None
+        )
+    questions = [
+        ExtractionQuestion(row["ent"], row["sent"], row["masked_sentence"])
+        for row in rows
+    ]
     reviewed = corrections or {}
     for row, answer in zip(rows, judge.extract(questions), strict=True):
         row["corrected"] = corrected = row["finding_id"] in reviewed
@@ -83,7 +92,9 @@ def hedge_phrases(
             SAME_NAME: row["same_name_in_sentence"],
             NOT_LOCATED: row["masked_sentence"] is None,
         }
-        row["review_reason"] = "; ".join(reason for reason, applies in reasons.items() if applies)
+        row["review_reason"] = "; ".join(
+            reason for reason, applies in reasons.items() if applies
+        )
         row["needs_review"] = row["review_reason"] != "" and not corrected
     return HEDGE_PHRASES.frame(rows)
 
@@ -100,7 +111,9 @@ def load_corrections(path: Path) -> dict[str, list[str]]:
         if not finding_id or finding_id in given:
             found = "the finding id of an earlier row" if finding_id else "nothing"
             expected, remedy = "every finding id once", "Fix or delete the row."
-            raise InputError(path.name, found, expected, remedy, row=number, column="finding_id")
+            raise InputError(
+                path.name, found, expected, remedy, row=number, column="finding_id"
+            )
         phrases = dict.fromkeys(map(normal_phrase, row["phrases"].split(";")))
         given[finding_id] = [phrase for phrase in phrases if phrase]
     return given
@@ -115,7 +128,11 @@ def review_queue(hedges: pd.DataFrame) -> pd.DataFrame:
     rows = hedges[hedges["needs_review"].to_numpy(dtype=bool)]
     queue = rows[["finding_id", "study_id", "ent", "sent", "phrases", "review_reason"]]
     queue = queue.rename(columns={"ent": "finding", "sent": "sentence"})
-    return queue.assign(phrases=rows["phrases"].map(";".join)).astype("str").reset_index(drop=True)
+    return (
+        queue.assign(phrases=rows["phrases"].map(";".join))
+        .astype("str")
+        .reset_index(drop=True)
+    )
 
 
 def normal_phrase(phrase: str) -> str:
@@ -123,16 +140,24 @@ def normal_phrase(phrase: str) -> str:
     return " ".join(phrase.lower().split()).strip(" .,;:\"'“”")
 
 
-def _filtered(answer: ExtractionAnswer, row: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def _filtered(
+    answer: ExtractionAnswer, row: Mapping[str, Any]
+) -> tuple[list[str], list[str]]:
     """Phrases kept and dropped, each once, in order of appearance in the sentence.
 
     A phrase that a cell of the row has in whole words states a size, severity or onset and is no hedge.
     """
     kept: list[str] = []
     dropped: list[str] = []
-    found = {phrase for phrase in map(normal_phrase, answer.phrases) if phrase and answer.valid}
+    found = {
+        phrase
+        for phrase in map(normal_phrase, answer.phrases)
+        if phrase and answer.valid
+    }
     given = list(map(normal_phrase, answer.phrases))
-    for phrase in sorted(found, key=lambda phrase: (_place(phrase, row["sent"]), given.index(phrase))):
+    for phrase in sorted(
+        found, key=lambda phrase: (_place(phrase, row["sent"]), given.index(phrase))
+    ):
         stated = any(words_of(phrase).search(row[name]) for name in _FILTER_CELLS)
         gone = phrase in _ALWAYS_DROPPED or (stated and phrase not in _NEVER_DROPPED)
         (dropped if gone else kept).append(phrase)
@@ -170,29 +195,45 @@ def hedge_vocabulary(
     (`ruler`, `ruler_reason`). `n_examples` always counts this corpus.
     """
     pairs = hedges[["finding_id", "phrases", "masked_sentence", "review_reason"]]
-    same_name = pairs["review_reason"].str.split("; ").map(lambda reasons: SAME_NAME in reasons)
+    same_name = (
+        pairs["review_reason"].str.split("; ").map(lambda reasons: SAME_NAME in reasons)
+    )
     usable = pairs["masked_sentence"].notna() & ~same_name.astype(bool)
-    pairs = pairs.assign(usable=usable, phrase=pairs["phrases"].map(lambda found: list(dict.fromkeys(found))))
+    pairs = pairs.assign(
+        usable=usable,
+        phrase=pairs["phrases"].map(lambda found: list(dict.fromkeys(found))),
+    )
     extracted = pairs.explode("phrase").dropna(subset="phrase")
     counts = Counter(extracted["phrase"].tolist())
     examples: dict[str, list[tuple[str, str]]] = {phrase: [] for phrase in counts}
     shown = extracted[extracted["usable"]]
-    for phrase, *example in zip(shown["phrase"], shown["finding_id"], shown["masked_sentence"], strict=True):
+    for phrase, *example in zip(
+        shown["phrase"], shown["finding_id"], shown["masked_sentence"], strict=True
+    ):
         examples[phrase].append((example[0], example[1]))
     reasons = {
-        phrase: TOO_FEW if count < settings.minimum_examples else "" if examples[phrase] else NO_EXAMPLE
+        phrase: TOO_FEW
+        if count < settings.minimum_examples
+        else ""
+        if examples[phrase]
+        else NO_EXAMPLE
         for phrase, count in counts.items()
     }
     ruler, reason = (
         "own",
-        _against_own({phrase for phrase in reasons if not reasons[phrase]}, settings, anchors),
+        _against_own(
+            {phrase for phrase in reasons if not reasons[phrase]}, settings, anchors
+        ),
     )
     if reason:
         ruler, reasons = "published", dict.fromkeys(counts, PUBLISHED_RULER)
         examples = {phrase: [] for phrase in counts}
         for phrase, sentences in ruler_sentences().items():
             reasons[phrase] = ""
-            examples[phrase] = [(f"ruler:{phrase}:{i:02d}", sentence) for i, sentence in enumerate(sentences)]
+            examples[phrase] = [
+                (f"ruler:{phrase}:{i:02d}", sentence)
+                for i, sentence in enumerate(sentences)
+            ]
     rows: list[dict[str, Any]] = [
         {
             "phrase": phrase,
@@ -206,13 +247,26 @@ def hedge_vocabulary(
     ]
     rows.sort(key=lambda row: (not row["retained"], -row["n_examples"], row["phrase"]))
     parts: list[object] = [ruler]
-    for row in sorted((row for row in rows if row["retained"]), key=lambda row: str(row["phrase"])):
-        parts += [row["phrase"], len(row["example_ids"]), *row["example_ids"], *row["example_sentences"]]
-    same = {"ruler": ruler, "ruler_reason": reason, "vocabulary_version": digest(*parts)}
+    for row in sorted(
+        (row for row in rows if row["retained"]), key=lambda row: str(row["phrase"])
+    ):
+        parts += [
+            row["phrase"],
+            len(row["example_ids"]),
+            *row["example_ids"],
+            *row["example_sentences"],
+        ]
+    same = {
+        "ruler": ruler,
+        "ruler_reason": reason,
+        "vocabulary_version": digest(*parts),
+    }
     return HEDGE_VOCABULARY.frame([{**row, **same} for row in rows])
 
 
-def newest_only(frames: Mapping[str, pd.DataFrame], order: Sequence[str]) -> pd.DataFrame | None:
+def newest_only(
+    frames: Mapping[str, pd.DataFrame], order: Sequence[str]
+) -> pd.DataFrame | None:
     """The rows of all batches, of each study only the newest version; None without any batch.
 
     Args:
@@ -230,7 +284,9 @@ def newest_only(frames: Mapping[str, pd.DataFrame], order: Sequence[str]) -> pd.
     return pd.concat(reversed(kept), ignore_index=True)
 
 
-def _against_own(own: Collection[str], settings: ExplicitSettings, anchors: AnchorSet | None) -> str:
+def _against_own(
+    own: Collection[str], settings: ExplicitSettings, anchors: AnchorSet | None
+) -> str:
     """Why these phrases are not ranked; empty: they are."""
     if settings.ruler != "auto":
         return CHOSEN if settings.ruler == "published" else ""

@@ -28,7 +28,11 @@ _LEVELS = (0.025, 0.975)
 
 
 def bootstrap_intervals(
-    winner: Integers, loser: Integers, cluster: Integers, mu: Floats, settings: ExplicitSettings
+    winner: Integers,
+    loser: Integers,
+    cluster: Integers,
+    mu: Floats,
+    settings: ExplicitSettings,
 ) -> dict[str, Floats]:
     """Standard deviation and 95% percentile intervals of mu and rank, each of shape (phrases,), by the name
     of their column.
@@ -46,14 +50,22 @@ def bootstrap_intervals(
     if settings.bootstrap < 2:
         ends = {"mu_low": mu, "mu_high": mu, "rank_low": rank, "rank_high": rank}
         return {"mu_sd": np.zeros(len(mu)), **ends}
-    drawn = _resampled_orders(cluster, resamples(len(winner), settings.bootstrap), settings.seed)
+    drawn = _resampled_orders(
+        cluster, resamples(len(winner), settings.bootstrap), settings.seed
+    )
     played = [trueskill.play(winner, loser, len(mu), orders)[0] for orders in drawn]
     resampled = np.concatenate(played).reshape(-1, ORDERS_PER_RESAMPLE, len(mu))
     deviations, sd = _without_excess_order_noise(resampled, settings.orders)
     found = {"mu_sd": sd}
-    for name, value, drawn_values in (("mu", mu, deviations), ("rank", rank, ranks(deviations))):
+    for name, value, drawn_values in (
+        ("mu", mu, deviations),
+        ("rank", rank, ranks(deviations)),
+    ):
         low, high = np.quantile(drawn_values, _LEVELS, axis=0)
-        found |= {f"{name}_low": np.minimum(low, value), f"{name}_high": np.maximum(high, value)}
+        found |= {
+            f"{name}_low": np.minimum(low, value),
+            f"{name}_high": np.maximum(high, value),
+        }
     return found
 
 
@@ -69,7 +81,9 @@ def ranks(mu: Floats) -> Floats:
     return np.argsort(order, axis=1, kind="stable").astype(np.float64)
 
 
-def _without_excess_order_noise(resampled: Floats, orders: int) -> tuple[Floats, Floats]:
+def _without_excess_order_noise(
+    resampled: Floats, orders: int
+) -> tuple[Floats, Floats]:
     """Resampled mu (resamples, phrases) and its deviation (phrases,) without the excess order noise.
 
     Both are as if averaged over as many orders as the ranking.
@@ -80,7 +94,9 @@ def _without_excess_order_noise(resampled: Floats, orders: int) -> tuple[Floats,
     order_noise = resampled.var(axis=1, ddof=1).mean(axis=0)
     excess = order_noise * max(0.0, 1.0 / ORDERS_PER_RESAMPLE - 1.0 / orders)
     variance = np.minimum(between, np.maximum(between - excess, order_noise / orders))
-    factor = np.sqrt(np.divide(variance, between, out=np.zeros_like(between), where=between > 0.0))
+    factor = np.sqrt(
+        np.divide(variance, between, out=np.zeros_like(between), where=between > 0.0)
+    )
     return centre + (means - centre) * factor, np.sqrt(variance)
 
 
@@ -97,11 +113,15 @@ def _resampled_orders(cluster: Integers, count: int, seed: int) -> Iterator[Inte
         for resample in range(first, min(first + at_once, count)):
             clusters = below(mix(seed, resample, drawn), len(size))
             counts = size[clusters]
-            within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            within = np.arange(counts.sum()) - np.repeat(
+                np.cumsum(counts) - counts, counts
+            )
             answers = by_cluster[np.repeat(start[clusters], counts) + within]
             places = np.arange(len(answers), dtype=np.uint64)
             for order in range(ORDERS_PER_RESAMPLE):
-                orders.append(answers[np.argsort(mix(seed, resample, order + 1, places))])
+                orders.append(
+                    answers[np.argsort(mix(seed, resample, order + 1, places))]
+                )
         padded = np.full((len(orders), max(map(len, orders))), -1, dtype=np.int64)
         for row, order in zip(padded, orders, strict=True):
             row[: len(order)] = order

@@ -26,7 +26,9 @@ section 6): between what the published agreement leaves room for, 2.7, and the 5
 """
 
 
-def reading_deviation(phrases: Sequence[str], mu: Floats, matches: Mapping[str, pd.DataFrame]) -> float:
+def reading_deviation(
+    phrases: Sequence[str], mu: Floats, matches: Mapping[str, pd.DataFrame]
+) -> float:
     """Standard deviation of judges' readings of one sentence around its place, in units of mu.
 
     Args:
@@ -42,7 +44,9 @@ def reading_deviation(phrases: Sequence[str], mu: Floats, matches: Mapping[str, 
     """
     if len(matches) < 2:
         return ASSUMED_DEVIATION
-    frames = [frame.sort_values("match_id", kind="stable") for frame in matches.values()]
+    frames = [
+        frame.sort_values("match_id", kind="stable") for frame in matches.values()
+    ]
     valid = np.all([frame["winner"].notna().to_numpy() for frame in frames], axis=0)
     valid &= (frames[0]["sentence_a"] != frames[0]["sentence_b"]).to_numpy(dtype=bool)
     frames = [frame[valid] for frame in frames]
@@ -52,22 +56,32 @@ def reading_deviation(phrases: Sequence[str], mu: Floats, matches: Mapping[str, 
     if not math.isfinite(error):
         return ASSUMED_DEVIATION
     weight, weight_of_default = 1.0 / error**2, 1.0 / ASSUMED_DEVIATION**4
-    mean = (weight * variance + weight_of_default * ASSUMED_DEVIATION**2) / (weight + weight_of_default)
+    mean = (weight * variance + weight_of_default * ASSUMED_DEVIATION**2) / (
+        weight + weight_of_default
+    )
     return min(math.sqrt(max(mean, 0.0)), BETA)
 
 
-def _variance(phrases: Sequence[str], mu: Floats, frames: Sequence[pd.DataFrame]) -> tuple[float, float]:
+def _variance(
+    phrases: Sequence[str], mu: Floats, frames: Sequence[pd.DataFrame]
+) -> tuple[float, float]:
     """Variance of the readings and its standard error; infinite when no sentence was in two matches.
 
     The error is that seen between sentences, or that of coins as uneven as the answers, whichever is greater:
     a few judges that happen to agree are no proof. `frames` are the judges' answers to the same matches.
     """
     one, judges = frames[0], len(frames)
-    first, second = (pd.Index(phrases).get_indexer(pd.Index(one[f"phrase_{side}"])) for side in "ab")
+    first, second = (
+        pd.Index(phrases).get_indexer(pd.Index(one[f"phrase_{side}"])) for side in "ab"
+    )
     own, _ = pd.factorize(pd.concat([one["sentence_a"], one["sentence_b"]]))
     phrase_a = one["phrase_a"].to_numpy()
-    won = np.array([frame["winner"].to_numpy() == phrase_a for frame in frames], dtype=np.float64)
-    share = 1.0 - 1.0 / judges  # of a judge's variance that is left in its departure from the mean
+    won = np.array(
+        [frame["winner"].to_numpy() == phrase_a for frame in frames], dtype=np.float64
+    )
+    share = (
+        1.0 - 1.0 / judges
+    )  # of a judge's variance that is left in its departure from the mean
     departure = won - won.mean(axis=0)
     gap = (mu[first] - mu[second]) / NOISE
     slope = np.exp(-0.5 * gap**2) / (math.sqrt(2.0 * math.pi) * NOISE)
@@ -78,9 +92,13 @@ def _variance(phrases: Sequence[str], mu: Floats, frames: Sequence[pd.DataFrame]
     information = slopes * judges * share
     if information <= 0.0:
         return 0.0, math.inf
-    products = _pairs_of_matches(own, against, np.concatenate([departure, -departure], axis=1))
+    products = _pairs_of_matches(
+        own, against, np.concatenate([departure, -departure], axis=1)
+    )
     seen = float((products.sum(axis=0) ** 2).sum())
-    return float(products.sum()) / information, math.sqrt(max(seen, 2.0 * judges * coins)) / information
+    return float(products.sum()) / information, math.sqrt(
+        max(seen, 2.0 * judges * coins)
+    ) / information
 
 
 def _pairs_of_matches(own: Integers, against: Integers, values: Floats) -> Floats:

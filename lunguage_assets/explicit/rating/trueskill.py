@@ -34,7 +34,9 @@ def corrections(t: Any) -> tuple[Any, Any]:
     return v, np.clip(v * (v + t), 0.0, 1.0)
 
 
-def update(mu: Any, variance: Any, opponent_mu: Any, opponent_variance: Any, won: Any) -> tuple[Any, Any]:
+def update(
+    mu: Any, variance: Any, opponent_mu: Any, opponent_variance: Any, won: Any
+) -> tuple[Any, Any]:
     """Mean and variance of one side after a match (explicit.md section 5, step 3).
 
     The other side is not touched. Arrays broadcast; `won` is boolean. Both variances grow by tau squared
@@ -48,7 +50,9 @@ def update(mu: Any, variance: Any, opponent_mu: Any, opponent_variance: Any, won
     return mu + sign * own / c * v, own * (1.0 - own / c2 * w)
 
 
-def play(winners: ArrayLike, losers: ArrayLike, n_players: int, orders: ArrayLike) -> tuple[Floats, Floats]:
+def play(
+    winners: ArrayLike, losers: ArrayLike, n_players: int, orders: ArrayLike
+) -> tuple[Floats, Floats]:
     """Ratings after playing the matches in each of many orders, every order from the prior on.
 
     Args:
@@ -60,9 +64,13 @@ def play(winners: ArrayLike, losers: ArrayLike, n_players: int, orders: ArrayLik
     Returns:
         mu and sigma, each of shape (orders, n_players); exactly those of sequential play.
     """
-    won, lost = (np.append(np.asarray(of, dtype=np.int64), n_players) for of in (winners, losers))
+    won, lost = (
+        np.append(np.asarray(of, dtype=np.int64), n_players) for of in (winners, losers)
+    )
     sequences = np.atleast_2d(np.asarray(orders, dtype=np.int64))
-    mu = np.full((len(sequences), n_players + 1), MU)  # a player more, whom padding plays
+    mu = np.full(
+        (len(sequences), n_players + 1), MU
+    )  # a player more, whom padding plays
     variance = np.full(mu.shape, SIGMA**2)
     flat_mu, flat_variance = mu.reshape(-1), variance.reshape(-1)
     start = np.arange(len(sequences)) * (n_players + 1)

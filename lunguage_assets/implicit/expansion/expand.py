@@ -35,7 +35,11 @@ from lunguage_assets.implicit.rows import (
     united_cells,
     write_rows,
 )
-from lunguage_assets.implicit.statements.against import Statements, is_present, qualifier_of
+from lunguage_assets.implicit.statements.against import (
+    Statements,
+    is_present,
+    qualifier_of,
+)
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.implicit.statements.places import anatomy
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
@@ -50,14 +54,18 @@ class Expansion(NamedTuple):
     expansions: pd.DataFrame
 
 
-def expansion_tools(file: Path | None, terms: pd.DataFrame) -> tuple[PathwayDictionary, LabelList]:
+def expansion_tools(
+    file: Path | None, terms: pd.DataFrame
+) -> tuple[PathwayDictionary, LabelList]:
     """What `expand` needs beside its frame; `file`: the home's pathways."""
     dictionary = load_dictionary(file, Vocabulary.from_terms(terms))
     return dictionary, load_label_list(dictionary=dictionary)
 
 
 def expand(
-    deduplicated: pd.DataFrame, dictionary: PathwayDictionary, labels: LabelList | None = None
+    deduplicated: pd.DataFrame,
+    dictionary: PathwayDictionary,
+    labels: LabelList | None = None,
 ) -> Expansion:
     """DEDUPLICATED_FINDINGS to PATHWAY_MATCHES and EXPANSIONS.
 
@@ -83,7 +91,9 @@ def expand(
 class _StudyExpander:
     """Expands the rows of one study, with knowledge of its stated rows."""
 
-    def __init__(self, study: Sequence[Row], dictionary: PathwayDictionary, listed: LabelList) -> None:
+    def __init__(
+        self, study: Sequence[Row], dictionary: PathwayDictionary, listed: LabelList
+    ) -> None:
         self._study, self._dictionary, self._listed = study, dictionary, listed
         self._vocabulary = dictionary.vocabulary
         self._by_id = {row.finding_id: row for row in study}
@@ -96,9 +106,13 @@ class _StudyExpander:
         """The stated rows that say that a label is present, by label and currency."""
         for row in self._told:
             if not only_shares_the_name(row, dictionary):
-                worded = row.name if row.mode == PAPER else self._vocabulary.finding(row.ent)
+                worded = (
+                    row.name if row.mode == PAPER else self._vocabulary.finding(row.ent)
+                )
                 for name in {row.name, worded}:
-                    self._stated.setdefault((name, row.currency, row.positive), []).append(row)
+                    self._stated.setdefault(
+                        (name, row.currency, row.positive), []
+                    ).append(row)
             for label in listed.present(row) if is_present(row) else ():
                 self._labelled.setdefault((label, row.currency), []).append(row)
 
@@ -112,10 +126,16 @@ class _StudyExpander:
             child = self._child(parent, edge)
             child.finding_id = f"{parent.finding_id}/{number}"
             child.parent_pathway_id, child.edge = found.matched.id, number
-            first = children.setdefault((child.name, child.positive, child.location_parts), child)
+            first = children.setdefault(
+                (child.name, child.positive, child.location_parts), child
+            )
             if first is not child:  # each once, with the attributes of its repeats
                 for name in ATTRIBUTE_NAMES:
-                    setattr(first, name, united_cells([getattr(first, name), getattr(child, name)]))
+                    setattr(
+                        first,
+                        name,
+                        united_cells([getattr(first, name), getattr(child, name)]),
+                    )
         for child in children.values():
             outcome = self._outcome(child, edges[child.edge], parent)
             if outcome is None:
@@ -129,34 +149,51 @@ class _StudyExpander:
     def _child(self, parent: Row, edge: Edge) -> Row:
         """A sub-finding where its parent stands, with what it inherits and the belief that follows."""
         child = copied(parent)
-        child.ent, child.name, child.cat, child.status = edge.ent, edge.name, edge.category, edge.status
+        child.ent, child.name, child.cat, child.status = (
+            edge.ent,
+            edge.name,
+            edge.category,
+            edge.status,
+        )
         child.sent, child.source = "", "expansion"
         child.cues = ""  # no words of the report say that it is there
         child.root_id = parent.root_id or parent.finding_id
         child.depth = parent.depth + 1 if parent.source == "expansion" else 1
         if not _inherits(edge, parent):
             child.location, child.location_parts = "", ()
-        if edge.location:  # the parent's and the pathway's, without repeats in the vocabulary's terms
+        if (
+            edge.location
+        ):  # the parent's and the pathway's, without repeats in the vocabulary's terms
             parts = self._vocabulary.location_parts(edge.location)
             own = [part for part in parts if part not in child.location_parts]
             wording = edge.location if len(own) == len(parts) else ", ".join(own)
             child.location = united_cells([child.location, wording])
             child.location_parts = tuple(sorted({*child.location_parts, *parts}))
         child.evidence, child.associate, child.merged_ids = (), (parent.finding_id,), ()
-        child.parent_id, child.p_source, child.prob_is_bound = parent.finding_id, "pathway", True
+        child.parent_id, child.p_source, child.prob_is_bound = (
+            parent.finding_id,
+            "pathway",
+            True,
+        )
         _inherit_attributes(child, parent, edge)
         derive_belief(child, parent, edge.strength)
         return child
 
-    def _outcome(self, child: Row, edge: Edge, parent: Row) -> tuple[str, str | None] | None:
+    def _outcome(
+        self, child: Row, edge: Edge, parent: Row
+    ) -> tuple[str, str | None] | None:
         """The outcome and the stated row behind it; None when the pathway does not imply the child here."""
         stating: Iterable[Row]
         if child.mode == PAPER:
             place = frozenset(child.location_parts)
             stating = (
                 row
-                for row in self._stated.get((child.name, child.currency, child.positive), ())
-                if not self._dictionary.contradictory(row.measurement, child.measurement)
+                for row in self._stated.get(
+                    (child.name, child.currency, child.positive), ()
+                )
+                if not self._dictionary.contradictory(
+                    row.measurement, child.measurement
+                )
                 and compatible_places(frozenset(row.location_parts), place)
             )
         elif edge.is_symptom:  # whatever the section: symptoms stand in the history
@@ -169,16 +206,28 @@ class _StudyExpander:
             return "already stated", first.finding_id
         if child.mode == PAPER:
             return "generated", None
-        if edge.is_symptom or edge.is_paper_only or edge.unless_said.in_any(self._cells(parent)):
+        if (
+            edge.is_symptom
+            or edge.is_paper_only
+            or edge.unless_said.in_any(self._cells(parent))
+        ):
             return None
         against = self._statements.against(child) or self._excluding(child, edge)
-        return ("generated", None) if against is None else ("spoken against", against.finding_id)
+        return (
+            ("generated", None)
+            if against is None
+            else ("spoken against", against.finding_id)
+        )
 
     def _cells(self, parent: Row) -> Iterator[str]:
         """The words of a diagnosis' row, of the signs that the report gives for it, and of its sentence's."""
         sentence = parent.section, parent.sent_idx
         for row in self._study:
-            beside = (row.section, row.sent_idx) == sentence and is_present(row) and parent.sent
+            beside = (
+                (row.section, row.sent_idx) == sentence
+                and is_present(row)
+                and parent.sent
+            )
             sign = beside and not self._listed.read(row).diagnosis
             if row is parent or sign or _gives_reason(row, parent):
                 yield from (row.ent, row.location, *_ATTRIBUTES_OF(row))
@@ -188,7 +237,9 @@ class _StudyExpander:
     def _excluding(self, child: Row, edge: Edge) -> Row | None:
         """The statement by which the pathway file leaves a child out; None without one."""
         stated = (row for row in self._about_any(edge.unless_stated) if is_present(row))
-        denied = (row for row in self._about_any(edge.unless_denied) if not is_present(row))
+        denied = (
+            row for row in self._about_any(edge.unless_denied) if not is_present(row)
+        )
         found = [*stated, *(row for row in denied if _denies(row, child))]
         return self._strongest(row for row in found if row.currency == child.currency)
 
@@ -209,20 +260,31 @@ class _StudyExpander:
         rows_by_subject: dict[str, list[Row]] = {}
         for row in self._told:
             diagnosis = self._listed.read(row).diagnosis
-            for name in {diagnosis or row.name, row.name, self._vocabulary.finding(row.ent)}:
+            for name in {
+                diagnosis or row.name,
+                row.name,
+                self._vocabulary.finding(row.ent),
+            }:
                 rows_by_subject.setdefault(name, []).append(row)
         return rows_by_subject
 
     def _strongest(self, rows: Iterable[Row]) -> Row | None:
         """The preferred row; a merged row counts through its survivor."""
-        kept = (self._by_id[row.merged_into] if row.merged_into is not None else row for row in rows)
+        kept = (
+            self._by_id[row.merged_into] if row.merged_into is not None else row
+            for row in rows
+        )
         return min(kept, key=claim_preference, default=None)
 
     def _stating(self, child: Row, edge: Edge, parent: Row) -> Iterator[Row]:
         """The rows that state the child, however surely: by its name, or by another that means the same."""
         named = self._listed.read(child).diagnosis
         for row in self._stated.get((child.name, child.currency, child.positive), ()):
-            near = _near(row, child) or _gives_reason(row, parent) or (named and not row.location_parts)
+            near = (
+                _near(row, child)
+                or _gives_reason(row, parent)
+                or (named and not row.location_parts)
+            )
             if near and self._has_what_defines(row, edge):
                 yield row
         if child.positive:
@@ -234,7 +296,9 @@ class _StudyExpander:
         """
         own = self._listed.present(child)
         wording = f"{edge.attributes.get('morphology', '')} {edge.ent}".strip()
-        composed = self._listed.of_wording(wording, ", ".join((child.location, *child.location_parts)))
+        composed = self._listed.of_wording(
+            wording, ", ".join((child.location, *child.location_parts))
+        )
         diagnosis = self._listed.read(parent).diagnosis
         for label in dict.fromkeys((*own, *sorted(composed))):
             in_words = label not in own or self._listed.is_diagnosis(label)
@@ -254,7 +318,10 @@ class _StudyExpander:
             and is_present(row) == row.positive
             and all(
                 defines(getattr(row, name), cell)
-                or (name == "measurement" and self._dictionary.agree(row.measurement, cell))
+                or (
+                    name == "measurement"
+                    and self._dictionary.agree(row.measurement, cell)
+                )
                 for name, cell in edge.attributes.items()
             )
         )
@@ -274,7 +341,10 @@ def _near(row: Row, child: Row) -> bool:
         return False
     return bool(
         covers(row.location_parts, child.location_parts)
-        or (covers(child.location_parts, row.location_parts) and place.sides <= existing.sides)
+        or (
+            covers(child.location_parts, row.location_parts)
+            and place.sides <= existing.sides
+        )
     )
 
 
@@ -319,5 +389,9 @@ def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
         return
     for name, inherited in zip(ATTRIBUTE_NAMES, _ATTRIBUTES_OF(parent), strict=True):
         if inherited and not (edge.is_symptom and name in CLINICAL_ATTRIBUTES):
-            own = "" if name == "distribution" and parent.mode != PAPER else getattr(child, name)
+            own = (
+                ""
+                if name == "distribution" and parent.mode != PAPER
+                else getattr(child, name)
+            )
             setattr(child, name, united_cells([inherited, own]))

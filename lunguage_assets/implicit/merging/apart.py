@@ -49,10 +49,19 @@ class _PairsFile(BaseModel, frozen=True, extra="forbid"):
     def _single_words(self) -> Self:
         for field, pairs in self:
             for number, (a, b) in enumerate(pairs):
-                words = field == "exact_pairs" or all(tokens(one) == (collapsed(one),) for one in (a, b))
-                if not words or collapsed(a) == collapsed(b) or not a.strip() or not b.strip():
+                words = field == "exact_pairs" or all(
+                    tokens(one) == (collapsed(one),) for one in (a, b)
+                )
+                if (
+                    not words
+                    or collapsed(a) == collapsed(b)
+                    or not a.strip()
+                    or not b.strip()
+                ):
                     expected = "two different words, or whole phrases under exact_pairs"
-                    raise wrong_at((field, number), f"found {a!r}, {b!r}, expected {expected}")
+                    raise wrong_at(
+                        (field, number), f"found {a!r}, {b!r}, expected {expected}"
+                    )
         return self
 
 
@@ -87,7 +96,10 @@ class Blacklist:
     ) -> None:
         self._inside_words = inside_words
         self._paper_pairs = tuple((collapsed(a), collapsed(b)) for a, b in paper_pairs)
-        self.term_pairs = (*self._paper_pairs, *((collapsed(a), collapsed(b)) for a, b in term_pairs))
+        self.term_pairs = (
+            *self._paper_pairs,
+            *((collapsed(a), collapsed(b)) for a, b in term_pairs),
+        )
         self._words = frozenset(word for pair in self.term_pairs for word in pair)
         phrases = [((collapsed(a),), (collapsed(b),)) for a, b in exact_pairs]
         self._opposites: dict[object, set[object]] = {}
@@ -96,7 +108,9 @@ class Blacklist:
             self._opposites.setdefault(a, set()).add(b)
             self._opposites.setdefault(b, set()).add(a)
         self._listed = remembered(
-            lambda token: [form for form in possible_singulars(token) if form in self._opposites]
+            lambda token: [
+                form for form in possible_singulars(token) if form in self._opposites
+            ]
         )
         self.marks = remembered(self._marks)
 
@@ -116,8 +130,15 @@ class Blacklist:
         said: set[object] = set()
         for text in (*phrases, place):
             said.update(self._listed_words(text))
-        said.update((phrase,) for phrase in map(collapsed, phrases) if (phrase,) in self._opposites)
-        return Marks(frozenset(said), frozenset[object]().union(*(self._opposites[one] for one in said)))
+        said.update(
+            (phrase,)
+            for phrase in map(collapsed, phrases)
+            if (phrase,) in self._opposites
+        )
+        return Marks(
+            frozenset(said),
+            frozenset[object]().union(*(self._opposites[one] for one in said)),
+        )
 
     def _listed_words(self, text: str) -> set[str]:
         """The listed words that a text says, in singular or plural, or, as in the paper, inside words."""
@@ -133,14 +154,20 @@ class Blacklist:
 
 def load_blacklist(path: Path | None = None) -> Blacklist:
     """The packaged blacklist, or the file at `path`; raises `ConfigurationError` naming line and field."""
-    content = read_as(path or resource("blacklist.yaml"), _PairsFile, "See the header of the packaged file.")
+    content = read_as(
+        path or resource("blacklist.yaml"),
+        _PairsFile,
+        "See the header of the packaged file.",
+    )
     return Blacklist(content.term_pairs, content.exact_pairs, content.paper_pairs)
 
 
 # numbers and levels
 
 _CARDINALS = "one two three four five six seven eight nine ten eleven twelve"
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+)
 _NUMBER_WORDS = {
     word: str(number)
     for words in (_CARDINALS, _ORDINALS)
@@ -151,7 +178,9 @@ _LEVEL = re.compile(
     r"(?<![a-z0-9])([ctls])-?(\d{1,2})(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?"
     r"(?!\d|\.\d|[ ]?(?:mm|cm)\b)"
 )
-_QUANTITY = re.compile(r"\d+(?:\.\d+)?(?:\s?(?:x|×|-|to|by|/)\s?\d+(?:\.\d+)?)*(?:\s?(mm|cm)(?![a-z]))?")
+_QUANTITY = re.compile(
+    r"\d+(?:\.\d+)?(?:\s?(?:x|×|-|to|by|/)\s?\d+(?:\.\d+)?)*(?:\s?(mm|cm)(?![a-z]))?"
+)
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 
 Values = dict[str, set[str | float]]
@@ -176,7 +205,10 @@ def stated_values(phrase: str) -> Values:
         unit = found.group(1)
         numbers = values.setdefault("length" if unit else "number", set())
         factor = 10.0 if unit == "cm" else 1.0
-        numbers.update(round(float(digits) * factor, 6) for digits in _DIGITS.findall(found.group()))
+        numbers.update(
+            round(float(digits) * factor, 6)
+            for digits in _DIGITS.findall(found.group())
+        )
     return values
 
 
@@ -199,7 +231,9 @@ def courses_differ(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether one improved and the other worsened, or their directions have nothing in common."""
     if not one or not other:
         return False
-    turned = ("improved" in one and "worsened" in other) or ("worsened" in one and "improved" in other)
+    turned = ("improved" in one and "worsened" in other) or (
+        "worsened" in one and "improved" in other
+    )
     return turned or one.isdisjoint(other)
 
 

@@ -9,7 +9,11 @@ import pandas as pd
 
 from lunguage_assets.assertion.hedges import bundled_lexicon
 from lunguage_assets.implicit.rows import PAPER, Row, rounded, values_of
-from lunguage_assets.implicit.statements.against import QUALIFIER, belief_of, qualifier_of
+from lunguage_assets.implicit.statements.against import (
+    QUALIFIER,
+    belief_of,
+    qualifier_of,
+)
 
 ALTERNATIVE = "alternative"
 
@@ -41,12 +45,18 @@ def assign_beliefs(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
             row.prob = row.p_low = row.p_high = 1.0 if row.positive else 0.0
             row.p_source = "definitive"
             continue
-        *believed, row.p_source, phrases = fitted.get(row.finding_id, (0.5, 0.0, 1.0, "none", ()))
+        *believed, row.p_source, phrases = fitted.get(
+            row.finding_id, (0.5, 0.0, 1.0, "none", ())
+        )
         row.prob, row.p_low, row.p_high = map(rounded, believed)
         joined = not _connectors().isdisjoint(phrases)
-        if row.mode != PAPER and (joined or (row.positive and row.p_source == "none" and not len(phrases))):
+        if row.mode != PAPER and (
+            joined or (row.positive and row.p_source == "none" and not len(phrases))
+        ):
             member = row, frozenset(phrases) - _connectors(), joined
-            lists.setdefault((row.study_id, row.section, row.sent_idx), []).append(member)
+            lists.setdefault((row.study_id, row.section, row.sent_idx), []).append(
+                member
+            )
     for members in lists.values():
         if any(row.positive and joined for row, _, joined in members):
             _share(members)
@@ -65,7 +75,10 @@ def _share(members: Sequence[_Member]) -> None:
     others' lower ends leave.
     """
     listed = [(row, hedges) for row, hedges, _ in members if row.positive]
-    believed, least = _by_name(row for row, _ in listed), {row.name: row.p_low for row, _ in listed}
+    believed, least = (
+        _by_name(row for row, _ in listed),
+        {row.name: row.p_low for row, _ in listed},
+    )
     tail = _by_name(row for row, _, joined in members if joined and not row.positive)
     whole = 1.0 - sum(tail.values())
     total, names = sum(believed.values()), len(believed)
@@ -97,7 +110,9 @@ def _by_name(rows: Iterable[Row]) -> dict[str, float]:
 @cache
 def _connectors() -> frozenset[str]:
     """What joins alternatives: "or", "versus"."""
-    return frozenset(hedge.phrase for hedge in bundled_lexicon().hedges if hedge.side == "list")
+    return frozenset(
+        hedge.phrase for hedge in bundled_lexicon().hedges if hedge.side == "list"
+    )
 
 
 def derive_belief(child: Row, parent: Row, strength: float | None) -> None:
@@ -114,9 +129,17 @@ def derive_belief(child: Row, parent: Row, strength: float | None) -> None:
     low = min(rounded(parent.p_low * bound), parent.p_low)
     if child.positive:  # present at least as surely as the parent implies: it may be there for other reasons
         # Not above the parent's, not by a last digit either: printed, both are rounded.
-        child.prob, child.p_low, child.p_high = min(child.support, parent.prob), low, 1.0
+        child.prob, child.p_low, child.p_high = (
+            min(child.support, parent.prob),
+            low,
+            1.0,
+        )
     elif as_the_paper:  # the parent's p, although the sign is denied
-        child.prob, child.p_low, child.p_high = child.support, low, rounded(parent.p_high * bound)
+        child.prob, child.p_low, child.p_high = (
+            child.support,
+            low,
+            rounded(parent.p_high * bound),
+        )
     else:
         half = rounded((1.0 - child.support) / 2.0)
         child.prob, child.p_low, child.p_high = half, 0.0, rounded(1.0 - low)

@@ -81,10 +81,15 @@ def deduplicate(
     for row in rows:
         row.encoder = embedder.identity
     blocks = [block for study in studies for block in blocks_of(study)]
-    found = similar_groups(blocks, _apart(blacklist, settings), embedder, settings.merge_threshold)
+    found = similar_groups(
+        blocks, _apart(blacklist, settings), embedder, settings.merge_threshold
+    )
     for block, groups in zip(blocks, found, strict=True):
         for group in groups:
-            similar = {block[position].finding_id: similarity for position, similarity in group.items()}
+            similar = {
+                block[position].finding_id: similarity
+                for position, similarity in group.items()
+            }
             alike = [block[position] for position in group]
             _merge(alike, min(alike, key=claim_preference), blacklist, similar)
     labels = labels or load_label_list()
@@ -108,9 +113,13 @@ def believed_rows(
     return rows
 
 
-def compared_phrases(findings: pd.DataFrame, blacklist: Blacklist, settings: ImplicitSettings) -> list[str]:
+def compared_phrases(
+    findings: pd.DataFrame, blacklist: Blacklist, settings: ImplicitSettings
+) -> list[str]:
     """The distinct phrases of FINDINGS whose vectors `deduplicate` needs, sorted: those that are compared."""
-    blocks = [block for study in _studies(findings, settings) for block in blocks_of(study)]
+    blocks = [
+        block for study in _studies(findings, settings) for block in blocks_of(study)
+    ]
     return asked_phrases(blocks, _apart(blacklist, settings))
 
 
@@ -137,18 +146,30 @@ def blocks_of(study: Sequence[Row]) -> list[list[Row]]:
         if row.disposition == "kept":
             gone = row.mode != PAPER and says_resolved(row.improved)
             qualifier = qualifier_of(row)
-            kind = row.positive, gone, row.currency, qualifier.name if qualifier is not None else ""
+            kind = (
+                row.positive,
+                gone,
+                row.currency,
+                qualifier.name if qualifier is not None else "",
+            )
             blocks.setdefault(kind, []).append(row)
     return [block for block in blocks.values() if len(block) > 1]
 
 
 def _merge(
-    group: Sequence[Row], survivor: Row, blacklist: Blacklist, similar: Mapping[str, float | None]
+    group: Sequence[Row],
+    survivor: Row,
+    blacklist: Blacklist,
+    similar: Mapping[str, float | None],
 ) -> None:
     """Merge a group into its survivor; `similar` has the similarity of each row, by finding id."""
     others = [row for row in group if row is not survivor]
-    survivor.evidence = united_tokens(survivor.evidence, *(row.evidence for row in others))
-    survivor.associate = united_tokens(survivor.associate, *(row.associate for row in others))
+    survivor.evidence = united_tokens(
+        survivor.evidence, *(row.evidence for row in others)
+    )
+    survivor.associate = united_tokens(
+        survivor.associate, *(row.associate for row in others)
+    )
     ids = {own for row in others for own in (row.finding_id, *row.merged_ids)}
     survivor.merged_ids = tuple(sorted(ids.union(survivor.merged_ids)))
     for row in others:
@@ -179,7 +200,9 @@ def _merge_restated(
 
 def _move_references(study: Sequence[Row]) -> None:
     """Point references to merged rows to their survivor, without self-references and repeats."""
-    survivor_of = {row.finding_id: row.merged_into for row in study if row.merged_into is not None}
+    survivor_of = {
+        row.finding_id: row.merged_into for row in study if row.merged_into is not None
+    }
 
     def moved(references: tuple[str, ...], own: str) -> tuple[str, ...]:
         found = dict.fromkeys(
@@ -216,10 +239,14 @@ def similar_groups(
 
 def asked_phrases(blocks: Blocks, blacklist: Blacklist) -> list[str]:
     """The distinct phrases that an encoder is asked for, sorted."""
-    return sorted({phrase for block in blocks for phrase in _compared(_kinds(block, blacklist))})
+    return sorted(
+        {phrase for block in blocks for phrase in _compared(_kinds(block, blacklist))}
+    )
 
 
-def _kinds(block: Sequence[Row], blacklist: Blacklist) -> list[tuple[Wording, list[int]]]:
+def _kinds(
+    block: Sequence[Row], blacklist: Blacklist
+) -> list[tuple[Wording, list[int]]]:
     """The wordings of a block with the positions of their rows; what is kept apart from its like, alone."""
     found: list[tuple[Wording, list[int]]] = []
     of_phrase: dict[str, list[tuple[Wording, list[int]]]] = {}
@@ -249,7 +276,9 @@ def _compared(kinds: Sequence[tuple[Wording, list[int]]]) -> set[str]:
     return compared
 
 
-def _similar(kinds: Sequence[tuple[Wording, list[int]]], close: Mapping[Phrases, float]) -> dict[Pair, float]:
+def _similar(
+    kinds: Sequence[tuple[Wording, list[int]]], close: Mapping[Phrases, float]
+) -> dict[Pair, float]:
     """The pairs of wordings, by position, that are similar enough and that nothing keeps apart."""
     positions_by_phrase: dict[str, list[int]] = {}
     for position, (wording, _) in enumerate(kinds):
@@ -260,21 +289,29 @@ def _similar(kinds: Sequence[tuple[Wording, list[int]]], close: Mapping[Phrases,
             if not kinds[a][0].separated(kinds[b][0]):
                 similar[min(a, b), max(a, b)] = cosine
     for positions in positions_by_phrase.values():
-        for a, b in combinations(positions, 2):  # one phrase, which other values or marks part
+        for a, b in combinations(
+            positions, 2
+        ):  # one phrase, which other values or marks part
             if not kinds[a][0].separated(kinds[b][0]):
                 similar[a, b] = 1.0
     return similar
 
 
 def _closest(
-    group: Sequence[int], kinds: Sequence[tuple[Wording, list[int]]], similar: Mapping[Pair, float]
+    group: Sequence[int],
+    kinds: Sequence[tuple[Wording, list[int]]],
+    similar: Mapping[Pair, float],
 ) -> dict[int, float]:
     """The positions of a group of wordings, each with its similarity to the nearest other row."""
     closest = {kind: float(len(kinds[kind][1]) > 1) for kind in group}
     for a, b in combinations(group, 2):
         cosine = min(1.0, similar.get((a, b), 0.0))
         closest[a], closest[b] = max(closest[a], cosine), max(closest[b], cosine)
-    return dict(sorted((position, closest[kind]) for kind in group for position in kinds[kind][1]))
+    return dict(
+        sorted(
+            (position, closest[kind]) for kind in group for position in kinds[kind][1]
+        )
+    )
 
 
 def complete_link(size: int, similar: Mapping[Pair, float]) -> list[list[int]]:
@@ -285,17 +322,23 @@ def complete_link(size: int, similar: Mapping[Pair, float]) -> list[list[int]]:
     """Of each item: its group, which all of its members share."""
     for a, b in sorted(similar, key=lambda pair: (-similar[pair], pair)):
         one, other = groups[a], groups[b]
-        if one is other or any((min(x, y), max(x, y)) not in similar for x in one for y in other):
+        if one is other or any(
+            (min(x, y), max(x, y)) not in similar for x in one for y in other
+        ):
             continue
         one += other
         for member in other:
             groups[member] = one
     return sorted(
-        sorted(group) for number, group in enumerate(groups) if len(group) > 1 and number == min(group)
+        sorted(group)
+        for number, group in enumerate(groups)
+        if len(group) > 1 and number == min(group)
     )
 
 
-def restated(block: Sequence[Row], blacklist: Blacklist, listed: LabelList) -> Iterator[list[Row]]:
+def restated(
+    block: Sequence[Row], blacklist: Blacklist, listed: LabelList
+) -> Iterator[list[Row]]:
     """Groups of rows of a block that state the same thing, in report order. A row at a wide place that
     repeats one of several others joins one of its own status, or none.
     """
@@ -304,7 +347,8 @@ def restated(block: Sequence[Row], blacklist: Blacklist, listed: LabelList) -> I
     again = {
         (a, b)
         for a, b in _may_state_the_same(statements)
-        if statements[a].states_the_same(statements[b]) and not wordings[a].separated(wordings[b])
+        if statements[a].states_the_same(statements[b])
+        and not wordings[a].separated(wordings[b])
     }
     partners: dict[int, set[int]] = {}
     for a, b in again:
@@ -338,7 +382,11 @@ def _may_state_the_same(statements: Sequence[_Statement]) -> Iterator[Pair]:
             continue
         # Under one name only what is told twice is one: pairs inside a section would be the square of it.
         in_findings, in_impression = (
-            [position for position in positions if statements[position].row.section == section]
+            [
+                position
+                for position in positions
+                if statements[position].row.section == section
+            ]
             for section in ("find", "impr")
         )
         crossed = product(in_findings, in_impression)
@@ -385,24 +433,43 @@ class _Statement:
 
     def states_the_same(self, other: _Statement) -> bool:
         # "Enlarged silhouette, possibly cardiomegaly": what explains a sign with doubt does not restate it.
-        is_one_sentence = (self.row.section, self.row.sent_idx) == (other.row.section, other.row.sent_idx)
-        explains = self.row.finding_id in other.row.evidence or other.row.finding_id in self.row.evidence
+        is_one_sentence = (self.row.section, self.row.sent_idx) == (
+            other.row.section,
+            other.row.sent_idx,
+        )
+        explains = (
+            self.row.finding_id in other.row.evidence
+            or other.row.finding_id in self.row.evidence
+        )
         is_explained = explains or is_one_sentence
-        if is_explained and self.row.name != other.row.name and self.row.status != other.row.status:
+        if (
+            is_explained
+            and self.row.name != other.row.name
+            and self.row.status != other.row.status
+        ):
             return False
         twice = {self.row.section, other.row.section} == _TOLD_TWICE
-        if not self.row.positive and not (twice and self.row.status == other.row.status):
+        if not self.row.positive and not (
+            twice and self.row.status == other.row.status
+        ):
             return False
         if self.row.name == other.row.name:
             places = self.row.location_parts, other.row.location_parts
             alike = _alike(*places)
-            if self._concludes:  # "no acute abnormality" of the pleura is not the one of the bones
-                return twice and self.row.ent == other.row.ent and places[0] == places[1]
+            if (
+                self._concludes
+            ):  # "no acute abnormality" of the pleura is not the one of the bones
+                return (
+                    twice and self.row.ent == other.row.ent and places[0] == places[1]
+                )
             return twice and (alike or self._nested(*places))
         if self._diagnosis and other._diagnosis:
             return False
         for label in self._meant.keys() & other._meant.keys():
-            (present, refined, place), (there, also, where) = self._meant[label], other._meant[label]
+            (present, refined, place), (there, also, where) = (
+                self._meant[label],
+                other._meant[label],
+            )
             if (present, refined) == (there, also) and (
                 _alike(place, where) or (twice and self._nested(place, where))
             ):
@@ -416,7 +483,9 @@ class _Statement:
     def nearness(self, other: _Statement) -> float:
         """The same place before a wider one, the same status before another."""
         same_place = _alike(self.row.location_parts, other.row.location_parts)
-        return _SAME_PLACE * same_place + _SAME_STATUS * (self.row.status == other.row.status)
+        return _SAME_PLACE * same_place + _SAME_STATUS * (
+            self.row.status == other.row.status
+        )
 
 
 def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

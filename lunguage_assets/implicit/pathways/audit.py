@@ -16,7 +16,11 @@ import pandas as pd
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.expand import compatible_places
 from lunguage_assets.implicit.merging.beliefs import KEPT_ABOVE
-from lunguage_assets.implicit.pathways.pathways import Edge, PathwayDictionary, only_shares_the_name
+from lunguage_assets.implicit.pathways.pathways import (
+    Edge,
+    PathwayDictionary,
+    only_shares_the_name,
+)
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row, by_study, read_rows
 from lunguage_assets.implicit.statements.against import Statements
 from lunguage_assets.implicit.statements.label_file import LabelList
@@ -31,14 +35,24 @@ Counts = Counter[tuple[EdgeKey, Mention]]
 """Studies by edge, and by what is said of the child."""
 
 
-def edge_counts(rows: pd.DataFrame, dictionary: PathwayDictionary, listed: LabelList) -> Counts:
+def edge_counts(
+    rows: pd.DataFrame, dictionary: PathwayDictionary, listed: LabelList
+) -> Counts:
     """LUNGUAGE_PLUS_PLUS of whole studies, matched to the dictionary, to counts, which may be added up."""
-    known = [one for diagnosis in dictionary.diagnoses for one in dictionary.pathways_of(diagnosis)]
+    known = [
+        one
+        for diagnosis in dictionary.diagnoses
+        for one in dictionary.pathways_of(diagnosis)
+    ]
     edges = {pathway.id: pathway.edges for pathway in known}
     found: Counts = Counter()
-    stated = rows[rows["source"] == "original"].drop(columns="mode")  # by the rules of the default mode
+    stated = rows[rows["source"] == "original"].drop(
+        columns="mode"
+    )  # by the rules of the default mode
     for study in by_study(read_rows(stated)):
-        parents = [row for row in study if row.pathway_id in edges and row.status == "dp"]
+        parents = [
+            row for row in study if row.pathway_id in edges and row.status == "dp"
+        ]
         statements = Statements(listed, study if parents else ())
         said: dict[EdgeKey, set[Mention]] = {}
         for parent in parents:
@@ -47,12 +61,16 @@ def edge_counts(rows: pd.DataFrame, dictionary: PathwayDictionary, listed: Label
                 about = said.setdefault((parent.pathway_id, number), set())
                 about |= _mentions(statements, parent, child, dictionary)
         for key, mentions in said.items():
-            one: Mention = "both" if len(mentions) == 2 else next(iter(mentions), "unmentioned")
+            one: Mention = (
+                "both" if len(mentions) == 2 else next(iter(mentions), "unmentioned")
+            )
             found[key, one] += 1
     return found
 
 
-def _mentions(statements: Statements, parent: Row, child: Row, dictionary: PathwayDictionary) -> set[Mention]:
+def _mentions(
+    statements: Statements, parent: Row, child: Row, dictionary: PathwayDictionary
+) -> set[Mention]:
     found: set[Mention] = set()
     for own, said in statements.about(child):
         if said.row is parent or only_shares_the_name(said.row, dictionary):
@@ -62,7 +80,9 @@ def _mentions(statements: Statements, parent: Row, child: Row, dictionary: Pathw
         elif (
             said.present
             and not dictionary.contradictory(said.row.measurement, child.measurement)
-            and compatible_places(frozenset(place_parts(said.place)), frozenset(place_parts(own.place)))
+            and compatible_places(
+                frozenset(place_parts(said.place)), frozenset(place_parts(own.place))
+            )
         ):
             found.add("present")
     return found
@@ -74,7 +94,9 @@ def _child(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
     if not edge.is_symptom:
         own = parent.location_parts if edge.inherits else ()
         parts = tuple(sorted({*own, *vocabulary.location_parts(edge.location)}))
-    attributes: dict[str, Any] = {name: edge.attributes.get(name, "") for name in ATTRIBUTE_NAMES}
+    attributes: dict[str, Any] = {
+        name: edge.attributes.get(name, "") for name in ATTRIBUTE_NAMES
+    }
     return replace(
         parent,
         finding_id=f"{parent.finding_id}/",
@@ -100,7 +122,9 @@ def audit_table(counts: Counts, dictionary: PathwayDictionary) -> pd.DataFrame:
 
 
 def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
-    from scipy.stats import binomtest  # slow to import, and definitions load this module
+    from scipy.stats import (
+        binomtest,
+    )  # slow to import, and definitions load this module
 
     expected: Mention = "present" if edge.status == "dp" else "absent"
     said = {one: counts[key, one] for one in get_args(Mention)}
@@ -111,7 +135,9 @@ def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
         interval = binomtest(agreeing, mentioned).proportion_ci(method="wilson")
         share = agreeing / mentioned
         low, high = min(interval.low, share), max(interval.high, share)
-        verdict = "above" if low > KEPT_ABOVE else "below" if high < KEPT_ABOVE else "open"
+        verdict = (
+            "above" if low > KEPT_ABOVE else "below" if high < KEPT_ABOVE else "open"
+        )
     return {
         "pathway_id": key[0],
         "edge": key[1],

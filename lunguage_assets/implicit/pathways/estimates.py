@@ -18,7 +18,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.draws import Floats
-from lunguage_assets.implicit.pathways.audit import Counts, EdgeKey, Mention, edge_counts
+from lunguage_assets.implicit.pathways.audit import (
+    Counts,
+    EdgeKey,
+    Mention,
+    edge_counts,
+)
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.rows import PAPER, by_study, read_rows, rounded, values_of
 from lunguage_assets.implicit.statements.against import Statements
@@ -41,7 +46,9 @@ SignCounts = Counter[tuple[str, str, Mention]]
 """Studies by name, by `ALONE` (no stated diagnosis implies it) or `ANYWHERE`, and by what is said of it."""
 
 
-def sign_counts(rows: pd.DataFrame, dictionary: PathwayDictionary, listed: LabelList) -> SignCounts:
+def sign_counts(
+    rows: pd.DataFrame, dictionary: PathwayDictionary, listed: LabelList
+) -> SignCounts:
     """What stated rows of whole LUNGUAGE_PLUS_PLUS studies say of each sub-finding, with and without a
     diagnosis that implies it; counts may be added up.
     """
@@ -51,17 +58,31 @@ def sign_counts(rows: pd.DataFrame, dictionary: PathwayDictionary, listed: Label
             for edge in pathway.edges:
                 implied_by.setdefault(edge.name, set()).add(diagnosis)
     found: SignCounts = Counter()
-    stated = rows[(rows["source"] == "original") & (rows["currency"] == "current dx")].drop(columns="mode")
+    stated = rows[
+        (rows["source"] == "original") & (rows["currency"] == "current dx")
+    ].drop(columns="mode")
     for study in by_study(read_rows(stated)):
-        statements, said, diagnoses = Statements(listed, ()), dict[str, set[bool]](), set[str]()
+        statements, said, diagnoses = (
+            Statements(listed, ()),
+            dict[str, set[bool]](),
+            set[str](),
+        )
         for row in study:
             for one in statements.of(row):
-                name = one.subject if isinstance(one.subject, str) else listed.names[one.subject]
+                name = (
+                    one.subject
+                    if isinstance(one.subject, str)
+                    else listed.names[one.subject]
+                )
                 said.setdefault(name, set()).add(one.present)
             diagnoses |= {listed.read(row).diagnosis} if row.positive else set()
         for name in implied_by.keys() & said.keys():
             mention: Mention = (
-                "both" if len(said[name]) == 2 else "present" if True in said[name] else "absent"
+                "both"
+                if len(said[name]) == 2
+                else "present"
+                if True in said[name]
+                else "absent"
             )
             found[name, ANYWHERE, mention] += 1
             if not diagnoses & implied_by[name]:
@@ -88,7 +109,9 @@ class Estimator:
         of stated rows, in mode `paper`, and of a study with too many causes.
         """
         links: dict[str, list[tuple[str, str, str]]] = {}
-        for study, *link in values_of(log, "study_id", "event", "finding_id", "survivor_id"):
+        for study, *link in values_of(
+            log, "study_id", "event", "finding_id", "survivor_id"
+        ):
             if link[0] in _LOG and link[2] is not None:
                 links.setdefault(study, []).append((link[0], link[1], link[2]))
         found: dict[str, float] = {}
@@ -97,14 +120,18 @@ class Estimator:
                 found |= self._of_study(own, links.get(str(study), ()))
         return rows["finding_id"].map(found).astype("float64")
 
-    def with_labels(self, labels: pd.DataFrame, rows: pd.DataFrame, log: pd.DataFrame) -> pd.DataFrame:
+    def with_labels(
+        self, labels: pd.DataFrame, rows: pd.DataFrame, log: pd.DataFrame
+    ) -> pd.DataFrame:
         """LABELS with `p_estimate`: of an implied label that of the row that decided."""
         estimates = self.estimates(rows, log).where(rows["status"].str.endswith("p"))
         known = dict(zip(rows["finding_id"], estimates, strict=True))
         found = labels["finding_id"].map(known).astype("float64")
         return labels.assign(p_estimate=found.where(labels["source"] == "implied"))
 
-    def _of_study(self, rows: pd.DataFrame, links: Iterable[tuple[str, str, str]]) -> dict[str, float]:
+    def _of_study(
+        self, rows: pd.DataFrame, links: Iterable[tuple[str, str, str]]
+    ) -> dict[str, float]:
         names = ("finding_id", "source", "support", "prob", "pathway_id", "merged_ids")
         told = {own: values for own, *values in values_of(rows, *names)}
         net = _Network(self)
@@ -126,7 +153,9 @@ class Estimator:
             if own in net.signs and told.get(own, [""])[0] == "expansion"
         }
 
-    def _edge(self, child: str, told: Mapping[str, Sequence[object]]) -> tuple[str, EdgeKey] | None:
+    def _edge(
+        self, child: str, told: Mapping[str, Sequence[object]]
+    ) -> tuple[str, EdgeKey] | None:
         """The living diagnosis and the edge that imply a row, by the row's id; None without them."""
         parent, _, edge = child.rpartition("/")
         if parent not in told:
@@ -152,7 +181,9 @@ class _Network:
             cause, (sign, share) = by[0], self._of.edges[by[1]]
             self.signs.setdefault(node, sign)
             leak = self._of.leaks[self.signs[node]]
-            alone = max(0.0, (share - leak) / (1.0 - leak))  # so that leak and cause together have the share
+            alone = max(
+                0.0, (share - leak) / (1.0 - leak)
+            )  # so that leak and cause together have the share
             own = self._causes.setdefault(node, {})
             own[cause] = max(alone, own.get(cause, 0.0))
 
@@ -187,17 +218,23 @@ def marginals(leaks: Floats, strengths: Floats, weights: Floats) -> Floats | Non
         weights: (n, 2): likelihood of what is known, of false and of true; 1, 1 of nothing.
     """
     is_cause = strengths.any(axis=1)
-    fixed = (weights == 0.0).any(axis=1) | (~strengths.any(axis=0) & np.isin(leaks, (0.0, 1.0)))
+    fixed = (weights == 0.0).any(axis=1) | (
+        ~strengths.any(axis=0) & np.isin(leaks, (0.0, 1.0))
+    )
     open_ = np.flatnonzero(is_cause & ~fixed)
     if len(open_) > MOST_CAUSES:
         return None
     states: NDArray[np.float64] = np.zeros((2 ** len(open_), len(leaks)))
     states[:, open_] = (np.arange(len(states))[:, None] >> np.arange(len(open_))) & 1
     states[:, fixed] = np.where(
-        weights[fixed, 0] == 0.0, 1.0, np.where(weights[fixed, 1] == 0.0, 0.0, leaks[fixed])
+        weights[fixed, 0] == 0.0,
+        1.0,
+        np.where(weights[fixed, 1] == 0.0, 0.0, leaks[fixed]),
     )
     with np.errstate(divide="ignore"):
-        true = 1.0 - (1.0 - leaks) * np.exp(states[:, is_cause] @ np.log1p(-strengths[is_cause]))
+        true = 1.0 - (1.0 - leaks) * np.exp(
+            states[:, is_cause] @ np.log1p(-strengths[is_cause])
+        )
     terms = np.stack([(1.0 - true) * weights[:, 0], true * weights[:, 1]])
     either = terms.sum(axis=0)
     chosen = np.where(states == 1.0, terms[1], terms[0])
@@ -207,21 +244,33 @@ def marginals(leaks: Floats, strengths: Floats, weights: Floats) -> Floats | Non
     return np.asarray(joint @ of_state / joint.sum()) if joint.sum() > 0.0 else None
 
 
-def estimator(edges: Counts, signs: SignCounts, dictionary: PathwayDictionary) -> Estimator:
+def estimator(
+    edges: Counts, signs: SignCounts, dictionary: PathwayDictionary
+) -> Estimator:
     """Means of the Beta posteriors of all counts: `EXPERTS` for edges, `CHANCE` for leaks and priors."""
     shares: dict[EdgeKey, tuple[Sign, float]] = {}
     rates: dict[str, dict[Sign, float]] = {ALONE: {}, ANYWHERE: {}}
     for key, sign in _signs(dictionary):
-        expected: tuple[Mention, Mention] = ("present", "absent") if sign[1] else ("absent", "present")
+        expected: tuple[Mention, Mention] = (
+            ("present", "absent") if sign[1] else ("absent", "present")
+        )
         shares[key] = sign, _mean(EXPERTS, *(edges[key, one] for one in expected))
         for where, known in rates.items():
-            known[sign] = _mean(CHANCE, *(signs[sign[0], where, one] for one in expected))
+            known[sign] = _mean(
+                CHANCE, *(signs[sign[0], where, one] for one in expected)
+            )
     return Estimator(shares, rates[ALONE], rates[ANYWHERE])
 
 
-def counted_estimator(parts: Iterable[pd.DataFrame], dictionary: PathwayDictionary) -> Estimator:
+def counted_estimator(
+    parts: Iterable[pd.DataFrame], dictionary: PathwayDictionary
+) -> Estimator:
     """The estimator of LUNGUAGE_PLUS_PLUS, of which every part has whole studies."""
-    edges, signs, listed = Counts(), SignCounts(), load_label_list(dictionary=dictionary)
+    edges, signs, listed = (
+        Counts(),
+        SignCounts(),
+        load_label_list(dictionary=dictionary),
+    )
     for rows in parts:
         edges.update(edge_counts(rows, dictionary, listed))
         signs.update(sign_counts(rows, dictionary, listed))

@@ -62,8 +62,12 @@ class SubFinding(BaseModel, frozen=True, extra="forbid"):
     def _known_attributes(cls, given: dict[str, str]) -> dict[str, str]:
         named = {_INTERNAL.get(name, name): value for name, value in given.items()}
         if unknown := sorted(set(named) - set(ATTRIBUTES)):
-            raise ValueError(f"unknown attributes {unknown}; known are {list(ATTRIBUTES)}")
-        return {name: united_cells([named[name]]) for name in ATTRIBUTES if name in named}
+            raise ValueError(
+                f"unknown attributes {unknown}; known are {list(ATTRIBUTES)}"
+            )
+        return {
+            name: united_cells([named[name]]) for name in ATTRIBUTES if name in named
+        }
 
     @model_validator(mode="after")
     def _one_name(self) -> Self:
@@ -98,7 +102,9 @@ class When(BaseModel, frozen=True, extra="forbid"):
         if self.postures:
             return any(postures == set(situation) for situation in self.postures)
         if self.projections:
-            return not postures and any(views == set(situation) for situation in self.projections)
+            return not postures and any(
+                views == set(situation) for situation in self.projections
+            )
         return True
 
 
@@ -111,8 +117,12 @@ class Pathway(BaseModel, frozen=True, extra="forbid"):
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
-        if _repeated([(one.name, one.status, collapsed(one.location)) for one in self.implies]):
-            raise wrong_at(("implies",), "a sub-finding is listed twice; keep one of the two")
+        if _repeated(
+            [(one.name, one.status, collapsed(one.location)) for one in self.implies]
+        ):
+            raise wrong_at(
+                ("implies",), "a sub-finding is listed twice; keep one of the two"
+            )
         return self
 
 
@@ -157,25 +167,44 @@ class Diagnosis(BaseModel, frozen=True, extra="forbid"):
     def _names_what_is_there(self) -> Self:
         """Refinements, their words and members of unions; a plain spelling for the name itself."""
         known = [PLAIN, *(refinement.name for refinement in self.refinements)]
-        words = [collapsed(word) for refinement in self.refinements for word in refinement.words]
+        words = [
+            collapsed(word)
+            for refinement in self.refinements
+            for word in refinement.words
+        ]
         twice = _repeated(known) or _repeated(words)
         if twice is not None:
-            raise ValueError(f"the refinement, or its word, {twice!r} is given twice; keep one of the two")
-        for name in (*self.spellings, *(name for entry in self.entries for name in entry.when.refinements)):
+            raise ValueError(
+                f"the refinement, or its word, {twice!r} is given twice; keep one of the two"
+            )
+        for name in (
+            *self.spellings,
+            *(name for entry in self.entries for name in entry.when.refinements),
+        ):
             if name not in known:
-                raise ValueError(f"unknown refinement {name!r}; known here are {known}: add it there")
+                raise ValueError(
+                    f"unknown refinement {name!r}; known here are {known}: add it there"
+                )
         if collapsed(self.name) not in map(collapsed, self.spellings.get(PLAIN, [])):
-            raise ValueError(f"the diagnosis {self.name!r} is not one of its own plain spellings; list it")
+            raise ValueError(
+                f"the diagnosis {self.name!r} is not one of its own plain spellings; list it"
+            )
         members = {pathway.id for pathway in self.pathways}
-        for member in (one for union in self.unions for one in union.of if one not in members):
-            raise ValueError(f"unknown pathway {member!r} in a union; known here are {sorted(members)}")
+        for member in (
+            one for union in self.unions for one in union.of if one not in members
+        ):
+            raise ValueError(
+                f"unknown pathway {member!r} in a union; known here are {sorted(members)}"
+            )
         return self
 
     @model_validator(mode="after")
     def _one_pathway_each(self) -> Self:
         """Refuse two pathways for one (refinement, view situation), by trying all situations."""
         for refinement in (PLAIN, *(one.name for one in self.refinements)):
-            entries = [entry for entry in self.entries if refinement in entry.when.refinements]
+            entries = [
+                entry for entry in self.entries if refinement in entry.when.refinements
+            ]
             for views in view_situations():
                 found = [entry.id for entry in entries if entry.when.admits(views)]
                 if len(found) > 1:
@@ -206,7 +235,11 @@ class PathwayFile(BaseModel, frozen=True, extra="forbid"):
                 if (twice := _repeated(seen)) is not None:
                     problem = f"{twice!r} is given twice, or empty; keep one of the two"
                     raise wrong_at(("diagnoses", number, field), problem)
-        symptoms = {collapsed(name) for name, kind in self.categories.items() if kind == SYMPTOM_CATEGORY}
+        symptoms = {
+            collapsed(name)
+            for name, kind in self.categories.items()
+            if kind == SYMPTOM_CATEGORY
+        }
         for number, diagnosis in enumerate(self.diagnoses):
             for which, pathway in enumerate(diagnosis.pathways):
                 for edge, child in enumerate(pathway.implies):
@@ -216,7 +249,10 @@ class PathwayFile(BaseModel, frozen=True, extra="forbid"):
                         problem = f"{child.name!r} is {kind} listed diagnosis; write `diagnosis:` for those"
                         raise wrong_at(place, problem)
                     if child.name in symptoms and (child.location or child.attributes):
-                        raise wrong_at(place, f"the symptom {child.name!r} has a location or attributes")
+                        raise wrong_at(
+                            place,
+                            f"the symptom {child.name!r} has a location or attributes",
+                        )
         return self
 
 
@@ -228,7 +264,9 @@ def view_situations() -> Iterator[frozenset[str]]:
 
 def _repeated(values: Sequence[T]) -> T | None:
     """The first value that comes a second time; None without one."""
-    return next((value for number, value in enumerate(values) if value in values[:number]), None)
+    return next(
+        (value for number, value in enumerate(values) if value in values[:number]), None
+    )
 
 
 Phrase = tuple[str, ...]
@@ -261,11 +299,15 @@ class ListedWords:
         plurals: bool = True,
         patterns: Sequence[re.Pattern[str]] = (),
     ) -> None:
-        self.phrases = tuple(phrase for word in words for phrase in read_cell(word) if phrase)
+        self.phrases = tuple(
+            phrase for word in words for phrase in read_cell(word) if phrase
+        )
         self._plurals = plurals
         self._patterns = patterns
         # A few hundred lists of words have one of these each.
-        self._in = remembered(lambda cell: any(map(self._in_part, read_cell(cell))), entries=1 << 10)
+        self._in = remembered(
+            lambda cell: any(map(self._in_part, read_cell(cell))), entries=1 << 10
+        )
 
     def in_any(self, cells: Iterable[str]) -> bool:
         """Whether any comma part of a cell contains a listed phrase or a token of a pattern."""
@@ -274,7 +316,9 @@ class ListedWords:
     def _in_part(self, part: Phrase) -> bool:
         if any(_find(part, phrase, self._plurals) >= 0 for phrase in self.phrases):
             return True
-        return any(pattern.fullmatch(token) for pattern in self._patterns for token in part)
+        return any(
+            pattern.fullmatch(token) for pattern in self._patterns for token in part
+        )
 
 
 class RefinementRule:
@@ -295,13 +339,18 @@ class RefinementRule:
         self.devices = ListedWords(diagnosis.devices)
         self.elsewhere = ListedWords(diagnosis.elsewhere)
 
-    def stated(self, location: Sequence[str], others: Iterable[str], spelled: Iterable[str]) -> list[str]:
+    def stated(
+        self, location: Sequence[str], others: Iterable[str], spelled: Iterable[str]
+    ) -> list[str]:
         """Names of the refinements that apply, most specific first; `others` are names and attributes,
         `spelled` the refinements that the spelling is listed under.
         """
         if not self._refinements:
             return []
-        cells, by_spelling = [cell for cell in (*location, *others) if cell], set(spelled)
+        cells, by_spelling = (
+            [cell for cell in (*location, *others) if cell],
+            set(spelled),
+        )
         return [
             name
             for name, anywhere, there in self._refinements
@@ -313,13 +362,19 @@ class RefinementRule:
         kept: list[str] = []
         removed = False
         for remaining in read_cell(wording):
-            for phrase in (phrase for _, words, _ in self._refinements for phrase in words.phrases):
+            for phrase in (
+                phrase for _, words, _ in self._refinements for phrase in words.phrases
+            ):
                 for form in (phrase, tuple(f"non-{token}" for token in phrase)):
                     while (start := _find(remaining, form)) >= 0:
                         remaining = remaining[:start] + remaining[start + len(form) :]
                         removed = True
             kept += remaining
-        return " ".join(token for token in kept if token not in _JOINING) if removed else None
+        return (
+            " ".join(token for token in kept if token not in _JOINING)
+            if removed
+            else None
+        )
 
 
 def _find(part: Phrase, phrase: Phrase, plurals: bool = False) -> int:
@@ -329,7 +384,8 @@ def _find(part: Phrase, phrase: Phrase, plurals: bool = False) -> int:
         if said == phrase:
             return start
         if plurals and all(
-            word in possible_singulars(token) for word, token in zip(phrase, said, strict=True)
+            word in possible_singulars(token)
+            for word, token in zip(phrase, said, strict=True)
         ):
             return start
     return -1

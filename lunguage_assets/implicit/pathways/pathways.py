@@ -55,7 +55,10 @@ class Edge(NamedTuple):
 
     def published_attributes(self) -> list[str]:
         """Attributes under their published names."""
-        known = ((published, self.attributes.get(name)) for name, published in ATTRIBUTES.items())
+        known = (
+            (published, self.attributes.get(name))
+            for name, published in ATTRIBUTES.items()
+        )
         return [f"{published}: {cell}" for published, cell in known if cell is not None]
 
 
@@ -83,10 +86,16 @@ class PathwayDictionary:
 
     def __init__(self, content: PathwayFile, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self.diagnoses: dict[str, Diagnosis] = {plain(d.name): d for d in content.diagnoses}
-        self._categories = {plain(name): category for name, category in content.categories.items()}
+        self.diagnoses: dict[str, Diagnosis] = {
+            plain(d.name): d for d in content.diagnoses
+        }
+        self._categories = {
+            plain(name): category for name, category in content.categories.items()
+        }
         self._directions = {
-            word: direction for direction, words in content.directions.items() for word in map(plain, words)
+            word: direction
+            for direction, words in content.directions.items()
+            for word in map(plain, words)
         }
         self.rules = {name: RefinementRule(one) for name, one in self.diagnoses.items()}
         # exact spellings first; then their forms in the vocabulary, unless two diagnoses would share one
@@ -99,9 +108,16 @@ class PathwayDictionary:
         claims: dict[str, set[str]] = {}
         for spelling, (name, _) in self._spellings.items():
             claims.setdefault(vocabulary.finding(spelling), set()).add(name)
-        self._normal_forms = {form: next(iter(names)) for form, names in claims.items() if len(names) == 1}
-        self._recognise = remembered(lambda name: self._look_up(name) or self._look_up_refined(name))
-        self._pathways = {name: self._pathways_of(diagnosis) for name, diagnosis in self.diagnoses.items()}
+        self._normal_forms = {
+            form: next(iter(names)) for form, names in claims.items() if len(names) == 1
+        }
+        self._recognise = remembered(
+            lambda name: self._look_up(name) or self._look_up_refined(name)
+        )
+        self._pathways = {
+            name: self._pathways_of(diagnosis)
+            for name, diagnosis in self.diagnoses.items()
+        }
 
     def recognise(self, name: str, ent: str = "") -> str | None:
         """The diagnosis that a finding names, by its canonical name, else by its wording; else None. A listed
@@ -119,12 +135,20 @@ class PathwayDictionary:
     def _look_up_refined(self, name: str) -> str | None:
         for diagnosis, rule in self.rules.items():
             rest = rule.without_refinements(name)
-            if rest and diagnosis in (self._look_up(rest), self._look_up(self.vocabulary.finding(rest))):
+            if rest and diagnosis in (
+                self._look_up(rest),
+                self._look_up(self.vocabulary.finding(rest)),
+            ):
                 return diagnosis
         return None
 
     def refinements(
-        self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: Iterable[str]
+        self,
+        diagnosis: str,
+        name: str,
+        ent: str,
+        location: tuple[str, ...],
+        attributes: Iterable[str],
     ) -> list[str]:
         """Refinements of a diagnosis that a finding states, most specific first; `location` with parts."""
         wording = (name, plain(ent))
@@ -141,7 +165,11 @@ class PathwayDictionary:
     ) -> tuple[MatchedPathway | None, str]:
         """The pathway for the most specific refinement and the views, with one of `tables.MATCH_REASONS`."""
         refinement = refinements[0] if refinements else PLAIN
-        candidates = [one for one in self._pathways[diagnosis] if refinement in one.when.refinements]
+        candidates = [
+            one
+            for one in self._pathways[diagnosis]
+            if refinement in one.when.refinements
+        ]
         if not candidates:
             return None, "no pathway for this refinement"
         for pathway in candidates:
@@ -153,13 +181,18 @@ class PathwayDictionary:
 
     def agree(self, measurement: str, other: str) -> bool:
         """Whether two measurement cells state a direction in common ("enlarged" and "increased")."""
-        return bool(self._stated_directions(measurement) & self._stated_directions(other))
+        return bool(
+            self._stated_directions(measurement) & self._stated_directions(other)
+        )
 
     def contradictory(self, measurement: str, other: str) -> bool:
         """Whether two measurement cells exclude each other: both state a direction, and none in common."""
         if not measurement or not other:
             return False
-        mine, theirs = self._stated_directions(measurement), self._stated_directions(other)
+        mine, theirs = (
+            self._stated_directions(measurement),
+            self._stated_directions(other),
+        )
         return bool(mine and theirs and not mine & theirs)
 
     def _stated_directions(self, cell: str) -> set[str]:
@@ -178,11 +211,17 @@ class PathwayDictionary:
         return self._pathways[diagnosis]
 
     def _pathways_of(self, diagnosis: Diagnosis) -> tuple[MatchedPathway, ...]:
-        edges = {one.id: tuple(map(self._edge, one.implies)) for one in diagnosis.pathways}
+        edges = {
+            one.id: tuple(map(self._edge, one.implies)) for one in diagnosis.pathways
+        }
         for union in diagnosis.unions:
-            edges[union.id] = tuple(edge for member in union.of for edge in edges[member])
+            edges[union.id] = tuple(
+                edge for member in union.of for edge in edges[member]
+            )
         return tuple(
-            MatchedPathway(one.id, one.when, edges[one.id], _notation(one.when, edges[one.id]))
+            MatchedPathway(
+                one.id, one.when, edges[one.id], _notation(one.when, edges[one.id])
+            )
             for one in diagnosis.entries
         )
 
@@ -196,7 +235,9 @@ class PathwayDictionary:
             location=child.location,
             attributes=child.attributes,
             strength=child.strength,
-            category=listed if symptom else self.vocabulary.category(child.name) or listed,
+            category=listed
+            if symptom
+            else self.vocabulary.category(child.name) or listed,
             is_symptom=symptom,
             inherits=child.inherits,
             is_paper_only=bool(child.paper_only.strip()),
@@ -230,7 +271,9 @@ class PathwayDictionary:
     @cached_property
     def _order(self) -> dict[str, int]:
         """Topological position of every diagnosis: it comes before the diagnoses among its sub-findings."""
-        deepest_first = sorted(self.diagnoses, key=lambda name: (-self._below(name)[0], name))
+        deepest_first = sorted(
+            self.diagnoses, key=lambda name: (-self._below(name)[0], name)
+        )
         return {name: position for position, name in enumerate(deepest_first)}
 
     def rank(self, name: str, ent: str = "") -> int:
@@ -244,7 +287,9 @@ class PathwayDictionary:
         for name, known in self.diagnoses.items():
             depth, leaves = self._below(name)
             found.append(
-                DiagnosisStatistics(name, len(known.variants), len(known.pathways), depth, len(leaves))
+                DiagnosisStatistics(
+                    name, len(known.variants), len(known.pathways), depth, len(leaves)
+                )
             )
         return found
 
@@ -255,11 +300,20 @@ def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDiction
     content = read_as(file, PathwayFile, "See the header of the packaged file.")
     dictionary = PathwayDictionary(content, vocabulary)
     try:
-        children = {name: dict(dictionary.children(name)).values() for name in dictionary.diagnoses}
-        TopologicalSorter({name: filter(None, below) for name, below in children.items()}).prepare()
+        children = {
+            name: dict(dictionary.children(name)).values()
+            for name in dictionary.diagnoses
+        }
+        TopologicalSorter(
+            {name: filter(None, below) for name, below in children.items()}
+        ).prepare()
     except CycleError as error:
-        cycle = " -> ".join(reversed(error.args[1]))  # there every diagnosis comes before what implies it
-        raise ConfigurationError(f"{file}: the pathways form a cycle: {cycle}. Break it.") from None
+        cycle = " -> ".join(
+            reversed(error.args[1])
+        )  # there every diagnosis comes before what implies it
+        raise ConfigurationError(
+            f"{file}: the pathways form a cycle: {cycle}. Break it."
+        ) from None
     return dictionary
 
 
@@ -268,13 +322,21 @@ def _notation(when: When, edges: Sequence[Edge]) -> str:
     described = []
     for edge in edges:
         location = [f"loc: {edge.location}"] if edge.location else []
-        pieces = [f"ent: {edge.ent}", f"status: {edge.status}", *location, *edge.published_attributes()]
+        pieces = [
+            f"ent: {edge.ent}",
+            f"status: {edge.status}",
+            *location,
+            *edge.published_attributes(),
+        ]
         described.append(" > ".join(pieces))
     situations: list[Sequence[str]] = [*when.postures, *when.projections, when.needs]
     named = {view for situation in situations for view in situation}
     if when.postures or not named:  # a posture goes with any projection
         named |= set(PROJECTIONS)
-    return f"view: {', '.join(view for view in VIEWS if view in named)} > " + " && ".join(described)
+    return (
+        f"view: {', '.join(view for view in VIEWS if view in named)} > "
+        + " && ".join(described)
+    )
 
 
 def pathway_tree(dictionary: PathwayDictionary, diagnosis: str) -> Iterator[str]:
@@ -291,7 +353,9 @@ def pathway_tree(dictionary: PathwayDictionary, diagnosis: str) -> Iterator[str]
             named = edge.status == "dp" and dictionary.recognise(edge.name, edge.ent)
             said += ["a diagnosis"] if named else []
             absent = "absent: " if edge.status == "dn" else ""
-            yield f"        {absent}{edge.ent}" + (f" ({'; '.join(said)})" if said else "")
+            yield f"        {absent}{edge.ent}" + (
+                f" ({'; '.join(said)})" if said else ""
+            )
 
 
 def _situation(when: When) -> str:
@@ -304,7 +368,9 @@ def _situation(when: When) -> str:
         views = f"views {either}, posture unknown"
     else:
         views = f"a view among {', '.join(when.needs)}" if when.needs else "any view"
-    wording = " or ".join("unrefined" if name == PLAIN else name for name in when.refinements)
+    wording = " or ".join(
+        "unrefined" if name == PLAIN else name for name in when.refinements
+    )
     return views if when.refinements == [PLAIN] else f"{wording}, {views}"
 
 
@@ -313,7 +379,9 @@ def _situation(when: When) -> str:
 _ABOUT_THE_EXAMINATION = {"comparison", "other_source", "assessment_limitations"}
 """Attributes about films and sources: "compared with the old film" does not make a fracture old."""
 
-_REFINING = attrgetter(*[name for name in ATTRIBUTE_NAMES if name not in _ABOUT_THE_EXAMINATION])
+_REFINING = attrgetter(
+    *[name for name in ATTRIBUTE_NAMES if name not in _ABOUT_THE_EXAMINATION]
+)
 
 
 class Match(NamedTuple):
@@ -349,26 +417,40 @@ def match(row: Row, dictionary: PathwayDictionary) -> Match:
     if diagnosis is None:
         return Match(row, _not_taking_part(row) or "not a diagnosis")
     location = row.location, *row.location_parts
-    refinements = dictionary.refinements(diagnosis, row.name, row.ent, location, _REFINING(row))
+    refinements = dictionary.refinements(
+        diagnosis, row.name, row.ent, location, _REFINING(row)
+    )
     device = "device" if is_of_device(row, diagnosis, dictionary) else ""
     if reason := _not_taking_part(row) or device or _not_expanding(row):
         return Match(row, reason, diagnosis, refinements)
-    pathway, reason = dictionary.choose(diagnosis, refinements, study_views(row.view_information))
+    pathway, reason = dictionary.choose(
+        diagnosis, refinements, study_views(row.view_information)
+    )
     return Match(row, reason, diagnosis, refinements, pathway)
 
 
 def diagnosis_of(row: Row | Content, dictionary: PathwayDictionary) -> str | None:
     """The diagnosis of a row; None without one, or when its place makes it another condition."""
     diagnosis = dictionary.recognise(row.name, row.ent)
-    return None if diagnosis is None or is_elsewhere(row, diagnosis, dictionary) else diagnosis
+    return (
+        None
+        if diagnosis is None or is_elsewhere(row, diagnosis, dictionary)
+        else diagnosis
+    )
 
 
-def is_elsewhere(row: Row | Content, diagnosis: str, dictionary: PathwayDictionary) -> bool:
+def is_elsewhere(
+    row: Row | Content, diagnosis: str, dictionary: PathwayDictionary
+) -> bool:
     """Whether the row only shares its name with the diagnosis ("effusion", pericardial)."""
-    return dictionary.rules[diagnosis].elsewhere.in_any((row.location, *row.location_parts))
+    return dictionary.rules[diagnosis].elsewhere.in_any(
+        (row.location, *row.location_parts)
+    )
 
 
-def is_of_device(row: Row | Content, diagnosis: str, dictionary: PathwayDictionary) -> bool:
+def is_of_device(
+    row: Row | Content, diagnosis: str, dictionary: PathwayDictionary
+) -> bool:
     """Whether a device has the diagnosis ("fracture" of a lead), and not the patient."""
     cells = row.name, plain(row.ent), row.location, *row.location_parts
     return dictionary.rules[diagnosis].devices.in_any(cells)
@@ -397,4 +479,6 @@ def _not_expanding(row: Row) -> str:
 @lru_cache(maxsize=1024)
 def study_views(view_information: str) -> frozenset[str]:
     """The set of known views; anything else in the cell is unknown."""
-    return frozenset(VIEWS) & frozenset(view.strip().lower() for view in view_information.split(","))
+    return frozenset(VIEWS) & frozenset(
+        view.strip().lower() for view in view_information.split(",")
+    )

@@ -17,7 +17,14 @@ from lunguage_assets.cores import by_studies
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.expansion.expand import Expansion
 from lunguage_assets.implicit.resolution.resolve import Resolution
-from lunguage_assets.implicit.rows import BARE, PAPER, Row, by_study, read_rows, values_of
+from lunguage_assets.implicit.rows import (
+    BARE,
+    PAPER,
+    Row,
+    by_study,
+    read_rows,
+    values_of,
+)
 from lunguage_assets.implicit.statements.against import Statements, grouped, is_present
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.tables import ACCOUNTING
@@ -59,7 +66,14 @@ def account(
     event = _counted(log, "event", "source")
     delivered: dict[str, int] = dict(values_of(reports, "study_id", "rows_delivered"))
     refused = _counted(rejected)
-    studies = {*delivered, *(key[0] for counts in (disposition, outcome, source, refused) for key in counts)}
+    studies = {
+        *delivered,
+        *(
+            key[0]
+            for counts in (disposition, outcome, source, refused)
+            for key in counts
+        ),
+    }
     # a study that was rejected whole has no report
     rows_in = {study: delivered.get(study, refused[(study,)]) for study in studies}
     frame = ACCOUNTING.frame(
@@ -71,9 +85,12 @@ def account(
             "removed": event[study, "removed", "original"],
             "excluded": disposition[study, "excluded"],
             "rejected": refused[(study,)],
-            "set_aside": rows_in[study] - refused[(study,)] if study in set_aside else 0,
+            "set_aside": rows_in[study] - refused[(study,)]
+            if study in set_aside
+            else 0,
             "generated": outcome[study, "generated"],
-            "discarded": event[study, "merged", "expansion"] + event[study, "discarded", "expansion"],
+            "discarded": event[study, "merged", "expansion"]
+            + event[study, "discarded", "expansion"],
             "already_stated": outcome[study, "already stated"],
             "spoken_against": outcome[study, "spoken against"],
             "rows_out": source[study, "original"] + source[study, "expansion"],
@@ -86,15 +103,21 @@ def account(
 
 def balance(accounts: pd.DataFrame) -> NDArray[np.bool_]:
     """Whether the numbers of each ACCOUNTING row add up, whatever its column `balanced` says."""
-    kept = accounts[["originals_out", "merged", "removed", "excluded", "rejected", "set_aside"]].sum(axis=1)
+    kept = accounts[
+        ["originals_out", "merged", "removed", "excluded", "rejected", "set_aside"]
+    ].sum(axis=1)
     generated = accounts["generated"] - accounts["discarded"]
-    adds_up = (accounts["rows_in"] == kept) & (accounts["rows_out"] == accounts["originals_out"] + generated)
+    adds_up = (accounts["rows_in"] == kept) & (
+        accounts["rows_out"] == accounts["originals_out"] + generated
+    )
     return adds_up.to_numpy(dtype=bool)
 
 
 def explained_studies(accounting: pd.DataFrame) -> list[str]:
     """Studies without any row left, with balanced accounts."""
-    return accounting.loc[accounting["balanced"] & (accounting["rows_out"] == 0), "study_id"].tolist()
+    return accounting.loc[
+        accounting["balanced"] & (accounting["rows_out"] == 0), "study_id"
+    ].tolist()
 
 
 def _counted(frame: pd.DataFrame, *names: str) -> Counter[tuple[str, ...]]:
@@ -120,7 +143,10 @@ def violations(
     """
     found = by_studies(_violations, (rows,), _labels, processes=processes)
     missing = sorted(set(studies) - {*rows["study_id"].unique()} - set(explained))
-    return [*chain(*found), *(Violation(STUDY_PRESENT, study_id, ()) for study_id in missing)]
+    return [
+        *chain(*found),
+        *(Violation(STUDY_PRESENT, study_id, ()) for study_id in missing),
+    ]
 
 
 def _labels() -> tuple[LabelList]:
@@ -136,26 +162,37 @@ def _violations(rows: pd.DataFrame, listed: LabelList) -> list[Violation]:
 
 
 def refuse_violations(
-    rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.DataFrame, processes: int | None = 1
+    rows: pd.DataFrame,
+    accounts: pd.DataFrame,
+    reports: pd.DataFrame,
+    processes: int | None = 1,
 ) -> None:
     """Raise `InvalidTable` when LUNGUAGE_PLUS_PLUS breaks a guarantee of implicit.md section 5, or ACCOUNTING
     of the same studies does not balance. `processes`: as in `cores.by_studies`.
     """
-    broken = violations(rows, reports["study_id"], explained_studies(accounts), processes)
+    broken = violations(
+        rows, reports["study_id"], explained_studies(accounts), processes
+    )
     problems = [
-        f"{found.guarantee} ({found.study_id}: {', '.join(found.finding_ids[:5])})" for found in broken
+        f"{found.guarantee} ({found.study_id}: {', '.join(found.finding_ids[:5])})"
+        for found in broken
     ]
     problems += [
         f"accounts of {study or 'unreadable study ids'} do not balance"
-        for study in accounts.loc[~(accounts["balanced"] & balance(accounts)), "study_id"]
+        for study in accounts.loc[
+            ~(accounts["balanced"] & balance(accounts)), "study_id"
+        ]
     ]
     if problems:
         raise InvalidTable(
-            f"lunguage_plus_plus: {len(problems)} violations, nothing stored: " + "; ".join(problems[:5])
+            f"lunguage_plus_plus: {len(problems)} violations, nothing stored: "
+            + "; ".join(problems[:5])
         )
 
 
-def _broken(study: Sequence[Row], listed: LabelList) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _broken(
+    study: Sequence[Row], listed: LabelList
+) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Broken guarantees of a study, and the rows that break them."""
     for group in grouped(study).values():
         ids = tuple(sorted(row.finding_id for row in group))
@@ -174,14 +211,23 @@ def _broken(study: Sequence[Row], listed: LabelList) -> Iterator[tuple[str, tupl
             surer = row.support > parent.support + _TOLERANCE
             if surer or (row.status[0] == "d" and parent.status[0] == "t"):
                 yield NO_SURER, own
-        if row.source == "expansion" and row.mode != PAPER and (said := statements.against(row)) is not None:
+        if (
+            row.source == "expansion"
+            and row.mode != PAPER
+            and (said := statements.against(row)) is not None
+        ):
             yield NOT_AGAINST, (row.finding_id, said.finding_id)
         for references in (row.evidence, row.associate):
             others = by_id.keys() - {row.finding_id}
-            whole = all(token.startswith(BARE) or token in others for token in references)
+            whole = all(
+                token.startswith(BARE) or token in others for token in references
+            )
             if not whole or len(set(references)) < len(references):
                 yield WHOLE_REFERENCES, own
-    numbers = [row.idx for row in stated], [row.idx for row in study if row.source == "expansion"]
+    numbers = (
+        [row.idx for row in stated],
+        [row.idx for row in study if row.source == "expansion"],
+    )
     in_order = not all(numbers) or max(numbers[0]) < min(numbers[1])
     if not in_order or len({*numbers[0], *numbers[1]}) < len(study):
         yield UNIQUE_NUMBERS, tuple(sorted(by_id))

@@ -12,8 +12,15 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.merging.apart import Blacklist, load_blacklist, unite_attributes
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.merging.apart import (
+    Blacklist,
+    load_blacklist,
+    unite_attributes,
+)
+from lunguage_assets.implicit.pathways.pathways import (
+    PathwayDictionary,
+    load_dictionary,
+)
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     BARE,
@@ -43,7 +50,12 @@ Rule = tuple[str, Callable[[Sequence[Row]], list[Row]]]
 
 GENERATED, STATED, AGAINST = "generated", "already stated", "spoken against"
 _STATUS_ORDER = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
-_SAME_STATUS = {"tp": "duplicate_pos", "tn": "duplicate_neg", "dp": "repeat_dp", "dn": "repeat_dn"}
+_SAME_STATUS = {
+    "tp": "duplicate_pos",
+    "tn": "duplicate_neg",
+    "dp": "repeat_dp",
+    "dn": "repeat_dn",
+}
 
 
 class Resolution(NamedTuple):
@@ -59,7 +71,12 @@ def resolution_tools(
 ) -> tuple[PathwayDictionary, str, Blacklist, LabelList]:
     """What `resolve` needs beside its frames: files of the home, and the version of the ranking."""
     dictionary = load_dictionary(pathways, Vocabulary.from_terms(terms))
-    return dictionary, version, load_blacklist(blacklist), load_label_list(dictionary=dictionary)
+    return (
+        dictionary,
+        version,
+        load_blacklist(blacklist),
+        load_label_list(dictionary=dictionary),
+    )
 
 
 def resolve(
@@ -79,8 +96,16 @@ def resolve(
     delivered = read_rows(deduplicated)
     by_id = {row.finding_id: row for row in delivered}
     children = _join(read_rows(expansions), by_id)
-    known = {own: rest for own, *rest in values_of(matches, "finding_id", "pathway_id", "pathway", "reason")}
-    blacklist, listed = blacklist or load_blacklist(), labels or load_label_list(dictionary=dictionary)
+    known = {
+        own: rest
+        for own, *rest in values_of(
+            matches, "finding_id", "pathway_id", "pathway", "reason"
+        )
+    }
+    blacklist, listed = (
+        blacklist or load_blacklist(),
+        labels or load_label_list(dictionary=dictionary),
+    )
     living: dict[str, list[Row]] = {}
     linked: dict[str, list[Row]] = {}
     for row in (*delivered, *children):
@@ -88,7 +113,10 @@ def resolve(
             linked.setdefault(row.study_id, []).append(row)
             continue
         row.pathway_id, row.pathway, row.match_reason = known[row.finding_id]
-        row.ranking_version, row.root_id = ranking_version, row.root_id or row.finding_id
+        row.ranking_version, row.root_id = (
+            ranking_version,
+            row.root_id or row.finding_id,
+        )
         if row.disposition == "kept":
             living.setdefault(row.study_id, []).append(row)
     resolved, log, conflicts = list[Row](), list[Event](), list[Event]()
@@ -111,12 +139,20 @@ def _join(children: Sequence[Row], by_id: dict[str, Row]) -> list[Row]:
     in_order = sorted(children, key=lambda child: natural(child.finding_id))
     for child in in_order:
         parent, stating = by_id[child.parent_id or ""], by_id.get(child.linked_to or "")
-        child.source, child.encoder, child.mode = "expansion", parent.encoder, parent.mode
+        child.source, child.encoder, child.mode = (
+            "expansion",
+            parent.encoder,
+            parent.mode,
+        )
         evidence = [child.finding_id] if child.outcome == GENERATED else []
         if stating is not None and child.outcome != AGAINST:
             excluded = stating.disposition == "excluded"
             evidence.append(BARE + stating.name if excluded else stating.finding_id)
-        new = [one for one in evidence if one != parent.finding_id and one not in parent.evidence]
+        new = [
+            one
+            for one in evidence
+            if one != parent.finding_id and one not in parent.evidence
+        ]
         parent.evidence = (*parent.evidence, *new)
     return in_order
 
@@ -133,9 +169,13 @@ def detect(groups: dict[Key, list[Row]]) -> Iterator[Event]:
                 continue
             kind = CONFLICT_TYPES.index(type_of(some[0].status, others[0].status))
             source = (some[0].source == "expansion") + (others[0].source == "expansion")
-            taking_part.setdefault((kind, source), set()).update(row.finding_id for row in (*some, *others))
+            taking_part.setdefault((kind, source), set()).update(
+                row.finding_id for row in (*some, *others)
+            )
         for (kind, source), ids in sorted(taking_part.items()):
-            conflict = _conflict(groups[key][0], CONFLICT_TYPES[kind], CONFLICT_SOURCES[source], ids)
+            conflict = _conflict(
+                groups[key][0], CONFLICT_TYPES[kind], CONFLICT_SOURCES[source], ids
+            )
             yield conflict | {"location_parts": key[2]}
 
 
@@ -145,18 +185,29 @@ def _suppressed(links: Iterable[Row], by_id: Mapping[str, Row]) -> Iterator[Even
         stating = by_id[child.linked_to or ""]
         stated = child.outcome == STATED and stating.disposition != "excluded"
         if stated and child.status != stating.status:
-            kind, ids = type_of(child.status, stating.status), (child.finding_id, stating.finding_id)
-            yield _conflict(child, kind, CONFLICT_SOURCES[1], ids) | {"suppressed": True}
+            kind, ids = (
+                type_of(child.status, stating.status),
+                (child.finding_id, stating.finding_id),
+            )
+            yield _conflict(child, kind, CONFLICT_SOURCES[1], ids) | {
+                "suppressed": True
+            }
 
 
 def _stated_contradictions(rows: Sequence[Row], listed: LabelList) -> Iterator[Event]:
     """Stated rows that contradict each other by containment: both stay. None in mode `paper`."""
     stated = [row for row in rows if row.source == "original"]
-    if not stated or stated[0].mode == PAPER or all(row.positive == stated[0].positive for row in stated):
+    if (
+        not stated
+        or stated[0].mode == PAPER
+        or all(row.positive == stated[0].positive for row in stated)
+    ):
         return
     found: dict[tuple[str, ...], Row] = {}
     for denial, presence in Statements(listed, stated).contradictions():
-        found.setdefault(tuple(sorted((denial.finding_id, presence.finding_id))), presence)
+        found.setdefault(
+            tuple(sorted((denial.finding_id, presence.finding_id))), presence
+        )
     for ids, presence in sorted(found.items()):
         yield _conflict(presence, "stated_contradiction", CONFLICT_SOURCES[0], ids)
 
@@ -175,10 +226,13 @@ def _conflict(row: Row, kind: str, source: str, ids: Iterable[str]) -> Event:
     }
 
 
-def resolution_of(resolved: Sequence[Row], log: Sequence[Event], conflicts: Sequence[Event]) -> Resolution:
+def resolution_of(
+    resolved: Sequence[Row], log: Sequence[Event], conflicts: Sequence[Event]
+) -> Resolution:
     """Rows, events and conflicts as tables, in their order."""
     events, contested = (
-        [{"number": number, **one} for number, one in enumerate(listed)] for listed in (log, conflicts)
+        [{"number": number, **one} for number, one in enumerate(listed)]
+        for listed in (log, conflicts)
     )
     rows = write_rows(LUNGUAGE_PLUS_PLUS, resolved)
     return Resolution(rows, RESOLUTION_LOG.frame(events), CONFLICTS.frame(contested))
@@ -207,7 +261,9 @@ def strongest_claim(rows: Sequence[Row]) -> list[Row]:
     """Rule 3: the row with the highest support, in mode `paper` with the highest p; then dp > tp > tn > dn,
     then impression before findings, then report order.
     """
-    return sorted(rows, key=lambda row: claim_preference(row, _STATUS_ORDER[row.status]))[:1]
+    return sorted(
+        rows, key=lambda row: claim_preference(row, _STATUS_ORDER[row.status])
+    )[:1]
 
 
 RULES: tuple[Rule, ...] = (
@@ -245,7 +301,14 @@ def _entry(row: Row, event: str, stage: str, rule: str, **options: str | None) -
 def _kept_apart(row: Row, survivor: Row, stage: str, cell: str) -> Event:
     """The log entry of a cell ("column: words") that the survivor of a merged row did not take over."""
     rule = "attributes exclude each other"
-    return _entry(row, "cell kept apart", stage, rule, survivor_id=survivor.finding_id, reference=cell)
+    return _entry(
+        row,
+        "cell kept apart",
+        stage,
+        rule,
+        survivor_id=survivor.finding_id,
+        reference=cell,
+    )
 
 
 class StudyResolver:
@@ -253,7 +316,9 @@ class StudyResolver:
     is final, and the subtrees of removed rows are gone, before a child's key is resolved.
     """
 
-    def __init__(self, rows: Sequence[Row], dictionary: PathwayDictionary, blacklist: Blacklist) -> None:
+    def __init__(
+        self, rows: Sequence[Row], dictionary: PathwayDictionary, blacklist: Blacklist
+    ) -> None:
         self._dictionary, self._blacklist = dictionary, blacklist
         self._rules = PAPER_RULES if rows and rows[0].mode == PAPER else RULES
         in_order = sorted(rows, key=report_position)
@@ -271,7 +336,9 @@ class StudyResolver:
         """The resolved rows with their numbers, stated rows first, every generated row after its parent."""
         contested = {key: rows for key, rows in self.groups.items() if len(rows) > 1}
         for key in sorted(contested, key=lambda key: (self._rank(contested[key]), key)):
-            self._settle([row for row in contested[key] if row.finding_id in self.living])
+            self._settle(
+                [row for row in contested[key] if row.finding_id in self.living]
+            )
         for row in self.living.values():
             self._redirect_references(row)
         for event in self.log:
@@ -302,17 +369,26 @@ class StudyResolver:
                 if row.positive == survivor.positive:
                     self._merge(row, survivor, rule)
                     merged.update((row.finding_id, *row.merged_ids))
-            survivor.merged_ids = tuple(sorted(merged))  # once: a study may have thousands of rows
+            survivor.merged_ids = tuple(
+                sorted(merged)
+            )  # once: a study may have thousands of rows
         for row, rule in lost:
-            if row.finding_id in self.living:  # it was not merged: it loses to the other polarity
+            if (
+                row.finding_id in self.living
+            ):  # it was not merged: it loses to the other polarity
                 self._remove(row, rule, "polarity")
 
     def _merge(self, loser: Row, survivor: Row, rule: str) -> None:
         """Merge a row into the survivor, which keeps its wording and p; the loser's sub-findings go."""
-        contradictory, separates = self._dictionary.contradictory, self._blacklist.separates
+        contradictory, separates = (
+            self._dictionary.contradictory,
+            self._blacklist.separates,
+        )
         unlinked = contradictory(survivor.measurement, loser.measurement)
         apart = unite_attributes(
-            survivor, loser, lambda one, other: separates(one, other) or contradictory(one, other)
+            survivor,
+            loser,
+            lambda one, other: separates(one, other) or contradictory(one, other),
         )
         own = {child.finding_id for child in self._children.get(loser.finding_id, ())}
         evidence = tuple(token for token in loser.evidence if token not in own)
@@ -320,18 +396,25 @@ class StudyResolver:
         survivor.associate = united_tokens(survivor.associate, loser.associate)
         del self.living[loser.finding_id]
         self._merged_into[loser.finding_id] = survivor.finding_id
-        if unlinked and loser.source == "expansion":  # its survivor is no evidence for its parent
+        if (
+            unlinked and loser.source == "expansion"
+        ):  # its survivor is no evidence for its parent
             self._unlinked.add(loser.finding_id)
         kind = type_of(survivor.status, loser.status)
         self.log.append(_entry(loser, "merged", "resolve", rule, conflict_type=kind))
-        self.log += [_kept_apart(loser, survivor, "resolve", f"{column}: {cell}") for column, cell in apart]
+        self.log += [
+            _kept_apart(loser, survivor, "resolve", f"{column}: {cell}")
+            for column, cell in apart
+        ]
         self._remove_children(loser, "parent merged")
 
     def _remove(self, row: Row, rule: str, conflict_type: str) -> None:
         """Remove a row and its generated subtree."""
         del self.living[row.finding_id]
         event = "removed" if row.source == "original" else "discarded"
-        self.log.append(_entry(row, event, "resolve", rule, conflict_type=conflict_type))
+        self.log.append(
+            _entry(row, event, "resolve", rule, conflict_type=conflict_type)
+        )
         self._remove_children(row, "parent gone")
 
     def _remove_children(self, row: Row, rule: str) -> None:
@@ -339,7 +422,11 @@ class StudyResolver:
             self._remove(child, rule, "none")
 
     def _living_children(self, row: Row) -> list[Row]:
-        return [child for child in self._children.get(row.finding_id, ()) if child.finding_id in self.living]
+        return [
+            child
+            for child in self._children.get(row.finding_id, ())
+            if child.finding_id in self.living
+        ]
 
     def _redirect_references(self, row: Row) -> None:
         """Redirect references to merged rows, token by token; one to a removed row is dropped and logged."""
@@ -352,22 +439,36 @@ class StudyResolver:
         kept: dict[str, None] = {}
         for token in references:
             gone = token in self._unlinked
-            target = token if token.startswith(BARE) else None if gone else self.stand_in(token)
+            target = (
+                token
+                if token.startswith(BARE)
+                else None
+                if gone
+                else self.stand_in(token)
+            )
             if target is None:
-                self.log.append(_entry(row, "reference lost", "resolve", "target gone", reference=token))
+                self.log.append(
+                    _entry(
+                        row, "reference lost", "resolve", "target gone", reference=token
+                    )
+                )
             elif target != row.finding_id:
                 kept[target] = None
         return tuple(kept)
 
     def _numbered(self) -> list[Row]:
-        stated = [row for row in self.living.values() if row.parent_id is None]  # in report order
+        stated = [
+            row for row in self.living.values() if row.parent_id is None
+        ]  # in report order
         resolved = [*stated, *(child for row in stated for child in self._below(row))]
         for number, row in enumerate(resolved, start=1):
             row.idx = number
         return resolved
 
     def _below(self, row: Row) -> Iterator[Row]:
-        for child in sorted(self._living_children(row), key=lambda child: natural(child.finding_id)):
+        for child in sorted(
+            self._living_children(row), key=lambda child: natural(child.finding_id)
+        ):
             yield child
             yield from self._below(child)
 
@@ -378,7 +479,9 @@ class StudyResolver:
         for row in study:
             if row.merged_into is not None:
                 survivor = self.stand_in(row.merged_into)
-                rule = "same statement" if row.merge_similarity is None else "same meaning"
+                rule = (
+                    "same statement" if row.merge_similarity is None else "same meaning"
+                )
                 yield _entry(row, "merged", "deduplicate", rule, survivor_id=survivor)
                 yield from _cells_kept_apart(row, by_id[row.merged_into])
             elif row.disposition == "excluded":
@@ -393,6 +496,12 @@ def _cells_kept_apart(row: Row, survivor: Row) -> Iterator[Event]:
     """What a merged row says and its survivor did not take over, column by column."""
     for name in ATTRIBUTE_NAMES:
         own = set(map(collapsed, cell_parts(getattr(survivor, name))))
-        parts = [part for part in cell_parts(getattr(row, name)) if collapsed(part) not in own]
+        parts = [
+            part
+            for part in cell_parts(getattr(row, name))
+            if collapsed(part) not in own
+        ]
         if parts:
-            yield _kept_apart(row, survivor, "deduplicate", f"{name}: {', '.join(parts)}")
+            yield _kept_apart(
+                row, survivor, "deduplicate", f"{name}: {', '.join(parts)}"
+            )

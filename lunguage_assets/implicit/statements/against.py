@@ -48,14 +48,21 @@ inside one study.
 
 def qualifier_of(row: Row) -> Qualifier | None:
     """What restricts a denial to a kind of its finding; None of any other row, and in mode `paper`."""
-    if row.positive or row.mode == PAPER or row.cat == _DEVICE or says_resolved(row.improved):
+    if (
+        row.positive
+        or row.mode == PAPER
+        or row.cat == _DEVICE
+        or says_resolved(row.improved)
+    ):
         return None
     found = qualifying(row.name, row.ent, row.sent, _CELLS_OF(row))
     return found[0] if found is not None else None
 
 
 @lru_cache(maxsize=ENTRIES)
-def qualifying(name: str, ent: str, sentence: str, cells: tuple[str, ...]) -> tuple[Qualifier, str] | None:
+def qualifying(
+    name: str, ent: str, sentence: str, cells: tuple[str, ...]
+) -> tuple[Qualifier, str] | None:
     """Find the qualifier of a denied finding and its word, the nearest to the finding first.
 
     Args:
@@ -89,7 +96,9 @@ def _qualifiers_with(word: str, name: str) -> Iterator[Qualifier]:
 @cache
 def _any_word() -> re.Pattern[str]:
     words = sorted({word for one in statements_file().qualifiers for word in one.words})
-    return re.compile(r"\b(?:" + "|".join(map(re.escape, words)) + r")\b", re.IGNORECASE)
+    return re.compile(
+        r"\b(?:" + "|".join(map(re.escape, words)) + r")\b", re.IGNORECASE
+    )
 
 
 @cache
@@ -97,7 +106,9 @@ def belief_of(name: str) -> tuple[float, float, float]:
     """p, its lower and its upper end (95%, Jeffreys) of a finding of which only a kind is denied."""
     counts = next(one for one in statements_file().qualifiers if one.name == name)
     coded, other = counts.coded + 0.5, counts.denied - counts.coded + 0.5
-    low, high = (rounded(float(betaincinv(coded, other, end))) for end in (0.025, 0.975))
+    low, high = (
+        rounded(float(betaincinv(coded, other, end))) for end in (0.025, 0.975)
+    )
     return rounded(coded / (coded + other)), low, high
 
 
@@ -120,7 +131,9 @@ class Assertion(NamedTuple):
         if _are_along_other_axes([denial.row], [presence.row]):
             return False
         qualifier = qualifier_of(denial.row)
-        if qualifier is not None and not (qualifier.implied and presence.row.source == "expansion"):
+        if qualifier is not None and not (
+            qualifier.implied and presence.row.source == "expansion"
+        ):
             return False
         return bool(anatomy().covers(denial.place, presence.place))
 
@@ -138,18 +151,24 @@ class Statements:
         self._about: dict[tuple[str, str | int], list[Assertion]] = {}
         for row in rows:
             for assertion in self.of(row):
-                self._about.setdefault((row.currency, assertion.subject), []).append(assertion)
+                self._about.setdefault((row.currency, assertion.subject), []).append(
+                    assertion
+                )
 
     def of(self, row: Row) -> list[Assertion]:
         """What a row says: of its own name, and of the diagnoses that it means."""
         present, place = is_present(row), row.location_parts
-        read = self._listed.read(row, row.status if present == row.positive else row.status[0] + "n")
+        read = self._listed.read(
+            row, row.status if present == row.positive else row.status[0] + "n"
+        )
         name = f"{row.name} of a device" if read.of_device else row.name
         found = [Assertion(row, name, present, place, frozenset())]
         for meaning, there in read.meanings:
             if self._listed.labels[meaning.label].diagnoses:
                 where = () if meaning.placeless else place
-                found.append(Assertion(row, meaning.label, there, where, read.refinements))
+                found.append(
+                    Assertion(row, meaning.label, there, where, read.refinements)
+                )
         return found
 
     def about(self, row: Row) -> Iterator[tuple[Assertion, Assertion]]:
@@ -160,7 +179,11 @@ class Statements:
 
     def against(self, row: Row) -> Row | None:
         """The statement that speaks against a row most strongly; None without one."""
-        found = {said.row.finding_id: said.row for own, said in self.about(row) if own.contradicts(said)}
+        found = {
+            said.row.finding_id: said.row
+            for own, said in self.about(row)
+            if own.contradicts(said)
+        }
         return min(found.values(), key=claim_preference, default=None)
 
     def contradictions(self) -> Iterator[tuple[Row, Row]]:

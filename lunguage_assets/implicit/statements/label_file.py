@@ -78,7 +78,11 @@ class _LabelsFile(BaseModel, frozen=True, extra="forbid"):
         for number, label in enumerate(self.labels):
             wrong = {
                 "name": [label.name] if label.name in names[:number] else [],
-                "instead_of": [one for one in label.instead_of if one not in names or one == label.name],
+                "instead_of": [
+                    one
+                    for one in label.instead_of
+                    if one not in names or one == label.name
+                ],
                 "denied_by": [one for one in label.denied_by if one not in alone],
             }
             for field, found in wrong.items():
@@ -137,13 +141,17 @@ class RowReading(NamedTuple):
 @lru_cache(maxsize=ENTRIES)
 def _words(location: str) -> frozenset[str]:
     """The words of a place, and the singulars that they may be the plural of."""
-    return frozenset(form for token in tokens(location) for form in possible_singulars(token))
+    return frozenset(
+        form for token in tokens(location) for form in possible_singulars(token)
+    )
 
 
 class LabelList:
     """The labels in the order of the file, and the meanings of findings and diagnoses."""
 
-    def __init__(self, labels: list[Label], vocabulary: Vocabulary, dictionary: PathwayDictionary) -> None:
+    def __init__(
+        self, labels: list[Label], vocabulary: Vocabulary, dictionary: PathwayDictionary
+    ) -> None:
         self.labels = tuple(labels)
         self.names = [label.name for label in labels]
         self._vocabulary, self._dictionary = vocabulary, dictionary
@@ -164,7 +172,8 @@ class LabelList:
 
     def _note(self, label: int, entry: Findings) -> None:
         described, not_described = (
-            ListedWords(words, plurals=False) for words in (entry.described, entry.not_described)
+            ListedWords(words, plurals=False)
+            for words in (entry.described, entry.not_described)
         )
         causes = frozenset(map(self._vocabulary.finding, entry.not_explained_by))
         meaning = Meaning(label, entry, described, not_described, causes)
@@ -175,9 +184,16 @@ class LabelList:
 
     def _meanings(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
         """Labels that a finding may be, by its diagnosis or its names, in the order of preference."""
-        by_name = (*self._of_name.get(name, ()), *self._of_name.get(self._vocabulary.finding(ent), ()))
+        by_name = (
+            *self._of_name.get(name, ()),
+            *self._of_name.get(self._vocabulary.finding(ent), ()),
+        )
         kinds = {meaning.label for meaning in by_name if meaning.reads == "kind"}
-        general = (one for one in self._of_diagnosis.get(diagnosis, ()) if one.label not in kinds)
+        general = (
+            one
+            for one in self._of_diagnosis.get(diagnosis, ())
+            if one.label not in kinds
+        )
         return tuple(dict.fromkeys((*general, *by_name)))
 
     def read(self, row: Row, status: str = "") -> RowReading:
@@ -190,11 +206,15 @@ class LabelList:
         of_device = found is not None and is_of_device(row, found, self._dictionary)
         diagnosis = "" if found is None or of_device else found
         location = row.location, *row.location_parts
-        refinements = self.refinements(diagnosis, row.name, row.ent, location, _REFINING_OF(row))
+        refinements = self.refinements(
+            diagnosis, row.name, row.ent, location, _REFINING_OF(row)
+        )
         meanings = []
         for meaning in self.meanings(row.name, row.ent, diagnosis):
             if meaning.holds_at(", ".join(location)):
-                reading = self.read_as(meaning, row.status, row.name, row.measurement, row.morphology)
+                reading = self.read_as(
+                    meaning, row.status, row.name, row.measurement, row.morphology
+                )
                 if reading is not None:
                     meanings.append((meaning, (row.status[1] == "p") == reading))
         return RowReading(diagnosis, of_device, refinements, tuple(meanings))
@@ -203,7 +223,11 @@ class LabelList:
         """Labels that a finding in these words is at a place."""
         name = self._vocabulary.finding(wording)
         meanings = self.meanings(name, wording, "")
-        return frozenset(one.label for one in meanings if one.holds_at(place) and self._is_family(one))
+        return frozenset(
+            one.label
+            for one in meanings
+            if one.holds_at(place) and self._is_family(one)
+        )
 
     def held(
         self,
@@ -215,15 +239,22 @@ class LabelList:
         """The meanings that a row has at its place, with its words, and with what the report explains it by;
         one that is instead of others replaces them.
         """
-        found = [one for one in meanings if one.holds_at(place) and one.describes(cells)]
+        found = [
+            one for one in meanings if one.holds_at(place) and one.describes(cells)
+        ]
         if causes:
             found = [one for one in found if not causes <= one.not_explained_by]
-        replaced = {other for one in found for other in self.labels[one.label].instead_of}
+        replaced = {
+            other for one in found for other in self.labels[one.label].instead_of
+        }
         return (one for one in found if self.names[one.label] not in replaced)
 
     def _is_family(self, meaning: Meaning) -> bool:
         """Whether what has this meaning is one with others of the label: what is healed is no kind of it."""
-        return meaning.reads not in ("denial", "against") and not self.labels[meaning.label].instead_of
+        return (
+            meaning.reads not in ("denial", "against")
+            and not self.labels[meaning.label].instead_of
+        )
 
     def is_diagnosis(self, label: int) -> bool:
         """Whether all wordings of a label mean one thing, a diagnosis; else it is a family of findings."""
@@ -238,17 +269,29 @@ class LabelList:
         }
 
     def refinements(
-        self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: tuple[str, ...]
+        self,
+        diagnosis: str,
+        name: str,
+        ent: str,
+        location: tuple[str, ...],
+        attributes: tuple[str, ...],
     ) -> frozenset[str]:
         """Refinements that a row states of its diagnosis (or of none, empty): to deny a loculated effusion
         denies no other. `location`: the cell and its parts, `attributes`: those of `REFINING`.
         """
         if not diagnosis:
             return frozenset()
-        return frozenset(self._dictionary.refinements(diagnosis, name, ent, location, attributes))
+        return frozenset(
+            self._dictionary.refinements(diagnosis, name, ent, location, attributes)
+        )
 
     def read_as(
-        self, meaning: Meaning, status: str, name: str, measurement: str, morphology: str
+        self,
+        meaning: Meaning,
+        status: str,
+        name: str,
+        measurement: str,
+        morphology: str,
     ) -> bool | None:
         """Read a row as a label.
 
@@ -288,7 +331,9 @@ def is_borderline(measured: str) -> bool:
     return not _BORDERLINE.isdisjoint(tokens(measured))
 
 
-def load_label_list(path: Path | None = None, dictionary: PathwayDictionary | None = None) -> LabelList:
+def load_label_list(
+    path: Path | None = None, dictionary: PathwayDictionary | None = None
+) -> LabelList:
     """The packaged list, or the file at `path`, checked; raises `ConfigurationError` naming line and field.
     `dictionary`: whose diagnoses and directions count, by default the packaged one.
     """
@@ -296,9 +341,13 @@ def load_label_list(path: Path | None = None, dictionary: PathwayDictionary | No
     labels = read_as(file, _LabelsFile, "See the header of the packaged file.").labels
     vocabulary, packaged = _packaged()
     named = {one for label in labels for one in label.diagnoses}
-    named |= {one for label in labels for entry in label.findings for one in entry.diagnoses}
+    named |= {
+        one for label in labels for entry in label.findings for one in entry.diagnoses
+    }
     if unknown := sorted(one for one in named if plain(one) not in packaged.diagnoses):
-        raise ConfigurationError(f"{file}: found diagnoses {unknown}, expected those of pathways.yaml.")
+        raise ConfigurationError(
+            f"{file}: found diagnoses {unknown}, expected those of pathways.yaml."
+        )
     return LabelList(labels, vocabulary, dictionary or packaged)
 
 

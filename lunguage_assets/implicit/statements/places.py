@@ -82,12 +82,20 @@ class Anatomy:
             for word in words
         }
         self._above = {region.name: region.within for region in content.regions}
-        self._whole = frozenset(region.name for region in content.regions if region.whole)
+        self._whole = frozenset(
+            region.name for region in content.regions if region.whole
+        )
         self._fillers = frozenset(content.fillers)
-        self._wordings = {tokens(words): region.name for region in content.regions for words in region.words}
+        self._wordings = {
+            tokens(words): region.name
+            for region in content.regions
+            for words in region.words
+        }
         self._longest = max(map(len, self._wordings))
         self.place = lru_cache(maxsize=ENTRIES)(self._place)
-        self.parts = lru_cache(maxsize=ENTRIES)(lambda location_parts: self.place(location_parts).parts)
+        self.parts = lru_cache(maxsize=ENTRIES)(
+            lambda location_parts: self.place(location_parts).parts
+        )
         self.covers = lru_cache(maxsize=4 * ENTRIES)(self._covers)
 
     def _place(self, location_parts: tuple[str, ...]) -> Place:
@@ -96,15 +104,23 @@ class Anatomy:
         for part in location_parts:
             words = tokens(part)
             while words:
-                wordings = ((n, self._region(words[:n])) for n in range(self._longest, 0, -1))
-                taken, region = next((one for one in wordings if one[1] is not None), (1, None))
+                wordings = (
+                    (n, self._region(words[:n])) for n in range(self._longest, 0, -1)
+                )
+                taken, region = next(
+                    (one for one in wordings if one[1] is not None), (1, None)
+                )
                 sides.update(*(self._sides.get(word, ()) for word in words[:taken]))
                 if region is not None:
                     regions.add(region)
                 elif words[0] not in self._sides and words[0] not in self._fillers:
                     details.add(words[0])
                 words = words[taken:]
-        narrow = {region for region in regions if not any(self._in(other, region) for other in regions)}
+        narrow = {
+            region
+            for region in regions
+            if not any(self._in(other, region) for other in regions)
+        }
         return Place(frozenset(sides), frozenset(narrow), frozenset(details))
 
     def without_wholes(self, place: Place) -> tuple[str, ...]:
@@ -116,7 +132,8 @@ class Anatomy:
         found = self._wordings.get(words)
         if found is None:
             forms = (
-                self._wordings.get((*words[:-1], form)) for form in sorted(possible_singulars(words[-1]))
+                self._wordings.get((*words[:-1], form))
+                for form in sorted(possible_singulars(words[-1]))
             )
             found = next((form for form in forms if form is not None), None)
         return found
@@ -136,7 +153,10 @@ class Anatomy:
         if not a.details <= b.details:
             return False
         wanted = a.regions if b.regions else a.regions - self._whole
-        return all(any(one == other or self._in(other, one) for other in b.regions) for one in wanted)
+        return all(
+            any(one == other or self._in(other, one) for other in b.regions)
+            for one in wanted
+        )
 
 
 @cache

@@ -31,7 +31,13 @@ from lunguage_assets.judges.asking.limits import (
     output_limit,
 )
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.ledger.attempts import REPLIED, Attempt, Flaw, request_key, storable
+from lunguage_assets.judges.ledger.attempts import (
+    REPLIED,
+    Attempt,
+    Flaw,
+    request_key,
+    storable,
+)
 from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger, begin, forget, record
 from lunguage_assets.judges.ledger.ledger_place import lock_name
@@ -98,9 +104,19 @@ class Asker:
         progress: Callable[[Progress], None] = lambda _: None,
         bill: Bill | None = None,
     ) -> None:
-        self.key, self.provider, self.binding, self.ledger = key, provider, provider.binding, ledger
+        self.key, self.provider, self.binding, self.ledger = (
+            key,
+            provider,
+            provider.binding,
+            ledger,
+        )
         self.limits, self.limiter = limits, Limiter(limits)
-        self.budget, self.price, self.progress, self.bill = budget, price, progress, bill
+        self.budget, self.price, self.progress, self.bill = (
+            budget,
+            price,
+            progress,
+            bill,
+        )
         self._working: set[Future[Any]] = set()
         self._asked = self._read = 0
         self.is_reached = False
@@ -177,7 +193,9 @@ class Asker:
             return
         known = self.ledger.statistics()
         own = (
-            (known["judge"] == self.key) & (known["stage"] == stage) & (known["model"] == self.binding.model)
+            (known["judge"] == self.key)
+            & (known["stage"] == stage)
+            & (known["model"] == self.binding.model)
         )
         if not known.loc[own, "valid"].sum():
             raise NothingReadable(
@@ -204,11 +222,20 @@ class _Round(Generic[T]):
 
     deadline: asyncio.Timeout
 
-    def __init__(self, asker: Asker, requests: Sequence[Request], parse: Parse[T]) -> None:
-        self.asker, self.judge, self.ledger, self.budget = asker, asker.key, asker.ledger, asker.budget
+    def __init__(
+        self, asker: Asker, requests: Sequence[Request], parse: Parse[T]
+    ) -> None:
+        self.asker, self.judge, self.ledger, self.budget = (
+            asker,
+            asker.key,
+            asker.ledger,
+            asker.budget,
+        )
         self.binding, self.parse, self.limiter = asker.binding, parse, asker.limiter
         self.slots = asyncio.Semaphore(asker.limits.in_flight)
-        self.waiting: asyncio.Queue[tuple[tuple[Any, ...], asyncio.Future[Any]]] = asyncio.Queue()
+        self.waiting: asyncio.Queue[tuple[tuple[Any, ...], asyncio.Future[Any]]] = (
+            asyncio.Queue()
+        )
         self.keys = [request_key(self.binding, request) for request in requests]
         self.questions = dict(zip(self.keys, requests, strict=True))
         self.entries: dict[str, str | None] = {}
@@ -223,10 +250,14 @@ class _Round(Generic[T]):
         await self._look_up(list(self.questions), new=len(self.questions))
         if self._open():
             with suppress(TimeoutError):
-                async with asyncio.timeout(self.asker.limits.deadline_s) as self.deadline:
+                async with asyncio.timeout(
+                    self.asker.limits.deadline_s
+                ) as self.deadline:
                     await self._ask_alone()
             if not self.workers:
-                await self._look_up(self._open())  # it only waited: what others answered meanwhile counts
+                await self._look_up(
+                    self._open()
+                )  # it only waited: what others answered meanwhile counts
             self._raise_if_incomplete()
         read = {key: self._read(key, answer) for key, answer in self.entries.items()}
         return [read[key] for key in self.keys]
@@ -288,7 +319,9 @@ class _Round(Generic[T]):
             await asyncio.wait(self.workers)
         except asyncio.CancelledError:
             self._halt()
-            await asyncio.wait(self.workers, timeout=None if self.deadline.expired() else GRACE_S)
+            await asyncio.wait(
+                self.workers, timeout=None if self.deadline.expired() else GRACE_S
+            )
             raise
         finally:
             for task in (*self.workers, writer):
@@ -310,13 +343,17 @@ class _Round(Generic[T]):
                 await self._settle_one(open_.popleft())
         except Exception as error:
             told = f"judge {self.judge!r} failed unexpectedly ({type(error).__name__}). Please report this."
-            self.error = self.error or (error if isinstance(error, LunguageError) else MethodError(told))
+            self.error = self.error or (
+                error if isinstance(error, LunguageError) else MethodError(told)
+            )
             self._halt()
 
     async def _settle_one(self, key: str) -> None:
         failures = unusable = 0
         while key not in self.entries:
-            failure = await self._attempt(key, replace(self.questions[key], attempt=unusable))
+            failure = await self._attempt(
+                key, replace(self.questions[key], attempt=unusable)
+            )
             if failure is None:
                 unusable += 1
                 continue
@@ -339,12 +376,16 @@ class _Round(Generic[T]):
         room, price, worst_usd = output_limit(self.binding), self.asker.price, None
         if price is not None and room is not None:
             worst_usd = price.cost(tokens, room)
-        async with self.slots:  # until recorded: a crash never loses more than `in_flight`
+        async with (
+            self.slots
+        ):  # until recorded: a crash never loses more than `in_flight`
             await self.limiter.turn()
             while True:
                 if self.budget is None or self.budget.reserve(self.judge, worst_usd):
                     attempt = Attempt(key, self.judge, request.task, self.binding.model)
-                    result = await _finished(self._call(attempt, request, worst_usd or 0.0))
+                    result = await _finished(
+                        self._call(attempt, request, worst_usd or 0.0)
+                    )
                     if result != "wait":
                         return result
                 await asyncio.sleep(_LOOK_S)
@@ -359,9 +400,13 @@ class _Round(Generic[T]):
         try:
             lock = lock_name(self.binding)
             daily_usd = self.budget.of_day_usd if self.budget is not None else None
-            permit = await self._written(begin, attempt, lock, worst_usd, daily_usd, self.asker.bill)
+            permit = await self._written(
+                begin, attempt, lock, worst_usd, daily_usd, self.asker.bill
+            )
             if permit == "wait":
-                await asyncio.to_thread(self.ledger.in_flight)  # the dead may have reserved what is missing
+                await asyncio.to_thread(
+                    self.ledger.in_flight
+                )  # the dead may have reserved what is missing
                 return "wait"
             if permit == "spent":
                 raise BudgetExceeded(
@@ -378,9 +423,15 @@ class _Round(Generic[T]):
                 await self._written(forget, attempt, self.asker.bill)
                 raise
             except Exception as error:
-                failure = error if isinstance(error, ProviderFailure) else ProviderFailure("malformed")
+                failure = (
+                    error
+                    if isinstance(error, ProviderFailure)
+                    else ProviderFailure("malformed")
+                )
                 cost_usd = None if failure.kind in _MAY_BE_BILLED else 0.0
-                await self._record(replace(attempt, failure=failure.kind, cost_usd=cost_usd))
+                await self._record(
+                    replace(attempt, failure=failure.kind, cost_usd=cost_usd)
+                )
                 self.limiter.failed(failure)
                 if failure is not error:
                     raise
@@ -410,7 +461,10 @@ class _Round(Generic[T]):
         text, price = storable(reply.text), self.asker.price if reply.metered else None
         flaw: Flaw | None = None
         model = reply.returned_model
-        is_requested = model in (self.binding.model, *self.binding.aliases)  # a dated name is another one
+        is_requested = model in (
+            self.binding.model,
+            *self.binding.aliases,
+        )  # a dated name is another one
         if not is_requested and (model or not reply.refused):
             flaw = "wrong_model"
         elif reply.refused or self.parse(text) is None:
@@ -420,11 +474,15 @@ class _Round(Generic[T]):
             answer=text,
             failure=flaw,
             # a broken service may put anything there, the prompt too
-            returned_model=model if is_requested or _NAME.fullmatch(model) else "(not a model's name)",
+            returned_model=model
+            if is_requested or _NAME.fullmatch(model)
+            else "(not a model's name)",
             input_tokens=reply.input_tokens,
             output_tokens=reply.output_tokens,
             reasoning_tokens=reply.reasoning_tokens,
-            cost_usd=price.cost(reply.input_tokens, reply.output_tokens) if price else None,
+            cost_usd=price.cost(reply.input_tokens, reply.output_tokens)
+            if price
+            else None,
             latency_s=seconds,
         )
 
@@ -454,7 +512,9 @@ class _Round(Generic[T]):
             while not self.waiting.empty():
                 lot.append(self.waiting.get_nowait())
             try:
-                found = await asyncio.to_thread(self.ledger.write, *(write for write, _ in lot))
+                found = await asyncio.to_thread(
+                    self.ledger.write, *(write for write, _ in lot)
+                )
             except Exception as error:
                 for _, result in lot:
                     result.set_exception(error)
@@ -474,7 +534,10 @@ class _Round(Generic[T]):
         if self.error is not None and not isinstance(self.error, JudgeIncomplete):
             raise self.error
         if missing:
-            reasons = [f"{count} x {failure}" for failure, count in sorted(self.given_up.items())]
+            reasons = [
+                f"{count} x {failure}"
+                for failure, count in sorted(self.given_up.items())
+            ]
             if not self.workers:
                 reasons.append("another process is asking this model")
             if self.error is not None:

@@ -23,7 +23,12 @@ _FRAME_TOKENS, _EXPECTED_FRAME_TOKENS = 32, 8
 roles and their separators take.
 """
 
-_OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens")
+_OUTPUT_LIMITS = (
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "max_new_tokens",
+)
 
 
 class BudgetExceeded(LunguageError):
@@ -58,7 +63,9 @@ def output_limit(binding: ModelBinding) -> int | None:
     found, tables = list[int](), [dict(binding.parameters)]
     for table in tables:
         tables += [value for value in table.values() if isinstance(value, dict)]
-        found += [table[name] for name in _OUTPUT_LIMITS if type(table.get(name)) is int]
+        found += [
+            table[name] for name in _OUTPUT_LIMITS if type(table.get(name)) is int
+        ]
     return max(found, default=None)
 
 
@@ -72,10 +79,14 @@ class Budget:
         of_day_usd: of the last 24 hours, for all who share the ledger; None: any.
     """
 
-    def __init__(self, ceiling_usd: float | None, of_day_usd: float | None = None) -> None:
+    def __init__(
+        self, ceiling_usd: float | None, of_day_usd: float | None = None
+    ) -> None:
         for ceiling in (ceiling_usd, of_day_usd):
             if ceiling is not None and not 0 <= ceiling < math.inf:
-                raise ConfigurationError("a budget is not possible; expected US dollars, zero or more.")
+                raise ConfigurationError(
+                    "a budget is not possible; expected US dollars, zero or more."
+                )
         self.ceiling_usd = math.inf if ceiling_usd is None else ceiling_usd
         self.of_day_usd = of_day_usd
         self.spent_usd = 0.0  # settled so far in this run
@@ -147,7 +158,13 @@ class Limiter:
         between Retry-After and a bound that doubles beyond it; None: it is given up.
         """
         wait_s = failure.retry_after or 0.0
-        if not failure.retryable or failures >= self._limits.failures_per_request or wait_s > LONGEST_WAIT_S:
+        if (
+            not failure.retryable
+            or failures >= self._limits.failures_per_request
+            or wait_s > LONGEST_WAIT_S
+        ):
             return None
-        bound = min(LONGEST_BACKOFF_S, self._limits.backoff_s * 2.0 ** min(failures - 1, 60))
+        bound = min(
+            LONGEST_BACKOFF_S, self._limits.backoff_s * 2.0 ** min(failures - 1, 60)
+        )
         return wait_s + random.uniform(0.0, bound)

@@ -80,7 +80,9 @@ class Progress:
 
     def __add__(self, more: Progress) -> Progress:
         names = [one.name for one in fields(self)][1:]
-        return replace(self, **{name: getattr(self, name) + getattr(more, name) for name in names})
+        return replace(
+            self, **{name: getattr(self, name) + getattr(more, name) for name in names}
+        )
 
     @property
     def replies(self) -> int:
@@ -99,7 +101,11 @@ class Progress:
         rate = (self.settled - self.hits) / self.seconds if self.seconds > 0 else 0.0
         minutes = (self.questions - self.settled) / rate / 60 if rate > 0 else 0.0
         is_all_asked = self.rounds <= _ROUNDS_AT_MOST
-        left = f", about {max(1, round(minutes))} min left" if minutes and is_all_asked else ""
+        left = (
+            f", about {max(1, round(minutes))} min left"
+            if minutes and is_all_asked
+            else ""
+        )
         return (
             f"judge {self.judge}: {self.settled:,} of {self.questions:,} answered, {self.hits:,} of them "
             f"from the ledger; {self.calls:,} calls ({self.invalid:,} answers invalid, "
@@ -118,7 +124,9 @@ class Meter:
     def note(self, progress: Progress) -> None:
         """Add a report."""
         with self._lock:
-            began, before = self._sums.get(progress.judge, (self._clock(), Progress(progress.judge)))
+            began, before = self._sums.get(
+                progress.judge, (self._clock(), Progress(progress.judge))
+            )
             total = before + progress
             self._sums[progress.judge] = (
                 began,
@@ -128,7 +136,10 @@ class Meter:
     def totals(self) -> list[Progress]:
         """One sum per judge, in the order in which they first reported."""
         with self._lock:
-            return [replace(total, seconds=self._clock() - began) for began, total in self._sums.values()]
+            return [
+                replace(total, seconds=self._clock() - began)
+                for began, total in self._sums.values()
+            ]
 
 
 Report = Progress | Fitting | Learning

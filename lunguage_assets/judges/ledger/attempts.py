@@ -12,7 +12,13 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
-from lunguage_assets.judges.requests import MOST_TOKENS, FailureKind, Mode, ModelBinding, Request
+from lunguage_assets.judges.requests import (
+    MOST_TOKENS,
+    FailureKind,
+    Mode,
+    ModelBinding,
+    Request,
+)
 
 TRIES = 5
 """Readable or not, a model is asked this often for one answer; then the answer is invalid for good
@@ -79,9 +85,17 @@ def request_key(binding: ModelBinding, request: Request) -> str:
         "user": request.prompt.user,
         "labels": list(request.labels),
         "replicate": request.replicate,
-        **({"schema": request.schema} if request.schema else {}),  # other questions keep their keys
+        **(
+            {"schema": request.schema} if request.schema else {}
+        ),  # other questions keep their keys
     }
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    text = json.dumps(
+        content,
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=True,
+        allow_nan=False,
+    )
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
@@ -104,7 +118,11 @@ def _canonical(value: Any) -> Any:
 
 def storable(text: str) -> str:
     """The text without what a database refuses (NUL, lone surrogates): a paid answer is always recorded."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return (
+        text.replace("\x00", "\ufffd")
+        .encode("utf-8", "surrogatepass")
+        .decode("utf-8", "replace")
+    )
 
 
 def moment(time: datetime) -> str:
@@ -126,8 +144,12 @@ class Attempt:
     judge: Annotated[str, Field(max_length=_LONGEST_KEY, pattern=_PRINTABLE)]
     stage: Literal["extract", "compare", "structure"]
     model: Name
-    answer: Annotated[str, Field(max_length=_LONGEST_ANSWER)] | None = field(default=None, repr=False)
-    failure: FailureKind | Flaw | Literal["lost", "too_large"] | None = None  # the last: of older ledgers
+    answer: Annotated[str, Field(max_length=_LONGEST_ANSWER)] | None = field(
+        default=None, repr=False
+    )
+    failure: FailureKind | Flaw | Literal["lost", "too_large"] | None = (
+        None  # the last: of older ledgers
+    )
     returned_model: Name | None = None
     input_tokens: Tokens = 0
     output_tokens: Tokens = 0
@@ -137,14 +159,18 @@ class Attempt:
     time: Annotated[str, Field(pattern=_TIME), AfterValidator(_existing)] = field(
         default_factory=lambda: moment(datetime.now(UTC))
     )
-    receipt: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] = field(default_factory=lambda: uuid.uuid4().hex)
+    receipt: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] = field(
+        default_factory=lambda: uuid.uuid4().hex
+    )
 
     @property
     def valid(self) -> bool:
         return self.failure is None
 
 
-def settle(replies: Sequence[tuple[str | None, str | None]], tries: int = TRIES) -> tuple[str | None, ...]:
+def settle(
+    replies: Sequence[tuple[str | None, str | None]], tries: int = TRIES
+) -> tuple[str | None, ...]:
     """The answer by which recorded replies (answer, failure), in the order of recording, settle a question
     for good: the first valid one, None after the last try; nothing while it is open. Failures without a reply
     are no tries.

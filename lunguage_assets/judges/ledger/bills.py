@@ -47,7 +47,9 @@ class Charges:
 
     def __add__(self, more: Charges) -> Charges:
         names = [field.name for field in fields(self)]
-        return Charges(**{name: getattr(self, name) + getattr(more, name) for name in names})
+        return Charges(
+            **{name: getattr(self, name) + getattr(more, name) for name in names}
+        )
 
 
 ByJudge = dict[str, Charges]
@@ -56,29 +58,48 @@ _NAMES = [field.name for field in fields(Charges)]
 _ADD = {
     name: inserted.on_conflict_do_update(
         index_elements=["account", "run", "judge"],
-        set_={counted: BILLS.c[counted] + inserted.excluded[counted] for counted in _NAMES},
+        set_={
+            counted: BILLS.c[counted] + inserted.excluded[counted] for counted in _NAMES
+        },
     )
-    for name, inserted in (("sqlite", sqlite.insert(BILLS)), ("postgresql", postgresql.insert(BILLS)))
+    for name, inserted in (
+        ("sqlite", sqlite.insert(BILLS)),
+        ("postgresql", postgresql.insert(BILLS)),
+    )
 }
 
 
-def charge(connection: sa.Connection, bill: Bill | None, judge: str, charges: Charges) -> None:
+def charge(
+    connection: sa.Connection, bill: Bill | None, judge: str, charges: Charges
+) -> None:
     """Add to a bill; without one, nothing."""
     if bill is not None and charges != Charges():
-        row = {"account": bill.account, "run": bill.run, "judge": judge, **asdict(charges)}
+        row = {
+            "account": bill.account,
+            "run": bill.run,
+            "judge": judge,
+            **asdict(charges),
+        }
         connection.execute(_ADD[connection.dialect.name], row)
 
 
 def on_account(connection: sa.Connection, account: str) -> dict[str, ByJudge]:
     """The bills of an account, by run."""
     found: dict[str, ByJudge] = defaultdict(dict)
-    for row in connection.execute(sa.select(BILLS).where(BILLS.c.account == account)).mappings():
-        found[row["run"]][row["judge"]] = Charges(**{name: row[name] for name in _NAMES})
+    for row in connection.execute(
+        sa.select(BILLS).where(BILLS.c.account == account)
+    ).mappings():
+        found[row["run"]][row["judge"]] = Charges(
+            **{name: row[name] for name in _NAMES}
+        )
     return dict(found)
 
 
 def take_over(
-    connection: sa.Connection, bill: Bill, unfinished: Collection[str], told: Collection[str]
+    connection: sa.Connection,
+    bill: Bill,
+    unfinished: Collection[str],
+    told: Collection[str],
 ) -> None:
     """Put onto a bill what `unfinished` runs have left on its account, and strike those that were `told`."""
     left = on_account(connection, bill.account)

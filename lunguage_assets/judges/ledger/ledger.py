@@ -157,7 +157,9 @@ class Ledger:
             "first": sa.func.min(c.time),
             "last": sa.func.max(c.time),
         }
-        query = sa.select(*groups, *(one.label(name) for name, one in measures.items())).group_by(*groups)
+        query = sa.select(
+            *groups, *(one.label(name) for name, one in measures.items())
+        ).group_by(*groups)
         query = query.where(c.time >= since)
         with self._reading() as connection:
             rows = sorted(tuple(row) for row in connection.execute(query))
@@ -167,7 +169,9 @@ class Ledger:
         """What each of `(begin | record | forget, argument, ...)` returns, done in one transaction, on disk
         when this returns: a disk does few commits a second.
         """
-        return self.transaction(lambda connection: [do(connection, *given) for do, *given in writes])
+        return self.transaction(
+            lambda connection: [do(connection, *given) for do, *given in writes]
+        )
 
     def record(self, attempt: Attempt) -> dict[str, str | None]:
         """Store one attempt; see `record`."""
@@ -179,11 +183,15 @@ class Ledger:
         with self._reading() as connection:
             return bills.on_account(connection, account)
 
-    def take_over(self, bill: Bill, unfinished: Collection[str], told: Collection[str]) -> None:
+    def take_over(
+        self, bill: Bill, unfinished: Collection[str], told: Collection[str]
+    ) -> None:
         """Put onto a bill what `unfinished` runs have left on its account, and strike those of runs that have
         been `told` of where people look.
         """
-        self.transaction(lambda connection: bills.take_over(connection, bill, unfinished, told))
+        self.transaction(
+            lambda connection: bills.take_over(connection, bill, unfinished, told)
+        )
 
     def try_lock(self, name: str) -> Release | None:
         """Take the lock of a model (`ledger_place.lock_name`) and return what releases it; None while another
@@ -213,7 +221,9 @@ class Ledger:
     def _locks(self) -> list[str]:
         """For each call in flight the lock of its holder, who lives or died."""
         with self._reading() as connection:
-            return list(connection.scalars(sa.select(CALLS.c.lock).where(CALLS.c.in_flight)))
+            return list(
+                connection.scalars(sa.select(CALLS.c.lock).where(CALLS.c.in_flight))
+            )
 
     def _all(self) -> list[dict[str, Any]]:
         query = sa.select(ATTEMPTS).order_by(ATTEMPTS.c.key, ATTEMPTS.c.attempt)
@@ -227,7 +237,9 @@ class Ledger:
         other.close()
         return len(rows)
 
-    def import_(self, path: Path, parsers: Parsers) -> tuple[int, int, list[InputError]]:
+    def import_(
+        self, path: Path, parsers: Parsers
+    ) -> tuple[int, int, list[InputError]]:
         """Add the attempts of another ledger's file that are not here yet, after those that are: how many
         were added, how many were here already, and an error for each row (in the order of key and attempt)
         that is left out, because it does not fit or its answer is not what its stage's parser would say.
@@ -239,7 +251,9 @@ class Ledger:
         """
         other = Ledger.at(path)
         if other is None:
-            raise LedgerError(f"{path}: no ledger; expected a file that `lunguage ledger export` wrote.")
+            raise LedgerError(
+                f"{path}: no ledger; expected a file that `lunguage ledger export` wrote."
+            )
         fit, errors = list[dict[str, Any]](), list[InputError]()
         latest = moment(datetime.now(UTC) + MOST_AHEAD)
         for number, row in enumerate(other._all(), start=1):
@@ -248,9 +262,15 @@ class Ledger:
             except ValueError as error:
                 rule = str(error)
                 if isinstance(error, ValidationError):  # its own text quotes the value
-                    rule = ", ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())
+                    rule = ", ".join(
+                        f"{one['loc'][0]}: {one['msg']}" for one in error.errors()
+                    )
                 remedy = "It is left out; the others are imported."
-                errors.append(InputError(str(path), "a value that does not fit", rule, remedy, row=number))
+                errors.append(
+                    InputError(
+                        str(path), "a value that does not fit", rule, remedy, row=number
+                    )
+                )
         added = self.transaction(lambda connection: _add(connection, fit))
         return added, len(fit) - added, errors
 
@@ -264,7 +284,9 @@ class Ledger:
                     writing = self._connection().execution_options(ledger_writes=True)
                     with writing as connection, connection.begin():
                         if connection.dialect.name == "postgresql":
-                            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
+                            connection.execute(
+                                sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK))
+                            )
                         return work(connection)
                 except (OperationalError, InterfaceError):
                     if not remaining:
@@ -282,7 +304,9 @@ class Ledger:
             yield connection
 
     def _connection(self) -> sa.Connection:
-        if os.getpid() != self._process:  # a forked process must not speak on its parent's connections
+        if (
+            os.getpid() != self._process
+        ):  # a forked process must not speak on its parent's connections
             self._engine.dispose(close=False)
             self._process = os.getpid()
         return self._engine.connect()
@@ -320,7 +344,9 @@ def begin(
         bill: on which the call is charged; None: on nobody's.
     """
     forget(connection, attempt, bill)  # where a commit's word was lost
-    permit = _permit(connection, worst_usd, daily_usd) if daily_usd is not None else "go"
+    permit = (
+        _permit(connection, worst_usd, daily_usd) if daily_usd is not None else "go"
+    )
     if permit == "go":
         row = {name: getattr(attempt, name) for name in NAMED}
         more = {"lock": lock, "worst_usd": worst_usd, "in_flight": True}
@@ -329,7 +355,9 @@ def begin(
     return permit
 
 
-def record(connection: sa.Connection, attempt: Attempt, bill: Bill | None = None) -> dict[str, str | None]:
+def record(
+    connection: sa.Connection, attempt: Attempt, bill: Bill | None = None
+) -> dict[str, str | None]:
     """Store one attempt, and charge what it brought; what settles its question now, as in
     `Ledger.answers`.
     """
@@ -352,7 +380,9 @@ def record(connection: sa.Connection, attempt: Attempt, bill: Bill | None = None
     return {key: one.answer for key, one in settled.items()}
 
 
-def forget(connection: sa.Connection, attempt: Attempt, bill: Bill | None = None) -> None:
+def forget(
+    connection: sa.Connection, attempt: Attempt, bill: Bill | None = None
+) -> None:
     """Take back a call that was not sent: it is in flight no more, and on nobody's bill."""
     if _strike(connection, attempt.receipt):
         charge(connection, bill, attempt.judge, Charges(calls=-1))
@@ -361,7 +391,9 @@ def forget(connection: sa.Connection, attempt: Attempt, bill: Bill | None = None
 def _strike(connection: sa.Connection, receipt: str) -> bool:
     """Take a call away, with what it has cost at its worst; whether it was there."""
     of_call = CALLS.c.receipt == receipt
-    for call in connection.execute(sa.select(CALLS).where(of_call, ~CALLS.c.in_flight)).all():
+    for call in connection.execute(
+        sa.select(CALLS).where(of_call, ~CALLS.c.in_flight)
+    ).all():
         spending.add(connection, call.time, -call.worst_usd)
     return connection.execute(sa.delete(CALLS).where(of_call)).rowcount > 0
 
@@ -376,12 +408,21 @@ def _end(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
 
 def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, Settled]:
     """The settled ones among distinct `keys`."""
-    c, replies = ATTEMPTS.c, defaultdict[tuple[str, str], list[tuple[str | None, str | None]]](list)
+    c, replies = (
+        ATTEMPTS.c,
+        defaultdict[tuple[str, str], list[tuple[str | None, str | None]]](list),
+    )
     relevant = c.valid | c.failure.in_(sorted(COUNTED))
-    query = sa.select(c.key, c.stage, c.answer, c.failure).where(relevant).order_by(c.key, c.attempt)
+    query = (
+        sa.select(c.key, c.stage, c.answer, c.failure)
+        .where(relevant)
+        .order_by(c.key, c.attempt)
+    )
     for start in range(0, len(keys), _AT_A_TIME):  # a statement cannot name any number
         some = keys[start : start + _AT_A_TIME]
-        for key, stage, answer, failure in connection.execute(query.where(c.key.in_(some))):
+        for key, stage, answer, failure in connection.execute(
+            query.where(c.key.in_(some))
+        ):
             replies[key, stage].append((answer, failure))
     return {
         key: Settled(answer, sum(failure is not None for _, failure in those))
@@ -398,19 +439,28 @@ def _checked(row: Mapping[str, Any], parsers: Parsers, latest: str) -> Attempt:
     if (attempt.answer is not None) != (attempt.valid or attempt.failure in REPLIED):
         raise ValueError("an answer exactly where a reply came")
     is_told = attempt.answer is not None and attempt.failure in (None, "unreadable")
-    if is_told and (parsers[attempt.stage](attempt.answer or "") is not None) != attempt.valid:
+    if (
+        is_told
+        and (parsers[attempt.stage](attempt.answer or "") is not None) != attempt.valid
+    ):
         raise ValueError("a valid answer exactly where it can be read")
     return attempt
 
 
 def _row(attempt: Attempt) -> dict[str, Any]:
     answer = None if attempt.answer is None else storable(attempt.answer)
-    told = {"answer": answer, "valid": attempt.valid, "refused": attempt.failure == "refused"}
+    told = {
+        "answer": answer,
+        "valid": attempt.valid,
+        "refused": attempt.failure == "refused",
+    }
     return {**asdict(attempt), **told}
 
 
 _OTHER = ATTEMPTS.alias().c
-_LAST = sa.select(sa.func.coalesce(sa.func.max(_OTHER.attempt), 0)).where(_OTHER.key == sa.bindparam("of"))
+_LAST = sa.select(sa.func.coalesce(sa.func.max(_OTHER.attempt), 0)).where(
+    _OTHER.key == sa.bindparam("of")
+)
 _INSERT = {
     name: insert(ATTEMPTS)
     .values(attempt=_LAST.scalar_subquery() + 1)
@@ -436,7 +486,11 @@ def _permit(connection: sa.Connection, worst_usd: float, daily_usd: float) -> Pe
     if paid + worst_usd > daily_usd:
         return "spent"
     reserved = sa.select(sa.func.sum(CALLS.c.worst_usd)).where(CALLS.c.in_flight)
-    return "wait" if paid + (connection.scalar(reserved) or 0.0) + worst_usd > daily_usd else "go"
+    return (
+        "wait"
+        if paid + (connection.scalar(reserved) or 0.0) + worst_usd > daily_usd
+        else "go"
+    )
 
 
 def _lose(connection: sa.Connection, lock: str) -> None:
@@ -445,7 +499,9 @@ def _lose(connection: sa.Connection, lock: str) -> None:
     """
     of_lock = (CALLS.c.lock == lock) & CALLS.c.in_flight
     for call in connection.execute(sa.select(CALLS).where(of_lock)).mappings().all():
-        receipt = hashlib.sha256(f"lost {call['receipt']}".encode("ascii")).hexdigest()[:32]
+        receipt = hashlib.sha256(f"lost {call['receipt']}".encode("ascii")).hexdigest()[
+            :32
+        ]
         named = {name: call[name] for name in NAMED} | {"receipt": receipt}
         _add(connection, [_row(Attempt(**named, failure="lost"))])
     _end(connection, of_lock)

@@ -48,7 +48,9 @@ def ledger_url(where: str | Path) -> URL:
     with suppress(SQLAlchemyError):
         url = make_url(re.sub("^postgres://", "postgresql://", where))
         if url.drivername == "postgresql":
-            return url.set(drivername=f"postgresql+{'psycopg' if find_spec('psycopg') else 'psycopg2'}")
+            return url.set(
+                drivername=f"postgresql+{'psycopg' if find_spec('psycopg') else 'psycopg2'}"
+            )
         if url.get_backend_name() == "postgresql":
             return url
     raise LedgerError(
@@ -68,7 +70,12 @@ def ledger_engine(url: URL) -> Engine:
     if url.get_backend_name() == "postgresql":
         # a server that acknowledges commits before they are on disk is asked not to, here
         durable = {"options": "-c synchronous_commit=on"}
-        return _postgresql(url, isolation_level="READ COMMITTED", pool_pre_ping=True, connect_args=durable)
+        return _postgresql(
+            url,
+            isolation_level="READ COMMITTED",
+            pool_pre_ping=True,
+            connect_args=durable,
+        )
     os.close(_opened(Path(str(url.database))))  # its -wal and -shm files take its mode
     engine = create_engine(url, connect_args={"timeout": _BUSY_S}, **_QUIET)
     event.listen(engine, "connect", _prepare_sqlite)
@@ -79,12 +86,17 @@ def ledger_engine(url: URL) -> Engine:
 def reading_engine(url: URL) -> Engine:
     """Connections that cannot write, and leave no file beside an SQLite file that nobody has open."""
     if url.get_backend_name() == "postgresql":
-        return _postgresql(url, poolclass=NullPool, execution_options={"postgresql_readonly": True})
+        return _postgresql(
+            url, poolclass=NullPool, execution_options={"postgresql_readonly": True}
+        )
     path = Path(str(url.database))
     unshared = not path.with_name(f"{path.name}-wal").exists()  # nobody writes
     address = f"file:{quote(str(path))}?mode=ro{'&immutable=1' if unshared else ''}"
     return create_engine(
-        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True), poolclass=NullPool, **_QUIET
+        "sqlite://",
+        creator=lambda: sqlite3.connect(address, uri=True),
+        poolclass=NullPool,
+        **_QUIET,
     )
 
 
@@ -102,7 +114,9 @@ def _opened(path: Path) -> int:
     """A descriptor of a file for its owner only, whatever the process's mask; made when it is not there."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        handle = os.open(
+            path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+        )
         os.fchmod(handle, 0o600)
         return handle
     except OSError as error:
@@ -126,13 +140,17 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     """A writer takes its turn at once: a reader that turns writer later would fail instead of waiting."""
     connection.exec_driver_sql(
-        "BEGIN IMMEDIATE" if connection.get_execution_options().get("ledger_writes") else "BEGIN"
+        "BEGIN IMMEDIATE"
+        if connection.get_execution_options().get("ledger_writes")
+        else "BEGIN"
     )
 
 
 def lock_name(binding: ModelBinding) -> str:
     """Names the lock of a model: 32 hexadecimal digits, the same wherever the same answers are asked for."""
-    return hashlib.sha256(request_key(binding, Request("compare", Prompt("", ""))).encode()).hexdigest()[:32]
+    return hashlib.sha256(
+        request_key(binding, Request("compare", Prompt("", ""))).encode()
+    ).hexdigest()[:32]
 
 
 # Both locks end when the process that holds them dies, so that nobody has to guess who is alive.
@@ -148,7 +166,9 @@ def file_lock(ledger: Path, name: str) -> Release | None:
         return None
 
     def release() -> None:
-        fcntl.flock(handle, fcntl.LOCK_UN)  # also for a forked process that has the file open
+        fcntl.flock(
+            handle, fcntl.LOCK_UN
+        )  # also for a forked process that has the file open
         os.close(handle)
 
     return release

@@ -34,12 +34,17 @@ ATTEMPTS = sa.Table(
 """One row per attempt; `attempt` numbers those of a key from 1 in the order of recording, which decides who
 was first.
 """
-RECORDED_BY_TIME = sa.Index("judge_attempts_spent", ATTEMPTS.c.time, ATTEMPTS.c.cost_usd)
+RECORDED_BY_TIME = sa.Index(
+    "judge_attempts_spent", ATTEMPTS.c.time, ATTEMPTS.c.cost_usd
+)
 
 CALLS = sa.Table(
     "judge_calls",
     METADATA,
-    *(sa.Column(name, sa.Text, primary_key=name == "receipt", nullable=False) for name in NAMED),
+    *(
+        sa.Column(name, sa.Text, primary_key=name == "receipt", nullable=False)
+        for name in NAMED
+    ),
     sa.Column("lock", sa.Text, nullable=False),
     sa.Column("worst_usd", sa.Double, nullable=False),
     sa.Column("in_flight", sa.Boolean, nullable=False),
@@ -71,7 +76,10 @@ BILLS = sa.Table(
     "judge_bills",
     METADATA,
     *(sa.Column(name, sa.Text, nullable=False) for name in ("account", "run", "judge")),
-    *(sa.Column(name, sa.BigInteger, nullable=False, server_default="0") for name in COUNTED),
+    *(
+        sa.Column(name, sa.BigInteger, nullable=False, server_default="0")
+        for name in COUNTED
+    ),
     sa.Column("cost_usd", sa.Double, nullable=False, server_default="0"),
     sa.PrimaryKeyConstraint("account", "run", "judge"),
 )

@@ -31,7 +31,9 @@ _ADD = {
 
 def add(connection: sa.Connection, time: str, usd: float) -> None:
     """Add to what was spent in the minute of a time; below zero takes away."""
-    connection.execute(_ADD[connection.dialect.name], {"minute": time[:_MINUTE], "usd": usd})
+    connection.execute(
+        _ADD[connection.dialect.name], {"minute": time[:_MINUTE], "usd": usd}
+    )
 
 
 def of_last_day(connection: sa.Connection) -> float:
@@ -41,7 +43,9 @@ def of_last_day(connection: sa.Connection) -> float:
     """
     now, minute = datetime.now(UTC), SPENDING.c.minute
     first, last = (moment(time)[:_MINUTE] for time in (now - _DAY, now + MOST_AHEAD))
-    query = sa.select(sa.func.sum(SPENDING.c.usd)).where(minute >= first, minute <= last)
+    query = sa.select(sa.func.sum(SPENDING.c.usd)).where(
+        minute >= first, minute <= last
+    )
     return connection.scalar(query) or 0.0
 
 
@@ -52,9 +56,9 @@ def create(connection: sa.Connection) -> None:
     SPENDING.create(connection)
     now = datetime.now(UTC)
     first, last = moment(now - 2 * _DAY), moment(now + MOST_AHEAD)
-    known = sa.select(ATTEMPTS.c.time.label("time"), ATTEMPTS.c.cost_usd.label("usd")).where(
-        ATTEMPTS.c.cost_usd.is_not(None)
-    )
+    known = sa.select(
+        ATTEMPTS.c.time.label("time"), ATTEMPTS.c.cost_usd.label("usd")
+    ).where(ATTEMPTS.c.cost_usd.is_not(None))
     unknown = sa.select(CALLS.c.time, CALLS.c.worst_usd).where(~CALLS.c.in_flight)
     spent = sa.union_all(known, unknown).subquery()
     minute = sa.func.substr(spent.c.time, 1, _MINUTE)

@@ -23,8 +23,19 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.requests import MOST_TOKENS, FailureKind, ProviderFailure, Reply, Request
-from lunguage_assets.judges.slots import ModelProvider, ModelSlot, checked_base_url, on_this_machine
+from lunguage_assets.judges.requests import (
+    MOST_TOKENS,
+    FailureKind,
+    ProviderFailure,
+    Reply,
+    Request,
+)
+from lunguage_assets.judges.slots import (
+    ModelProvider,
+    ModelSlot,
+    checked_base_url,
+    on_this_machine,
+)
 
 # --- where a model is reached
 
@@ -62,10 +73,15 @@ def variables_of(slot: ModelSlot) -> dict[str, str]:
         "base_url": slot.base_url_env,
     }
     if slot.provider == "azure-openai":
-        found["base_url"] = slot.base_url_env or ("" if slot.base_url else "AZURE_OPENAI_ENDPOINT")
+        found["base_url"] = slot.base_url_env or (
+            "" if slot.base_url else "AZURE_OPENAI_ENDPOINT"
+        )
         found["api_version"] = "" if slot.api_version else "OPENAI_API_VERSION"
     if slot.provider == "vertex":
-        found |= {"project": "GOOGLE_CLOUD_PROJECT", "location": "GOOGLE_CLOUD_LOCATION"}
+        found |= {
+            "project": "GOOGLE_CLOUD_PROJECT",
+            "location": "GOOGLE_CLOUD_LOCATION",
+        }
     return {name: variable for name, variable in found.items() if variable}
 
 
@@ -75,17 +91,24 @@ def resolve_endpoint(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> E
     Raises:
         ConfigurationError: names the variable that is not set, or whose address is not usable.
     """
-    values = {"base_url": slot.base_url or _OFFICIAL.get(slot.provider, ""), "api_version": slot.api_version}
+    values = {
+        "base_url": slot.base_url or _OFFICIAL.get(slot.provider, ""),
+        "api_version": slot.api_version,
+    }
     for name, variable in variables_of(slot).items():
         values[name] = environ.get(variable, "").strip()
         if not values[name]:
             remedy = "Set it, or choose another preset."
-            raise ConfigurationError(f"judge {key!r}: environment variable {variable} is not set. {remedy}")
+            raise ConfigurationError(
+                f"judge {key!r}: environment variable {variable} is not set. {remedy}"
+            )
         try:
             if name == "base_url":
                 checked_base_url(values[name])
         except ValueError as error:
-            raise ConfigurationError(f"judge {key!r}: environment variable {variable}: {error}.") from None
+            raise ConfigurationError(
+                f"judge {key!r}: environment variable {variable}: {error}."
+            ) from None
     values["base_url"] = values["base_url"] or _vertex_url(values["location"])
     return Endpoint(**values)
 
@@ -100,11 +123,19 @@ def _vertex_url(location: str) -> str:
 
 # --- what leaves the machine
 
-_CUSTOM = {"OPENAI_CUSTOM_HEADERS": ".openai.com", "ANTHROPIC_CUSTOM_HEADERS": ".anthropic.com"}
-_OPENAI = {"OPENAI_ORG_ID": "openai-organization", "OPENAI_PROJECT_ID": "openai-project"}
+_CUSTOM = {
+    "OPENAI_CUSTOM_HEADERS": ".openai.com",
+    "ANTHROPIC_CUSTOM_HEADERS": ".anthropic.com",
+}
+_OPENAI = {
+    "OPENAI_ORG_ID": "openai-organization",
+    "OPENAI_PROJECT_ID": "openai-project",
+}
 
 
-def withheld_headers(base_url: str, environ: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+def withheld_headers(
+    base_url: str, environ: Mapping[str, str]
+) -> frozenset[tuple[str, str]]:
     """Headers, name in lower case and value, that the SDKs take from the environment for another host: they
     add them to whatever server the judges file names.
     """
@@ -112,12 +143,24 @@ def withheld_headers(base_url: str, environ: Mapping[str, str]) -> frozenset[tup
     found = set[tuple[str, str]]()
     for variable, owner in _CUSTOM.items():
         if not host.endswith(owner):
-            lines = (line.partition(":") for line in environ.get(variable, "").split("\n"))
-            found |= {(name.strip().lower(), value.strip()) for name, colon, value in lines if colon}
+            lines = (
+                line.partition(":") for line in environ.get(variable, "").split("\n")
+            )
+            found |= {
+                (name.strip().lower(), value.strip())
+                for name, colon, value in lines
+                if colon
+            }
     if not host.endswith(".openai.com"):
-        found |= {(name, environ[variable]) for variable, name in _OPENAI.items() if variable in environ}
+        found |= {
+            (name, environ[variable])
+            for variable, name in _OPENAI.items()
+            if variable in environ
+        }
     if not host.endswith(".googleapis.com"):  # of google-auth: who is billed
-        found.add(("x-goog-user-project", environ.get("GOOGLE_CLOUD_QUOTA_PROJECT", "")))
+        found.add(
+            ("x-goog-user-project", environ.get("GOOGLE_CLOUD_QUOTA_PROJECT", ""))
+        )
     return frozenset(found)
 
 
@@ -200,7 +243,9 @@ class SdkProvider(ABC):
         variable = variables_of(slot).get("api_key")
         self._about: Mapping[FailureKind, str] = {
             "connection": endpoint.base_url,
-            "authentication": f"the key is read from ${variable}" if variable else "no api_key_env is named",
+            "authentication": f"the key is read from ${variable}"
+            if variable
+            else "no api_key_env is named",
         }
         self._clients = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any]()
 
@@ -212,10 +257,14 @@ class SdkProvider(ABC):
         """
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            http = http_client(self._endpoint.base_url, self._timeout_s, self._in_flight)
+            http = http_client(
+                self._endpoint.base_url, self._timeout_s, self._in_flight
+            )
             self._clients[loop] = self._client(http)
             _silence()  # the first client loads the modules of the connections
-        response = await _attempt(self._send(self._clients[loop], request), self._timeout_s, self._about)
+        response = await _attempt(
+            self._send(self._clients[loop], request), self._timeout_s, self._about
+        )
         try:
             reply = self._reply(response, request)
             if isinstance(reply.text, str) and isinstance(reply.returned_model, str):
@@ -239,8 +288,12 @@ class SdkProvider(ABC):
 
 def tokens(usage: Any, *names: str) -> int | None:
     """The sum of those counts of tokens that are given; None without any, or when one cannot be a count."""
-    found = [value for name in names if (value := getattr(usage, name, None)) is not None]
-    if not found or not all(type(value) is int and 0 <= value <= MOST_TOKENS for value in found):
+    found = [
+        value for name in names if (value := getattr(usage, name, None)) is not None
+    ]
+    if not found or not all(
+        type(value) is int and 0 <= value <= MOST_TOKENS for value in found
+    ):
         return None
     return sum(map(int, found))
 
@@ -252,7 +305,9 @@ _KINDS: Mapping[int, FailureKind] = {
     **dict.fromkeys((503, 529), "overloaded"),
     429: "rate_limited",
 }
-_EXHAUSTED = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_EXHAUSTED = frozenset(
+    {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
+)
 """Codes of a 429 that waiting does not fix: the account has no money left."""
 
 _FILTERED = "content_filter"
@@ -271,7 +326,9 @@ _STUMBLED = {"ValueError", "StreamError", "AttributeError", "TypeError", "Lookup
 """What the SDKs stumble over when a response is JSON of other types than theirs."""
 
 
-async def _attempt(call: Awaitable[Any], timeout_s: float, about: Mapping[FailureKind, str]) -> Any:
+async def _attempt(
+    call: Awaitable[Any], timeout_s: float, about: Mapping[FailureKind, str]
+) -> Any:
     """The response of one call, within `timeout_s` seconds overall (the SDKs' own timeouts are per read);
     None when its error is a refusal of the prompt. `about`: what a failure of a kind is about.
 
@@ -283,7 +340,11 @@ async def _attempt(call: Awaitable[Any], timeout_s: float, about: Mapping[Failur
         async with asyncio.timeout(timeout_s):
             return await call
     except Exception as error:
-        failure = None if getattr(error, "code", None) == _FILTERED else _failure_of(error, about)
+        failure = (
+            None
+            if getattr(error, "code", None) == _FILTERED
+            else _failure_of(error, about)
+        )
     if failure is not None:
         raise failure
     return None
@@ -296,11 +357,18 @@ def _failure_of(error: Exception, about: Mapping[FailureKind, str]) -> ProviderF
     # an SDK wraps what it met
     names = {cls.__name__ for cls in (*type(error).__mro__, type(error.__cause__))}
     codes = [getattr(error, name, None) for name in ("status_code", "code")]
-    status = next((code for code in codes if isinstance(code, int) and code >= 300), None)
-    if status is None or "APIResponseValidationError" in names:  # it carries the status of the body
+    status = next(
+        (code for code in codes if isinstance(code, int) and code >= 300), None
+    )
+    if (
+        status is None or "APIResponseValidationError" in names
+    ):  # it carries the status of the body
         found = (kind for kind, known in _BY_NAME.items() if names & set(known.split()))
         kind = next(found, "malformed" if names & _STUMBLED else "rejected")
-        told = (about.get(kind, ""), _system_error(error) if kind == "connection" else "")
+        told = (
+            about.get(kind, ""),
+            _system_error(error) if kind == "connection" else "",
+        )
         return ProviderFailure(kind, about=": ".join(filter(None, told)))
     kind = _KINDS.get(status, "server" if status >= 500 else "rejected")
     if status == 429 and not _EXHAUSTED.isdisjoint(map(str, codes)):
@@ -328,7 +396,9 @@ def _seconds_to_wait(header: str | None, error: Exception) -> float | None:
         if header is None:
             details: Any = error.details  # type: ignore[attr-defined]
             entries = details.get("error", details)["details"]
-            header = next(entry["retryDelay"] for entry in entries if "retryDelay" in entry)
+            header = next(
+                entry["retryDelay"] for entry in entries if "retryDelay" in entry
+            )
         seconds = float(header.removesuffix("s"))
     except (AttributeError, KeyError, StopIteration, TypeError, ValueError):
         return None

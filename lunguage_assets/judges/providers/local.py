@@ -24,7 +24,14 @@ from typing import Any
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.hub import named_path, quiet_transformers, snapshot
 from lunguage_assets.judges.ledger.attempts import request_key
-from lunguage_assets.judges.requests import ModelBinding, Prompt, Provider, ProviderFailure, Reply, Request
+from lunguage_assets.judges.requests import (
+    ModelBinding,
+    Prompt,
+    Provider,
+    ProviderFailure,
+    Reply,
+    Request,
+)
 from lunguage_assets.judges.slots import Generation, ModelSlot
 
 GGUF = ".gguf"
@@ -33,7 +40,12 @@ GGUF = ".gguf"
 LINGER_S = 0.01
 """A batch that is not full waits so long for one more question; then nobody else is asking."""
 
-_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
+_MEMORY = (
+    "out of memory",
+    "can't allocate memory",
+    "not enough memory",
+    "alloc_failed",
+)
 _NOT_READ = ("*/*", "consolidated*")
 """Copies of the weights in their authors' own layout, which would be fetched for nothing."""
 
@@ -65,7 +77,11 @@ def local_provider(key: str, slot: ModelSlot) -> Provider:
             f"judge {key!r}: found no folder {slot.model}; expected one with the model's files, "
             f"a {GGUF} file, or a name on the hub."
         )
-    return LocalProvider(slot.binding, lambda: load_model(key, slot.binding, slot.device), slot.batch_size)
+    return LocalProvider(
+        slot.binding,
+        lambda: load_model(key, slot.binding, slot.device),
+        slot.batch_size,
+    )
 
 
 class LocalProvider:
@@ -75,7 +91,9 @@ class LocalProvider:
     `load` gives what answers the requests of a batch: all free, or all about the same labels.
     """
 
-    def __init__(self, binding: ModelBinding, load: Callable[[], Answers], batch_size: int) -> None:
+    def __init__(
+        self, binding: ModelBinding, load: Callable[[], Answers], batch_size: int
+    ) -> None:
         self.binding, self._load, self._batch_size = binding, load, batch_size
         self._waiting: list[tuple[Request, asyncio.Future[Reply]]] = []
         self._serving: asyncio.Task[None] | None = None
@@ -101,13 +119,19 @@ class LocalProvider:
         while self._waiting:
             if len(self._waiting) < self._batch_size:
                 await asyncio.sleep(LINGER_S)
-            waiting = [(request, reply) for request, reply in self._waiting if not reply.done()]
+            waiting = [
+                (request, reply) for request, reply in self._waiting if not reply.done()
+            ]
             kind = waiting[0][0].is_choice if waiting else False
-            batch = [one for one in waiting if one[0].is_choice == kind][: self._batch_size]
+            batch = [one for one in waiting if one[0].is_choice == kind][
+                : self._batch_size
+            ]
             self._waiting = [one for one in waiting if one not in batch]
             if not batch:
                 continue
-            results = await asyncio.to_thread(self._answers, [request for request, _ in batch])
+            results = await asyncio.to_thread(
+                self._answers, [request for request, _ in batch]
+            )
             for (_, reply), result in zip(batch, results, strict=True):
                 if reply.done():
                     continue
@@ -124,7 +148,9 @@ class LocalProvider:
             return self._model(requests)
         except Exception as error:
             names = {cls.__name__ for cls in type(error).__mro__}
-            full = isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _MEMORY)
+            full = isinstance(error, RuntimeError) and any(
+                words in str(error).lower() for words in _MEMORY
+            )
             if not (full or names & {"MemoryError", "OutOfMemoryError"}):
                 return [error] * len(requests)
         # not above, where the error's frames still hold the tensors that fill the memory
@@ -136,7 +162,9 @@ class LocalProvider:
 
 
 _LOADING = threading.Lock()
-_LOADED: weakref.WeakValueDictionary[tuple[str, str, str, str], LocalModel] = weakref.WeakValueDictionary()
+_LOADED: weakref.WeakValueDictionary[tuple[str, str, str, str], LocalModel] = (
+    weakref.WeakValueDictionary()
+)
 """Every judge of this process that names the same weights shares them; the last one lets them go."""
 
 
@@ -159,23 +187,37 @@ class LocalModel:
         ConfigurationError: the model cannot be loaded, or is not made for conversations.
     """
 
-    def __init__(self, key: str, name: str, revision: str, dtype: str, device: str) -> None:
+    def __init__(
+        self, key: str, name: str, revision: str, dtype: str, device: str
+    ) -> None:
         import torch
         import transformers
 
         quiet_transformers()
-        where = device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+        where = (
+            device
+            if device != "auto"
+            else "cuda"
+            if torch.cuda.is_available()
+            else "cpu"
+        )
         problem = ""
         try:
             place = named_path(name) or Path(name)
             place = place if place.exists() else snapshot(name, revision, _NOT_READ)
-            folder, file = (place, None) if place.is_dir() else (place.parent, place.name)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, gguf_file=file)
+            folder, file = (
+                (place, None) if place.is_dir() else (place.parent, place.name)
+            )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                folder, gguf_file=file
+            )
             model = transformers.AutoModelForCausalLM.from_pretrained(
                 folder, gguf_file=file, dtype=dtype, use_safetensors=file is None
             )
             model = model.to(where).eval()
-        except Exception as error:  # each library has its own errors; the text of some is a page long
+        except (
+            Exception
+        ) as error:  # each library has its own errors; the text of some is a page long
             problem = type(error).__name__
         if problem:
             raise ConfigurationError(
@@ -186,20 +228,32 @@ class LocalModel:
             )
         if not tokenizer.chat_template:
             expected = "expected a model tuned for instructions"
-            raise ConfigurationError(f"judge {key!r}: model {name!r} has no chat template; {expected}.")
+            raise ConfigurationError(
+                f"judge {key!r}: model {name!r} has no chat template; {expected}."
+            )
         ends = getattr(model.generation_config, "eos_token_id", None)
         ends = tokenizer.eos_token_id if ends is None else ends
         # its authors' sampling habits would silently complete a judge's parameters
         model.generation_config = transformers.GenerationConfig()
         self.tokenizer, self.model = tokenizer, model
-        self._ends = [end for end in (ends if isinstance(ends, list) else [ends]) if end is not None]
-        self._pad = next((n for n in (tokenizer.pad_token_id, *self._ends) if n is not None), 0)
-        longest = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        self._ends = [
+            end
+            for end in (ends if isinstance(ends, list) else [ends])
+            if end is not None
+        ]
+        self._pad = next(
+            (n for n in (tokenizer.pad_token_id, *self._ends) if n is not None), 0
+        )
+        longest = getattr(
+            model.config.get_text_config(), "max_position_embeddings", None
+        )
         self._longest = math.inf if longest is None else longest
         self._lock = threading.Lock()  # one batch at a time
         self._system_role = True
         try:  # some templates refuse a system role, some leave it out without a word
-            self._system_role = "by the system" in self._rendered(Prompt("by the system", "user"))
+            self._system_role = "by the system" in self._rendered(
+                Prompt("by the system", "user")
+            )
         except Exception:
             self._system_role = False
 
@@ -213,12 +267,16 @@ class LocalModel:
             ConfigurationError: the labels cannot be told apart by their tokens.
         """
         said = parameters.chat_template_kwargs
-        prompts = self._tokens([self._rendered(request.prompt, said) for request in requests])
+        prompts = self._tokens(
+            [self._rendered(request.prompt, said) for request in requests]
+        )
         common, decisive, new = list[int](), list[int](), parameters.max_new_tokens
         if scored := requests[0].is_choice:
             common, decisive = self._labels(requests[0].labels, said)
             new = len(common) + 1
-        fitting = [n for n, tokens in enumerate(prompts) if len(tokens) + new <= self._longest]
+        fitting = [
+            n for n, tokens in enumerate(prompts) if len(tokens) + new <= self._longest
+        ]
         replies: list[Result] = [ProviderFailure("rejected") for _ in requests]
         if not fitting:
             return replies
@@ -226,21 +284,34 @@ class LocalModel:
         seeds = [request_key(binding, request) for request in asked]
         with self._lock:
             if scored:
-                found = self._scored(asked, seeds, [prompt + common for prompt in shown], decisive)
+                found = self._scored(
+                    asked, seeds, [prompt + common for prompt in shown], decisive
+                )
             else:
-                draws = [f"{seed}/{one.attempt}" for seed, one in zip(seeds, asked, strict=True)]
+                draws = [
+                    f"{seed}/{one.attempt}"
+                    for seed, one in zip(seeds, asked, strict=True)
+                ]
                 found = self._generated(parameters, draws, shown)
         for n, (text, answered) in zip(fitting, found, strict=True):
-            replies[n] = Reply(text, binding.model, len(prompts[n]), len(common) + answered)
+            replies[n] = Reply(
+                text, binding.model, len(prompts[n]), len(common) + answered
+            )
         return replies
 
-    def _rendered(self, prompt: Prompt, template: Mapping[str, Any] = MappingProxyType({})) -> str:
+    def _rendered(
+        self, prompt: Prompt, template: Mapping[str, Any] = MappingProxyType({})
+    ) -> str:
         """The conversation up to where the model's answer begins; a template without a system role gets both
         texts as the user's.
         """
         said = {"system": prompt.system, "user": prompt.user}
         if not (self._system_role and prompt.system):
-            said = {"user": f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user}
+            said = {
+                "user": f"{prompt.system}\n\n{prompt.user}"
+                if prompt.system
+                else prompt.user
+            }
         messages = [{"role": role, "content": text} for role, text in said.items()]
         shown: str = self.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, **template
@@ -248,11 +319,15 @@ class LocalModel:
         return shown
 
     def _tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        encoded = self.tokenizer(list(texts), add_special_tokens=False)  # the template has them
+        encoded = self.tokenizer(
+            list(texts), add_special_tokens=False
+        )  # the template has them
         tokens: list[Tokens] = encoded["input_ids"]
         return tokens
 
-    def _labels(self, labels: tuple[str, ...], template: Mapping[str, Any]) -> tuple[Tokens, Tokens]:
+    def _labels(
+        self, labels: tuple[str, ...], template: Mapping[str, Any]
+    ) -> tuple[Tokens, Tokens]:
         """What two labels have in common, and the token that then decides for each, as the beginning of an
         answer: some tokenizers cut a word otherwise when it stands alone.
         """
@@ -262,7 +337,9 @@ class LocalModel:
             tokens[len(start) :] if tokens[: len(start)] == start else alone
             for tokens, alone in zip(whole, self._tokens(labels), strict=True)
         )
-        alike = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+        alike = takewhile(
+            lambda pair: pair[0] == pair[1], zip(one, other, strict=False)
+        )
         common = [token for token, _ in alike]
         if len(common) == min(len(one), len(other)):
             raise ConfigurationError(
@@ -272,12 +349,20 @@ class LocalModel:
         return common, [one[len(common)], other[len(common)]]
 
     def _scored(
-        self, requests: Sequence[Request], seeds: Sequence[str], prompts: Sequence[Tokens], decisive: Tokens
+        self,
+        requests: Sequence[Request],
+        seeds: Sequence[str],
+        prompts: Sequence[Tokens],
+        decisive: Tokens,
     ) -> list[tuple[str, int]]:
         """The likelier label of each prompt after one forward pass. Scores of half precision are often equal:
         then a coin decides.
         """
-        options = {"use_cache": False, "output_logits": True, "return_dict_in_generate": True}
+        options = {
+            "use_cache": False,
+            "output_logits": True,
+            "return_dict_in_generate": True,
+        }
         logits = self._generate(prompts, 1, **options).logits[0][:, decisive].tolist()
         answers = []
         for request, seed, (a, b) in zip(requests, seeds, logits, strict=True):
@@ -291,15 +376,22 @@ class LocalModel:
         """Text and its number of tokens, the ending one included, for each prompt."""
         start = max(map(len, prompts))
         chosen = [Chooser(parameters, seeds, start)] if parameters.do_sample else []
-        sequences = self._generate(prompts, parameters.max_new_tokens, logits_processor=chosen)
+        sequences = self._generate(
+            prompts, parameters.max_new_tokens, logits_processor=chosen
+        )
         answers = []
         for tokens in sequences[:, start:].tolist():
-            end = next((n + 1 for n, token in enumerate(tokens) if token in self._ends), len(tokens))
+            end = next(
+                (n + 1 for n, token in enumerate(tokens) if token in self._ends),
+                len(tokens),
+            )
             text: str = self.tokenizer.decode(tokens[:end], skip_special_tokens=True)
             answers.append((text, end))
         return answers
 
-    def _generate(self, prompts: Sequence[Tokens], new_tokens: int, **options: Any) -> Any:
+    def _generate(
+        self, prompts: Sequence[Tokens], new_tokens: int, **options: Any
+    ) -> Any:
         """`generate` of the prompts, padded on the left."""
         import torch
 
@@ -324,12 +416,15 @@ class Chooser:
     `generate` draws for all rows from one stream: an answer would depend on its neighbours.
     """
 
-    def __init__(self, parameters: Generation, seeds: Sequence[str], start: int) -> None:
+    def __init__(
+        self, parameters: Generation, seeds: Sequence[str], start: int
+    ) -> None:
         import transformers as tf
 
         self._seeds, self._start = seeds, start
         shapers = (  # the library's own, in its order
-            parameters.temperature != 1 and tf.TemperatureLogitsWarper(float(parameters.temperature)),
+            parameters.temperature != 1
+            and tf.TemperatureLogitsWarper(float(parameters.temperature)),
             parameters.top_k and tf.TopKLogitsWarper(parameters.top_k),
             parameters.top_p < 1 and tf.TopPLogitsWarper(parameters.top_p),
             parameters.min_p and tf.MinPLogitsWarper(parameters.min_p),
@@ -345,7 +440,10 @@ class Chooser:
         step = tokens.shape[1] - self._start
         numbers = [[fraction(seed, step)] for seed in self._seeds]
         heaps = torch.softmax(scores.double(), dim=-1).cumsum(dim=-1)
-        sought = torch.tensor(numbers, dtype=torch.float64, device=scores.device) * heaps[:, -1:]
+        sought = (
+            torch.tensor(numbers, dtype=torch.float64, device=scores.device)
+            * heaps[:, -1:]
+        )
         drawn = torch.searchsorted(heaps, sought, right=True)
         return torch.full_like(scores, -torch.inf).scatter_(1, drawn, 0.0)
 
@@ -353,4 +451,7 @@ class Chooser:
 def fraction(*parts: object) -> float:
     """A number in [0, 1), hashed from the parts."""
     text = "\x1f".join(map(str, parts)).encode()
-    return int.from_bytes(hashlib.blake2b(text, digest_size=_BITS // 8).digest(), "little") / 2.0**_BITS
+    return (
+        int.from_bytes(hashlib.blake2b(text, digest_size=_BITS // 8).digest(), "little")
+        / 2.0**_BITS
+    )

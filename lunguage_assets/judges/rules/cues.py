@@ -66,7 +66,11 @@ def bundled_words() -> Words:
     remedy = 'Give every word a weight in logits, and quote words such as "no" and "?".'
     words = read_as(resource("cues.yaml"), Words, remedy)
     forms = bundled_lexicon().inflections
-    inflected = {form: weight for word, weight in words.cues.items() for form in forms.get(word, (word,))}
+    inflected = {
+        form: weight
+        for word, weight in words.cues.items()
+        for form in forms.get(word, (word,))
+    }
     return words.model_copy(update={"cues": inflected})
 
 
@@ -75,9 +79,14 @@ class CuesJudge(RuleJudge):
 
     def __init__(self, key: str, words: Words) -> None:
         self._words = words
-        tables = [sorted(table.items()) for table in (words.cues, words.negations, words.context)]
+        tables = [
+            sorted(table.items())
+            for table in (words.cues, words.negations, words.context)
+        ]
         super().__init__(key, "cues", VERSION, *tables, sorted(words.phrases))
-        self._table = PhraseTable(wording for phrase in words.phrases for wording in alternatives(phrase))
+        self._table = PhraseTable(
+            wording for phrase in words.phrases for wording in alternatives(phrase)
+        )
 
     @classmethod
     def bundled(cls, key: str) -> Self:
@@ -99,16 +108,27 @@ class CuesJudge(RuleJudge):
     def score(self, masked_sentence: str) -> float | None:
         """None without a word of belief that governs the finding, and outside a contrast of findings."""
         scope = scope_of(masked_sentence, self._table)
-        if not (scope.is_preferred or any(self._is_known(hedge, masked_sentence) for hedge in scope.all)):
+        if not (
+            scope.is_preferred
+            or any(self._is_known(hedge, masked_sentence) for hedge in scope.all)
+        ):
             return None
         chain = self._weaker(scope.chain, masked_sentence)
         evidence = [self._belief(hedge, masked_sentence) for hedge in chain]
-        evidence += [_OF_FARTHER * self._belief(hedge, masked_sentence) for hedge in scope.farther]
-        evidence += [_OF_JOINTS * self._belief(hedge, masked_sentence) for hedge in scope.joints]
+        evidence += [
+            _OF_FARTHER * self._belief(hedge, masked_sentence)
+            for hedge in scope.farther
+        ]
+        evidence += [
+            _OF_JOINTS * self._belief(hedge, masked_sentence) for hedge in scope.joints
+        ]
         if scope.denials:
             evidence = [-abs(weight) for weight in evidence]
             spans = [(cue.begin, cue.end) for cue in scope.denials]
-            evidence += [self._sum(self._words.negations, masked_sentence, *span) for span in spans]
+            evidence += [
+                self._sum(self._words.negations, masked_sentence, *span)
+                for span in spans
+            ]
         if scope.is_preferred:
             evidence.append(_PREFERRED)
         evidence.append(self._context(masked_sentence, scope))
@@ -116,7 +136,9 @@ class CuesJudge(RuleJudge):
 
     def _is_known(self, hedge: Hedging, sentence: str) -> bool:
         words = words_of(sentence, hedge.begin, hedge.end)
-        return hedge.cue.category in DOUBTING or any(word.text in self._words.cues for word in words)
+        return hedge.cue.category in DOUBTING or any(
+            word.text in self._words.cues for word in words
+        )
 
     def _weaker(self, chain: Sequence[Hedging], sentence: str) -> list[Hedging]:
         """Leave out the stronger of two hedges beside each other: "could be consistent with"."""
@@ -131,13 +153,29 @@ class CuesJudge(RuleJudge):
         if hedge.cue.category not in DOUBTING:
             return belief
         negation = self._sum(self._words.negations, sentence, hedge.begin, hedge.end)
-        return min(negation - abs(belief), _DOUBTED) if negation or belief else _DISMISSED
+        return (
+            min(negation - abs(belief), _DOUBTED) if negation or belief else _DISMISSED
+        )
 
     def _context(self, sentence: str, scope: Scope) -> float:
         """The evidence of the other words of the finding's clauses."""
-        inside = {word.begin for hedge in scope.all for word in words_of(sentence, hedge.begin, hedge.end)}
-        words = [word for clause in scope.clauses for word in words_of(sentence, *clause)]
-        return sum(self._words.context.get(word.text, 0.0) for word in words if word.begin not in inside)
+        inside = {
+            word.begin
+            for hedge in scope.all
+            for word in words_of(sentence, hedge.begin, hedge.end)
+        }
+        words = [
+            word for clause in scope.clauses for word in words_of(sentence, *clause)
+        ]
+        return sum(
+            self._words.context.get(word.text, 0.0)
+            for word in words
+            if word.begin not in inside
+        )
 
-    def _sum(self, weights: dict[str, float], sentence: str, begin: int, end: int) -> float:
-        return sum(weights.get(word.text, 0.0) for word in words_of(sentence, begin, end))
+    def _sum(
+        self, weights: dict[str, float], sentence: str, begin: int, end: int
+    ) -> float:
+        return sum(
+            weights.get(word.text, 0.0) for word in words_of(sentence, begin, end)
+        )

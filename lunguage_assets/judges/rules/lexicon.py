@@ -46,7 +46,9 @@ def ruler_sentences() -> dict[str, tuple[str, ...]]:
     """Masked, invented example sentences of every published phrase."""
     rows = csv_rows("ruler_sentences.csv")
     return {
-        entry.phrase: tuple(row["sentence"] for row in rows if row["phrase"] == entry.phrase)
+        entry.phrase: tuple(
+            row["sentence"] for row in rows if row["phrase"] == entry.phrase
+        )
         for entry in published_ranking()
     }
 
@@ -55,9 +57,13 @@ class LexiconJudge(RuleJudge):
     """Answers from the governing hedge."""
 
     def __init__(self, key: str, lexicon: Lexicon) -> None:
-        hedges = sorted((hedge.phrase, hedge.place, hedge.side) for hedge in lexicon.hedges)
+        hedges = sorted(
+            (hedge.phrase, hedge.place, hedge.side) for hedge in lexicon.hedges
+        )
         cues = sorted(lexicon.places_by_cue.items())
-        super().__init__(key, "lexicon", VERSION, hedges, cues, sorted(lexicon.shifts.items()))
+        super().__init__(
+            key, "lexicon", VERSION, hedges, cues, sorted(lexicon.shifts.items())
+        )
         self._shifts = lexicon.shifts
         self._places_by_cue = lexicon.places_by_cue
         self._place_by_phrase = {hedge.phrase: hedge.place for hedge in lexicon.hedges}
@@ -114,7 +120,11 @@ class LexiconJudge(RuleJudge):
             found += places
             if not places:
                 names = (hedge.cue.cue, hedge.cue.category)
-                found += [self._places_by_cue[name] for name in names if name in self._places_by_cue][:1]
+                found += [
+                    self._places_by_cue[name]
+                    for name in names
+                    if name in self._places_by_cue
+                ][:1]
         return found
 
     def _shift(self, sentence: str, scope: Scope) -> float:

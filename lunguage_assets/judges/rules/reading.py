@@ -31,7 +31,9 @@ from lunguage_assets.judges.protocol import (
 )
 from lunguage_assets.judges.scoring import chosen, unknown_deviation
 
-_TOKEN = re.compile(r"<finding>|and/or|vs\.|[a-z]+(?:['’-][a-z]+)*|\d+(?:[.,]\d+)*|[;:.,?()/]")
+_TOKEN = re.compile(
+    r"<finding>|and/or|vs\.|[a-z]+(?:['’-][a-z]+)*|\d+(?:[.,]\d+)*|[;:.,?()/]"
+)
 DOUBTING = frozenset({"doubted", "mimic", "reservation"})
 """Categories of cues that speak against a finding without excluding it: "a small one may be missed"."""
 _HEDGING = frozenset({"hedged", "setting", "question"}) | DOUBTING
@@ -93,7 +95,12 @@ class PhraseTable:
         """Find the word behind a phrase that begins here, or 0."""
         for expected in phrase:
             is_inside = expected is not phrase[0] and len(phrase) > 2
-            while is_inside and at < len(words) and words[at].text != expected and self._is_adverb(words[at]):
+            while (
+                is_inside
+                and at < len(words)
+                and words[at].text != expected
+                and self._is_adverb(words[at])
+            ):
                 at += 1
             if at == len(words) or words[at].text != expected:
                 return 0
@@ -155,7 +162,11 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
         for cue in named.cues
         if cue.category in _HEDGING and cue.reason != PREFERRED
     ]
-    joints = [_with_phrases(cue, phrases) for cue in named.cues if cue.category == "alternative"]
+    joints = [
+        _with_phrases(cue, phrases)
+        for cue in named.cues
+        if cue.category == "alternative"
+    ]
     denials = tuple(cue for cue in named.cues if cue.category in _DENYING)
     # "Not suggestive of" is a denial for the engine, and a phrase with a place of its own.
     denied_phrases = [_with_phrases(cue, phrases) for cue in denials]
@@ -171,7 +182,11 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
 def all_hedges(sentence: str, table: PhraseTable) -> list[Words]:
     """List the phrases of all hedges of a sentence, of whichever finding."""
     phrases = table.found_in(sentence)
-    found = {phrase for begin, end in hedges_in(sentence) for phrase in _overlapping(phrases, begin, end)}
+    found = {
+        phrase
+        for begin, end in hedges_in(sentence)
+        for phrase in _overlapping(phrases, begin, end)
+    }
     return sorted(found, key=lambda phrase: phrase.begin)
 
 
@@ -180,9 +195,13 @@ def texts_of(hedges: Sequence[Hedging], sentence: str) -> tuple[str, ...]:
     words = [phrase for hedge in hedges for phrase in hedge.phrases]
     if not words:
         for cue in (hedge.cue for hedge in hedges):
-            text = " ".join(word.text for word in words_of(sentence, cue.begin, cue.end))
+            text = " ".join(
+                word.text for word in words_of(sentence, cue.begin, cue.end)
+            )
             words.append(Words(text, cue.begin, cue.end))
-    return tuple(dict.fromkeys(word.text for word in sorted(words, key=lambda word: word.begin)))
+    return tuple(
+        dict.fromkeys(word.text for word in sorted(words, key=lambda word: word.begin))
+    )
 
 
 def _with_phrases(cue: GoverningCue, phrases: Sequence[Words]) -> Hedging:
@@ -206,7 +225,9 @@ def _chain(sentence: str, hedges: Sequence[Hedging]) -> tuple[Hedging, ...]:
     first = last = ordered.index(hedges[0])
     while first and _touch(sentence, ordered[first - 1].end, ordered[first].begin):
         first -= 1
-    while last + 1 < len(ordered) and _touch(sentence, ordered[last].end, ordered[last + 1].begin):
+    while last + 1 < len(ordered) and _touch(
+        sentence, ordered[last].end, ordered[last + 1].begin
+    ):
         last += 1
     return tuple(ordered[first : last + 1])
 
@@ -217,7 +238,9 @@ def _touch(sentence: str, begin: int, end: int, most_words: int = 1) -> bool:
     return len(between) <= most_words and not _CHAIN_BREAKS.intersection(between)
 
 
-def _beside(named: NamedFinding, phrases: Sequence[Words], sentence: str) -> list[Hedging]:
+def _beside(
+    named: NamedFinding, phrases: Sequence[Words], sentence: str
+) -> list[Hedging]:
     """Take the phrases beside a mention where the engine finds no hedge.
 
     Whoever asks knows that the finding is doubted: "borderline <finding>", "<finding> appears improved".
@@ -226,8 +249,12 @@ def _beside(named: NamedFinding, phrases: Sequence[Words], sentence: str) -> lis
     found: list[Hedging] = []
     for phrase in phrases:
         behind = bisect_left(begins, phrase.end)
-        is_before = behind < len(begins) and _touch(sentence, phrase.end, begins[behind], _BESIDE)
-        is_behind = behind > 0 and _touch(sentence, named.mentions[behind - 1][1], phrase.begin, _BESIDE)
+        is_before = behind < len(begins) and _touch(
+            sentence, phrase.end, begins[behind], _BESIDE
+        )
+        is_behind = behind > 0 and _touch(
+            sentence, named.mentions[behind - 1][1], phrase.begin, _BESIDE
+        )
         if is_before or is_behind:
             cue = GoverningCue("", phrase.begin, phrase.end, "beside", "hedged", 1)
             found.append(Hedging(cue, (phrase,)))
@@ -259,7 +286,9 @@ class RuleJudge(ABC):
     def phrases(self, question: ExtractionQuestion) -> tuple[str, ...]:
         """The hedges of the finding, as the judge names them."""
 
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+    def extract(
+        self, questions: Sequence[ExtractionQuestion]
+    ) -> list[ExtractionAnswer]:
         """Phrases per question, in the questions' order."""
         return [ExtractionAnswer(self.phrases(question)) for question in questions]
 
@@ -270,4 +299,7 @@ class RuleJudge(ABC):
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
         """The higher score wins, as `chosen` says."""
         known = self._known_score
-        return [chosen(self._method, one, known(one.sentence_1), known(one.sentence_2)) for one in questions]
+        return [
+            chosen(self._method, one, known(one.sentence_1), known(one.sentence_2))
+            for one in questions
+        ]

@@ -9,15 +9,28 @@ import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.current.standing import Keys
-from lunguage_assets.explicit.analysis.agreement import judge_agreement as judges_with_each_other
-from lunguage_assets.explicit.analysis.agreement import ranking_correlations as correlate_rankings
-from lunguage_assets.explicit.analysis.experts import expert_agreement as experts_with_ranking
+from lunguage_assets.explicit.analysis.agreement import (
+    judge_agreement as judges_with_each_other,
+)
+from lunguage_assets.explicit.analysis.agreement import (
+    ranking_correlations as correlate_rankings,
+)
+from lunguage_assets.explicit.analysis.experts import (
+    expert_agreement as experts_with_ranking,
+)
 from lunguage_assets.explicit.analysis.experts import load_experts, load_responses
-from lunguage_assets.explicit.analysis.validation import fit_validation as fit_phrases_back
-from lunguage_assets.explicit.analysis.validation import ranking_robustness as rank_with_half
+from lunguage_assets.explicit.analysis.validation import (
+    fit_validation as fit_phrases_back,
+)
+from lunguage_assets.explicit.analysis.validation import (
+    ranking_robustness as rank_with_half,
+)
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.implicit.pathways.audit import Counts, audit_table, edge_counts
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.pathways.pathways import (
+    PathwayDictionary,
+    load_dictionary,
+)
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.orchestration.assets.explicit import by_judge
 from lunguage_assets.orchestration.assets.release import newest_studies
@@ -29,7 +42,10 @@ from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 @table_asset("analysis")
 def judge_agreement(
-    home: HomeResource, keys: Keys, comparison_matches: Frames, reference_ranking: pd.DataFrame
+    home: HomeResource,
+    keys: Keys,
+    comparison_matches: Frames,
+    reference_ranking: pd.DataFrame,
 ) -> Result:
     """How far judges agree with each other, with themselves, with the pooled ranking, and with the human
     experts whose answers `lunguage survey import` has brought.
@@ -45,7 +61,9 @@ def judge_agreement(
         )
     value = {
         "judge_agreement": judges_with_each_other(matches),
-        "ranking_correlations": correlate_rankings(matches, ranker, reference_ranking, settings),
+        "ranking_correlations": correlate_rankings(
+            matches, ranker, reference_ranking, settings
+        ),
         "expert_agreement": experts,
     }
     return dg.MaterializeResult(value=value)
@@ -53,10 +71,16 @@ def judge_agreement(
 
 @table_asset("analysis")
 def fit_validation(
-    home: HomeResource, keys: Keys, reference_ranking: pd.DataFrame, comparison_matches: Frames
+    home: HomeResource,
+    keys: Keys,
+    reference_ranking: pd.DataFrame,
+    comparison_matches: Frames,
 ) -> Result:
     """Rank again with half of the comparisons, and fit the phrases of the ranking back into it."""
-    settings, matches = home.settings.explicit, by_judge(comparison_matches, reference_ranking)
+    settings, matches = (
+        home.settings.explicit,
+        by_judge(comparison_matches, reference_ranking),
+    )
     value = {
         "ranking_robustness": rank_with_half(reference_ranking, matches, settings),
         "fit_validation": fit_phrases_back(reference_ranking, matches, settings),
@@ -69,7 +93,9 @@ def pathway_audit(home: HomeResource, keys: Keys) -> Result:
     """Count what the reports say of every edge of the pathways, beside the 0.8 of the experts. It reads all
     batches of a ranker a part at a time, as the release does.
     """
-    dictionary = load_dictionary(home.home.pathways_file, Vocabulary.from_terms(TERMS.frame()))
+    dictionary = load_dictionary(
+        home.home.pathways_file, Vocabulary.from_terms(TERMS.frame())
+    )
     listed = load_label_list(dictionary=dictionary)
 
     def of_batch(batch: str) -> PathwayDictionary:
@@ -80,9 +106,14 @@ def pathway_audit(home: HomeResource, keys: Keys) -> Result:
     with newest_studies(home, *keys, home.standings()) as studies:
         known = {batch: of_batch(batch) for batch in studies.batches}
         for part in studies.parts("study", ["lunguage_plus_plus"]):
-            for batch, rows in part.frames()["lunguage_plus_plus"].groupby("report_batch", sort=True):
+            for batch, rows in part.frames()["lunguage_plus_plus"].groupby(
+                "report_batch", sort=True
+            ):
                 counts.update(edge_counts(rows, known[str(batch)], listed))
     audit = audit_table(counts, dictionary)
     below = int((audit["against_experts"] == "below").sum())
-    metadata = {"measured": int((audit["mentioned"] > 0).sum()), "below_the_experts": below}
+    metadata = {
+        "measured": int((audit["mentioned"] > 0).sum()),
+        "below_the_experts": below,
+    }
     return dg.MaterializeResult(value=audit, metadata=metadata)

@@ -13,7 +13,11 @@ from lunguage_assets.corpus.intake import take_in, take_in_gold, take_in_structu
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.corpus.texts.raw import study_of
-from lunguage_assets.corpus.texts.receiving import Received, receive, without_other_languages
+from lunguage_assets.corpus.texts.receiving import (
+    Received,
+    receive,
+    without_other_languages,
+)
 from lunguage_assets.current.old_ids import translate_corrections
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import Keys
@@ -24,7 +28,9 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.quality.rules import Aside, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
-from lunguage_assets.structuring.agreement import structuring_agreement as agreement_of_structurers
+from lunguage_assets.structuring.agreement import (
+    structuring_agreement as agreement_of_structurers,
+)
 from lunguage_assets.structuring.contract import Structurer
 from lunguage_assets.structuring.cue_counts import cue_counts
 from lunguage_assets.structuring.radgraph import RadGraphStructurer
@@ -41,7 +47,10 @@ def report_texts(home: HomeResource, keys: Keys) -> Result:
     value = {table: TABLES[table].frame() for table in RECIPES["report_texts"].tables}
     if batch.kind == "text":
         value = vars(
-            read_reports(receive(home.home.delivery(batch.key), home.settings.corpus), home.processes_at_once)
+            read_reports(
+                receive(home.home.delivery(batch.key), home.settings.corpus),
+                home.processes_at_once,
+            )
         )
     metadata = {"batch_sha256": batch.sha256, "studies": len(value["report_texts"])}
     return dg.MaterializeResult(value=value, metadata=metadata)
@@ -73,16 +82,27 @@ def structured_findings(
     if key == RULES:
         at_once = home.processes_at_once
         made = by_studies(
-            structured_reports, given, rule_structurer, terms, home.home.assertion_file, processes=at_once
+            structured_reports,
+            given,
+            rule_structurer,
+            terms,
+            home.home.assertion_file,
+            processes=at_once,
         )
     else:  # others get all: its limits say how many are in flight
         made = [structured_reports(*given, structurer)]
     found, accounts, refused = (joined(frames) for frames in zip(*made, strict=True))
     aside = studies_of(set_aside)
-    found = without_studies({"structured_findings": found}, aside)["structured_findings"]
+    found = without_studies({"structured_findings": found}, aside)[
+        "structured_findings"
+    ]
     theirs = accounts["study_id"].isin(aside) & (accounts["account"] == "findings")
     accounts.loc[theirs, ["account", "reason", "rows"]] = ["unreadable", "set aside", 0]
-    value = {"structured_findings": found, "sentence_accounts": accounts, "refused_values": refused}
+    value = {
+        "structured_findings": found,
+        "sentence_accounts": accounts,
+        "refused_values": refused,
+    }
     metadata = {
         "structurer": structurer.identity,
         "studies": len(report_texts),
@@ -92,7 +112,9 @@ def structured_findings(
 
 
 @table_asset("text")
-def structuring_agreement(home: HomeResource, keys: Keys, structured_findings: Frames) -> Result:
+def structuring_agreement(
+    home: HomeResource, keys: Keys, structured_findings: Frames
+) -> Result:
     """Hold the structurers of a batch against each other, and against rows that people coded."""
     read = {structurer: frame for (structurer, _), frame in structured_findings.items()}
     file, gold = home.home.gold_findings, None
@@ -100,18 +122,30 @@ def structuring_agreement(home: HomeResource, keys: Keys, structured_findings: F
         vocabulary = home.home.delivery(*keys).vocabulary  # which names the rows
         gold = gold_rows(take_in_gold(file, vocabulary, home.settings.corpus))
     by_cue = cue_counts(read, gold)
-    shown = by_cue.head(SHOWN)[["cue", "rows", "compared", "differing"]].replace({"cue": {"": "none"}})
+    shown = by_cue.head(SHOWN)[["cue", "rows", "compared", "differing"]].replace(
+        {"cue": {"": "none"}}
+    )
     metadata = {
         "structurers": ", ".join(read) or "none",
         "gold_rows": 0 if gold is None else len(gold),
-        "rows_by_cue": markdown([*shown.columns], shown.itertuples(index=False), "none"),
+        "rows_by_cue": markdown(
+            [*shown.columns], shown.itertuples(index=False), "none"
+        ),
     }
-    value = {"structuring_agreement": agreement_of_structurers(read, gold), "cue_counts": by_cue}
+    value = {
+        "structuring_agreement": agreement_of_structurers(read, gold),
+        "cue_counts": by_cue,
+    }
     return dg.MaterializeResult(value=value, metadata=metadata)
 
 
 @table_asset("corpus")
-def findings(home: HomeResource, keys: Keys, set_aside: Sequence[Aside] = (), **read: pd.DataFrame) -> Result:
+def findings(
+    home: HomeResource,
+    keys: Keys,
+    set_aside: Sequence[Aside] = (),
+    **read: pd.DataFrame,
+) -> Result:
     """Read and validate the registered files of a batch, or take in what was read in its raw reports."""
     batch = home.home.batch(*keys)
     delivery, settings = home.home.delivery(batch.key), home.settings.corpus
@@ -119,11 +153,17 @@ def findings(home: HomeResource, keys: Keys, set_aside: Sequence[Aside] = (), **
     if read:
         if translated := translate_corrections(home.home, batch.key):
             metadata["corrections_with_new_ids"] = translated
-        terms = read_terms(delivery.vocabulary, IntakeLog())  # what is odd about it is in reading_notes
-        received = Received(read["report_texts"], read["rejected_reports"], read["reading_notes"], terms)
+        terms = read_terms(
+            delivery.vocabulary, IntakeLog()
+        )  # what is odd about it is in reading_notes
+        received = Received(
+            read["report_texts"], read["rejected_reports"], read["reading_notes"], terms
+        )
         if home.judges.structurer == RULES:
             received = without_other_languages(received, NOT_ENGLISH)
-        taken = take_in_structured(received, read["structured_findings"], settings, home.processes_at_once)
+        taken = take_in_structured(
+            received, read["structured_findings"], settings, home.processes_at_once
+        )
     else:
         taken = take_in(delivery, settings)
     tables = {table: getattr(taken, table) for table in RECIPES["findings"].tables}

@@ -18,13 +18,34 @@ from lunguage_assets.orchestration.resources import HomeResource
 GROUP = "edited_files"
 FILES: Mapping[str, tuple[str, Sequence[str]]] = {
     "pathways_file": ("pathways.yaml of the home, or the packaged one", ["pathways"]),
-    "blacklist_file": ("blacklist.yaml of the home, or the packaged one", ["blacklist"]),
-    "assertion_file": ("assertion.yaml of the home: cues of negation and doubt", ["structurer"]),
-    "corrections_file": ("corrections.csv of the home: phrases that a person corrected", ["corrections"]),
-    "anchors_file": ("Anchors: ratings of the home, or the set that the settings name", ["anchors"]),
-    "settings_file": ("settings.toml of the home: the options of the method", [*OPTIONS]),
-    "judges_file": ("The judges file: models, panels, presets", ["judge", "members", "structurer"]),
-    "gold_findings_file": ("gold_findings.csv of the home: rows that people coded", ["gold findings"]),
+    "blacklist_file": (
+        "blacklist.yaml of the home, or the packaged one",
+        ["blacklist"],
+    ),
+    "assertion_file": (
+        "assertion.yaml of the home: cues of negation and doubt",
+        ["structurer"],
+    ),
+    "corrections_file": (
+        "corrections.csv of the home: phrases that a person corrected",
+        ["corrections"],
+    ),
+    "anchors_file": (
+        "Anchors: ratings of the home, or the set that the settings name",
+        ["anchors"],
+    ),
+    "settings_file": (
+        "settings.toml of the home: the options of the method",
+        [*OPTIONS],
+    ),
+    "judges_file": (
+        "The judges file: models, panels, presets",
+        ["judge", "members", "structurer"],
+    ),
+    "gold_findings_file": (
+        "gold_findings.csv of the home: rows that people coded",
+        ["gold findings"],
+    ),
     "experts_file": ("The answers of a survey of experts", ["expert responses"]),
 }
 """Asset -> what it is, and the names under which recipes read it (`current.reads`)."""
@@ -38,7 +59,9 @@ def edited_files() -> list[dg.SourceAsset]:
 
 
 def _observable(name: str, description: str) -> dg.SourceAsset:
-    @dg.observable_source_asset(name=name, group_name=GROUP, description=f"{description}.")
+    @dg.observable_source_asset(
+        name=name, group_name=GROUP, description=f"{description}."
+    )
     def observe(home: dg.ResourceParam[HomeResource]) -> dg.DataVersion:
         return dg.DataVersion(version_of(home, name))
 
@@ -54,7 +77,9 @@ def version_of(home: HomeResource, name: str) -> str:
     """The version of a file's content; of the settings, of the options that change a result."""
     place = home.home
     if name == "judges_file":
-        return _digest(Path(home.judges_file) if home.judges_file else resource("judges.toml"))
+        return _digest(
+            Path(home.judges_file) if home.judges_file else resource("judges.toml")
+        )
     if name == "corrections_file":
         return _digest(place.corrections_file)
     if name == "assertion_file":
@@ -64,7 +89,9 @@ def version_of(home: HomeResource, name: str) -> str:
 
 
 def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.exists() else "none"
+    return (
+        hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.exists() else "none"
+    )
 
 
 def note_versions(instance: dg.DagsterInstance, home: HomeResource) -> None:
@@ -74,7 +101,12 @@ def note_versions(instance: dg.DagsterInstance, home: HomeResource) -> None:
         known = instance.fetch_observations(key, limit=1).records
         if (
             known
-            and (known[0].asset_observation or dg.AssetObservation(key)).tags.get(DATA_VERSION) == version
+            and (known[0].asset_observation or dg.AssetObservation(key)).tags.get(
+                DATA_VERSION
+            )
+            == version
         ):
             continue
-        instance.report_runless_asset_event(dg.AssetObservation(key, tags={DATA_VERSION: version}))
+        instance.report_runless_asset_event(
+            dg.AssetObservation(key, tags={DATA_VERSION: version})
+        )

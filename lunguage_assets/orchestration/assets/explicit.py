@@ -21,9 +21,17 @@ from lunguage_assets.explicit.distilled.training import distil
 from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.fit.probability import calibrate, placed
-from lunguage_assets.explicit.hedges.hedging import hedge_phrases as extract_hedge_phrases
-from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary as collect_vocabulary
-from lunguage_assets.explicit.hedges.hedging import load_corrections, newest_only, review_queue
+from lunguage_assets.explicit.hedges.hedging import (
+    hedge_phrases as extract_hedge_phrases,
+)
+from lunguage_assets.explicit.hedges.hedging import (
+    hedge_vocabulary as collect_vocabulary,
+)
+from lunguage_assets.explicit.hedges.hedging import (
+    load_corrections,
+    newest_only,
+    review_queue,
+)
 from lunguage_assets.explicit.rating.ranking import comparison_matches as play_matches
 from lunguage_assets.explicit.rating.ranking import match_questions, schedule
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
@@ -56,20 +64,26 @@ def by_judge(matches: Frames, vocabulary: pd.DataFrame) -> dict[str, pd.DataFram
 
 
 @table_asset("explicit")
-def hedge_phrases(home: HomeResource, keys: Keys, spending: Spending, findings: pd.DataFrame) -> Result:
+def hedge_phrases(
+    home: HomeResource, keys: Keys, spending: Spending, findings: pd.DataFrame
+) -> Result:
     """Find the hedging phrases of a batch's tentative findings with one judge."""
     key, batch = keys
     if home.home.batch(batch).kind == "text":
         require_known_rows(home.home, findings)
     judge = home.judge(key, spending.note, spending.bill)
-    frame = extract_hedge_phrases(findings, judge, load_corrections(home.home.corrections_file))
+    frame = extract_hedge_phrases(
+        findings, judge, load_corrections(home.home.corrections_file)
+    )
     queue = home.home.review_queue(key, batch)
     write_csv(sheet_frame(review_queue(frame)), queue)
     metadata = {
         "judge": judge.identity,
         "review_queue": dg.MetadataValue.path(str(queue)),
         "unreviewed": int(frame["needs_review"].sum()),
-        "phrases": counts(frame["phrases"].explode().dropna().astype(str), "hedging phrase"),
+        "phrases": counts(
+            frame["phrases"].explode().dropna().astype(str), "hedging phrase"
+        ),
     }
     return dg.MaterializeResult(value=frame, metadata=metadata)
 
@@ -83,7 +97,9 @@ def hedge_vocabulary(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> R
         raise MethodError(not_there("hedge_phrases", (*keys, registered[0])))
     hedges = newest_only(by_batch, registered)
     collected = HEDGE_PHRASES.frame() if hedges is None else hedges
-    unknown = sorted(load_corrections(home.home.corrections_file).keys() - {*collected["finding_id"]})
+    unknown = sorted(
+        load_corrections(home.home.corrections_file).keys() - {*collected["finding_id"]}
+    )
     frame = collect_vocabulary(collected, home.settings.explicit, home.anchor_set())
     metadata = {
         "retained": int(frame["retained"].sum()),
@@ -99,7 +115,9 @@ def comparison_matches(
 ) -> Result:
     """Have one judge play all comparisons of the vocabulary."""
     (key,) = keys
-    home.require_anchors(set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"]))
+    home.require_anchors(
+        set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"])
+    )
     judge = home.judge(key, spending.note, spending.bill)
     frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
     valid = frame.loc[frame["answer"] != "invalid", "answer"]
@@ -121,33 +139,46 @@ def prefetch_comparisons(home: HomeResource, keys: Sequence[str]) -> None:
     if len(models) < 2:
         return
     with suppress(LunguageError):
-        vocabulary = stored_table(home.home.tables, "hedge_vocabulary", (home.judges.extractor,))
+        vocabulary = stored_table(
+            home.home.tables, "hedge_vocabulary", (home.judges.extractor,)
+        )
         home.require_anchors(set(vocabulary.loc[vocabulary["retained"], "phrase"]))
         questions = match_questions(schedule(vocabulary, home.settings.explicit))
         bills = [bill_ahead(home, "comparison_matches", key) for key in models]
-        panel = [home.judge(key, bill=bill) for key, bill in zip(models, bills, strict=True)]
+        panel = [
+            home.judge(key, bill=bill) for key, bill in zip(models, bills, strict=True)
+        ]
         ask_panel(panel, [questions] * len(panel))
 
 
 @table_asset("explicit")
 def reference_ranking(
-    home: HomeResource, keys: Keys, hedge_vocabulary: pd.DataFrame, comparison_matches: Frames
+    home: HomeResource,
+    keys: Keys,
+    hedge_vocabulary: pd.DataFrame,
+    comparison_matches: Frames,
 ) -> Result:
     """Rank the phrases from the matches of a judge or panel; where no probability can be read off their
     ranking, it is shown, and the published one is used.
     """
-    from lunguage_assets.pictures.plots import ranking_plot  # matplotlib is slow to import
+    from lunguage_assets.pictures.plots import (
+        ranking_plot,
+    )  # matplotlib is slow to import
 
     frames = by_judge(comparison_matches, hedge_vocabulary)
     in_panel_order = {judge: frames[judge] for judge in home.judges.members(*keys)}
     reads = home.standings().reads
     identities = [reads.of("judge", {"judge": judge}) for judge in in_panel_order]
-    own = rank_phrases(hedge_vocabulary, in_panel_order, home.settings.explicit, identities)
+    own = rank_phrases(
+        hedge_vocabulary, in_panel_order, home.settings.explicit, identities
+    )
     ranked = home.on_a_scale(own, identities)
     verified = verify_with_package(own, in_panel_order, home.settings.explicit)
     metadata = {
         "judges": ", ".join(in_panel_order),
-        **_first(ranked, "ruler", "ruler_reason", "ranking_version", "vocabulary_version"),
+        **_first(
+            ranked, "ruler", "ruler_reason", "ranking_version", "vocabulary_version"
+        ),
         "plot": picture(ranking_plot(ranked)),
         **({} if ranked is own else {"own_ranking": picture(ranking_plot(own))}),
     }
@@ -171,14 +202,27 @@ def fitted_probabilities(
     settings, anchors = home.settings.explicit, home.anchors(reference_ranking)
     same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
     panel, scored = (
-        [home.judge(key, spending.note, spending.bill) for key in home.judges.members(ranker)],
+        [
+            home.judge(key, spending.note, spending.bill)
+            for key in home.judges.members(ranker)
+        ],
         None,
     )
     if (now := home.standings()).scorer_of(*keys) != NOTHING:
         scorer = home.distilled(ranker, now)
         ask_panel = home.settings.distilled.unlike == "panel"
-        scored = scored_places(findings, hedge_phrases, reference_ranking, scorer, ask_panel=ask_panel)
-    made_of = (findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings)
+        scored = scored_places(
+            findings, hedge_phrases, reference_ranking, scorer, ask_panel=ask_panel
+        )
+    made_of = (
+        findings,
+        hedge_phrases,
+        hedge_vocabulary,
+        reference_ranking,
+        panel,
+        anchors,
+        settings,
+    )
     tables = fit_pairs(*made_of, scored=scored)
     frame = tables.probabilities
     fitted = frame[frame["p_source"] == "fitted"]
@@ -199,7 +243,11 @@ def _answers(
     ranking: pd.DataFrame,
 ) -> Answers:
     """What the judges of a ranker have said, in all batches that they fitted."""
-    tables = (FINDINGS, findings), (FITTED_PROBABILITIES, fitted_probabilities), (FIT_LOG, fit_log)
+    tables = (
+        (FINDINGS, findings),
+        (FITTED_PROBABILITIES, fitted_probabilities),
+        (FIT_LOG, fit_log),
+    )
     whole = (pd.concat([table.frame(), *frames.values()]) for table, frames in tables)
     return panel_answers(*whole, by_judge(comparison_matches, ranking), ranking)
 
@@ -215,10 +263,21 @@ def distilled_scorer(
     reference_ranking: pd.DataFrame,
 ) -> Result:
     """Let a small model learn the judgement of a ranker's judges from their stored answers."""
-    read = findings, fitted_probabilities, fit_log, comparison_matches, reference_ranking
-    version, place = str(reference_ranking["ranking_version"].iloc[0]), home.home.distilled.joinpath(*keys)
+    read = (
+        findings,
+        fitted_probabilities,
+        fit_log,
+        comparison_matches,
+        reference_ranking,
+    )
+    version, place = (
+        str(reference_ranking["ranking_version"].iloc[0]),
+        home.home.distilled.joinpath(*keys),
+    )
     frame = distil(_answers(*read), version, place, home.training)
-    return dg.MaterializeResult(value=frame, metadata=_first(frame[frame["is_used"]], "rung", "encoder"))
+    return dg.MaterializeResult(
+        value=frame, metadata=_first(frame[frame["is_used"]], "rung", "encoder")
+    )
 
 
 @table_asset("explicit")
@@ -234,16 +293,31 @@ def distilled_evaluation(
     distilled_scorer: pd.DataFrame,
 ) -> Result:
     """Hold a distilled model against its judges, on sentences and phrases that it had not seen."""
-    from lunguage_assets.pictures.plots import distilled_errors  # matplotlib is slow to import
+    from lunguage_assets.pictures.plots import (
+        distilled_errors,
+    )  # matplotlib is slow to import
 
-    read = findings, fitted_probabilities, fit_log, comparison_matches, reference_ranking
-    folder = home.home.distilled.joinpath(*keys, str(distilled_scorer["files"].iloc[0])[:16])
+    read = (
+        findings,
+        fitted_probabilities,
+        fit_log,
+        comparison_matches,
+        reference_ranking,
+    )
+    folder = home.home.distilled.joinpath(
+        *keys, str(distilled_scorer["files"].iloc[0])[:16]
+    )
     line = calibrate(placed(reference_ranking), home.anchors(reference_ranking))
     reference = Reference.of(reference_ranking, hedge_vocabulary)
     frame = evaluate(_answers(*read), distilled_scorer, folder, reference, line)
-    return dg.MaterializeResult(value=frame, metadata={"plot": picture(distilled_errors(frame))})
+    return dg.MaterializeResult(
+        value=frame, metadata={"plot": picture(distilled_errors(frame))}
+    )
 
 
 def _first(frame: pd.DataFrame, *columns: str) -> dict[str, str]:
     """Columns that have one value for all rows."""
-    return {column: str(frame[column].iloc[0]) if len(frame) else "none" for column in columns}
+    return {
+        column: str(frame[column].iloc[0]) if len(frame) else "none"
+        for column in columns
+    }

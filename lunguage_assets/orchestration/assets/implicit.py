@@ -12,7 +12,11 @@ from lunguage_assets.current.standing import Keys
 from lunguage_assets.implicit.expansion.expand import Expansion, expand, expansion_tools
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
 from lunguage_assets.implicit.resolution.guarantees import account
-from lunguage_assets.implicit.resolution.resolve import Resolution, resolution_tools, resolve
+from lunguage_assets.implicit.resolution.resolve import (
+    Resolution,
+    resolution_tools,
+    resolve,
+)
 from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
 from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.resources import HomeResource
@@ -33,21 +37,31 @@ def deduplicated_findings(
     embedder, *_ = tools = merging_tools(*made_of)
     if settings.encoder == "lexical":
         at_once = home.processes_at_once
-        frame = joined(by_studies(deduplicate, given, merging_tools, *made_of, processes=at_once))
+        frame = joined(
+            by_studies(deduplicate, given, merging_tools, *made_of, processes=at_once)
+        )
     else:  # a model is loaded once, and has cores of its own
         frame = deduplicate(*given, *tools)
-    merged = {found: int((frame["disposition"] == found).sum()) for found in ("merged", "excluded")}
+    merged = {
+        found: int((frame["disposition"] == found).sum())
+        for found in ("merged", "excluded")
+    }
     metadata = {"encoder": embedder.identity, **merged}
     return dg.MaterializeResult(value=frame, metadata=metadata)
 
 
 @table_asset("implicit")
 def expansions(
-    home: HomeResource, keys: Keys, terms: pd.DataFrame, deduplicated_findings: pd.DataFrame
+    home: HomeResource,
+    keys: Keys,
+    terms: pd.DataFrame,
+    deduplicated_findings: pd.DataFrame,
 ) -> Result:
     """Match every finding to a pathway and generate the sub-findings that it implies."""
     made_of, processes = (home.home.pathways_file, terms), home.processes_at_once
-    found = by_studies(expand, (deduplicated_findings,), expansion_tools, *made_of, processes=processes)
+    found = by_studies(
+        expand, (deduplicated_findings,), expansion_tools, *made_of, processes=processes
+    )
     matches, expanded = map(joined, zip(*found, strict=True))
     matched = matches[matches["reason"] == "matched"]
     generated = expanded[expanded["outcome"] == "generated"]
@@ -57,7 +71,9 @@ def expansions(
         "already_stated": len(expanded) - len(generated),
         "diagnoses": counts(matched["diagnosis"], "diagnosis"),
     }
-    return dg.MaterializeResult(value={"expansions": expanded, "pathway_matches": matches}, metadata=metadata)
+    return dg.MaterializeResult(
+        value={"expansions": expanded, "pathway_matches": matches}, metadata=metadata
+    )
 
 
 @table_asset("implicit")
@@ -80,9 +96,18 @@ def lunguage_plus_plus(
     expanded = Expansion(pathway_matches, expansions)
     given = (deduplicated_findings, pathway_matches, expansions)
     made_of = terms, version, home.home.pathways_file, home.home.blacklist_file
-    found = by_studies(resolve, given, resolution_tools, *made_of, processes=home.processes_at_once)
+    found = by_studies(
+        resolve, given, resolution_tools, *made_of, processes=home.processes_at_once
+    )
     resolved = rows, log, conflicts = Resolution(*map(joined, zip(*found, strict=True)))
-    accounts = account(reports, rejected, deduplicated_findings, expanded, resolved, studies_of(set_aside))
+    accounts = account(
+        reports,
+        rejected,
+        deduplicated_findings,
+        expanded,
+        resolved,
+        studies_of(set_aside),
+    )
     totals = accounts.drop(columns=["study_id", "balanced"]).sum()
     metadata = {
         "generated": int((rows["source"] == "expansion").sum()),

@@ -50,14 +50,22 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         "new version. Of a study that came again, the newest delivery.",
     )
 
-    @dg.multi_asset(name="write_release", specs=[spec], partitions_def=partitions.of(STEP))
+    @dg.multi_asset(
+        name="write_release", specs=[spec], partitions_def=partitions.of(STEP)
+    )
     def write_release(
         context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
     ) -> dg.MaterializeResult:
         ranker, root = context.partition_key, UPath(home.home.tables)
         with plain_failures():
-            ranking, now = stored_table(root, "reference_ranking", (ranker,)), home.standings(verify=True)
-            made_of, complete = now.made_of(STEP, (ranker,)), now.complete_batches(ranker)
+            ranking, now = (
+                stored_table(root, "reference_ranking", (ranker,)),
+                home.standings(verify=True),
+            )
+            made_of, complete = (
+                now.made_of(STEP, (ranker,)),
+                now.complete_batches(ranker),
+            )
             refuse_stale(now, ranker)
             with newest_studies(home, ranker, now) as studies:
                 missing = tuple(key for key in now.batches if key not in complete)
@@ -82,11 +90,14 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
             "version": written.version,
             "is_new": written.is_new,
             "report": dg.MetadataValue.path(str(written.report)),
-            "batches_not_included": ", ".join(summary["batches_not_included"]) or "none",
+            "batches_not_included": ", ".join(summary["batches_not_included"])
+            or "none",
             "conflicts": counts(summary["conflicts"], "conflict"),
             "summary": dg.MetadataValue.json(summary),
         }
-        return dg.MaterializeResult(data_version=dg.DataVersion(record.version), metadata=metadata)
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(record.version), metadata=metadata
+        )
 
     return write_release
 
@@ -95,7 +106,11 @@ def refuse_stale(now: Standings, ranker: str) -> None:
     """Raise when a batch is stale: the release would name settings and files that are not its own."""
     complete = now.complete_batches(ranker)
     results = {batch: now.of("lunguage_plus_plus", ranker, batch) for batch in complete}
-    stale = [f"{one} ({', '.join(of.because)})" for one, of in results.items() if of.state == "stale"]
+    stale = [
+        f"{one} ({', '.join(of.because)})"
+        for one, of in results.items()
+        if of.state == "stale"
+    ]
     if stale:
         more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
         raise MethodError(
@@ -109,7 +124,11 @@ def learnt_model(now: Standings, root: UPath, ranker: str) -> dict[str, Any] | N
     """The distilled model that placed findings of a ranker's batches, and of which; None where judges fitted
     all of them.
     """
-    batches = [one for one in now.complete_batches(ranker) if not now.is_fitted_by_judges(ranker, one)]
+    batches = [
+        one
+        for one in now.complete_batches(ranker)
+        if not now.is_fitted_by_judges(ranker, one)
+    ]
     if not batches:
         return None
     tried = stored_table(root, DISTILLED_SCORER.name, (ranker,))
@@ -117,7 +136,9 @@ def learnt_model(now: Standings, root: UPath, ranker: str) -> dict[str, Any] | N
     return {"batches": batches, **used}
 
 
-def stored_extras(root: UPath, ranker: str, extractor: str) -> tuple[dict[str, pd.DataFrame], pd.Series]:
+def stored_extras(
+    root: UPath, ranker: str, extractor: str
+) -> tuple[dict[str, pd.DataFrame], pd.Series]:
     """What a release shows when it is there: the ranker's analyses, and how often each hedging phrase was
     extracted.
     """
@@ -126,14 +147,19 @@ def stored_extras(root: UPath, ranker: str, extractor: str) -> tuple[dict[str, p
         for name, table in ANALYSES.items()
         if is_stored(table, place := partition_path(root, name, ranker))
     }
-    vocabulary, phrases = partition_path(root, HEDGE_VOCABULARY.name, extractor), HEDGE_VOCABULARY.frame()
+    vocabulary, phrases = (
+        partition_path(root, HEDGE_VOCABULARY.name, extractor),
+        HEDGE_VOCABULARY.frame(),
+    )
     if is_stored(HEDGE_VOCABULARY, vocabulary):
         phrases = read_table(HEDGE_VOCABULARY, vocabulary)
     return analyses, phrases.set_index("phrase")["n_examples"]
 
 
 @contextmanager
-def newest_studies(home: HomeResource, ranker: str, now: Standings) -> Iterator[NewestStudies]:
+def newest_studies(
+    home: HomeResource, ranker: str, now: Standings
+) -> Iterator[NewestStudies]:
     """The newest delivery of every study over the complete batches of a ranker, by DuckDB with bounded
     memory. What does not fit is put beside the release: it may be report text.
     """
@@ -141,12 +167,16 @@ def newest_studies(home: HomeResource, ranker: str, now: Standings) -> Iterator[
 
     def path(table: str, batch: str) -> UPath:
         own = {"ranker": ranker, "report_batch": batch}
-        return partition_path(root, table, *(own[dimension] for dimension in dimensions_of(table)))
+        return partition_path(
+            root, table, *(own[dimension] for dimension in dimensions_of(table))
+        )
 
     batches = {
         batch: {table: path(table, batch) for table in TABLES_PER_BATCH}
         for batch in now.complete_batches(ranker)
     }
     limits = {"memory_limit": MEMORY, "temp_directory": str(spill)}
-    with DuckDBResource(database=":memory:", connection_config=limits).get_connection() as connection:
+    with DuckDBResource(
+        database=":memory:", connection_config=limits
+    ).get_connection() as connection:
         yield NewestStudies(connection, batches)

@@ -64,7 +64,9 @@ class TableAsset(NamedTuple):
     group: str
     compute: Callable[..., Result]
 
-    def definition(self, partitions: Partitions, of: HomeResource) -> dg.AssetsDefinition:
+    def definition(
+        self, partitions: Partitions, of: HomeResource
+    ) -> dg.AssetsDefinition:
         """The asset as Dagster knows it: everything that is not its function comes from its recipe."""
         recipe, options = RECIPES[self.name], asset_options(self.name, self.group)
         if self.name in CARRIED:
@@ -84,7 +86,9 @@ class TableAsset(NamedTuple):
         ) -> Iterator[dg.AssetCheckResult | dg.Output[Sequence[Encoded]]]:
             keys = store_keys(context.partition_key, recipe.dimensions)
             with plain_failures():
-                spending = Spending(context.log, Account.of(context, home, self.name, keys))
+                spending = Spending(
+                    context.log, Account.of(context, home, self.name, keys)
+                )
                 try:
                     made, metadata, results = self.made(home, keys, spending)
                 except InvalidTable as error:
@@ -93,15 +97,21 @@ class TableAsset(NamedTuple):
                 yield from results
                 frames = {one.record.table: one.frame for one in made}
                 by_name = dict(zip(recipe.dimensions, keys, strict=True))
-                found = list(check_results(CheckContext(home, by_name, frames, spending.asked)))
+                found = list(
+                    check_results(CheckContext(home, by_name, frames, spending.asked))
+                )
                 yield from found
                 if not may_be_stored(found):
                     raise InvalidTable(
                         f"{self.name}: a blocking check failed, nothing stored; its note says why"
                     )
                 versions = [one.record.version for one in made]
-                version = dg.DataVersion(versions[0] if len(versions) == 1 else fingerprint(versions))
-                yield dg.Output(made, self.name, metadata=metadata, data_version=version)
+                version = dg.DataVersion(
+                    versions[0] if len(versions) == 1 else fingerprint(versions)
+                )
+                yield dg.Output(
+                    made, self.name, metadata=metadata, data_version=version
+                )
 
         return materialize
 
@@ -118,8 +128,13 @@ class TableAsset(NamedTuple):
         asking = {"spending": spending} if recipe.asks_judges else {}
         compute = partial(self.compute, home=home, keys=keys, **asking)
         result, frames, asides = _computed(self.name, compute, read, home)
-        self._require_unchanged(made_of, home.standings().made_of(self.name, keys, versions))
-        encoded = [encode(TABLES[one], frames[one], keys, made_of, asides) for one in recipe.tables]
+        self._require_unchanged(
+            made_of, home.standings().made_of(self.name, keys, versions)
+        )
+        encoded = [
+            encode(TABLES[one], frames[one], keys, made_of, asides)
+            for one in recipe.tables
+        ]
         shown = {**(result.metadata or {}), **spending.metadata()}
         shown |= {f"{table}_rows": len(frames[table]) for table in recipe.tables[1:]}
         if column := COUNTED.get(self.name):
@@ -138,7 +153,9 @@ class TableAsset(NamedTuple):
         Raises:
             MethodError: settings, or a file that a person edits, are others now.
         """
-        changed = sorted(name for name in before.reads if before.reads[name] != after.reads.get(name))
+        changed = sorted(
+            name for name in before.reads if before.reads[name] != after.reads.get(name)
+        )
         if changed:
             raise MethodError(
                 f"{', '.join(changed)} changed while {self.name} was made; nothing was stored. Run the same "
@@ -152,45 +169,73 @@ def table_asset(group: str) -> Callable[[Callable[..., Result]], TableAsset]:
 
 
 def _computed(
-    name: str, compute: Callable[..., Result], read: Mapping[str, Any], home: HomeResource
+    name: str,
+    compute: Callable[..., Result],
+    read: Mapping[str, Any],
+    home: HomeResource,
 ) -> tuple[Result, Mapping[str, pd.DataFrame], Sequence[Aside]]:
     """What an asset's function gives, its tables by name, and the studies that are set aside: before, or
     because they break a rule now, when it is computed again without them. Raises `InvalidTable` when they are
     too many, or one still breaks a rule without its rows.
     """
-    single = {key: frame for key, frame in read.items() if isinstance(frame, pd.DataFrame)}
+    single = {
+        key: frame for key, frame in read.items() if isinstance(frame, pd.DataFrame)
+    }
     of_studies = not rules.OF_STUDIES.isdisjoint(RECIPES[name].tables)
-    before = [one for frame in single.values() for one in frame.attrs[SET_ASIDE]] if of_studies else []
-    asides = sorted({Aside(study, *rest, tuple(ids), found) for study, *rest, ids, found in before})
+    before = (
+        [one for frame in single.values() for one in frame.attrs[SET_ASIDE]]
+        if of_studies
+        else []
+    )
+    asides = sorted(
+        {Aside(study, *rest, tuple(ids), found) for study, *rest, ids, found in before}
+    )
     delivered = read["reports"]["study_id"].tolist() if "reports" in read else []
     while True:
         studies = studies_of(asides)
         told = {"set_aside": asides} if name in LISTING else {}
         result = compute(**rules.without_studies(read, studies), **told)
-        frames = {name: result.value} if isinstance(result.value, pd.DataFrame) else result.value
+        frames = (
+            {name: result.value}
+            if isinstance(result.value, pd.DataFrame)
+            else result.value
+        )
         at_once = home.processes_at_once
-        new = rules.broken_studies(name, frames, delivered, at_once) if of_studies else []
+        new = (
+            rules.broken_studies(name, frames, delivered, at_once) if of_studies else []
+        )
         if not new:
             return result, frames, asides
-        known = [one for one in (*single.values(), *frames.values()) if "study_id" in one]
+        known = [
+            one for one in (*single.values(), *frames.values()) if "study_id" in one
+        ]
         strict = home.is_strict or studies_of(new) <= studies
         asides = sorted({*asides, *new})
-        rules.require_few(new, asides, max(one["study_id"].nunique() for one in known), strict=strict)
+        rules.require_few(
+            new, asides, max(one["study_id"].nunique() for one in known), strict=strict
+        )
 
 
-def _read(name: str, keys: Keys, now: Standings) -> tuple[dict[str, Any], dict[tuple[str, Keys], str]]:
+def _read(
+    name: str, keys: Keys, now: Standings
+) -> tuple[dict[str, Any], dict[tuple[str, Keys], str]]:
     """Table -> frame that an asset reads, or `Frames`; and the version of each partition. What is read on
     request is left out while it is not there.
     """
     root, recipe = now.home.tables, RECIPES[name]
     found: dict[str, Any] = {}
     for wanted in recipe.inputs:
-        over_batches = BATCH in dimensions_of(wanted.table) and BATCH not in recipe.dimensions
+        over_batches = (
+            BATCH in dimensions_of(wanted.table) and BATCH not in recipe.dimensions
+        )
         if over_batches or wanted.judge in ("members", "all"):
             found[wanted.table] = {}
     versions: dict[tuple[str, Keys], str] = {}
     for wanted, place in now.inputs(name, keys):
-        if wanted.on_request and not partition_path(root, wanted.table, *place).exists():
+        if (
+            wanted.on_request
+            and not partition_path(root, wanted.table, *place).exists()
+        ):
             continue
         frame = stored_table(root, wanted.table, place)
         versions[wanted.table, place] = str(frame.attrs[VERSION])

@@ -60,7 +60,9 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(dagster_yaml(), folder / "dagster.yaml")
     with (home.root / ".dagster.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the first makes the databases, and two at once fail
+        fcntl.flock(
+            lock, fcntl.LOCK_EX
+        )  # the first makes the databases, and two at once fail
         instance = dg.DagsterInstance.from_config(str(folder))
     with instance:
         yield instance
@@ -76,14 +78,19 @@ def environment_of_children(home: Home) -> dict[str, str]:
         **os.environ,
         DAGSTER_VARIABLE: os.environ.get(DAGSTER_VARIABLE) or str(home.dagster),
         ENVIRONMENT_VARIABLE: str(home.root),
-        REDACTION_VARIABLE: redaction(corpus.data_class if corpus is not None else None),
+        REDACTION_VARIABLE: redaction(
+            corpus.data_class if corpus is not None else None
+        ),
     }
 
 
 def examination(home: Home) -> tuple[str, str]:
     """What a person should know of the instance's configuration: severity and message."""
     if named := os.environ.get(DAGSTER_VARIABLE):
-        return "ok", f"Dagster's instance is configured in {named} ($DAGSTER_HOME), which is left alone"
+        return (
+            "ok",
+            f"Dagster's instance is configured in {named} ($DAGSTER_HOME), which is left alone",
+        )
     file = home.dagster / "dagster.yaml"
     if file.exists() and file.read_bytes() != dagster_yaml().read_bytes():
         return "warning", (
@@ -123,8 +130,13 @@ def command_at_work(home: Path) -> Iterator[None]:
 def is_at_work(home: str | Path) -> bool:
     """Whether a living command holds the lock."""
     try:
-        with (Path(home) / _PROBE_LOCK).open("a") as turn, (Path(home) / _COMMAND_LOCK).open("a") as stream:
-            fcntl.flock(turn, fcntl.LOCK_EX)  # else two that look would take each other for a command
+        with (
+            (Path(home) / _PROBE_LOCK).open("a") as turn,
+            (Path(home) / _COMMAND_LOCK).open("a") as stream,
+        ):
+            fcntl.flock(
+                turn, fcntl.LOCK_EX
+            )  # else two that look would take each other for a command
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -136,12 +148,20 @@ def is_at_work(home: str | Path) -> bool:
 def runs_of_batch(instance: dg.DagsterInstance, key: str) -> list[str]:
     """Ids of the runs that wait or are at work, and have a batch in their partition."""
     runs = instance.get_runs(dg.RunsFilter(statuses=[_STATUS.QUEUED, *_AT_WORK]))
-    return [run.run_id for run in runs if key in run.tags.get("dagster/partition", "").split("|")]
+    return [
+        run.run_id
+        for run in runs
+        if key in run.tags.get("dagster/partition", "").split("|")
+    ]
 
 
 def executed_here() -> dict[str, str]:
     """Tags of a run that only the present process could execute again."""
-    return {HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid()), "dagster/max_retries": "0"}
+    return {
+        HOST_TAG: socket.gethostname(),
+        PROCESS_TAG: str(os.getpid()),
+        "dagster/max_retries": "0",
+    }
 
 
 def close_abandoned_runs(instance: dg.DagsterInstance) -> None:
@@ -164,8 +184,12 @@ def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
         return False
     if PROCESS_TAG in run.tags:
         (record,) = instance.get_run_records(dg.RunsFilter(run_ids=[run.run_id]))
-        return _has_ended(int(run.tags[PROCESS_TAG]), record.create_timestamp.timestamp())
-    for entry in instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT):
+        return _has_ended(
+            int(run.tags[PROCESS_TAG]), record.create_timestamp.timestamp()
+        )
+    for entry in instance.all_logs(
+        run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT
+    ):
         if noted := entry.get_dagster_event().engine_event_data.metadata.get("pid"):
             return _has_ended(int(noted.value), entry.timestamp)
     return False
@@ -175,5 +199,8 @@ def _has_ended(process: int, noted: float) -> bool:
     """Whether a process has ended that was noted at a time; one that began later has only the same number."""
     with suppress(psutil.Error):
         found = psutil.Process(process)
-        return found.status() == psutil.STATUS_ZOMBIE or found.create_time() > noted + _CLOCK_S
+        return (
+            found.status() == psutil.STATUS_ZOMBIE
+            or found.create_time() > noted + _CLOCK_S
+        )
     return True

@@ -24,7 +24,11 @@ from lunguage_assets.orchestration.assets.edited_files import note_versions
 from lunguage_assets.orchestration.assets.explicit import prefetch_comparisons
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed, partition_key
+from lunguage_assets.orchestration.partitions import (
+    REPORT_BATCH,
+    forget_removed,
+    partition_key,
+)
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import (
     close_abandoned_runs,
@@ -58,16 +62,25 @@ class RunSummary:
 
     def checks(self, result: CheckResult) -> list[str]:
         """Checks with this result, with asset and partition, and why where they say so."""
-        return [name + why for name, (found, why) in self.results.items() if found == result]
+        return [
+            name + why for name, (found, why) in self.results.items() if found == result
+        ]
 
 
 class Runner:
     """Plans and executes the runs for a home, in this process, one after the other."""
 
     def __init__(
-        self, home: HomeResource, instance: dg.DagsterInstance, definitions: dg.Definitions | None = None
+        self,
+        home: HomeResource,
+        instance: dg.DagsterInstance,
+        definitions: dg.Definitions | None = None,
     ) -> None:
-        self._home, self._instance, self._definitions = home, instance, definitions or build_defs(home)
+        self._home, self._instance, self._definitions = (
+            home,
+            instance,
+            definitions or build_defs(home),
+        )
 
     def run(
         self,
@@ -85,7 +98,9 @@ class Runner:
         with command_at_work(self._home.home.root):
             self._prepare()
             if stages is None:
-                stages = plan(self._home.standings(verify=True), ranker, rebuild=rebuild)
+                stages = plan(
+                    self._home.standings(verify=True), ranker, rebuild=rebuild
+                )
             summary, prefetched = RunSummary(), False
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))
@@ -93,8 +108,14 @@ class Runner:
                     continue
                 if stage.job == COMPARE and not prefetched:
                     prefetched = True
-                    comparing = takewhile(lambda stage: stage.job == COMPARE, stages[done:])
-                    to_come = [one for one in comparing if not self._is_current_by_now(one, rebuild)]
+                    comparing = takewhile(
+                        lambda stage: stage.job == COMPARE, stages[done:]
+                    )
+                    to_come = [
+                        one
+                        for one in comparing
+                        if not self._is_current_by_now(one, rebuild)
+                    ]
                     prefetch_comparisons(self._home, [one.keys[0] for one in to_come])
                 self._make(stage, summary)
                 _give_back_memory()
@@ -105,7 +126,9 @@ class Runner:
         home = self._home.home
         close_abandoned_runs(self._instance)
         remove_abandoned_files(home.tables)
-        self._instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in home.registered()])
+        self._instance.add_dynamic_partitions(
+            REPORT_BATCH.name, [batch.key for batch in home.registered()]
+        )
         forget_removed(self._instance, home)
         note_versions(self._instance, self._home)
         try:
@@ -130,12 +153,16 @@ class Runner:
         result = self._executed(stage)
         for found in result.get_asset_check_evaluations():
             name = f"{found.asset_key.to_user_string()}: {found.check_name} ({' x '.join(stage.keys)})"
-            missed: CheckResult = "warned" if found.severity is dg.AssetCheckSeverity.WARN else "failed"
+            missed: CheckResult = (
+                "warned" if found.severity is dg.AssetCheckSeverity.WARN else "failed"
+            )
             because = f": {found.description}" if found.description else ""
             summary.results[name] = "passed" if found.passed else missed, because
         if result.success:
             return
-        run = self._instance.get_run_by_id(result.run_id)  # an interrupted run has failed at nothing
+        run = self._instance.get_run_by_id(
+            result.run_id
+        )  # an interrupted run has failed at nothing
         cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
         if cancelled or any(map(_was_interrupted, result.all_events)):
             self._cancel(result.run_id)
@@ -158,7 +185,9 @@ class Runner:
         except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):
             self._cancel(run_id)
             raise KeyboardInterrupt from None
-        except DBAPIError as error:  # its own message shows events; the database's does not
+        except (
+            DBAPIError
+        ) as error:  # its own message shows events; the database's does not
             raise RunFailed(
                 f"{stage}: Dagster's record of runs cannot be written ({error.orig}). "
                 "Free disk space, or see that nothing else holds it, and run the same command again: what is "
@@ -168,8 +197,12 @@ class Runner:
     def _cancel(self, run_id: str) -> None:
         run = self._instance.get_run_by_id(run_id)
         if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
-            self._instance.report_run_canceling(run, message="The process was asked to stop.")
-            self._instance.report_run_canceled(run, message="Interrupted. What was finished is stored.")
+            self._instance.report_run_canceling(
+                run, message="The process was asked to stop."
+            )
+            self._instance.report_run_canceled(
+                run, message="Interrupted. What was finished is stored."
+            )
 
 
 def _give_back_memory() -> None:
@@ -197,7 +230,10 @@ def _reason(result: dg.ExecuteInProcessResult) -> str:
     """Why a run failed, on one line: the failure's own description, or the kind of the unexpected error."""
     for event in result.get_step_failure_events():
         failure = event.step_failure_data
-        if failure.user_failure_data is not None and failure.user_failure_data.description:
+        if (
+            failure.user_failure_data is not None
+            and failure.user_failure_data.description
+        ):
             return " ".join(failure.user_failure_data.description.split())
         error = failure.error
         while error is not None and error.cause is not None:

@@ -26,7 +26,12 @@ from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.rows import BARE
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.quality.rules import refuse_broken
-from lunguage_assets.release.bundle.context import ANALYSES, Release, ReportContext, context_of
+from lunguage_assets.release.bundle.context import (
+    ANALYSES,
+    Release,
+    ReportContext,
+    context_of,
+)
 from lunguage_assets.release.bundle.newest import Order, Part
 from lunguage_assets.release.bundle.provenance import Origin, json_text
 from lunguage_assets.release.bundle.versions import Written, publish
@@ -60,7 +65,14 @@ _TEMPLATES = {
     "restricted/LABELS.md": "LABELS.md.j2",
 }
 
-PLAIN = ("resolution_log", "conflicts", "pathway_matches", "accounting", "rejected", "set_aside")
+PLAIN = (
+    "resolution_log",
+    "conflicts",
+    "pathway_matches",
+    "accounting",
+    "rejected",
+    "set_aside",
+)
 """Tables that are written as they are stored, with the batch."""
 
 _HEAD = """# Data dictionary of this release
@@ -70,7 +82,13 @@ Absent text is the empty string; "may be empty" means null. In CSV, lists are jo
 thereby absent.**
 """
 
-_OF_LABELS = ("lunguage_plus_plus", "pathway_matches", "reports", "resolution_log", "fitted_probabilities")
+_OF_LABELS = (
+    "lunguage_plus_plus",
+    "pathway_matches",
+    "reports",
+    "resolution_log",
+    "fitted_probabilities",
+)
 _OF_ROWS = ("lunguage_plus_plus", "accounting", "reports", "set_aside")
 
 Files = Mapping[str, str | pa.Table]
@@ -105,7 +123,9 @@ def write_bundle(
         texts = {
             "restricted/summary.json": json_text(context.summary),
             "open/provenance.json": json_text(context.provenance),
-            "open/data_dictionary.md": bundle_dictionary(version, origin.settings.release.p_estimate),
+            "open/data_dictionary.md": bundle_dictionary(
+                version, origin.settings.release.p_estimate
+            ),
             **notes(context),
         }
         for path, text in texts.items():
@@ -120,22 +140,36 @@ def _network(release: Release, origin: Origin) -> Estimator | None:
     if not origin.settings.release.p_estimate:
         return None
     parts = release.studies.parts("study", ["lunguage_plus_plus"])
-    return counted_estimator((part.frames()["lunguage_plus_plus"] for part in parts), origin.dictionary)
+    return counted_estimator(
+        (part.frames()["lunguage_plus_plus"] for part in parts), origin.dictionary
+    )
 
 
-def _write_restricted(release: Release, folder: Path, network: Estimator | None) -> None:
+def _write_restricted(
+    release: Release, folder: Path, network: Estimator | None
+) -> None:
     """Rows of single studies; what is written has passed its rules and guarantees."""
     studies = release.studies
-    count, ranked, processes = studies.count, (release.ranker, release.ranking, network), release.processes
+    count, ranked, processes = (
+        studies.count,
+        (release.ranker, release.ranking, network),
+        release.processes,
+    )
     written: Sequence[tuple[Callable[..., Files], Order, Sequence[str]]] = (
         (_plain, "batch", PLAIN),
         (_labels, "study", _OF_LABELS),
-        (_rows, "patient", _OF_ROWS if network is None else (*_OF_ROWS, "resolution_log")),
+        (
+            _rows,
+            "patient",
+            _OF_ROWS if network is None else (*_OF_ROWS, "resolution_log"),
+        ),
     )
     for write, order, names in written:
         parts = ((part,) for part in studies.parts(order, names))
         with growing_files(folder) as append:
-            for files in each(write, parts, _tools, *ranked, studies=count, processes=processes):
+            for files in each(
+                write, parts, _tools, *ranked, studies=count, processes=processes
+            ):
                 append(files)
 
 
@@ -151,15 +185,27 @@ def _plain(part: Part, *_: object) -> Files:
     }
 
 
-def _rows(part: Part, ranker: str, ranking: pd.DataFrame, network: Estimator | None, _: LabelList) -> Files:
+def _rows(
+    part: Part,
+    ranker: str,
+    ranking: pd.DataFrame,
+    network: Estimator | None,
+    _: LabelList,
+) -> Files:
     """Lunguage++ and the list of the studies."""
     rows, accounts, reports, aside, *log = part.frames().values()
     refuse_violations(rows, accounts, reports)
     _refuse_missing(rows, accounts)
     table = RELEASE
     if network is not None:
-        rows, table = rows.assign(p_estimate=network.estimates(rows, log[0])), with_estimates(RELEASE)
-    released, listed = released_rows(rows, ranker, ranking), studies_frame(accounts, reports, aside)
+        rows, table = (
+            rows.assign(p_estimate=network.estimates(rows, log[0])),
+            with_estimates(RELEASE),
+        )
+    released, listed = (
+        released_rows(rows, ranker, ranking),
+        studies_frame(accounts, reports, aside),
+    )
     return {
         "Lunguage_plus_plus.csv": csv_text(published_frame(released, reports)),
         "Lunguage_plus_plus.parquet": table.to_arrow(released[table.names]),
@@ -169,7 +215,11 @@ def _rows(part: Part, ranker: str, ranking: pd.DataFrame, network: Estimator | N
 
 
 def _labels(
-    part: Part, _ranker: str, _ranking: pd.DataFrame, network: Estimator | None, listed: LabelList
+    part: Part,
+    _ranker: str,
+    _ranking: pd.DataFrame,
+    network: Estimator | None,
+    listed: LabelList,
 ) -> Files:
     """The files of labels; the rules about probabilities are asserted on the rows behind them."""
     rows, matches, reports, log, fitted = part.frames().values()
@@ -196,9 +246,15 @@ def published_frame(rows: pd.DataFrame, reports: pd.DataFrame) -> pd.DataFrame:
     numbers = dict(zip(rows["finding_id"], rows["idx"], strict=True))
 
     def written(tokens: list[str]) -> str:
-        pairs = [f"{names[own]}, idx{numbers[own]}" for own in tokens if not own.startswith(BARE)]
+        pairs = [
+            f"{names[own]}, idx{numbers[own]}"
+            for own in tokens
+            if not own.startswith(BARE)
+        ]
         bare = [token.removeprefix(BARE) for token in tokens if token.startswith(BARE)]
-        return ", ".join([*pairs, *bare])  # before a pair a bare name would read as the beginning of its name
+        return ", ".join(
+            [*pairs, *bare]
+        )  # before a pair a bare name would read as the beginning of its name
 
     published = {
         "cat": rows["cat"].str.upper(),
@@ -209,11 +265,16 @@ def published_frame(rows: pd.DataFrame, reports: pd.DataFrame) -> pd.DataFrame:
         "DxTP": rows["currency"],
         **{public: rows[internal] for internal, public in ATTRIBUTES.items()},
     }
-    columns = {name: published[name] if name in published else rows[name] for name in PUBLISHED_COLUMNS}
+    columns = {
+        name: published[name] if name in published else rows[name]
+        for name in PUBLISHED_COLUMNS
+    }
     return pd.DataFrame(columns, index=rows.index)
 
 
-def released_rows(rows: pd.DataFrame, ranker: str, ranking: pd.DataFrame) -> pd.DataFrame:
+def released_rows(
+    rows: pd.DataFrame, ranker: str, ranking: pd.DataFrame
+) -> pd.DataFrame:
     """LUNGUAGE_PLUS_PLUS rows with their batch, in the order and with the columns of RELEASE."""
     ordered = rows.sort_values(
         ["subject_id", "sequence", "study_id", "idx"], kind="stable", ignore_index=True
@@ -222,16 +283,26 @@ def released_rows(rows: pd.DataFrame, ranker: str, ranking: pd.DataFrame) -> pd.
     return ordered.assign(
         ranker=pd.Series(ranker, index=ordered.index, dtype="str"),
         judges=pd.Series([judges] * len(ordered), index=ordered.index, dtype=object),
-        ruler=pd.Series(str(ranking["ruler"].iloc[0]), index=ordered.index, dtype="str"),
+        ruler=pd.Series(
+            str(ranking["ruler"].iloc[0]), index=ordered.index, dtype="str"
+        ),
     ).astype({"report_batch": "str"})
 
 
-def studies_frame(accounts: pd.DataFrame, reports: pd.DataFrame, aside: pd.DataFrame) -> pd.DataFrame:
+def studies_frame(
+    accounts: pd.DataFrame, reports: pd.DataFrame, aside: pd.DataFrame
+) -> pd.DataFrame:
     """ACCOUNTING (with `report_batch`), REPORTS and SET_ASIDE of some studies to STUDIES, sorted."""
     columns = ["study_id", "subject_id", "source_id", "view_information", "set_aside"]
     listed = [
-        *((*one, "") for one in reports[columns[:4]].itertuples(index=False, name=None)),
-        *((*own, "", "", "; ".join(rows["rule"].unique())) for own, rows in aside.groupby(columns[:2])),
+        *(
+            (*one, "")
+            for one in reports[columns[:4]].itertuples(index=False, name=None)
+        ),
+        *(
+            (*own, "", "", "; ".join(rows["rule"].unique()))
+            for own, rows in aside.groupby(columns[:2])
+        ),
     ]
     joined = accounts[["study_id", "report_batch", "rows_out"]].merge(
         pd.DataFrame(listed, columns=columns), on="study_id", validate="1:1"
@@ -244,7 +315,12 @@ def studies_frame(accounts: pd.DataFrame, reports: pd.DataFrame, aside: pd.DataF
 
 def _refuse_missing(rows: pd.DataFrame, accounts: pd.DataFrame) -> None:
     """Raise `InvalidTable` unless every study has as many LUNGUAGE_PLUS_PLUS rows as its account says."""
-    found = rows["study_id"].value_counts().reindex(accounts["study_id"], fill_value=0).to_numpy()
+    found = (
+        rows["study_id"]
+        .value_counts()
+        .reindex(accounts["study_id"], fill_value=0)
+        .to_numpy()
+    )
     wrong = accounts.loc[found != accounts["rows_out"].to_numpy(), "study_id"].tolist()
     if wrong or len(rows) != found.sum():
         raise InvalidTable(
@@ -259,7 +335,9 @@ def _write_open(context: ReportContext, folder: Path) -> None:
     """
     for name, frame in (("ranking", context.ranking), ("phrase_scale", context.scale)):
         is_open = context.origin.is_synthetic
-        shown = frame if is_open else frame.assign(phrase=frame["phrase"].map(shown_phrase))
+        shown = (
+            frame if is_open else frame.assign(phrase=frame["phrase"].map(shown_phrase))
+        )
         replace_text(folder / f"{name}.csv", csv_text(shown))
     for name in ("pathways", "blacklist"):
         _, file = context.origin.files[name]
@@ -298,7 +376,9 @@ def growing_files(folder: Path) -> Iterator[Callable[[Files], None]]:
                     streams[name].write(text.encode("utf-8"))
                     continue
                 if is_new:
-                    opened = pq.ParquetWriter(stream, content.schema, compression="zstd")
+                    opened = pq.ParquetWriter(
+                        stream, content.schema, compression="zstd"
+                    )
                     writers[name] = stack.enter_context(opened)
                 writers[name].write_table(content)
 
@@ -316,7 +396,10 @@ def _synced(path: Path) -> Iterator[BinaryIO]:
 def csv_text(frame: pd.DataFrame) -> str:
     """Comma, LF, with a header; lists are joined by '; '."""
     mixed = [name for name in frame.columns if frame[name].dtype == object]
-    joined = {name: ["; ".join(v) if is_list_like(v) else v for v in frame[name]] for name in mixed}
+    joined = {
+        name: ["; ".join(v) if is_list_like(v) else v for v in frame[name]]
+        for name in mixed
+    }
     return frame.assign(**joined).to_csv(index=False, lineterminator="\n")
 
 
@@ -326,30 +409,62 @@ def notes(context: ReportContext) -> dict[str, str]:
         "context": context,
         "origin": context.origin,
         "provenance": context.provenance,
-        "batches": [key for key, batch in context.provenance["batches"].items() if batch["included"]],
+        "batches": [
+            key
+            for key, batch in context.provenance["batches"].items()
+            if batch["included"]
+        ],
         "widest_reading": BETA - 0.05,
     }
-    return {path: page_template("release", name).render(values) for path, name in _TEMPLATES.items()}
+    return {
+        path: page_template("release", name).render(values)
+        for path, name in _TEMPLATES.items()
+    }
 
 
 def bundle_dictionary(version: Path, estimated: bool = False) -> str:
     """The page of the tables that lie in a version; one that is there in several files is described once."""
-    files = sorted(path for path in version.glob("*/*") if path.suffix in (".csv", ".parquet"))
+    files = sorted(
+        path for path in version.glob("*/*") if path.suffix in (".csv", ".parquet")
+    )
     sections = []
     for name, table in _tables():
-        there = [f"`{path.relative_to(version)}`" for path in files if name in (path.name, path.stem)]
+        there = [
+            f"`{path.relative_to(version)}`"
+            for path in files
+            if name in (path.name, path.stem)
+        ]
         if there:
-            shown = with_estimates(table) if estimated and table in (RELEASE, LABELS) else table
+            shown = (
+                with_estimates(table)
+                if estimated and table in (RELEASE, LABELS)
+                else table
+            )
             sections.append(table_section(shown, " and ".join(there), ""))
     return "\n".join([_HEAD, *sections])
 
 
 def _tables() -> Iterator[tuple[str, Table]]:
     """The table behind each file: by its name, or by its stem where CSV and Parquet have the same columns."""
-    yield from (("Lunguage_plus_plus.csv", _published()), ("Lunguage_plus_plus.parquet", RELEASE))
+    yield from (
+        ("Lunguage_plus_plus.csv", _published()),
+        ("Lunguage_plus_plus.parquet", RELEASE),
+    )
     for name in PLAIN:
-        yield name, replace(TABLES[name], columns=(*TABLES[name].columns, RELEASE.column("report_batch")))
-    for table in (LABELS, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, STUDIES, PHRASE_SCALE):
+        yield (
+            name,
+            replace(
+                TABLES[name],
+                columns=(*TABLES[name].columns, RELEASE.column("report_batch")),
+            ),
+        )
+    for table in (
+        LABELS,
+        CHEXPERT_LABELS,
+        CHEXPERT_PROBABILITIES,
+        STUDIES,
+        PHRASE_SCALE,
+    ):
         yield table.name, table
     yield from (("ranking", TABLES["reference_ranking"]), ("table_labels", LABEL_TABLE))
     yield from ((f"table_{name}", table) for name, table in PAPER_TABLES.items())
@@ -358,10 +473,14 @@ def _tables() -> Iterator[tuple[str, Table]]:
 
 def _published() -> Table:
     """The published CSV, column by column: what is read is text, however the Parquet types it."""
-    internal = {published: name for name, published in ATTRIBUTES.items()} | {"DxTP": "currency"}
+    internal = {published: name for name, published in ATTRIBUTES.items()} | {
+        "DxTP": "currency"
+    }
     report = Column("report", "string", "Full report text", restricted=True)
     columns = [
-        report if name == "report" else replace(RELEASE.column(internal.get(name, name)), name=name)
+        report
+        if name == "report"
+        else replace(RELEASE.column(internal.get(name, name)), name=name)
         for name in PUBLISHED_COLUMNS
     ]
     return Table(
@@ -375,9 +494,19 @@ def _published() -> Table:
 
 def table_section(table: Table, heading: str, stored: str) -> str:
     """One table with its columns, as Markdown; `stored`: where it is, a sentence and a space, or empty."""
-    lines = [f"## {heading}", "", table.description, "", f"{stored}Key: {', '.join(table.key)}.", ""]
+    lines = [
+        f"## {heading}",
+        "",
+        table.description,
+        "",
+        f"{stored}Key: {', '.join(table.key)}.",
+        "",
+    ]
     lines += ["| column | type | content |", "|---|---|---|"]
-    lines += [f"| `{column.name}` | {column.type} | {_content(column)} |" for column in table.columns]
+    lines += [
+        f"| `{column.name}` | {column.type} | {_content(column)} |"
+        for column in table.columns
+    ]
     free = tuple(Column(one.name, one.type, "", nullable=True) for one in table.columns)
     of_several = replace(table, columns=free)
     rules = "; ".join(rule for rule, _ in of_several.rules(of_several.frame()))
@@ -385,7 +514,10 @@ def table_section(table: Table, heading: str, stored: str) -> str:
 
 
 def _content(column: Column) -> str:
-    parts = [column.description.replace("|", "\\|").rstrip(".") + ".", choices_told(column)]
+    parts = [
+        column.description.replace("|", "\\|").rstrip(".") + ".",
+        choices_told(column),
+    ]
     if column.minimum is not None and column.maximum is not None:
         parts.append(f"From {column.minimum:g} to {column.maximum:g}.")
     elif column.minimum is not None:

@@ -15,10 +15,18 @@ from numpy.typing import NDArray
 
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.experts import FEWEST, OCCUPATION, numbered_experts
+from lunguage_assets.explicit.analysis.experts import (
+    FEWEST,
+    OCCUPATION,
+    numbered_experts,
+)
 from lunguage_assets.pictures.plots import P_EDGES, POINTS
 from lunguage_assets.release.bundle.newest import NewestStudies
-from lunguage_assets.release.bundle.provenance import Origin, language_models, provenance
+from lunguage_assets.release.bundle.provenance import (
+    Origin,
+    language_models,
+    provenance,
+)
 from lunguage_assets.release.report.paper_tables import label_table, paper_tables
 from lunguage_assets.release.report.phrase_scales import phrase_scale
 from lunguage_assets.tables import ACCOUNTING, TABLES
@@ -29,7 +37,12 @@ from lunguage_assets.tables.released import PHRASE_SCALE
 ANALYSES = {
     name: TABLES[name]
     for name in (
-        *("judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation"),
+        *(
+            "judge_agreement",
+            "ranking_correlations",
+            "ranking_robustness",
+            "fit_validation",
+        ),
         *("expert_agreement", "pathway_audit", "distilled_evaluation"),
     )
 }
@@ -57,10 +70,14 @@ class Release:
 
     def require_one_ranking(self) -> None:
         """Raise `MethodError` where batches were made with another ranking, or in different modes."""
-        found = self.studies.query("SELECT DISTINCT ranking_version, mode FROM lunguage_plus_plus")
+        found = self.studies.query(
+            "SELECT DISTINCT ranking_version, mode FROM lunguage_plus_plus"
+        )
         now = str(self.ranking["ranking_version"].iloc[0])
         if len(found) > 1 or any(version != now for version, _ in found):
-            made = ", ".join(f"{version} in mode {mode}" for version, mode in sorted(found))
+            made = ", ".join(
+                f"{version} in mode {mode}" for version, mode in sorted(found)
+            )
             raise MethodError(
                 f"batches of ranker {self.ranker!r}: found rankings {made}; expected {now} in one mode. Run "
                 "`lunguage run` again: it makes them alike."
@@ -105,7 +122,9 @@ class ReportContext:
     @property
     def language_models(self) -> list[str]:
         """Those of the judges that are language models."""
-        return language_models(self.origin.configuration, list(self.provenance["judges"]))
+        return language_models(
+            self.origin.configuration, list(self.provenance["judges"])
+        )
 
     @property
     def has_own_ruler(self) -> bool:
@@ -123,8 +142,12 @@ def context_of(
     studies, ranking = release.studies, release.ranking
 
     def counts(columns: str, table: str) -> Counter[Any]:
-        found = studies.query(f"SELECT {columns}, count(*) FROM {table} GROUP BY ALL ORDER BY ALL")
-        return Counter({tuple(keys) if len(keys) > 1 else keys[0]: count for *keys, count in found})
+        found = studies.query(
+            f"SELECT {columns}, count(*) FROM {table} GROUP BY ALL ORDER BY ALL"
+        )
+        return Counter(
+            {tuple(keys) if len(keys) > 1 else keys[0]: count for *keys, count in found}
+        )
 
     conflicts = counts("conflict_type, source", "conflicts")
     p_sources = counts("p_source", "fitted_probabilities")
@@ -134,12 +157,17 @@ def context_of(
     (accounts,) = studies.query(f"SELECT {sums} FROM accounting")
     ((placed,),) = studies.query("SELECT count(mu) FROM fitted_probabilities")
     ((reports,),) = studies.query("SELECT count(*) FROM reports")
-    fitted = studies.frame("SELECT p, p_source = 'fitted' AS own FROM fitted_probabilities ORDER BY p")
+    fitted = studies.frame(
+        "SELECT p, p_source = 'fitted' AS own FROM fitted_probabilities ORDER BY p"
+    )
     rows, first = dict(zip(_ACCOUNTS, accounts, strict=True)), ranking.iloc[0]
     summary = {
         "ranker": release.ranker,
         "judges": list(first["judges"]),
-        **{name: str(first[name]) for name in ("ruler", "ruler_reason", "ranking_version")},
+        **{
+            name: str(first[name])
+            for name in ("ruler", "ruler_reason", "ranking_version")
+        },
         "mode": ", ".join(counts("mode", "lunguage_plus_plus")),
         "batches": list(release.batches),
         "batches_not_included": list(release.missing_batches),
@@ -153,8 +181,12 @@ def context_of(
         "p_source": dict(p_sources),
         "expanded": reasons["matched", False],
         "expanded_generated": reasons["matched", True],
-        "match_reasons": {reason: n for (reason, generated), n in reasons.items() if not generated},
-        "conflicts": dict(sorted((f"{kind} ({source})", n) for (kind, source), n in conflicts.items())),
+        "match_reasons": {
+            reason: n for (reason, generated), n in reasons.items() if not generated
+        },
+        "conflicts": dict(
+            sorted((f"{kind} ({source})", n) for (kind, source), n in conflicts.items())
+        ),
         "rows": rows,
         "studies_set_aside": dict(studies.query(aside)),
         "rows_out": counts("source", "lunguage_plus_plus").total(),
@@ -169,7 +201,14 @@ def context_of(
     return ReportContext(
         ranker=release.ranker,
         origin=origin,
-        provenance=provenance(origin, release.ranker, ranking, release.batches, encoders, release.distilled),
+        provenance=provenance(
+            origin,
+            release.ranker,
+            ranking,
+            release.batches,
+            encoders,
+            release.distilled,
+        ),
         ranking=ranking,
         examples=examples,
         analyses=shown,
@@ -180,7 +219,9 @@ def context_of(
             **paper_tables(studies, origin.dictionary.statistics()),
         },
         points=_points(studies, placed),
-        p_heights=np.histogram(fitted["p"].astype(np.float64), bins=P_EDGES)[0].astype(np.int64),
+        p_heights=np.histogram(fitted["p"].astype(np.float64), bins=P_EDGES)[0].astype(
+            np.int64
+        ),
         summary=summary,
     )
 
@@ -193,24 +234,37 @@ def shown_analyses(
     """
     now, shown = set(ranking["ranking_version"]), dict(analyses)
     distilled = shown.get(DISTILLED_EVALUATION.name)
-    if distilled is not None and set(distilled["ranking_version"]) - now:  # it is made apart from the others
+    if (
+        distilled is not None and set(distilled["ranking_version"]) - now
+    ):  # it is made apart from the others
         del shown[DISTILLED_EVALUATION.name]
-    named = [frame["ranking_version"] for frame in shown.values() if "ranking_version" in frame.columns]
+    named = [
+        frame["ranking_version"]
+        for frame in shown.values()
+        if "ranking_version" in frame.columns
+    ]
     if set().union(*named) - now:
         return {}, True
     if (experts := shown.get(EXPERT_AGREEMENT.name)) is not None:
         shown[EXPERT_AGREEMENT.name] = experts[
             (experts["first"] == "")
             & (experts["measure"] != "with expert")
-            & (~experts["group"].str.startswith(OCCUPATION) | (experts["experts"] >= FEWEST))
+            & (
+                ~experts["group"].str.startswith(OCCUPATION)
+                | (experts["experts"] >= FEWEST)
+            )
         ].reset_index(drop=True)
     return shown, False
 
 
-def _single_experts(analyses: Mapping[str, pd.DataFrame], shown: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def _single_experts(
+    analyses: Mapping[str, pd.DataFrame], shown: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
     """The single experts of an analysis that is shown."""
     name = EXPERT_AGREEMENT.name
-    return numbered_experts(analyses[name] if name in shown else EXPERT_AGREEMENT.frame())
+    return numbered_experts(
+        analyses[name] if name in shown else EXPERT_AGREEMENT.frame()
+    )
 
 
 def _points(studies: NewestStudies, placed: int) -> pd.DataFrame:
@@ -226,5 +280,13 @@ def _distribution(values: pd.Series) -> dict[str, float | int]:
     """Count, mean, standard deviation (population), minimum and maximum."""
     if values.empty:
         return {"count": 0}
-    found = {"mean": values.mean(), "sd": values.std(ddof=0), "min": values.min(), "max": values.max()}
-    return {"count": len(values), **{name: round(float(value), 6) for name, value in found.items()}}
+    found = {
+        "mean": values.mean(),
+        "sd": values.std(ddof=0),
+        "min": values.min(),
+        "max": values.max(),
+    }
+    return {
+        "count": len(values),
+        **{name: round(float(value), 6) for name, value in found.items()},
+    }

@@ -27,7 +27,13 @@ from lunguage_assets.tables.schema import Table
 TABLES_PER_BATCH = {
     name: TABLES[name]
     for name in (
-        *("reports", "rejected", "fitted_probabilities", "pathway_matches", "lunguage_plus_plus"),
+        *(
+            "reports",
+            "rejected",
+            "fitted_probabilities",
+            "pathway_matches",
+            "lunguage_plus_plus",
+        ),
         *("resolution_log", "conflicts", "accounting", "set_aside"),
     )
 }
@@ -58,11 +64,16 @@ class Part(NamedTuple):
         """The tables with the column `report_batch`. Raises `InvalidTable` for rows that break a value rule,
         with file and keys, never a value.
         """
-        return {name: self._sound(TABLES_PER_BATCH[name], rows) for name, rows in self.tables.items()}
+        return {
+            name: self._sound(TABLES_PER_BATCH[name], rows)
+            for name, rows in self.tables.items()
+        }
 
     def _sound(self, table: Table, rows: pa.Table) -> pd.DataFrame:
         batch = np.array(self.batches, dtype=object)[rows.column("batch").to_numpy()]
-        frame = table.from_arrow(rows).assign(report_batch=pd.Series(batch, dtype="str"))
+        frame = table.from_arrow(rows).assign(
+            report_batch=pd.Series(batch, dtype="str")
+        )
         if table.violations(frame, ["report_batch"]):
             file_of = dict(zip(self.batches, self.files[table.name], strict=True))
             for one, of in frame.groupby("report_batch", sort=False):
@@ -78,7 +89,9 @@ class NewestStudies:
     """
 
     def __init__(
-        self, connection: DuckDBPyConnection, batches: Mapping[str, Mapping[str, UPath | Path]]
+        self,
+        connection: DuckDBPyConnection,
+        batches: Mapping[str, Mapping[str, UPath | Path]],
     ) -> None:
         """Choose the deliveries; `batches` are the paths of `TABLES_PER_BATCH` by batch, oldest first. Raises
         `InvalidTable` for a partition of another schema.
@@ -87,14 +100,16 @@ class NewestStudies:
         self._connection = connection
         self._files: dict[str, list[str]] = {}
         for name, table in TABLES_PER_BATCH.items():
-            files = [_for_sql(connection, table, paths[name]) for paths in batches.values()]
+            files = [
+                _for_sql(connection, table, paths[name]) for paths in batches.values()
+            ]
             quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
-            rows = (
-                f"*, file_index::BIGINT AS batch_number, file_row_number AS row FROM read_parquet([{quoted}])"
-            )
+            rows = f"*, file_index::BIGINT AS batch_number, file_row_number AS row FROM read_parquet([{quoted}])"
             if not files:
                 connection.register("no_rows", table.arrow.empty_table())
-                connection.execute(f"CREATE OR REPLACE TABLE no_{name} AS SELECT * FROM no_rows")
+                connection.execute(
+                    f"CREATE OR REPLACE TABLE no_{name} AS SELECT * FROM no_rows"
+                )
                 connection.unregister("no_rows")
                 rows = f"*, 0::BIGINT AS batch_number, 0::BIGINT AS row FROM no_{name}"
             # Not TEMP: cursors, of which each table's stream needs one, do not see what is temporary.
@@ -102,7 +117,11 @@ class NewestStudies:
             self._files[name] = files
         connection.execute(_NEWEST)
         for name in TABLES_PER_BATCH:
-            aside = " ANTI JOIN every_set_aside USING (study_id, batch_number)" if name == "reports" else ""
+            aside = (
+                " ANTI JOIN every_set_aside USING (study_id, batch_number)"
+                if name == "reports"
+                else ""
+            )
             connection.execute(
                 f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM every_{name} "
                 f"SEMI JOIN newest USING (study_id, batch_number){aside}"
@@ -140,10 +159,16 @@ class NewestStudies:
             "GROUP BY study_id, batch_number"
         )
         with ExitStack() as stack:
-            streams = {name: stack.enter_context(self._stream(name, order)) for name in names}
+            streams = {
+                name: stack.enter_context(self._stream(name, order)) for name in names
+            }
             for part in range(max(1, -(-self.count // STUDIES_AT_ONCE))):
-                tables = {name: stream.rows_of(part) for name, stream in streams.items()}
-                yield Part(tables, self.batches, {name: self._files[name] for name in names})
+                tables = {
+                    name: stream.rows_of(part) for name, stream in streams.items()
+                }
+                yield Part(
+                    tables, self.batches, {name: self._files[name] for name in names}
+                )
         self._connection.execute(f"DROP TABLE in_{order}")
 
     @contextmanager
@@ -180,7 +205,9 @@ class _PartStream:
         return rows.slice(0, end).drop_columns(["part"]).combine_chunks()
 
 
-_DELIVERIES = " UNION ".join(f"SELECT study_id, batch_number FROM every_{name}" for name in TABLES_PER_BATCH)
+_DELIVERIES = " UNION ".join(
+    f"SELECT study_id, batch_number FROM every_{name}" for name in TABLES_PER_BATCH
+)
 _NEWEST = f"""
 CREATE OR REPLACE TABLE newest AS
 WITH deliveries AS ({_DELIVERIES}),

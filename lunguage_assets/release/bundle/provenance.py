@@ -26,7 +26,10 @@ from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread
 from lunguage_assets.home.home import Batch, Home
 from lunguage_assets.implicit.pathways.estimates import CHANCE, EXPERTS
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.pathways.pathways import (
+    PathwayDictionary,
+    load_dictionary,
+)
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.judges.slots import ModelSlot, bound_to
@@ -42,7 +45,10 @@ _RESOURCES = (
 )
 _SPREAD_SHOWN_AT = (0.1, 0.3, 0.5, 0.7, 0.9)
 """p at which provenance states how far readers differ."""
-_NOT_DECIDING = {"explicit": {"fit_log"}, "implicit": {"encoder_device", "encoder_batch_size"}}
+_NOT_DECIDING = {
+    "explicit": {"fit_log"},
+    "implicit": {"encoder_device", "encoder_batch_size"},
+}
 _PAIR = ("published", "used")
 _OWN_PATH = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
 
@@ -68,11 +74,16 @@ class Origin:
     @cached_property
     def dictionary(self) -> PathwayDictionary:
         """The pathways, read once."""
-        return load_dictionary(self.files["pathways"][1], Vocabulary.from_terms(TERMS.frame()))
+        return load_dictionary(
+            self.files["pathways"][1], Vocabulary.from_terms(TERMS.frame())
+        )
 
 
 def read_origin(
-    home: Home, settings: Settings, configuration: JudgesConfiguration, prompts: Path | None = None
+    home: Home,
+    settings: Settings,
+    configuration: JudgesConfiguration,
+    prompts: Path | None = None,
 ) -> Origin:
     """The origin of a home's releases; an undeclared corpus counts as credentialed."""
     anchors = chosen_anchors(settings.explicit.anchors, home.anchor_ratings, home.root)
@@ -81,10 +92,14 @@ def read_origin(
     files["anchors"] = ("home" if anchors.is_own else "packaged", anchors.file)
     own = {"pathways": home.pathways_file, "blacklist": home.blacklist_file}
     own |= {"assertion": home.assertion_file}
-    own |= {"corrections": home.corrections_file if home.corrections_file.exists() else None}
+    own |= {
+        "corrections": home.corrections_file if home.corrections_file.exists() else None
+    }
     files |= {name: ("home", path) for name, path in own.items() if path is not None}
     corpus = home.corpus() or Corpus("unnamed", "credentialed")
-    return Origin(corpus, settings, configuration, files, home.registered(), anchors, prompts)
+    return Origin(
+        corpus, settings, configuration, files, home.registered(), anchors, prompts
+    )
 
 
 def provenance(
@@ -99,18 +114,36 @@ def provenance(
     batches in it, oldest first, the sentence encoders that its rows name, and the distilled model that placed
     findings of some batches, if any.
     """
-    settings, anchors, configuration = origin.settings, origin.anchors, origin.configuration
+    settings, anchors, configuration = (
+        origin.settings,
+        origin.anchors,
+        origin.configuration,
+    )
     python = ".".join(platform.python_version_tuple()[:2])
     members, first = [str(key) for key in ranking["judges"].iloc[0]], ranking.iloc[0]
     judges = list(dict.fromkeys([*members, configuration.extractor]))
     versions = ("ruler", "ruler_reason", "ranking_version", "vocabulary_version")
-    other = {name: dict(zip(_PAIR, pair, strict=True)) for name, pair in departures(settings).items()}
-    batches = {one.key: asdict(one) | {"included": one.key in included} for one in origin.batches}
-    entries = [entry for entry in metadata.requires(DISTRIBUTION) or () if "extra ==" not in entry]
+    other = {
+        name: dict(zip(_PAIR, pair, strict=True))
+        for name, pair in departures(settings).items()
+    }
+    batches = {
+        one.key: asdict(one) | {"included": one.key in included}
+        for one in origin.batches
+    }
+    entries = [
+        entry
+        for entry in metadata.requires(DISTRIBUTION) or ()
+        if "extra ==" not in entry
+    ]
     required = {re.split(r"[^A-Za-z0-9._-]", entry)[0].lower() for entry in entries}
     told = {
         "bundle": 6,
-        "software": {"name": DISTRIBUTION, "version": metadata.version(DISTRIBUTION), "python": python},
+        "software": {
+            "name": DISTRIBUTION,
+            "version": metadata.version(DISTRIBUTION),
+            "python": python,
+        },
         "packages": {name: metadata.version(name) for name in sorted(required)},
         "corpus": {"name": origin.corpus.name, "data_class": origin.corpus.data_class},
         "ranker": ranker,
@@ -118,7 +151,9 @@ def provenance(
         "members": members,
         "extractor": configuration.extractor,
         "structurer": _structurer(origin, included),
-        "prompts": load_prompts(origin.prompts).version if language_models(configuration, judges) else None,
+        "prompts": load_prompts(origin.prompts).version
+        if language_models(configuration, judges)
+        else None,
         "ranking": {
             **{name: str(first[name]) for name in versions},
             "phrases": len(ranking),
@@ -132,7 +167,9 @@ def provenance(
         },
         "encoders": list(encoders),
         "settings": settings.model_dump(
-            mode="json", include={"corpus", "explicit", "implicit"}, exclude=_NOT_DECIDING
+            mode="json",
+            include={"corpus", "explicit", "implicit"},
+            exclude=_NOT_DECIDING,
         ),
         "as_published": {"asked": settings.as_published, "other": other},
         "files": {
@@ -141,7 +178,11 @@ def provenance(
         },
         "batches": batches,
         **({"distilled": dict(distilled)} if distilled else {}),
-        **({"p_estimate": {"experts": EXPERTS, "chance": CHANCE}} if settings.release.p_estimate else {}),
+        **(
+            {"p_estimate": {"experts": EXPERTS, "chance": CHANCE}}
+            if settings.release.p_estimate
+            else {}
+        ),
     }
     return {name: _without_paths(value) for name, value in told.items()}
 
@@ -161,9 +202,15 @@ def json_text(values: Mapping[str, Any]) -> str:
     return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
 
-def language_models(configuration: JudgesConfiguration, keys: Sequence[str]) -> list[str]:
+def language_models(
+    configuration: JudgesConfiguration, keys: Sequence[str]
+) -> list[str]:
     """Those of the judges that are language models."""
-    return [key for key in dict.fromkeys(keys) if isinstance(configuration.judges.get(key), ModelSlot)]
+    return [
+        key
+        for key in dict.fromkeys(keys)
+        if isinstance(configuration.judges.get(key), ModelSlot)
+    ]
 
 
 def _bound(configuration: JudgesConfiguration, key: str) -> Any:
@@ -174,12 +221,18 @@ def _bound(configuration: JudgesConfiguration, key: str) -> Any:
 
 def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | None:
     """Who read findings in raw reports, and with which words or model; None where findings were delivered."""
-    if not any(batch.kind == "text" and batch.key in included for batch in origin.batches):
+    if not any(
+        batch.kind == "text" and batch.key in included for batch in origin.batches
+    ):
         return None
     key = origin.configuration.structurer
     _, own_cues = origin.files.get("assertion", ("", None))
     identity = structurer_identity(key, origin.configuration, origin.prompts, own_cues)
-    return {"key": key, "identity": identity, "model": _bound(origin.configuration, key)}
+    return {
+        "key": key,
+        "identity": identity,
+        "model": _bound(origin.configuration, key),
+    }
 
 
 def _without_paths(value: Any) -> Any:

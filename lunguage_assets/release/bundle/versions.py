@@ -47,7 +47,9 @@ class Written:
         return report_of(self.folder)
 
 
-def publish(folder: Path, build: Callable[[Path], Mapping[str, Any]], keep: int = 0) -> Written:
+def publish(
+    folder: Path, build: Callable[[Path], Mapping[str, Any]], keep: int = 0
+) -> Written:
     """Build a version below `folder` (`release/<ranker>`) and let `LATEST` name it; a sealed one of the same
     files stands for it. `build` fills an empty folder and returns the summary; `keep` is how many of the
     highest versions stay beside the current one, 0 all. Raises `ConfigurationError` when the sealed version
@@ -101,7 +103,11 @@ def _only_writer(folder: Path) -> Iterator[None]:
 
 def _versions(folder: Path) -> list[Path]:
     """The folders of all sealed versions by number."""
-    found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name) and path.is_dir()]
+    found = [
+        path
+        for path in folder.iterdir()
+        if _NAME.fullmatch(path.name) and path.is_dir()
+    ]
     return sorted(found, key=_number)
 
 
@@ -113,7 +119,10 @@ def _sealed(staging: Path, before: list[Path]) -> Path:
     """Give what was built its checksums, write protection and name; or name the same files sealed before."""
     for part in (*sorted(path for path in staging.iterdir() if path.is_dir()), staging):
         paths = sorted(path for path in part.rglob("*") if path.is_file())
-        lines = [f"{file_digest(path)}  {path.relative_to(part).as_posix()}\n" for path in paths]
+        lines = [
+            f"{file_digest(path)}  {path.relative_to(part).as_posix()}\n"
+            for path in paths
+        ]
         replace_text(part / SUMS, "".join(lines))  # each part can be passed on alone
     for version in before:
         sums = version / SUMS
@@ -123,7 +132,9 @@ def _sealed(staging: Path, before: list[Path]) -> Path:
     for path in staging.rglob("*"):
         if path.is_file():
             path.chmod(path.stat().st_mode & ~_WRITE_BITS)
-    return staging.rename(staging.with_name(f"v{max(map(_number, before), default=0) + 1}"))
+    return staging.rename(
+        staging.with_name(f"v{max(map(_number, before), default=0) + 1}")
+    )
 
 
 def _require_whole(version: Path) -> None:

@@ -48,17 +48,25 @@ class LabelOutcomes:
     unknown_studies: int
 
 
-def label_outcomes(labels: pd.DataFrame, fitted: pd.DataFrame, outcomes: pd.DataFrame) -> LabelOutcomes:
+def label_outcomes(
+    labels: pd.DataFrame, fitted: pd.DataFrame, outcomes: pd.DataFrame
+) -> LabelOutcomes:
     """LABELS, FITTED_PROBABILITIES (finding_id, phrases, p) and outcomes (`read_outcomes`) together."""
     met = outcomes.merge(labels, on=["study_id", "label"], how="left")
     is_known, has_p = met["source"].notna(), met["p"].notna()
     deciding = fitted[["finding_id", "phrases", "p"]].rename(columns={"p": "p_fitted"})
-    cells = met[has_p].merge(deciding.drop_duplicates("finding_id", keep="last"), on="finding_id", how="left")
+    cells = met[has_p].merge(
+        deciding.drop_duplicates("finding_id", keep="last"), on="finding_id", how="left"
+    )
     cells["direct"] = (cells["p"] - cells["p_fitted"]).abs() < _SAME_P
     phrases = cells.pop("phrases")
-    cells["phrase"] = phrases.str[0].where(cells["direct"] & (phrases.str.len() == 1), "")
+    cells["phrase"] = phrases.str[0].where(
+        cells["direct"] & (phrases.str.len() == 1), ""
+    )
     unknown = met.loc[~is_known, "study_id"]
-    return LabelOutcomes(cells, int((is_known & ~has_p).sum()), len(unknown), unknown.nunique())
+    return LabelOutcomes(
+        cells, int((is_known & ~has_p).sum()), len(unknown), unknown.nunique()
+    )
 
 
 def rated_by_readers(anchors: AnchorSet) -> dict[str, Floats]:
@@ -69,7 +77,9 @@ def rated_by_readers(anchors: AnchorSet) -> dict[str, Floats]:
     return {str(phrase): expit(of.to_numpy()) for phrase, of in means if len(of) > 1}
 
 
-def calibration(found: LabelOutcomes, spread: ReaderSpread, rated: Mapping[str, Floats]) -> pd.DataFrame:
+def calibration(
+    found: LabelOutcomes, spread: ReaderSpread, rated: Mapping[str, Floats]
+) -> pd.DataFrame:
     """CALIBRATION: all cells, by label, by source, by source of p, and by hedging phrase where it is the only
     one of its finding. A hedge is a distribution over readers besides being a number (explicit.md section 6):
     those who `rated` its phrase (`rated_by_readers`), else with the `spread` of readers around p.
@@ -91,14 +101,19 @@ def _groups(cells: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
             yield by, str(group), rows
 
 
-def _measured(cells: pd.DataFrame, spread: ReaderSpread, rated: Mapping[str, Floats]) -> dict[str, Any]:
+def _measured(
+    cells: pd.DataFrame, spread: ReaderSpread, rated: Mapping[str, Floats]
+) -> dict[str, Any]:
     p, outcome = _p_and_outcome(cells)
     readers = [
         rated[phrase] if phrase in rated else readers_around(one, spread)
         for phrase, one in zip(cells["phrase"].tolist(), p.tolist(), strict=True)
     ]
     found, whole = bins(cells), bins(cells, count=1).iloc[0]
-    line, covariance = recalibration(p, outcome) or (np.full(2, np.nan), np.full((2, 2), np.nan))
+    line, covariance = recalibration(p, outcome) or (
+        np.full(2, np.nan),
+        np.full((2, 2), np.nan),
+    )
     return {
         "cells": len(cells),
         "positive": int(outcome.sum()),
@@ -114,14 +129,20 @@ def _measured(cells: pd.DataFrame, spread: ReaderSpread, rated: Mapping[str, Flo
 
 
 def _interval(name: str, value: float, error: float) -> dict[str, float]:
-    return {name: value, f"{name}_low": value - Z95 * error, f"{name}_high": value + Z95 * error}
+    return {
+        name: value,
+        f"{name}_low": value - Z95 * error,
+        f"{name}_high": value + Z95 * error,
+    }
 
 
 def _p_and_outcome(cells: pd.DataFrame) -> tuple[Floats, Floats]:
     return cells["p"].to_numpy(np.float64), cells["outcome"].to_numpy(np.float64)
 
 
-def refitted_anchors(found: LabelOutcomes, anchors: Sequence[Anchor]) -> tuple[tuple[Anchor, ...], str]:
+def refitted_anchors(
+    found: LabelOutcomes, anchors: Sequence[Anchor]
+) -> tuple[tuple[Anchor, ...], str]:
     """The anchors as the outcomes have them, or none and why.
 
     logit p is linear in mu, so the logistic regression of the outcomes on logit p, over hedged cells whose p
@@ -129,7 +150,10 @@ def refitted_anchors(found: LabelOutcomes, anchors: Sequence[Anchor]) -> tuple[t
     """
     cells = found.cells[found.cells["direct"] & (found.cells["p_source"] == "fitted")]
     if len(cells) < LEAST_FOR_ANCHORS:
-        return (), f"{len(cells)} hedged cells have an outcome; {LEAST_FOR_ANCHORS} are the least"
+        return (
+            (),
+            f"{len(cells)} hedged cells have an outcome; {LEAST_FOR_ANCHORS} are the least",
+        )
     found_line = recalibration(*_p_and_outcome(cells))
     if found_line is None:
         return (), "the outcomes are all the same, or p parts them without an overlap"
@@ -140,7 +164,9 @@ def refitted_anchors(found: LabelOutcomes, anchors: Sequence[Anchor]) -> tuple[t
     for anchor in anchors:
         at = np.array([1.0, anchor.logit])
         error = np.sqrt(at @ covariance @ at)
-        p, low, high = (float(expit(at @ line + times * error)) for times in (0.0, -Z95, Z95))
+        p, low, high = (
+            float(expit(at @ line + times * error)) for times in (0.0, -Z95, Z95)
+        )
         moved.append(Anchor(anchor.phrase, p, low, high))
     return tuple(moved), ""
 
@@ -174,7 +200,9 @@ def write_calibration(
     return [*tables, "reliability.png"]
 
 
-def compared(labels: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def compared(
+    labels: pd.DataFrame, theirs: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """LABELS of a release (with `answer`, as `released_labels`) beside another file (`read_label_file`), for
     the studies and labels that both have: counts by label and source, a column per answer of the file; and
     per label cells, agreement of `labels_chexpert.csv` with the file, Cohen's kappa with its 95% interval,
@@ -184,7 +212,9 @@ def compared(labels: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, 
     crossed, agreement = [], []
     for name, rows in (("all labels", met), *met.groupby("chexpert", sort=True)):
         counts = pd.crosstab(rows["source"], rows["said"])
-        counts = counts.reindex(index=[*LABEL_SOURCES], columns=[*ANSWERS], fill_value=0)
+        counts = counts.reindex(
+            index=[*LABEL_SOURCES], columns=[*ANSWERS], fill_value=0
+        )
         counts = counts.rename_axis(index="source", columns=None).reset_index()
         counts.insert(0, "label", name)
         crossed.append(counts)
@@ -193,14 +223,18 @@ def compared(labels: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, 
 
 
 def _agreement(rows: pd.DataFrame) -> dict[str, Any]:
-    table = pd.crosstab(rows["answer"], rows["said"]).reindex(index=ANSWERS, columns=ANSWERS, fill_value=0)
+    table = pd.crosstab(rows["answer"], rows["said"]).reindex(
+        index=ANSWERS, columns=ANSWERS, fill_value=0
+    )
     counts = table.to_numpy(dtype=np.float64)
     sure = rows[rows["p"].notna() & rows["said"].isin(("0", "1"))]
     p, outcome = _p_and_outcome(sure.assign(outcome=sure["said"] == "1"))
     kappa, low, high = cohens_kappa(counts)
     return {
         "cells": int(counts.sum()),
-        "agreement": float(np.trace(counts) / counts.sum()) if counts.sum() else math.nan,
+        "agreement": float(np.trace(counts) / counts.sum())
+        if counts.sum()
+        else math.nan,
         "kappa": kappa,
         "kappa_low": low,
         "kappa_high": high,
@@ -218,12 +252,21 @@ def bins(cells: pd.DataFrame, count: int = BINS) -> pd.DataFrame:
     """
     from statsmodels.stats.proportion import proportion_confint  # slow to import
 
-    names = {"p": "mean_p", "p_low": "mean_low", "p_high": "mean_high", "outcome": "observed"}
+    names = {
+        "p": "mean_p",
+        "p_low": "mean_low",
+        "p_high": "mean_high",
+        "outcome": "observed",
+    }
     values = cells[list(names)].astype("float64").rename(columns=names)
-    grouped = values.groupby(((values["mean_p"].rank() - 0.5) / max(len(values), 1) * count).astype(int))
+    grouped = values.groupby(
+        ((values["mean_p"].rank() - 0.5) / max(len(values), 1) * count).astype(int)
+    )
     found = grouped.mean()
     found.insert(0, "cells", grouped.size())
-    low, high = proportion_confint(grouped["observed"].sum(), found["cells"], method="wilson")
+    low, high = proportion_confint(
+        grouped["observed"].sum(), found["cells"], method="wilson"
+    )
     found["observed_low"] = np.minimum(low, found["observed"])
     found["observed_high"] = np.maximum(high, found["observed"])
     return found.reset_index(drop=True)
@@ -231,7 +274,9 @@ def bins(cells: pd.DataFrame, count: int = BINS) -> pd.DataFrame:
 
 def expected_calibration_error(found: pd.DataFrame) -> float:
     """Mean distance of a bin's mean p from its observed share, by cells."""
-    return float(np.average((found["mean_p"] - found["observed"]).abs(), weights=found["cells"]))
+    return float(
+        np.average((found["mean_p"] - found["observed"]).abs(), weights=found["cells"])
+    )
 
 
 def coverage(found: pd.DataFrame) -> float:
@@ -253,7 +298,9 @@ def readers_around(p: float, spread: ReaderSpread) -> Floats:
 
 def distribution_brier(readers: Sequence[Floats], outcome: Floats) -> float:
     """Mean over cells of the squared error of one of the cell's `readers`, drawn at random."""
-    return float(np.mean([np.mean((p - y) ** 2) for p, y in zip(readers, outcome, strict=True)]))
+    return float(
+        np.mean([np.mean((p - y) ** 2) for p, y in zip(readers, outcome, strict=True)])
+    )
 
 
 def distribution_ece(readers: Sequence[Floats], outcome: Floats) -> float:
@@ -265,7 +312,10 @@ def distribution_ece(readers: Sequence[Floats], outcome: Floats) -> float:
     p, seen = np.concatenate(readers), np.repeat(outcome, sizes)
     weight = np.repeat(1.0 / np.array(sizes), sizes)
     at = np.minimum((p * BINS).astype(np.int64), BINS - 1)
-    return float(np.abs(np.bincount(at, weight * (p - seen), minlength=BINS)).sum() / weight.sum())
+    return float(
+        np.abs(np.bincount(at, weight * (p - seen), minlength=BINS)).sum()
+        / weight.sum()
+    )
 
 
 def recalibration(p: Floats, outcome: Floats) -> tuple[Floats, Floats] | None:
@@ -288,11 +338,15 @@ def calibration_in_the_large(p: Floats, outcome: Floats) -> tuple[float, float]:
     inside = (p > 0.0) & (p < 1.0)
     if len({*outcome[inside].tolist()}) < 2:
         return math.nan, math.nan
-    value, variance = _logistic(outcome[inside], np.ones((inside.sum(), 1)), logit(p[inside]))
+    value, variance = _logistic(
+        outcome[inside], np.ones((inside.sum(), 1)), logit(p[inside])
+    )
     return float(value[0]), math.sqrt(float(variance[0, 0]))
 
 
-def _logistic(outcome: Floats, design: Floats, offset: Floats | None = None) -> tuple[Floats, Floats]:
+def _logistic(
+    outcome: Floats, design: Floats, offset: Floats | None = None
+) -> tuple[Floats, Floats]:
     """Coefficients of a logistic regression, and their covariance."""
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM
@@ -310,7 +364,10 @@ def auroc(p: Floats, outcome: Floats) -> float:
     ones, zeros = p[outcome == 1], p[outcome == 0]
     if not len(ones) or not len(zeros):
         return math.nan
-    return float(mannwhitneyu(ones, zeros, method="asymptotic").statistic / (len(ones) * len(zeros)))
+    return float(
+        mannwhitneyu(ones, zeros, method="asymptotic").statistic
+        / (len(ones) * len(zeros))
+    )
 
 
 def cohens_kappa(table: Floats) -> tuple[float, float, float]:

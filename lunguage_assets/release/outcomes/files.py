@@ -44,14 +44,23 @@ def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
     an unreadable file, an unusable cell, or a repeated one.
     """
     frame = _read(path, ("study_id", "label", "outcome"))
-    ours = {label.chexpert.lower(): label.name for label in listed.labels if label.chexpert}
+    ours = {
+        label.chexpert.lower(): label.name for label in listed.labels if label.chexpert
+    }
     ours |= {label.name.lower(): label.name for label in listed.labels}
     label = frame["label"].str.lower().map(ours)
     _refuse(path, frame["label"], label.isna(), f"one of {', '.join(listed.names)}")
     outcome = frame["outcome"].map(_number)
     _refuse(path, frame["outcome"], ~outcome.isin(["0", "1"]), "0 or 1")
-    read = pd.DataFrame({"study_id": frame["study_id"], "label": label, "outcome": outcome.astype(int)})
-    _refuse(path, frame["label"], read.duplicated(["study_id", "label"]), "one outcome for a study and label")
+    read = pd.DataFrame(
+        {"study_id": frame["study_id"], "label": label, "outcome": outcome.astype(int)}
+    )
+    _refuse(
+        path,
+        frame["label"],
+        read.duplicated(["study_id", "label"]),
+        "one outcome for a study and label",
+    )
     return read.sort_values(["study_id", "label"], ignore_index=True)
 
 
@@ -73,18 +82,31 @@ def read_label_file(path: Path, listed: LabelList) -> pd.DataFrame:
         frame, differing = _read_lines(path)
     else:
         frame = _read(path, ("study_id",))
-        _refuse(path, frame["study_id"], frame["study_id"].duplicated(), "one row per study")
+        _refuse(
+            path, frame["study_id"], frame["study_id"].duplicated(), "one row per study"
+        )
     ours = {label.chexpert: label.name for label in listed.labels if label.chexpert}
     theirs = {name.lower(): name for name in CHEXPERT} | _OTHER_NAMES
-    columns = {name: theirs[name.lower()] for name in frame.columns if name.lower() in theirs}
+    columns = {
+        name: theirs[name.lower()] for name in frame.columns if name.lower() in theirs
+    }
     if not columns or len(set(columns.values())) < len(columns):
         found = "two columns of one label" if columns else "no column of a label"
-        raise InputError(path.name, found, f"some of {', '.join(CHEXPERT)}, each once", "Fix the header.")
+        raise InputError(
+            path.name,
+            found,
+            f"some of {', '.join(CHEXPERT)}, each once",
+            "Fix the header.",
+        )
     cells = []
     for column, chexpert in columns.items():
         said = frame[column].map(_number).replace("", "blank")
         _refuse(path, frame[column], ~said.isin(ANSWERS), "1, 0, -1 or nothing")
-        cells.append(frame[["study_id"]].assign(label=ours[chexpert], chexpert=chexpert, said=said))
+        cells.append(
+            frame[["study_id"]].assign(
+                label=ours[chexpert], chexpert=chexpert, said=said
+            )
+        )
     labels = pd.concat(cells).sort_values(["study_id", "label"], ignore_index=True)
     labels.attrs[DIFFERING] = differing
     return labels
@@ -109,23 +131,44 @@ def _read_lines(path: Path) -> tuple[pd.DataFrame, int]:
             expected = "the path of an image of CheXpert, such as train/patient00001/study1/view1_frontal.jpg"
             remedy = "Fix the line, or leave it out."
             found = "text" if isinstance(image, str) else "nothing"
-            raise InputError(path.name, found, expected, remedy, row=number, column="path_to_image")
-        cells = {label: "" if value is None else str(value) for label, value in line.items()}
+            raise InputError(
+                path.name, found, expected, remedy, row=number, column="path_to_image"
+            )
+        cells = {
+            label: "" if value is None else str(value) for label, value in line.items()
+        }
         if first_of_study.setdefault(named.study, cells) != cells:
             differing.add(named.study)
         line_of_study.setdefault(named.study, number)
-    numbers = [number - 1 for number in line_of_study.values()]  # as those of a table, from 0
-    frame = pd.DataFrame(list(first_of_study.values()), index=numbers, dtype="str").fillna("")
+    numbers = [
+        number - 1 for number in line_of_study.values()
+    ]  # as those of a table, from 0
+    frame = pd.DataFrame(
+        list(first_of_study.values()), index=numbers, dtype="str"
+    ).fillna("")
     studies = [study_of(study) for study in first_of_study]
-    return frame.assign(study_id=pd.Series(studies, index=numbers, dtype="str")), len(differing)
+    return frame.assign(study_id=pd.Series(studies, index=numbers, dtype="str")), len(
+        differing
+    )
 
 
 def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """All columns as text without surrounding blanks; study_id as this package writes it."""
     rows = [row for _, row in edited_rows(path, columns)]
-    frame = pd.DataFrame(rows, dtype="str") if rows else pd.DataFrame(columns=list(columns), dtype="str")
-    frame = pd.DataFrame({name.strip(): frame[name].str.strip() for name in frame.columns})
-    _refuse(path, frame["study_id"], frame["study_id"] == "", "a study's id, here or as delivered")
+    frame = (
+        pd.DataFrame(rows, dtype="str")
+        if rows
+        else pd.DataFrame(columns=list(columns), dtype="str")
+    )
+    frame = pd.DataFrame(
+        {name.strip(): frame[name].str.strip() for name in frame.columns}
+    )
+    _refuse(
+        path,
+        frame["study_id"],
+        frame["study_id"] == "",
+        "a study's id, here or as delivered",
+    )
     return frame.assign(study_id=frame["study_id"].map(study_of).astype("str"))
 
 
@@ -142,7 +185,9 @@ def _refuse(path: Path, given: pd.Series, wrong: pd.Series, expected: str) -> No
         text = given.iloc[place]
         found = text if _NUMBER.fullmatch(text) else "text" if text else "nothing"
         remedy = "Fix the cell, or leave the row out."
-        raise InputError(path.name, found, expected, remedy, row=row + 1, column=str(given.name))
+        raise InputError(
+            path.name, found, expected, remedy, row=row + 1, column=str(given.name)
+        )
 
 
 class ReleasedLabels(NamedTuple):
@@ -159,7 +204,9 @@ class ReleasedLabels(NamedTuple):
     version: str
 
 
-def released_labels(home: Home, ranker: str, studies: Collection[str]) -> ReleasedLabels:
+def released_labels(
+    home: Home, ranker: str, studies: Collection[str]
+) -> ReleasedLabels:
     """Read the labels of some studies from the current release; the files are read part by part, because an
     archive has many more.
 
@@ -187,7 +234,10 @@ def released_labels(home: Home, ranker: str, studies: Collection[str]) -> Releas
     wanted = set(studies)
     of_wanted = [pq.read_schema(path).empty_table().to_pandas()]
     for rows in row_groups(path):
-        is_wanted = pc.is_in(rows.column("study_id"), value_set=pa.array(sorted(wanted), type=pa.string()))
+        is_wanted = pc.is_in(
+            rows.column("study_id"),
+            value_set=pa.array(sorted(wanted), type=pa.string()),
+        )
         of_wanted.append(rows.filter(is_wanted).to_pandas())
     labels = pd.concat(of_wanted, ignore_index=True)
     cells, number_of_studies = _answers(path.with_name("labels_chexpert.csv"), wanted)
@@ -203,8 +253,12 @@ def _answers(path: Path, studies: Collection[str]) -> tuple[pd.DataFrame, int]:
         number_of_studies += len(wide)
         wide["study_id"] = "s" + wide["study_id"].astype(str).str.zfill(8)
         of_studies.append(wide[wide["study_id"].isin(set(studies))])
-    cells = pd.concat(of_studies, ignore_index=True).melt("study_id", CHEXPERT, "chexpert", "answer")
-    cells["answer"] = cells["answer"].map({1.0: "1", 0.0: "0", -1.0: "-1"}).fillna("blank")
+    cells = pd.concat(of_studies, ignore_index=True).melt(
+        "study_id", CHEXPERT, "chexpert", "answer"
+    )
+    cells["answer"] = (
+        cells["answer"].map({1.0: "1", 0.0: "0", -1.0: "-1"}).fillna("blank")
+    )
     return cells, number_of_studies
 
 
@@ -215,5 +269,9 @@ def fitted_of(home: Home, ranker: str, findings: Collection[str]) -> pd.DataFram
         path = partition_path(home.tables, FITTED_PROBABILITIES.name, ranker, batch.key)
         if path.exists():
             with path.open("rb") as stream:
-                found.append(read_rows(stream, "finding_id", findings, _FITTED).to_pandas())
-    return pd.concat(found, ignore_index=True).drop_duplicates("finding_id", keep="last")
+                found.append(
+                    read_rows(stream, "finding_id", findings, _FITTED).to_pandas()
+                )
+    return pd.concat(found, ignore_index=True).drop_duplicates(
+        "finding_id", keep="last"
+    )

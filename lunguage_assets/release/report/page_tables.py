@@ -17,8 +17,12 @@ LONG_CELL = 32
 
 _DECIMALS = {
     **dict.fromkeys(("mu", "published_mu", "p", "another_reader", "people"), 2),
-    **dict.fromkeys(("prevalence", "mean_p", "p_mean", "p_sd", "p_min", "p_max", "win_rate"), 3),
-    **dict.fromkeys((f"published_p_{part}" for part in ("mean", "sd", "min", "max")), 3),
+    **dict.fromkeys(
+        ("prevalence", "mean_p", "p_mean", "p_sd", "p_min", "p_max", "win_rate"), 3
+    ),
+    **dict.fromkeys(
+        (f"published_p_{part}" for part in ("mean", "sd", "min", "max")), 3
+    ),
 }
 _BARS = {"labels": "prevalence", "ranking": "p", "pathway_audit": "share"}
 """Table -> the estimate that is drawn with its interval beside the first column."""
@@ -84,7 +88,9 @@ def page_table(name: str, frame: pd.DataFrame) -> PageTable:
             continue
         heading, cells = _cells(column, shown)
         if _stands_beside_paper(column, shown):
-            heading, cells = _beside_paper(heading, cells, shown[f"{_PUBLISHED}{column}"])
+            heading, cells = _beside_paper(
+                heading, cells, shown[f"{_PUBLISHED}{column}"]
+            )
         text_by_column[heading] = cells
         if is_numeric(shown[column]):
             numbers.add(heading)
@@ -105,7 +111,11 @@ def page_table(name: str, frame: pd.DataFrame) -> PageTable:
 
 def _without_empty_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Columns such as published values, of which there may be none."""
-    empty = [name for name in frame.columns if (frame[name].isna() | (frame[name] == "")).all()]
+    empty = [
+        name
+        for name in frame.columns
+        if (frame[name].isna() | (frame[name] == "")).all()
+    ]
     return frame.drop(columns=empty) if len(frame) else frame
 
 
@@ -130,10 +140,14 @@ def _stands_beside_another(column: str, frame: pd.DataFrame) -> bool:
 def _stands_beside_paper(column: str, frame: pd.DataFrame) -> bool:
     """Whether a column of a wide table has the paper's value in its cells."""
     is_wide = len(frame.columns) > _MANY_COLUMNS
-    return is_wide and column in frame.columns and f"{_PUBLISHED}{column}" in frame.columns
+    return (
+        is_wide and column in frame.columns and f"{_PUBLISHED}{column}" in frame.columns
+    )
 
 
-def _beside_paper(heading: str, cells: list[str], published: pd.Series) -> tuple[str, list[str]]:
+def _beside_paper(
+    heading: str, cells: list[str], published: pd.Series
+) -> tuple[str, list[str]]:
     """Put the paper's values into the cells of ours: "0.43 [0.45]"."""
     column = f"{_PUBLISHED}{heading}"
     both = [
@@ -149,19 +163,23 @@ def _cells(column: str, frame: pd.DataFrame) -> tuple[str, list[str]]:
         heading, upper = _OPEN_INTERVALS[column]
         pairs = zip(frame[column], frame[upper], strict=True)
         cells = [
-            "" if pd.isna(low) else f"{_cell(heading, low)} to {_cell(heading, high)}" for low, high in pairs
+            "" if pd.isna(low) else f"{_cell(heading, low)} to {_cell(heading, high)}"
+            for low, high in pairs
         ]
         return heading, cells
     if f"{_PERCENT}{column}" in frame.columns:
         pairs = zip(frame[column], frame[f"{_PERCENT}{column}"], strict=True)
         return column, [
-            _cell(column, count) + (f" ({share:.1f}%)" if pd.notna(share) else "") for count, share in pairs
+            _cell(column, count) + (f" ({share:.1f}%)" if pd.notna(share) else "")
+            for count, share in pairs
         ]
     ends = ("low", "high") if column == "value" else (f"{column}_low", f"{column}_high")
     if not set(ends) <= set(frame.columns):
         return column, [_cell(column, value) for value in frame[column]]
     cells = []
-    for value, low, high in zip(frame[column], frame[ends[0]], frame[ends[1]], strict=True):
+    for value, low, high in zip(
+        frame[column], frame[ends[0]], frame[ends[1]], strict=True
+    ):
         text = _cell(column, value)
         if pd.notna(low) and pd.notna(high):
             text += f" ({_cell(column, low)} to {_cell(column, high)})"

@@ -40,7 +40,14 @@ from lunguage_assets.tables.released import (
     STRUCTURE,
 )
 
-_USES = ("stated", "expanded", "expanded_generated", "generated", "already_stated", "added")
+_USES = (
+    "stated",
+    "expanded",
+    "expanded_generated",
+    "generated",
+    "already_stated",
+    "added",
+)
 """Columns of EXPANSION_TABLE, and queries of findings by diagnosis."""
 
 
@@ -63,7 +70,8 @@ def published_experts() -> pd.DataFrame:
     which each agrees with the ranking (`panel`) and each model.
     """
     lines = [
-        {name: expert[name] for name in ("occupation", "role", "experience")} | expert["agrees_with"]
+        {name: expert[name] for name in ("occupation", "role", "experience")}
+        | expert["agrees_with"]
         for expert in published_values()["experts"]
     ]
     return pd.DataFrame(lines)
@@ -77,7 +85,9 @@ def printed_agreement(frame: pd.DataFrame, of: str) -> pd.Series:
         of: `judges` or `experts`.
     """
     published = {(*key,): value for *key, value in published_values()["agreement"][of]}
-    keys = frame[["measure", "coding", "first", "second"]].itertuples(index=False, name=None)
+    keys = frame[["measure", "coding", "first", "second"]].itertuples(
+        index=False, name=None
+    )
     return pd.Series(map(published.get, keys), index=frame.index, dtype="float64")
 
 
@@ -101,7 +111,9 @@ def _mean_of_printed(group: str, reference: str) -> float | None:
     """The mean share of the paper's experts of a role or an occupation; None for others."""
     experts = published_experts()
     occupation = group.removeprefix(OCCUPATION)
-    of_group = experts[(experts["role"] == group) | (experts["occupation"] == occupation)]
+    of_group = experts[
+        (experts["role"] == group) | (experts["occupation"] == occupation)
+    ]
     if of_group.empty or reference not in experts.columns:
         return None
     return round(float(of_group[reference].mean()), 2)
@@ -110,20 +122,32 @@ def _mean_of_printed(group: str, reference: str) -> float | None:
 def is_the_published_corpus(rows: int, studies: int, patients: int) -> bool:
     """True of a corpus with as many delivered rows, studies and patients as the paper's."""
     corpus = published_values()["corpus"]
-    return (rows, studies, patients) == (corpus["rows"], corpus["studies"], corpus["patients"])
+    return (rows, studies, patients) == (
+        corpus["rows"],
+        corpus["studies"],
+        corpus["patients"],
+    )
 
 
-def paper_tables(stored: NewestStudies, statistics: Sequence[DiagnosisStatistics]) -> dict[str, pd.DataFrame]:
+def paper_tables(
+    stored: NewestStudies, statistics: Sequence[DiagnosisStatistics]
+) -> dict[str, pd.DataFrame]:
     """The `PAPER_TABLES` of one corpus, with the published values beside; counts of the paper's corpus stand
     beside that one only. `statistics`: of the pathway dictionary in use (`PathwayDictionary.statistics`).
     """
-    ((studies, patients, rows_in, originals, rows_out, taken_away),) = stored.query(_queries()["sizes"])
+    ((studies, patients, rows_in, originals, rows_out, taken_away),) = stored.query(
+        _queries()["sizes"]
+    )
     published = published_values()
     is_published = is_the_published_corpus(rows_in, studies, patients)
     beside = published if is_published else {part: {} for part in published}
     used = {use: Counter(dict(stored.query(_queries()[use]))) for use in _USES}
     conflicts = _conflict_table(stored, beside["conflicts"])
-    before, added, expanding = rows_out + taken_away, rows_out - originals, used["expanded"].total()
+    before, added, expanding = (
+        rows_out + taken_away,
+        rows_out - originals,
+        used["expanded"].total(),
+    )
     structure = _structure(statistics)
     figures: dict[str, float | None] = {
         **structure,
@@ -149,7 +173,12 @@ def paper_tables(stored: NewestStudies, statistics: Sequence[DiagnosisStatistics
         "expansion": _expansion_table(used, statistics, structure, beside),
         "conflicts": conflicts,
         "figures": CORPUS_FIGURES.frame(
-            {"measure": name, "value": value, "published": printed.get(name), "note": notes.get(name, "")}
+            {
+                "measure": name,
+                "value": value,
+                "published": printed.get(name),
+                "note": notes.get(name, ""),
+            }
             for name, value in figures.items()
         ),
     }
@@ -162,7 +191,9 @@ def label_table(stored: NewestStudies, file: Path) -> pd.DataFrame:
     for label, studies, positive, *counts in stored.query(query):
         share = wilson(positive, studies)
         interval = share.value, share.low, share.high
-        lines.append(dict(zip(LABEL_TABLE.names, (label, *interval, *counts), strict=True)))
+        lines.append(
+            dict(zip(LABEL_TABLE.names, (label, *interval, *counts), strict=True))
+        )
     return LABEL_TABLE.frame(lines)
 
 
@@ -175,25 +206,34 @@ def _conflict_figures(conflicts: pd.DataFrame, before: int) -> dict[str, float |
     """
     counted = conflicts[~conflicts["conflict_type"].isin(["repeat_dp", "repeat_dn"])]
     by_source = counted.groupby("source")["conflicts"].sum()
-    polarity = counted[counted["conflict_type"] == "polarity"].set_index("source")["conflicts"]
+    polarity = counted[counted["conflict_type"] == "polarity"].set_index("source")[
+        "conflicts"
+    ]
     total = int(by_source.sum())
     _, *with_expansions = CONFLICT_SOURCES
     of_expansions = int(by_source[with_expansions].sum())
     return {
         "conflicts": total,
         "conflicts per row before resolution": _share(total, before),
-        **{f"conflicts per row: {one}": _share(int(by_source[one]), before) for one in CONFLICT_SOURCES},
+        **{
+            f"conflicts per row: {one}": _share(int(by_source[one]), before)
+            for one in CONFLICT_SOURCES
+        },
         "conflicts with expansions": of_expansions,
         "conflicts with expansions per row": _share(of_expansions, before),
         **{f"conflicts: {one}": int(by_source[one]) for one in with_expansions},
         **{
-            f"share of polarity in conflicts: {one}": _share(int(polarity[one]), int(by_source[one]))
+            f"share of polarity in conflicts: {one}": _share(
+                int(polarity[one]), int(by_source[one])
+            )
             for one in with_expansions
         },
     }
 
 
-def _published_certainty(published: Mapping[str, Any], is_published: bool) -> dict[str, dict[str, float]]:
+def _published_certainty(
+    published: Mapping[str, Any], is_published: bool
+) -> dict[str, dict[str, float]]:
     """What Table 2 prints by diagnosis, by column: p for any corpus, counts for the paper's own alone."""
     printed = dict(published["certainty"])
     every = published["fit"]["p"]
@@ -210,7 +250,10 @@ def _published_certainty(published: Mapping[str, Any], is_published: bool) -> di
 
 
 def _certainty_table(
-    stored: NewestStudies, diagnoses: Sequence[str], published: Mapping[str, Any], is_published: bool
+    stored: NewestStudies,
+    diagnoses: Sequence[str],
+    published: Mapping[str, Any],
+    is_published: bool,
 ) -> pd.DataFrame:
     """Statuses and p by diagnosis, in the order given (the paper's Table 2).
 
@@ -221,7 +264,9 @@ def _certainty_table(
         is_published: whether this corpus is the paper's.
     """
     printed = _published_certainty(published, is_published)
-    published_columns = [name for name in CERTAINTY_TABLE.names if name.startswith("published_")]
+    published_columns = [
+        name for name in CERTAINTY_TABLE.names if name.startswith("published_")
+    ]
     rows_of_status = _queries()["stated_current"]
     statuses: Counter[tuple[str, str]] = Counter()
     unknown: Counter[str] = Counter()
@@ -238,17 +283,24 @@ def _certainty_table(
         for number, name in enumerate(names_in_order, start=1)
     }
     found = {name for name, _ in statuses}
-    groups = {name: {name} for name in diagnoses} | {ALL_DIAGNOSES: found - {""}, ALL_FINDINGS: found}
+    groups = {name: {name} for name in diagnoses} | {
+        ALL_DIAGNOSES: found - {""},
+        ALL_FINDINGS: found,
+    }
     lines = []
     for title, names in groups.items():
         counts = {
-            column: sum(statuses[name, status] for name in names) for status, column in STATUS_COLUMNS.items()
+            column: sum(statuses[name, status] for name in names)
+            for status, column in STATUS_COLUMNS.items()
         }
         total = sum(counts.values())
         spread = _spread([known[name] for name in names if name in known])
         lines.append(
             {"diagnosis": title, **counts, "total": total}
-            | {f"percent_{column}": _percent(count, total) for column, count in counts.items()}
+            | {
+                f"percent_{column}": _percent(count, total)
+                for column, count in counts.items()
+            }
             | {"no_information": sum(unknown[name] for name in names)}
             | dict(zip(("p_mean", "p_sd", "p_min", "p_max"), spread, strict=True))
             | {name: printed.get(title, {}).get(name) for name in published_columns}
@@ -276,9 +328,25 @@ def _expansion_table(
     """Structure and use of the pathways, in the order of `statistics` (the paper's Table 3)."""
     diagnoses = [one.diagnosis for one in statistics]
     groups = [(one.diagnosis, [one.diagnosis], one._asdict()) for one in statistics]
-    of_all = dict(zip(STRUCTURE, ("variants", "pathways", "highest depth", "highest width"), strict=True))
-    groups.append((ALL_DIAGNOSES, diagnoses, {part: structure[name] for part, name in of_all.items()}))
-    printed = {ALL_DIAGNOSES: {part: beside["figures"].get(name) for part, name in of_all.items()}}
+    of_all = dict(
+        zip(
+            STRUCTURE,
+            ("variants", "pathways", "highest depth", "highest width"),
+            strict=True,
+        )
+    )
+    groups.append(
+        (
+            ALL_DIAGNOSES,
+            diagnoses,
+            {part: structure[name] for part, name in of_all.items()},
+        )
+    )
+    printed = {
+        ALL_DIAGNOSES: {
+            part: beside["figures"].get(name) for part, name in of_all.items()
+        }
+    }
     printed |= beside["structure"]
     every = sum(used["added"][name] for name in diagnoses)
     lines = []
@@ -287,7 +355,10 @@ def _expansion_table(
         lines.append(
             {"diagnosis": title, **uses}
             | {part: own[part] for part in STRUCTURE}
-            | {f"published_{part}": printed.get(title, {}).get(part) for part in STRUCTURE}
+            | {
+                f"published_{part}": printed.get(title, {}).get(part)
+                for part in STRUCTURE
+            }
             | {"percent_expanded": _percent(uses["expanded"], uses["stated"])}
             | {"percent_added": _percent(uses["added"], every)}
             | {
@@ -298,24 +369,37 @@ def _expansion_table(
     return EXPANSION_TABLE.frame(lines)
 
 
-def _conflict_table(stored: NewestStudies, published: Mapping[str, Sequence[int]]) -> pd.DataFrame:
+def _conflict_table(
+    stored: NewestStudies, published: Mapping[str, Sequence[int]]
+) -> pd.DataFrame:
     """All types and sources, those that do not occur with zeros (the paper's cross table)."""
     conflicts, lost = (
-        {(kind, source): counts for kind, source, *counts in stored.query(_queries()[name])}
+        {
+            (kind, source): counts
+            for kind, source, *counts in stored.query(_queries()[name])
+        }
         for name in ("conflicts", "lost")
     )
     names = ("conflicts", "suppressed", "merged", "removed")
     lines = []
     for kind in CONFLICT_TYPES:
-        for source, printed in zip(CONFLICT_SOURCES, published.get(kind, (None, None, None)), strict=True):
-            counts = *conflicts.get((kind, source), (0, 0)), *lost.get((kind, source), (0, 0))
+        for source, printed in zip(
+            CONFLICT_SOURCES, published.get(kind, (None, None, None)), strict=True
+        ):
+            counts = (
+                *conflicts.get((kind, source), (0, 0)),
+                *lost.get((kind, source), (0, 0)),
+            )
             line = {"conflict_type": kind, "source": source, "published": printed}
             lines.append({**line, **dict(zip(names, counts, strict=True))})
     return CONFLICT_TABLE.frame(lines)
 
 
 def _structure(statistics: Sequence[DiagnosisStatistics]) -> dict[str, float | None]:
-    depth, width = [line.depth for line in statistics], [line.width for line in statistics]
+    depth, width = (
+        [line.depth for line in statistics],
+        [line.width for line in statistics],
+    )
     return {
         "diagnoses": len(statistics),
         "variants": sum(line.variants for line in statistics),
@@ -337,6 +421,12 @@ def _percent(part: float, whole: float) -> float | None:
 
 def _spread(parts: Sequence[NDArray[Any]]) -> tuple[float | None, ...]:
     """Mean, standard deviation (population), minimum and maximum, of nothing None; whatever the order."""
-    values = np.sort(np.concatenate([np.empty(0), *map(np.asarray, parts)]))  # equal sums, to the last bit
+    values = np.sort(
+        np.concatenate([np.empty(0), *map(np.asarray, parts)])
+    )  # equal sums, to the last bit
     known = pd.Series(values, dtype="float64")
-    return (known.mean(), known.std(ddof=0), known.min(), known.max()) if len(known) else (None,) * 4
+    return (
+        (known.mean(), known.std(ddof=0), known.min(), known.max())
+        if len(known)
+        else (None,) * 4
+    )

@@ -150,9 +150,13 @@ def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
     words = _words_by_phrase()
     ranked_phrases = set(ranking["phrase"])
     unranked = [
-        phrase for phrase in dict.fromkeys([*people["phrase"], *words]) if phrase not in ranked_phrases
+        phrase
+        for phrase in dict.fromkeys([*people["phrase"], *words])
+        if phrase not in ranked_phrases
     ]
-    listed = pd.concat([measured, pd.DataFrame({"phrase": unranked})], ignore_index=True)
+    listed = pd.concat(
+        [measured, pd.DataFrame({"phrase": unranked})], ignore_index=True
+    )
     listed = listed.merge(people, on="phrase", how="left")
     listed["number"] = range(len(listed))
     listed["is_anchor"] = listed["phrase"].isin([anchor.phrase for anchor in anchors])
@@ -188,7 +192,9 @@ def widest_gap(scale: pd.DataFrame) -> ScaleGap | None:
             higher, lower = second, first
         means = _means_of_both(higher, lower)
         if means and all(abs(a - b) < HELD_EQUAL for a, b in means):
-            gaps.append(ScaleGap(higher, p_by_phrase[higher], lower, p_by_phrase[lower], means))
+            gaps.append(
+                ScaleGap(higher, p_by_phrase[higher], lower, p_by_phrase[lower], means)
+            )
     return max(gaps, key=lambda gap: gap.p_higher - gap.p_lower, default=None)
 
 
@@ -228,8 +234,12 @@ def _means_of_both(first: str, second: str) -> tuple[tuple[float, float], ...]:
 def _people() -> pd.DataFrame:
     """Mean and middle 80% of the scale with a column of its own, as shares."""
     (scale,) = [scale for scale in published_scales() if scale.column]
-    rows = [(entry.phrase, entry.means[0], entry.low, entry.high) for entry in scale.phrases]
-    people = pd.DataFrame(rows, columns=["phrase", "people", "people_low", "people_high"])
+    rows = [
+        (entry.phrase, entry.means[0], entry.low, entry.high) for entry in scale.phrases
+    ]
+    people = pd.DataFrame(
+        rows, columns=["phrase", "people", "people_low", "people_high"]
+    )
     return people.set_index("phrase").div(100.0).reset_index()
 
 

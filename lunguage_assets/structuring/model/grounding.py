@@ -48,7 +48,11 @@ def _code_of(codes: Iterable[str], otherwise: str = "") -> BeforeValidator:
     known = {code.casefold(): code for code in codes}
 
     def found(said: Any) -> str:
-        code = known.get(_plain(said).casefold(), otherwise) if isinstance(said, str) else ""
+        code = (
+            known.get(_plain(said).casefold(), otherwise)
+            if isinstance(said, str)
+            else ""
+        )
         if not code:
             raise ValueError("no such code")
         return code
@@ -106,8 +110,12 @@ def parse_answer(text: str) -> dict[str, Any] | None:
     fenced = _FENCE.match(body)
     try:
         value: Any = json.loads(fenced.group(1) if fenced else body)
-        _line(value).encode()  # half a surrogate pair is valid JSON and cannot be stored
-        lists = isinstance(value["findings"], list) and isinstance(value["sentences"], list)
+        _line(
+            value
+        ).encode()  # half a surrogate pair is valid JSON and cannot be stored
+        lists = isinstance(value["findings"], list) and isinstance(
+            value["sentences"], list
+        )
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
     return value if lists else None
@@ -136,7 +144,11 @@ _REASON_TEXTS = {
 }
 """Reason codes, and how the second question words them."""
 
-_COLUMNS = {name: column for column, published in ATTRIBUTES.items() for name in (column, published)}
+_COLUMNS = {
+    name: column
+    for column, published in ATTRIBUTES.items()
+    for name in (column, published)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +168,11 @@ class Grounded:
 
 
 def _point(value: RefusedValue) -> str:
-    place = f"sentence {value.section}:{value.sentence}" if value.section else "an entry of the sentences"
+    place = (
+        f"sentence {value.section}:{value.sentence}"
+        if value.section
+        else "an entry of the sentences"
+    )
     place = f"finding {value.finding}" if value.finding else place
     return f"{place}{', ' + value.column if value.column else ''}: {_REASON_TEXTS[value.reason]}"
 
@@ -169,13 +185,19 @@ def grounded(report: SectionedReport, answer: Mapping[str, Any]) -> Grounded:
     mentions, readings = grounding.referred(), grounding.readings(answer["sentences"])
     refused = tuple(grounding.refused)
     share = len(refused) / max(1, grounding.believed + len(refused))
-    return Grounded(StructuredReport(report.study_id, readings, mentions, refused), _line(answer), share)
+    return Grounded(
+        StructuredReport(report.study_id, readings, mentions, refused),
+        _line(answer),
+        share,
+    )
 
 
 def unread(report: SectionedReport, reason: str) -> StructuredReport:
     """The answer about a report of which nothing that may be asked about could be read."""
     unreadable = SentenceReading("unreadable", reason)
-    readings = tuple(_SILENT if one.section == "other" else unreadable for one in report.sentences)
+    readings = tuple(
+        _SILENT if one.section == "other" else unreadable for one in report.sentences
+    )
     return StructuredReport(report.study_id, readings, ())
 
 
@@ -184,7 +206,9 @@ class _Grounding:
 
     def __init__(self, report: SectionedReport) -> None:
         self.report = report
-        self.positions = {s.name: n for n, s in enumerate(report.sentences) if s.section != "other"}
+        self.positions = {
+            s.name: n for n, s in enumerate(report.sentences) if s.section != "other"
+        }
         self.believed, self.refused = 0, list[RefusedValue]()
         self._kept: list[tuple[FindingClaim, Mention]] = []
         self._known: set[tuple[Span, frozenset[Span]]] = set()
@@ -217,25 +241,34 @@ class _Grounding:
         name = self._name(claim, ent, position)
         status = claim.certainty[0] + claim.polarity[0]
         attributes = self._attributes(claim, ent, position)
-        found = Mention(position, ent, name, claim.category, status, location, attributes)
+        found = Mention(
+            position, ent, name, claim.category, status, location, attributes
+        )
         self._kept.append((claim, found))
 
     def referred(self) -> tuple[Mention, ...]:
         """The kept findings in the order of the text, with references; an evidence leads back (section 5)."""
         claimed = {claim.number: found for claim, found in reversed(self._kept)}
-        ordered = sorted((found for _, found in self._kept), key=lambda found: found.ent)
+        ordered = sorted(
+            (found for _, found in self._kept), key=lambda found: found.ent
+        )
         place = {id(found): number for number, found in enumerate(ordered)}
         evidence: list[set[int]] = [set() for _ in ordered]
         associate: list[set[int]] = [set() for _ in ordered]
         for claim, found in self._kept:
             own = place[id(found)]
-            named = ("evidence", claim.evidence, evidence), ("associate", claim.associate, associate)
+            named = (
+                ("evidence", claim.evidence, evidence),
+                ("associate", claim.associate, associate),
+            )
             for column, numbers, references in named:
                 for number in numbers:
                     goal = place[id(claimed[number])] if number in claimed else own
                     if goal == own or goal in references[own]:
                         reason = "no-such-finding" if goal == own else "duplicate"
-                        self._refuse(claim.number, column, number, reason, found.sentence)
+                        self._refuse(
+                            claim.number, column, number, reason, found.sentence
+                        )
                     else:
                         self.believed += 1
                         references[own].add(goal)
@@ -243,8 +276,12 @@ class _Grounding:
             for support in supports:
                 associate[support].add(own)
         return tuple(
-            replace(found, evidence=tuple(sorted(supports)), associate=tuple(sorted(others)))
-            for found, supports, others in zip(ordered, evidence, associate, strict=True)
+            replace(
+                found, evidence=tuple(sorted(supports)), associate=tuple(sorted(others))
+            )
+            for found, supports, others in zip(
+                ordered, evidence, associate, strict=True
+            )
         )
 
     def readings(self, entries: Sequence[Any]) -> tuple[SentenceReading, ...]:
@@ -282,7 +319,10 @@ class _Grounding:
     def _found(self, words: str, position: int) -> list[Span]:
         """Every place of these words in the sentence."""
         sentence = self.report.sentences[position]
-        return [span.moved(sentence.span.begin) for span in occurrences(words, sentence.text)]
+        return [
+            span.moved(sentence.span.begin)
+            for span in occurrences(words, sentence.text)
+        ]
 
     def _span(self, claim: FindingClaim, position: int) -> Span | None:
         """Where the finding's words stand: nearest to what is said of it, then not taken yet, then first."""
@@ -290,7 +330,9 @@ class _Grounding:
         said = [self._found(part, position) for cell in cells for part in _parts(cell)]
 
         def cost(span: Span) -> tuple[int, int, int]:
-            away = sum(_distance(_nearest(places, span), span) for places in said if places)
+            away = sum(
+                _distance(_nearest(places, span), span) for places in said if places
+            )
             return away, self._used[span], span.begin
 
         return min(self._found(claim.words, position), key=cost, default=None)
@@ -303,7 +345,9 @@ class _Grounding:
         self._refuse(claim.number, "normed_ent", claim.name, "not-a-name", position)
         return _plain(ent.of(self.report.text))
 
-    def _attributes(self, claim: FindingClaim, near: Span, position: int) -> dict[str, tuple[Span, ...]]:
+    def _attributes(
+        self, claim: FindingClaim, near: Span, position: int
+    ) -> dict[str, tuple[Span, ...]]:
         words: dict[str, list[str]] = {column: [] for column in ATTRIBUTES}
         for one in claim.attributes:
             column = _COLUMNS.get(_plain(one.column))
@@ -311,11 +355,19 @@ class _Grounding:
                 self._refuse(claim.number, "", one.column, "no-such-column", position)
             else:
                 words[column].append(one.words)
-        found = {c: self._values(claim, c, those, near, position) for c, those in words.items()}
+        found = {
+            c: self._values(claim, c, those, near, position)
+            for c, those in words.items()
+        }
         return {column: values for column, values in found.items() if values}
 
     def _values(
-        self, claim: FindingClaim, column: str, cells: Sequence[str], near: Span, position: int
+        self,
+        claim: FindingClaim,
+        column: str,
+        cells: Sequence[str],
+        near: Span,
+        position: int,
     ) -> tuple[Span, ...]:
         """The claimed words, cut at commas, at their places nearest to the finding, in the order claimed."""
         spans: list[Span] = []
@@ -330,11 +382,18 @@ class _Grounding:
         return tuple(spans)
 
     def _refuse(
-        self, finding: int, column: str, found: Any, reason: str, position: int | None = None
+        self,
+        finding: int,
+        column: str,
+        found: Any,
+        reason: str,
+        position: int | None = None,
     ) -> None:
         sentence = self.report.sentences[position] if position is not None else None
         place = (sentence.section, sentence.number) if sentence else ("", 0)
-        shown = (found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))[:80]
+        shown = (
+            found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+        )[:80]
         self.refused.append(RefusedValue(*place, column, shown, reason, finding))
 
 
@@ -357,15 +416,22 @@ def occurrences(words: str, sentence: str) -> list[Span]:
     before = r"(?<!\w)" if re.match(r"\w", tokens[0]) else ""
     behind = r"(?!\w)" if re.match(r"\w", tokens[-1][-1]) else ""
     apart = re.compile(f"[{_APOSTROPHES}]")
-    escaped = [f"[{_APOSTROPHES}]".join(map(re.escape, apart.split(token))) for token in tokens]
+    escaped = [
+        f"[{_APOSTROPHES}]".join(map(re.escape, apart.split(token))) for token in tokens
+    ]
     pattern = before + _GAP.join(escaped) + behind
-    return [Span(*found.span()) for found in re.finditer(pattern, sentence, re.IGNORECASE)]
+    return [
+        Span(*found.span()) for found in re.finditer(pattern, sentence, re.IGNORECASE)
+    ]
 
 
 def _nearest(found: Sequence[Span], anchor: Span) -> Span:
     """The place nearest to `anchor`, one that does not overlap it first; of equals the first."""
     overlaps = [span.begin < anchor.end and anchor.begin < span.end for span in found]
-    ranks = [(over, _distance(span, anchor), span) for over, span in zip(overlaps, found, strict=True)]
+    ranks = [
+        (over, _distance(span, anchor), span)
+        for over, span in zip(overlaps, found, strict=True)
+    ]
     return min(ranks)[-1]
 
 

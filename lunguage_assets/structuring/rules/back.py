@@ -10,13 +10,21 @@ from dataclasses import dataclass, replace
 from lunguage_assets.assertion.units import Unit, first_beyond
 from lunguage_assets.assertion.vocabulary import Kind, Sense
 from lunguage_assets.assertion.word_files import WORDS
-from lunguage_assets.structuring.contract import CueUse, Mention, SectionedReport, SentenceReading, Span
+from lunguage_assets.structuring.contract import (
+    CueUse,
+    Mention,
+    SectionedReport,
+    SentenceReading,
+    Span,
+)
 from lunguage_assets.tables import ATTRIBUTES
 
 _THIS, _THESE = Sense("finding", "this", "PF"), Sense("finding", "these", "PF")
 POINTERS = (_THIS, _THESE)
 """What stands in a sentence for the finding, or the findings, before it."""
-_VERBS: frozenset[Kind] = frozenset({"copula", "hedged", "hedged before", "link", "ended", "negated before"})
+_VERBS: frozenset[Kind] = frozenset(
+    {"copula", "hedged", "hedged before", "link", "ended", "negated before"}
+)
 
 
 _RESTRICTING = ("measurement", "morphology", "severity", "onset")
@@ -48,8 +56,12 @@ def point_back(units: list[Unit]) -> None:
         return
     first = units[0]
     if first.form in WORDS["points_back"] and first.kind in ("break", "other"):
-        behind = next((unit for unit in units[1:] if unit.form not in WORDS["passed_over"]), None)
-        nobody = first.form == "it" and any(unit.form in WORDS["nobody"] for unit in units[1:4])
+        behind = next(
+            (unit for unit in units[1:] if unit.form not in WORDS["passed_over"]), None
+        )
+        nobody = first.form == "it" and any(
+            unit.form in WORDS["nobody"] for unit in units[1:4]
+        )
         if behind is not None and behind.kind in _VERBS and not nobody:
             several = any(unit.form in WORDS["points_at_several"] for unit in units[:2])
             first.become(_THESE if several else _THIS)
@@ -78,15 +90,21 @@ def connected(
     mentions: list[Mention] = []
     before: list[int] = []
     section = ""
-    for position, (sentence, own) in enumerate(zip(report.sentences, read, strict=True)):
+    for position, (sentence, own) in enumerate(
+        zip(report.sentences, read, strict=True)
+    ):
         begin, first, back = sentence.span.begin, len(mentions), own.back
         before = before if sentence.section == section else []
         section = sentence.section
-        mentions += [_moved(mention, position, begin, first) for mention in own.mentions]
+        mentions += [
+            _moved(mention, position, begin, first) for mention in own.mentions
+        ]
         readings.append(own)
         if back is not None and before:
             meant = _meant(mentions, before, back)
-            told = back.said is not None and _tell(mentions, meant, _moved(back.said, position, begin, 0))
+            told = back.said is not None and _tell(
+                mentions, meant, _moved(back.said, position, begin, 0)
+            )
             if told and not own.mentions:
                 readings[-1] = SentenceReading("nothing stated", "finding before")
             for number in back.explains:
@@ -98,14 +116,20 @@ def connected(
         elif before and own.mentions:
             _explain_sign_before(report.text, mentions, before, first)
         if own.mentions and not (back is not None and back.explains and before):
-            seen = (at for at in range(first, len(mentions)) if mentions[at].cat in ("PF", "CF"))
+            seen = (
+                at
+                for at in range(first, len(mentions))
+                if mentions[at].cat in ("PF", "CF")
+            )
             before = [at for at in seen if mentions[at].status.endswith("p")]
         elif back is None:
             before = []
     return tuple(readings), _without_taken_back(report, mentions)
 
 
-def _explain_sign_before(text: str, mentions: list[Mention], before: list[int], first: int) -> None:
+def _explain_sign_before(
+    text: str, mentions: list[Mention], before: list[int], first: int
+) -> None:
     """ "Opacity in the lingula. Pneumonia cannot be excluded.": it is left open there.
 
     Args:
@@ -119,7 +143,9 @@ def _explain_sign_before(text: str, mentions: list[Mention], before: list[int], 
         return
     for at in range(first, len(mentions)):
         mention = mentions[at]
-        is_cause = mention.status == "tp" and mention.normed_ent in WORDS["causes_of_signs"]
+        is_cause = (
+            mention.status == "tp" and mention.normed_ent in WORDS["causes_of_signs"]
+        )
         if is_cause and not (mention.location or mention.evidence):
             _explain(text, mentions, signs, at)
 
@@ -131,7 +157,10 @@ def _moved(mention: Mention, sentence: int, by: int, first: int) -> Mention:
         sentence=sentence,
         ent=mention.ent.moved(by),
         location=tuple(span.moved(by) for span in mention.location),
-        attributes={c: tuple(span.moved(by) for span in own) for c, own in mention.attributes.items()},
+        attributes={
+            c: tuple(span.moved(by) for span in own)
+            for c, own in mention.attributes.items()
+        },
         evidence=tuple(number + first for number in mention.evidence),
         associate=tuple(number + first for number in mention.associate),
         cues=tuple(CueUse(use.cue, use.span.moved(by)) for use in mention.cues),
@@ -150,13 +179,19 @@ def _meant(mentions: list[Mention], before: list[int], back: Back) -> list[int]:
 
 def _tell(mentions: list[Mention], meant: list[int], said: Mention) -> bool:
     """Add what is said to the findings that are meant; whether there was anything."""
-    more = {column: spans for column, spans in said.attributes.items() if column != "past_hx"}
+    more = {
+        column: spans
+        for column, spans in said.attributes.items()
+        if column != "past_hx"
+    }
     gone = said.status.endswith("n")
     if (gone and "improved" not in more) or not (more or said.location):
         return False
     for at in meant:
         mention = mentions[at]
-        both = {c: (*mention.attributes.get(c, ()), *more.get(c, ())) for c in ATTRIBUTES}
+        both = {
+            c: (*mention.attributes.get(c, ()), *more.get(c, ())) for c in ATTRIBUTES
+        }
         mentions[at] = replace(
             mention,
             status=said.status if gone else mention.status,
@@ -173,7 +208,9 @@ def _explain(text: str, mentions: list[Mention], meant: list[int], at: int) -> N
         return
     mentions[at] = replace(mention, evidence=(*mention.evidence, *meant))
     for sign in meant:
-        mentions[sign] = replace(mentions[sign], associate=(*mentions[sign].associate, at))
+        mentions[sign] = replace(
+            mentions[sign], associate=(*mentions[sign].associate, at)
+        )
     if mention.normed_ent not in WORDS["everywhere"]:
         _place(text, mentions, meant, at)
 
@@ -181,27 +218,35 @@ def _explain(text: str, mentions: list[Mention], meant: list[int], at: int) -> N
 def _place(text: str, mentions: list[Mention], meant: list[int], at: int) -> None:
     """Give a finding without a place that of the finding before; of different ones, one that all share."""
     locations = [mentions[one].location for one in meant]
-    places = {tuple(span.of(text) for span in location): location for location in locations}
+    places = {
+        tuple(span.of(text) for span in location): location for location in locations
+    }
     shared = len({mentions[one].normed_ent for one in meant}) == 1 or len(places) == 1
     if shared and not mentions[at].location:
         location = tuple(span for location in places.values() for span in location)
         mentions[at] = replace(mentions[at], location=location)
 
 
-def _without_taken_back(report: SectionedReport, mentions: list[Mention]) -> tuple[Mention, ...]:
+def _without_taken_back(
+    report: SectionedReport, mentions: list[Mention]
+) -> tuple[Mention, ...]:
     """The mentions; those that an addendum says the opposite of are past, by its heading."""
     in_addendum = [one.heading.lower().startswith("addend") for one in report.sentences]
     later = [mention for mention in mentions if in_addendum[mention.sentence]]
     for at, mention in enumerate(mentions) if later else ():
         against = (one for one in later if one.sentence > mention.sentence)
-        by = next((one for one in against if _opposite(report.text, mention, one)), None)
+        by = next(
+            (one for one in against if _opposite(report.text, mention, one)), None
+        )
         if by is None or in_addendum[mention.sentence]:
             continue
         sentence = report.sentences[by.sentence]
         begin = report.text.rfind(sentence.heading, 0, sentence.span.begin)
         heading = Span(begin, begin + len(sentence.heading))
         past = (*mention.attributes.get("past_hx", ()), heading)
-        mentions[at] = replace(mention, attributes={**mention.attributes, "past_hx": past})
+        mentions[at] = replace(
+            mention, attributes={**mention.attributes, "past_hx": past}
+        )
     return tuple(mentions)
 
 
@@ -209,7 +254,9 @@ def _opposite(text: str, one: Mention, other: Mention) -> bool:
     """Whether one denies and one states a finding, and the place of the denial contains the other's."""
     sizes = WORDS["size_of_the_heart"]
     is_of_heart = one.normed_ent in sizes and other.normed_ent in sizes
-    if one.status[1] == other.status[1] or not (is_of_heart or one.normed_ent == other.normed_ent):
+    if one.status[1] == other.status[1] or not (
+        is_of_heart or one.normed_ent == other.normed_ent
+    ):
         return False
     denial, presence = (one, other) if one.status[1] == "n" else (other, one)
     denied, present = (
@@ -217,5 +264,7 @@ def _opposite(text: str, one: Mention, other: Mention) -> bool:
         for mention in (denial, presence)
     )
     # "No displaced fracture" takes no fracture back; "normal" of the heart is no kind.
-    is_restricted = not is_of_heart and any(column in denial.attributes for column in _RESTRICTING)
+    is_restricted = not is_of_heart and any(
+        column in denial.attributes for column in _RESTRICTING
+    )
     return denied <= present and not is_restricted

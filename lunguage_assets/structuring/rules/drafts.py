@@ -12,7 +12,9 @@ from lunguage_assets.assertion.vocabulary import Kind, Sense
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.contract import Span
 
-_CONTENT: frozenset[Kind] = frozenset({"finding", "anatomy", "place", "word", "abnormal", "normal"})
+_CONTENT: frozenset[Kind] = frozenset(
+    {"finding", "anatomy", "place", "word", "abnormal", "normal"}
+)
 COURSES = frozenset({"no_change", "improved", "worsened"})
 
 
@@ -55,7 +57,12 @@ class Draft:
     def judged(self) -> bool:
         """Whether it is called normal or abnormal, so that it is a row of its own."""
         worse = any(word.code == "worsened" for word in self.words)
-        return self.unit.code == "normal" or says_state(self.words) or worse or self.is_compared
+        return (
+            self.unit.code == "normal"
+            or says_state(self.words)
+            or worse
+            or self.is_compared
+        )
 
     @property
     def is_compared(self) -> bool:
@@ -66,10 +73,13 @@ class Draft:
     @property
     def lies_somewhere(self) -> bool:
         """Whether a finding has a place, of which what it projects over or is near to is no part."""
-        places = [u for u in self.all_places if u.name != "bones" and u.kind != "finding"]
+        places = [
+            u for u in self.all_places if u.name != "bones" and u.kind != "finding"
+        ]
         within = WORDS["within_a_side"]
         return not self.is_device and any(
-            u.kind == "anatomy" or not u.is_single_word or u.form in within for u in places
+            u.kind == "anatomy" or not u.is_single_word or u.form in within
+            for u in places
         )
 
     @property
@@ -82,8 +92,14 @@ class Draft:
         """Give what explains a finding the finding's place; an abnormality of the ribs is one of bones."""
         if not self.groups:
             self.places = self.places or self.organ
-        if not (self.all_places or self.unit.name in WORDS["everywhere"] or self.unit.negation):
-            sign = next((other for other in self.links if other.places or other.groups), self)
+        if not (
+            self.all_places
+            or self.unit.name in WORDS["everywhere"]
+            or self.unit.negation
+        ):
+            sign = next(
+                (other for other in self.links if other.places or other.groups), self
+            )
             self.places, self.groups = sign.places, sign.groups
         of_bones = any(unit.name in WORDS["bones"] for unit in self.all_places)
         if of_bones and self.unit.name in WORDS["abnormalities"]:
@@ -135,7 +151,10 @@ class Step(NamedTuple):
     def labels(self, places: list[Unit]) -> bool:
         """Whether organs before it are a sub-heading ("PLEURA: ..."), which is no place; a side is one."""
         headed = bool(self.between) and self.between[0].form == ":"
-        return headed and all(unit.kind == "anatomy" and unit.form not in WORDS["sides"] for unit in places)
+        return headed and all(
+            unit.kind == "anatomy" and unit.form not in WORDS["sides"]
+            for unit in places
+        )
 
 
 def steps_of(units: list[Unit]) -> Iterator[Step]:
@@ -145,7 +164,11 @@ def steps_of(units: list[Unit]) -> Iterator[Step]:
     for unit in units:
         if unit.kind in _CONTENT and not unit.aside:
             chunk.append(unit)
-        elif unit.kind not in ("other", "past") or unit.aside or any(u.kind == "finding" for u in chunk):
+        elif (
+            unit.kind not in ("other", "past")
+            or unit.aside
+            or any(u.kind == "finding" for u in chunk)
+        ):
             if chunk:
                 yield Step(between, chunk)
                 between, chunk = [], []
@@ -155,9 +178,15 @@ def steps_of(units: list[Unit]) -> Iterator[Step]:
 
 def with_side(places: list[Unit], before: list[Unit]) -> list[Unit]:
     """A joined place with the side of the one before, where it has none and lies in one."""
-    if not _lies_in_a_side(places[0]) or any(unit.form in WORDS["sides"] for unit in places):
+    if not _lies_in_a_side(places[0]) or any(
+        unit.form in WORDS["sides"] for unit in places
+    ):
         return places
-    sides = [unit for unit in before if unit.form in WORDS["sides"] and unit.code == places[0].code]
+    sides = [
+        unit
+        for unit in before
+        if unit.form in WORDS["sides"] and unit.code == places[0].code
+    ]
     return [*sides, *places]
 
 
@@ -166,7 +195,11 @@ def with_noun(places: list[Unit], joined: list[Unit]) -> list[Unit]:
     noun = joined[-1].noun if joined else None
     if not places or noun is None or places[-1].noun is not None:
         return places
-    return [*places, noun] if _lies_in_a_side(places[-1]) or places[-1].form in WORDS["sides"] else places
+    return (
+        [*places, noun]
+        if _lies_in_a_side(places[-1]) or places[-1].form in WORDS["sides"]
+        else places
+    )
 
 
 def _lies_in_a_side(place: Unit) -> bool:

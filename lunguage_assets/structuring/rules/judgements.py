@@ -41,7 +41,9 @@ def _divided(draft: Draft, text: str) -> Iterator[Draft]:
     axes_of_wrong = [axes_of(text[word.begin : word.end]) for word in wrong]
     axes_of_right = [axes_of(text[word.begin : word.end]) for word in right]
     are_named = all(axes_of_wrong) and all(axes_of_right)
-    shared = frozenset[str]().union(*axes_of_wrong) & frozenset[str]().union(*axes_of_right)
+    shared = frozenset[str]().union(*axes_of_wrong) & frozenset[str]().union(
+        *axes_of_right
+    )
     if not wrong or not right or not are_named or shared:
         yield draft
         return
@@ -79,6 +81,8 @@ def _words_of(draft: Draft, judging: list[Unit]) -> list[Unit]:
 def _is_judged_otherwise(draft: Draft, others: list[Draft]) -> bool:
     """Whether the sentence has another row of the same part at the same place."""
     return not draft.is_finding and any(
-        other is not draft and other.unit.name == draft.unit.name and other.places == draft.places
+        other is not draft
+        and other.unit.name == draft.unit.name
+        and other.places == draft.places
         for other in others
     )

@@ -22,7 +22,9 @@ VERSION = "15"
 answer."""
 
 
-def build_lexicon(terms: pd.DataFrame | None = None, own_cues: Path | None = None) -> tuple[Vocabulary, str]:
+def build_lexicon(
+    terms: pd.DataFrame | None = None, own_cues: Path | None = None
+) -> tuple[Vocabulary, str]:
     """Build the bundled words, widened, and the hash of all of them.
 
     Args:
@@ -34,18 +36,26 @@ def build_lexicon(terms: pd.DataFrame | None = None, own_cues: Path | None = Non
     """
     rows: tuple[tuple[str, str, str], ...] = ()
     if terms is not None:
-        cells = (terms[name].tolist() for name in ("category", "target_term", "normed_term"))
+        cells = (
+            terms[name].tolist() for name in ("category", "target_term", "normed_term")
+        )
         rows = tuple(sorted(set(zip(*cells, strict=True))))
     if own_cues is not None:
-        read_own_cues(own_cues)  # before its hash: a file that is not there says so in its own words
+        read_own_cues(
+            own_cues
+        )  # before its hash: a file that is not there says so in its own words
     more = [repr(list(rows)).encode("utf-8", "surrogatepass")] if rows else []
     content = content_hash(*more, own_cues=own_cues)
     return _build(rows, own_cues, content), content
 
 
 @lru_cache(maxsize=2)
-def _build(terms: tuple[tuple[str, str, str], ...], own_cues: Path | None, _content: str) -> Vocabulary:
-    vocabulary = build_vocabulary(read_own_cues(own_cues) if own_cues is not None else ())
+def _build(
+    terms: tuple[tuple[str, str, str], ...], own_cues: Path | None, _content: str
+) -> Vocabulary:
+    vocabulary = build_vocabulary(
+        read_own_cues(own_cues) if own_cues is not None else ()
+    )
     column_by_title = {published: column for column, published in ATTRIBUTES.items()}
     for category, spelling, name in terms:
         # A delivered spelling adds a meaning, and never takes one away.

@@ -20,7 +20,9 @@ from lunguage_assets.structuring.rules.drafts import (
     with_side,
 )
 
-_COURSE_OF = {"increased": "worsened"} | dict.fromkeys(("decreased", "reduced", "diminished"), "improved")
+_COURSE_OF = {"increased": "worsened"} | dict.fromkeys(
+    ("decreased", "reduced", "diminished"), "improved"
+)
 """Of a finding, "has increased" is its course; of a part of the body, its size."""
 
 
@@ -45,7 +47,9 @@ class Phrases:
             if step.chunk:
                 self._take(step, after)
         self._limit()
-        self.drafts = [draft for draft in self.drafts if draft.is_finding or draft.judged]
+        self.drafts = [
+            draft for draft in self.drafts if draft.is_finding or draft.judged
+        ]
         self._explain_signs()
         for draft in self.drafts:
             draft.complete()
@@ -54,8 +58,14 @@ class Phrases:
         """Link what is left open to the sign before it ("basal opacity, pneumonia cannot be excluded")."""
         sign: Draft | None = None
         for draft in self.drafts:
-            explains = draft.unit.is_hedged and draft.unit.name in WORDS["causes_of_signs"]
-            if sign is not None and explains and not (draft.links or draft.unit.negation or draft.all_places):
+            explains = (
+                draft.unit.is_hedged and draft.unit.name in WORDS["causes_of_signs"]
+            )
+            if (
+                sign is not None
+                and explains
+                and not (draft.links or draft.unit.negation or draft.all_places)
+            ):
                 draft.links = [sign]
             elif draft.unit.name in WORDS["explained_signs"]:
                 sign = None if draft.unit.negation or draft.unit.past else draft
@@ -64,10 +74,21 @@ class Phrases:
 
     def _limit(self) -> None:
         """What limits the view, said behind a finding ("..., given patient rotation"), is said of it."""
-        found = next((draft for draft in reversed(self.drafts) if draft.is_finding or draft.described), None)
+        found = next(
+            (
+                draft
+                for draft in reversed(self.drafts)
+                if draft.is_finding or draft.described
+            ),
+            None,
+        )
         if found is not None:
             # "..., and the left base cannot be assessed" is said of the base
-            limits = (word for word in self._held if word.code == LIMITATION.code and not _limits_alone(word))
+            limits = (
+                word
+                for word in self._held
+                if word.code == LIMITATION.code and not _limits_alone(word)
+            )
             found.words = [*found.words, *limits]
 
     def _begin_clause(self) -> None:
@@ -86,10 +107,18 @@ class Phrases:
         """What came last: "finding", "place", "beside", "subject", "side" or "words"."""
 
     def _break(self, unit: Unit) -> None:
-        unsaid = unit.form in ("there", "that", "which") and not self._last and not self._described
+        unsaid = (
+            unit.form in ("there", "that", "which")
+            and not self._last
+            and not self._described
+        )
         topic = self._topic if unsaid or unit.form == "but" else []
         labelled = self._labelled
-        last = self._last if unit.form in ("which", "that", "this", "these", "it", "they", "but") else []
+        last = (
+            self._last
+            if unit.form in ("which", "that", "this", "these", "it", "they", "but")
+            else []
+        )
         described = self._described if unit.form == "but" else []
         self._begin_clause()
         self._topic, self._last, self._labelled = topic, last, labelled
@@ -103,10 +132,14 @@ class Phrases:
             kinds, self._carried = self._carried, set()
         if between and between[-1].form in WORDS["begins_a_meaning"]:
             kinds.discard("and")  # "an opacity is seen and may represent pneumonia"
-        if "alternative" in kinds and all(unit.doubts for unit in between if unit.kind == "negated"):
+        if "alternative" in kinds and all(
+            unit.doubts for unit in between if unit.kind == "negated"
+        ):
             kinds.discard("negated")  # "atelectasis or, less likely, pneumonia"
         if any(unit.is_mimicry for unit in between):
-            kinds = (kinds - {"negated"}) | {"link"}  # "a skin fold simulates a pneumothorax"
+            kinds = (kinds - {"negated"}) | {
+                "link"
+            }  # "a skin fold simulates a pneumothorax"
         elif self._is_identified(step):
             kinds = {"link"}
         self._joined = bool(kinds) and kinds <= JOINTS
@@ -117,9 +150,13 @@ class Phrases:
         elif "finding" in named:
             self._finding(chunk, kinds)
         elif self._is_where_judged(step, kinds, after):
-            if between[-1].form not in WORDS["beside"]:  # "displaced to the left" tells no place
+            if (
+                between[-1].form not in WORDS["beside"]
+            ):  # "displaced to the left" tells no place
                 self._described[-1].places = [*self._described[-1].places, *chunk]
-        elif "anatomy" in named or ("place" in named and not self._is_said(chunk, kinds)):
+        elif "anatomy" in named or (
+            "place" in named and not self._is_said(chunk, kinds)
+        ):
             near = bool(between) and between[-1].form in WORDS["beside"]
             levels = [unit for unit in between if unit.form in WORDS["levels"]]
             self._place([*levels, *chunk], kinds, after, near=near)
@@ -137,16 +174,26 @@ class Phrases:
 
     def _is_what_broke(self, step: Step) -> bool:
         """Whether a device is the place of the fracture before it ("fracture of the pacemaker lead")."""
-        of = bool(step.between) and all(unit.form in ("of", "in", "the") for unit in step.between)
+        of = bool(step.between) and all(
+            unit.form in ("of", "in", "the") for unit in step.between
+        )
         found = [unit for unit in step.chunk if unit.kind == "finding"]
         broken = bool(self._last) and self._last[-1].unit.name == "fracture"
-        return of and broken and bool(found) and all(unit.code == DEVICE for unit in found)
+        return (
+            of and broken and bool(found) and all(unit.code == DEVICE for unit in found)
+        )
 
     def _is_identified(self, step: Step) -> bool:
         """Whether a verb says what a sign is ("the opacity is a granuloma")."""
-        if not self._last or not step.between or any(unit.kind != "copula" for unit in step.between):
+        if (
+            not self._last
+            or not step.between
+            or any(unit.kind != "copula" for unit in step.between)
+        ):
             return False
-        is_named = any(unit.kind == "finding" and _explains(unit) for unit in step.chunk)
+        is_named = any(
+            unit.kind == "finding" and _explains(unit) for unit in step.chunk
+        )
         return is_named and self._last[-1].unit.name in WORDS["identified"]
 
     def _is_where_judged(self, step: Step, kinds: set[Kind], after: Step) -> bool:
@@ -164,7 +211,11 @@ class Phrases:
         drafts = _drafts_of(chunk, held)
         first = drafts[0]
         if kinds <= JOINTS and self._role == "side" and first.places:
-            shared = first.places[1:] if all(unit.form in WORDS["sides"] for unit in self._topic) else []
+            shared = (
+                first.places[1:]
+                if all(unit.form in WORDS["sides"] for unit in self._topic)
+                else []
+            )
             places = with_noun([*self._topic, *shared], first.places)
             words, first.words = _words_of_both(first, held)
             first.places = with_side(first.places, self._topic)
@@ -177,8 +228,17 @@ class Phrases:
         elif not (first.places or self._described or (self._last and kinds & JOINTS)):
             self._place_by_topic(drafts)
         last = self._last[-1] if self._last else None
-        if "copula" in kinds and last and first.unit.name == "fracture" and last.is_device:
-            first.places = [*first.places, *last.places, last.unit]  # "the wire is fractured"
+        if (
+            "copula" in kinds
+            and last
+            and first.unit.name == "fracture"
+            and last.is_device
+        ):
+            first.places = [
+                *first.places,
+                *last.places,
+                last.unit,
+            ]  # "the wire is fractured"
         links: list[Draft] = []
         if kinds & {"link", "hedged"} and not kinds & {"and", "alternative", "with"}:
             links = [one for one in self._last if _explains(one.unit)]
@@ -189,7 +249,9 @@ class Phrases:
         joined = last is not None and self._joined
         if last and joined and ("alternative" in kinds or self._tightly):
             for draft in drafts:
-                if not (draft.unit.negation and last.unit.negation):  # "no right mass or fracture"
+                if not (
+                    draft.unit.negation and last.unit.negation
+                ):  # "no right mass or fracture"
                     draft.places = draft.places or last.places
         if joined and "alternative" in kinds:
             self._alternatives = [*(self._alternatives or self._last[-1:]), *drafts]
@@ -215,7 +277,9 @@ class Phrases:
 
     def _place_by_topic(self, drafts: list[Draft]) -> None:
         """Give findings without a place what the clause is about: of several organs each, but no denial."""
-        listed = self._labelled or any(unit.name in WORDS["measured"] for unit in self._topic)
+        listed = self._labelled or any(
+            unit.name in WORDS["measured"] for unit in self._topic
+        )
         for draft in drafts if self._topic else ():
             if listed:
                 if draft.unit.name in WORDS["anywhere"]:
@@ -223,29 +287,52 @@ class Phrases:
             elif draft.places or len(self._subjects) < 2:
                 draft.places = draft.places or self._topic
             elif not draft.unit.negation:
-                draft.groups = [[*subject.places, subject.unit] for subject in self._subjects]
+                draft.groups = [
+                    [*subject.places, subject.unit] for subject in self._subjects
+                ]
 
-    def _place(self, chunk: list[Unit], kinds: set[Kind], after: Step, *, near: bool) -> None:
-        places = [unit for unit in chunk if unit.kind in ("anatomy", "place", "preposition")]
+    def _place(
+        self, chunk: list[Unit], kinds: set[Kind], after: Step, *, near: bool
+    ) -> None:
+        places = [
+            unit for unit in chunk if unit.kind in ("anatomy", "place", "preposition")
+        ]
         words = [unit for unit in chunk if unit not in places]
         heads = [unit for unit in places if unit.kind == "anatomy"]
         if chunk[-1] in words and self._last:  # "effusion on the left increased"
             chunk[-1].code = _COURSE_OF.get(chunk[-1].form, chunk[-1].code)
-        if "preposition" in kinds and self._last and self._role in ("finding", "place", "words"):
+        if (
+            "preposition" in kinds
+            and self._last
+            and self._role in ("finding", "place", "words")
+        ):
             self._place_behind(places, words, kinds, near=near)
             return
-        if self._role == "beside" and kinds and kinds <= {*JOINTS, "preposition"} and not after.is_predicate:
+        if (
+            self._role == "beside"
+            and kinds
+            and kinds <= {*JOINTS, "preposition"}
+            and not after.is_predicate
+        ):
             return
         more = self._role == "place" and self._joined and self._last
         if more and not says_state(words) and not after.is_predicate:
             for target in self._alternatives or self._last[-1:]:
                 before = target.groups[-1] if target.groups else []
-                target.groups[-1:] = [with_noun(before, places)] if target.groups else []
+                target.groups[-1:] = (
+                    [with_noun(before, places)] if target.groups else []
+                )
                 target.groups.append(with_side(places, before))
             return
         held, self._held = self._held, []
         describes = any(word.code != LIMITATION.code for word in words)
-        if not heads and "and" in kinds and self._joined and describes and self._is_other_side(places, after):
+        if (
+            not heads
+            and "and" in kinds
+            and self._joined
+            and describes
+            and self._is_other_side(places, after)
+        ):
             other = Draft(self._last[-1].unit, places, held + words)
             self.drafts.append(other)
             self._last = [*self._last, other]
@@ -264,13 +351,30 @@ class Phrases:
                 places = [*self._topic, *places]
             if _lacks_joint(places, heads):
                 # "The cardiac silhouette mediastinal contours are normal" speaks of both.
-                first, places = places[: places.index(heads[1])], places[places.index(heads[1]) :]
-                self._subject(Draft(heads[0], [unit for unit in first if unit is not heads[0]], held + words))
+                first, places = (
+                    places[: places.index(heads[1])],
+                    places[places.index(heads[1]) :],
+                )
+                self._subject(
+                    Draft(
+                        heads[0],
+                        [unit for unit in first if unit is not heads[0]],
+                        held + words,
+                    )
+                )
                 self._joined = True
-            self._subject(Draft(heads[-1], [unit for unit in places if unit is not heads[-1]], held + words))
+            self._subject(
+                Draft(
+                    heads[-1],
+                    [unit for unit in places if unit is not heads[-1]],
+                    held + words,
+                )
+            )
             self._topic, self._labelled = places, after.labels(places)
 
-    def _place_behind(self, places: list[Unit], words: list[Unit], kinds: set[Kind], *, near: bool) -> None:
+    def _place_behind(
+        self, places: list[Unit], words: list[Unit], kinds: set[Kind], *, near: bool
+    ) -> None:
         """Add a place behind a preposition to the findings before it."""
         beside = False
         for target in self._alternatives or self._placed(kinds, places):
@@ -279,7 +383,9 @@ class Phrases:
                 continue
             own = target.places is not self._topic or target.is_device
             if not own and any(unit.kind == "anatomy" for unit in places):
-                target.places = [unit for unit in target.places if unit.form in WORDS["sides"]]
+                target.places = [
+                    unit for unit in target.places if unit.form in WORDS["sides"]
+                ]
             if self._role == "place" and kinds & JOINTS and target.groups:
                 target.groups[-1] = with_noun(target.groups[-1], places)
                 target.groups.append(with_side(places, target.groups[-1]))
@@ -299,7 +405,11 @@ class Phrases:
             self._described = [*self._described, subject] if self._joined else [subject]
             self._subjects = []
         elif self._described and self._joined and self._described[-1].is_led:
-            subject.words = [w for w in self._described[-1].words if w.kind == "normal" or w.code in COURSES]
+            subject.words = [
+                w
+                for w in self._described[-1].words
+                if w.kind == "normal" or w.code in COURSES
+            ]
             self._subjects = [subject]
             self._described = [*self._described, subject]
         else:
@@ -317,26 +427,48 @@ class Phrases:
         others = (
             draft
             for draft in self._last[:-1]
-            if not (draft.all_places or draft.is_device or draft.unit.name in WORDS["everywhere"])
+            if not (
+                draft.all_places
+                or draft.is_device
+                or draft.unit.name in WORDS["everywhere"]
+            )
         )
-        reached = [draft for draft in others if verb or (bones and draft.unit.name in WORDS["skeletal"])]
+        reached = [
+            draft
+            for draft in others
+            if verb or (bones and draft.unit.name in WORDS["skeletal"])
+        ]
         return [*reached, *self._last[-1:]]
 
     def _is_other_side(self, places: list[Unit], after: Step) -> bool:
         """Whether a finding is named once for both sides ("small right effusion and moderate left")."""
         here = {unit.form for unit in places}
         there = {unit.form for unit in self._last[-1].places} if self._last else set()
-        apart = here <= WORDS["sides"] and bool(there & WORDS["sides"]) and not here & there
-        return self._role == "finding" and apart and not any(unit.kind == "finding" for unit in after.chunk)
+        apart = (
+            here <= WORDS["sides"] and bool(there & WORDS["sides"]) and not here & there
+        )
+        return (
+            self._role == "finding"
+            and apart
+            and not any(unit.kind == "finding" for unit in after.chunk)
+        )
 
     def _is_said(self, chunk: list[Unit], kinds: set[Kind]) -> bool:
         """Whether words and a place are said of what was named ("the lungs are clear bilaterally")."""
-        return "copula" in kinds and chunk[0].kind != "place" and bool(self._subjects or self._last)
+        return (
+            "copula" in kinds
+            and chunk[0].kind != "place"
+            and bool(self._subjects or self._last)
+        )
 
     def _words(self, chunk: list[Unit], kinds: set[Kind]) -> None:
         words = [unit for unit in chunk if unit.kind != "place"]
         places = [unit for unit in chunk if unit.kind == "place"]
-        if not self._subjects and not self._described and any(w.kind == "normal" for w in words):
+        if (
+            not self._subjects
+            and not self._described
+            and any(w.kind == "normal" for w in words)
+        ):
             self._subject_again()
         if self._subjects and self._role in ("subject", "words"):
             self._say(self._subjects, words, places)
@@ -345,8 +477,12 @@ class Phrases:
             self._role = "words"
         elif self._described and self._role in ("subject", "words"):
             self._say(self._described, words, places)
-        elif self._last and ("copula" in kinds or self._role in ("finding", "place", "words")):
-            self._say(self._last if "copula" in kinds else self._last[-1:], words, places)
+        elif self._last and (
+            "copula" in kinds or self._role in ("finding", "place", "words")
+        ):
+            self._say(
+                self._last if "copula" in kinds else self._last[-1:], words, places
+            )
             self._role = "words" if "copula" in kinds else self._role
         else:
             self._held = self._held + words
@@ -355,12 +491,16 @@ class Phrases:
         """ "The lungs are hyperinflated but clear": what was the place of a finding is now the subject."""
         heads = [unit for unit in self._topic if unit.kind == "anatomy"]
         if heads:
-            subject = Draft(heads[-1], [unit for unit in self._topic if unit is not heads[-1]], [])
+            subject = Draft(
+                heads[-1], [unit for unit in self._topic if unit is not heads[-1]], []
+            )
             self.drafts.append(subject)
             self._subjects, self._role = [subject], "subject"
 
     @staticmethod
-    def _say(drafts: list[Draft], words: list[Unit], places: Sequence[Unit] = ()) -> None:
+    def _say(
+        drafts: list[Draft], words: list[Unit], places: Sequence[Unit] = ()
+    ) -> None:
         for draft in drafts:
             if draft.is_finding:
                 for word in words:
@@ -415,9 +555,14 @@ def _drafts_of(chunk: list[Unit], held: list[Unit]) -> list[Draft]:
                 if word.code == "measurement":
                     word.code = _COURSE_OF.get(word.form, word.code)
         if drafts and drafts[-1].is_device != (unit.code == DEVICE):
-            device, broken = sorted((drafts[-1].unit, unit), key=lambda one: one.code != DEVICE)
+            device, broken = sorted(
+                (drafts[-1].unit, unit), key=lambda one: one.code != DEVICE
+            )
             if broken.name == "fracture":  # "the pacemaker lead fracture"
-                places, words = [*drafts[-1].places, *places, device], [*drafts[-1].words, *words]
+                places, words = (
+                    [*drafts[-1].places, *places, device],
+                    [*drafts[-1].words, *words],
+                )
                 unit = broken
                 drafts.pop()
         drafts.append(Draft(unit, places, words))

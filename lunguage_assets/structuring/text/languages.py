@@ -53,10 +53,15 @@ def _languages() -> _Languages:
     groups = word_file("languages")
     english = frozenset(" ".join(groups["english", ""]).split())
     others = {
-        word for (group, _), words in groups.items() if group == "others" for word in " ".join(words).split()
+        word
+        for (group, _), words in groups.items()
+        if group == "others"
+        for word in " ".join(words).split()
     }
     borrowed = "|".join(re.escape(phrase) for phrase in groups["borrowed", ""])
-    return _Languages(english, frozenset(others) - english, re.compile(rf"\b(?:{borrowed})\b"))
+    return _Languages(
+        english, frozenset(others) - english, re.compile(rf"\b(?:{borrowed})\b")
+    )
 
 
 @remembered
@@ -65,7 +70,11 @@ def counted_words(text: str) -> Words:
     known = _languages()
     plain = _PARTICLES.sub(r"\1 ", _REMOVED.sub(" ", text))
     english = other = 0
-    written = known.borrowed.sub(" ", plain.lower()) if known.borrowed.search(plain.lower()) else plain
+    written = (
+        known.borrowed.sub(" ", plain.lower())
+        if known.borrowed.search(plain.lower())
+        else plain
+    )
     for word in _WORD.findall(written):
         lower = word.lower()
         if lower in known.english:
@@ -83,7 +92,9 @@ def _has_foreign_letters(word: str) -> bool:
         return False
     if any(character >= _LATIN_END and character.isalpha() for character in word):
         return True
-    return word[0].islower() and any(character.isalpha() and not character.isascii() for character in word)
+    return word[0].islower() and any(
+        character.isalpha() and not character.isascii() for character in word
+    )
 
 
 def foreign_sentences(sentences: Sequence[str]) -> list[bool]:
@@ -94,7 +105,10 @@ def foreign_sentences(sentences: Sequence[str]) -> list[bool]:
     """
     counts = [counted_words(sentence) for sentence in sentences]
     whole = Words(sum(one.english for one in counts), sum(one.other for one in counts))
-    return [one.is_other_language if one.english or one.other else whole.is_other_language for one in counts]
+    return [
+        one.is_other_language if one.english or one.other else whole.is_other_language
+        for one in counts
+    ]
 
 
 def is_in_another_language(sentences: Sequence[str]) -> bool:
@@ -104,4 +118,6 @@ def is_in_another_language(sentences: Sequence[str]) -> bool:
 
 def identity() -> str:
     """Hash of the words that decide: others decide otherwise."""
-    return hashlib.blake2b(word_path("languages").read_bytes(), digest_size=6).hexdigest()
+    return hashlib.blake2b(
+        word_path("languages").read_bytes(), digest_size=6
+    ).hexdigest()

@@ -12,7 +12,10 @@ from itertools import pairwise
 
 from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span
-from lunguage_assets.structuring.text.languages import NOT_ENGLISH, is_in_another_language
+from lunguage_assets.structuring.text.languages import (
+    NOT_ENGLISH,
+    is_in_another_language,
+)
 from lunguage_assets.structuring.text.languages import identity as languages_identity
 from lunguage_assets.structuring.text.sections import Section, cutting_words, sections
 
@@ -73,12 +76,17 @@ def _cuts(text: str, begin: int, end: int, width: int) -> Iterator[int]:
                 continue
             at = match.end()
         elif kind == "blank":
-            if text[at - 1 : at].isalnum() and text[match.end() : match.end() + 1].islower():
+            if (
+                text[at - 1 : at].isalnum()
+                and text[match.end() : match.end() + 1].islower()
+            ):
                 continue
         elif kind == "line":
             if not _ended_on_purpose(text, begin, at, end, width):
                 continue
-        elif kind == "listed" and not _next_of_list(text, match, starts[-_LISTED_BEFORE:]):
+        elif kind == "listed" and not _next_of_list(
+            text, match, starts[-_LISTED_BEFORE:]
+        ):
             at = match.end()  # "in segment 2. The ..." ends here
         if at > starts[-1]:
             yield at
@@ -114,7 +122,9 @@ def _ends(text: str, start: int, match: re.Match[str], end: int) -> bool:
     if len(stop) > 1 or stop == "?":
         attached = before[-1:].isalnum() or before[-1:] in "_)"
         return not following.islower() and (attached or len(stop) > 1)
-    if not before.strip() or (before.strip().isdigit() and text[start:at].strip().isdigit()):
+    if not before.strip() or (
+        before.strip().isdigit() and text[start:at].strip().isdigit()
+    ):
         return False  # "1." begins a sentence
     found = _LAST_WORD.search(before)
     last = found.group() if found else ""
@@ -123,8 +133,16 @@ def _ends(text: str, start: int, match: re.Match[str], end: int) -> bool:
     if _DOTTED.search(last):
         return False
     last = last.rpartition(".")[2]
-    glued = last[-1:].islower() and len(last) > 1 and last.lower() not in _abbreviations("inside")
-    return glued or last[-1:] in (")", "_", "X") or (last[-1:].isdigit() and following.isupper())
+    glued = (
+        last[-1:].islower()
+        and len(last) > 1
+        and last.lower() not in _abbreviations("inside")
+    )
+    return (
+        glued
+        or last[-1:] in (")", "_", "X")
+        or (last[-1:].isdigit() and following.isupper())
+    )
 
 
 def _abbreviated(word: str, written: str, before: str, following: str) -> bool:
@@ -134,7 +152,12 @@ def _abbreviated(word: str, written: str, before: str, following: str) -> bool:
         return True
     if word in _abbreviations("before_capital") or _DOTTED.search(word):
         return following.islower() or following.isdigit() or following in ",;"
-    return len(word) == 1 and written.isupper() and following.isupper() and _initial(before)
+    return (
+        len(word) == 1
+        and written.isupper()
+        and following.isupper()
+        and _initial(before)
+    )
 
 
 def _abbreviations(where: str) -> frozenset[str]:
@@ -145,12 +168,16 @@ def _abbreviations(where: str) -> frozenset[str]:
 def _initial(before: str) -> bool:
     """Whether a single capital at the end belongs to a name: "J. Roe", "Dr. J. Roe", "by A. Roe"."""
     name = before[:-1].split()
-    return bool(name) and (name[-1].endswith((".", "_")) or name[-1] in ("by", "with", "and", "Dr"))
+    return bool(name) and (
+        name[-1].endswith((".", "_")) or name[-1] in ("by", "with", "and", "Dr")
+    )
 
 
 def _ended_on_purpose(text: str, begin: int, at: int, end: int, width: int) -> bool:
     """Whether a line ended before it was full, and a new statement begins behind."""
-    line = text[max(begin, text.rfind("\n", max(begin, at - 400), at) + 1, at - 400) : at].rstrip()
+    line = text[
+        max(begin, text.rfind("\n", max(begin, at - 400), at) + 1, at - 400) : at
+    ].rstrip()
     following = text[at + 1 : min(end, at + 161)].lstrip(" \t\r")
     if not line or not following or following[0].islower() or line[-1] in ":,-(/":
         return False
@@ -180,7 +207,9 @@ _NAMED_VIEWS = re.compile(
 _PLACE = re.compile(
     r"(?i)\b(?:left|right|inferior|lower|upper)\s+lateral\s+chest\b(?!\s+\w*(?:view|film|ray|radio))"
 )
-_EARLIER = re.compile(r"(?i)\b(?:compar|prior|previous|earlier|old|last|outside|since|repeat|follow|from\b)")
+_EARLIER = re.compile(
+    r"(?i)\b(?:compar|prior|previous|earlier|old|last|outside|since|repeat|follow|from\b)"
+)
 _WANTED = re.compile(
     r"(?i)\b(?:recommend|advis|consider|helpful|useful|beneficial|of (?:benefit|value)|warranted|[cw]ould)"
 )
@@ -206,7 +235,9 @@ def sectioned(study_id: str, text: str) -> SectionedReport:
         notes = (*notes, "not-chest")
     if is_in_another_language([sentence.text for sentence in found]):
         notes = (*notes, NOT_ENGLISH)
-    return SectionedReport(study_id, text, found, _views_in_text(text, cut, found), notes)
+    return SectionedReport(
+        study_id, text, found, _views_in_text(text, cut, found), notes
+    )
 
 
 def _numbered(text: str, cut: Sequence[Section]) -> tuple[tuple[Sentence, ...], bool]:
@@ -214,7 +245,11 @@ def _numbered(text: str, cut: Sequence[Section]) -> tuple[tuple[Sentence, ...], 
     width, words = line_width(text), cutting_words().groups
     numbers: dict[str, int] = {}
     found, parts_elsewhere = [], False
-    told = (text[section.begin : section.end].lower() for section in cut if section.code != "hist")
+    told = (
+        text[section.begin : section.end].lower()
+        for section in cut
+        if section.code != "hist"
+    )
     said = {word for part in told for word in _WORD.findall(part)}
     named = not words["elsewhere"].isdisjoint(said)
     whole = named and words["chest"].isdisjoint(said)
@@ -231,7 +266,9 @@ def _numbered(text: str, cut: Sequence[Section]) -> tuple[tuple[Sentence, ...], 
     return tuple(found), parts_elsewhere
 
 
-def _elsewhere_from(sentence: str, words: Mapping[str, frozenset[str]], before: bool) -> bool:
+def _elsewhere_from(
+    sentence: str, words: Mapping[str, frozenset[str]], before: bool
+) -> bool:
     """Whether another part of the body is described from this sentence on: a sub-heading says so."""
     heading, colon, _ = sentence[:_SUB_HEADING_LENGTH].partition(":")
     if not colon and len(sentence) > _SUB_HEADING_LENGTH:
@@ -263,7 +300,10 @@ def _views_in_text(text: str, cut: Iterable[Section], found: Iterable[Sentence])
             if counts[sentence.section] <= 3 and not _WANTED.search(sentence.text):
                 earlier = _EARLIER.search(sentence.text)
                 part = sentence.text[: earlier.start()] if earlier else sentence.text
-                named += [view.group() for view in _NAMED_VIEWS.finditer(_PLACE.sub(" ", part))]
+                named += [
+                    view.group()
+                    for view in _NAMED_VIEWS.finditer(_PLACE.sub(" ", part))
+                ]
     if named:  # "on the lateral view" is said of one film of two
         views |= study_views(" ; ".join((*named, "frontal")))
     return written(views)

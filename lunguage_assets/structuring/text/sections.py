@@ -14,7 +14,9 @@ from typing import Literal, NamedTuple, get_args
 from lunguage_assets.assertion.word_files import require, word_file, word_path
 from lunguage_assets.structuring.contract import SectionCode
 
-HeadingKind = Literal["hist", "find", "impr", "introduction", "aside", "preliminary", "title", "sign-off"]
+HeadingKind = Literal[
+    "hist", "find", "impr", "introduction", "aside", "preliminary", "title", "sign-off"
+]
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[&/]")
 _GROUPS = (
@@ -50,14 +52,24 @@ def cutting_words() -> CuttingWords:
     require("sections", named, (*_GROUPS, *(f"headings {kind}" for kind in kinds)))
     groups = dict.fromkeys(_GROUPS, frozenset[str]()) | named
     headings: dict[str, HeadingKind] = {
-        normal(spoken(phrase)): kind for kind in kinds for phrase in file.get(("headings", kind), ())
+        normal(spoken(phrase)): kind
+        for kind in kinds
+        for phrase in file.get(("headings", kind), ())
     }
-    longest_first = sorted(groups["sign_offs"], key=lambda phrase: (-len(phrase), phrase))
-    alternatives = "|".join(re.escape(phrase).replace(r"\ ", r"[ \t]+") for phrase in longest_first)
+    longest_first = sorted(
+        groups["sign_offs"], key=lambda phrase: (-len(phrase), phrase)
+    )
+    alternatives = "|".join(
+        re.escape(phrase).replace(r"\ ", r"[ \t]+") for phrase in longest_first
+    )
     begin = r"(?:^[ \t]*|(?<=[.!?][ \t])[ \t]*)"
-    sign_off = re.compile(rf"{begin}((?:{alternatives})(?![^\W_]))", re.IGNORECASE | re.MULTILINE)
+    sign_off = re.compile(
+        rf"{begin}((?:{alternatives})(?![^\W_]))", re.IGNORECASE | re.MULTILINE
+    )
     longest = max(len(heading.split()) for heading in headings)
-    identity = hashlib.blake2b(word_path("sections").read_bytes(), digest_size=6).hexdigest()
+    identity = hashlib.blake2b(
+        word_path("sections").read_bytes(), digest_size=6
+    ).hexdigest()
     return CuttingWords(headings, longest, groups, sign_off, identity)
 
 
@@ -68,7 +80,10 @@ _OWN_LINE = re.compile(
     r"^[ \t*#>_]*([A-Za-z][A-Za-z/&' -]{2,48}?)[ \t\r*_]*(?:[ \t][-\u2013\u2014]+[ \t]|$)",
     re.MULTILINE,
 )
-_CAPITALS = re.compile(r"^[ \t]*([A-Z]{4}[A-Z/&]*(?:[ \t][A-Z/&]{2,}){0,4})(?=[ \t]+[A-Z0-9_])", re.MULTILINE)
+_CAPITALS = re.compile(
+    r"^[ \t]*([A-Z]{4}[A-Z/&]*(?:[ \t][A-Z/&]{2,}){0,4})(?=[ \t]+[A-Z0-9_])",
+    re.MULTILINE,
+)
 _LINE = re.compile(r"^[^\n]*\S[^\n]*$", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n\s*\n[ \t]*")
 _TITLE_LENGTH = 100
@@ -95,7 +110,11 @@ def sections(text: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
     """
     words = cutting_words()
     found = _headings(text, words)
-    parts = [part for part in _parts(text, found) if _has_text(text[part.begin : part.end].strip())]
+    parts = [
+        part
+        for part in _parts(text, found)
+        if _has_text(text[part.begin : part.end].strip())
+    ]
     notes: list[str] = []
     if all(heading.kind in ("title", "sign-off") for heading in found):
         notes.append("no-headings")
@@ -117,33 +136,51 @@ def _headings(text: str, words: CuttingWords) -> list[Section]:
         *_with_colon(text, words),
         *_on_lines(text, words),
         *_exam_titles(text, words),
-        *(Section(m.start(1), m.start(1), m[1], "sign-off") for m in words.sign_off.finditer(text)),
+        *(
+            Section(m.start(1), m.start(1), m[1], "sign-off")
+            for m in words.sign_off.finditer(text)
+        ),
     ]
-    found.sort(key=lambda heading: (heading.begin, heading.kind == "title", -heading.end))
+    found.sort(
+        key=lambda heading: (heading.begin, heading.kind == "title", -heading.end)
+    )
     kept: list[Section] = []
     for heading in found:
-        if not kept or (heading.begin >= kept[-1].end and not _in_prose(text, kept[-1], heading)):
+        if not kept or (
+            heading.begin >= kept[-1].end and not _in_prose(text, kept[-1], heading)
+        ):
             kept.append(heading)
     return kept
 
 
 def _in_prose(text: str, last: Section, title: Section) -> bool:
     """Whether a line that reads like a title stands in a paragraph of findings: how they were seen."""
-    if title.kind != "title" or last.kind not in ("find", "impr") or text[title.end - 1] == ":":
+    if (
+        title.kind != "title"
+        or last.kind not in ("find", "impr")
+        or text[title.end - 1] == ":"
+    ):
         return False
     if _BLANK_LINE.search(text, last.end, title.begin):
         return False
-    return ". " in title.heading or text[title.end : title.end + 2].lstrip("\r\n")[:1].islower()
+    return (
+        ". " in title.heading
+        or text[title.end : title.end + 2].lstrip("\r\n")[:1].islower()
+    )
 
 
 def _with_colon(text: str, words: CuttingWords) -> Iterator[Section]:
     """Headings before a colon: anywhere with a capital, else only where a line or sentence begins."""
     for sign in re.finditer(":", text):
         colon = sign.start()
-        window = text[max(0, colon - _WINDOW) : colon].rpartition("\n")[2].rstrip(" \t*_")
+        window = (
+            text[max(0, colon - _WINDOW) : colon].rpartition("\n")[2].rstrip(" \t*_")
+        )
         if window.endswith(")"):
             window = window.rpartition("(")[0]
-        offset = max(text.rfind("\n", max(0, colon - _WINDOW), colon) + 1, colon - _WINDOW, 0)
+        offset = max(
+            text.rfind("\n", max(0, colon - _WINDOW), colon) + 1, colon - _WINDOW, 0
+        )
         if window and (window[-1].isalpha() or window[-1] == " "):
             words_before = list(spoken(window))[-words.longest_heading :]
             for first in range(len(words_before)):
@@ -173,7 +210,9 @@ def _on_lines(text: str, words: CuttingWords) -> Iterator[Section]:
                 end = match.start(1) + capitals[last - 1].end()
                 line_end = text.find("\n", end)
                 rest = text[end : line_end if line_end != -1 else len(text)]
-                if any(letter.islower() for letter in rest[:_WINDOW]) and not _capitals_go_on(rest):
+                if any(
+                    letter.islower() for letter in rest[:_WINDOW]
+                ) and not _capitals_go_on(rest):
                     yield Section(match.start(1), end, text[match.start(1) : end], kind)
                 break
 
@@ -181,7 +220,9 @@ def _on_lines(text: str, words: CuttingWords) -> Iterator[Section]:
 def _capitals_go_on(rest: str) -> bool:
     """Whether the word behind is in capitals, too: "FINDINGS ARE" is no heading, "FINDINGS  PA" is."""
     following = rest.split(None, 1)[0]
-    return not rest.startswith(("  ", "\t")) and len(following) > 1 and following.isupper()
+    return (
+        not rest.startswith(("  ", "\t")) and len(following) > 1 and following.isupper()
+    )
 
 
 def _exam_titles(text: str, words: CuttingWords) -> Iterator[Section]:
@@ -192,16 +233,26 @@ def _exam_titles(text: str, words: CuttingWords) -> Iterator[Section]:
         colon = written.rfind(":", 0, _TITLE_LENGTH)
         if len(written) <= _TITLE_LENGTH and _is_title(written, words):
             yield Section(begin, line.end(), written.strip(" \t\r:"), "title")
-        elif colon > 0 and written[:colon].isupper() and _is_title(written[:colon], words):
-            yield Section(begin, line.start() + colon + 1, written[:colon].strip(), "title")
+        elif (
+            colon > 0
+            and written[:colon].isupper()
+            and _is_title(written[:colon], words)
+        ):
+            yield Section(
+                begin, line.start() + colon + 1, written[:colon].strip(), "title"
+            )
 
 
 def _is_title(line: str, words: CuttingWords) -> bool:
     """Whether a text has words of `exam_words` only, two at least and one of `exam_nouns` among them."""
     said = [token.group().lower() for token in spoken(line)]
-    named = [word for word in said if not word[0].isdigit() and word not in ("/", "xxxx")]
+    named = [
+        word for word in said if not word[0].isdigit() and word not in ("/", "xxxx")
+    ]
     has_noun = not words.groups["exam_nouns"].isdisjoint(named)
-    of_exam = has_noun and len(named) >= 2 and words.groups["exam_words"].issuperset(named)
+    of_exam = (
+        has_noun and len(named) >= 2 and words.groups["exam_words"].issuperset(named)
+    )
     return of_exam and not line.rstrip().endswith(".")
 
 
@@ -219,7 +270,9 @@ def _reports(headings: Sequence[Section], parts: Sequence[Section]) -> int:
         if heading.heading.lower().startswith("adden"):
             continue
         concluded = concluded or heading.kind == "impr"
-        begun_again = begun_again or (concluded and heading.kind in ("introduction", "title", "hist"))
+        begun_again = begun_again or (
+            concluded and heading.kind in ("introduction", "title", "hist")
+        )
         if heading.kind in ("find", "impr") and begun_again and heading.end in filled:
             reports, begun_again = reports + 1, False
     return reports

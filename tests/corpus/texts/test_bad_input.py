@@ -47,14 +47,20 @@ def files(folder: Path, **contents: bytes) -> Received:
 
 def table(folder: Path, *records: tuple[str, str]) -> Received:
     """`reports.csv` of (study_id, report)."""
-    pd.DataFrame(records, columns=["study_id", "report"]).to_csv(folder / "reports.csv", index=False)
+    pd.DataFrame(records, columns=["study_id", "report"]).to_csv(
+        folder / "reports.csv", index=False
+    )
     return received(folder)
 
 
 def outcome(taken: Received) -> tuple[int, list[str], list[str]]:
     """Reports, reasons of rejections, reasons of notes about single records."""
     noted = taken.intake_notes[taken.intake_notes["line"].notna()]
-    return len(taken.report_texts), taken.rejected["reason"].tolist(), noted["reason"].tolist()
+    return (
+        len(taken.report_texts),
+        taken.rejected["reason"].tolist(),
+        noted["reason"].tolist(),
+    )
 
 
 CASES: dict[str, tuple[bytes, list[str], list[str]]] = {
@@ -80,15 +86,23 @@ CASES: dict[str, tuple[bytes, list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_odd_text_is_a_report_or_is_rejected_with_its_reason(tmp_path: Path, case: str) -> None:
+def test_odd_text_is_a_report_or_is_rejected_with_its_reason(
+    tmp_path: Path, case: str
+) -> None:
     content, rejected, notes = CASES[case]
     taken = files(tmp_path, s50000002=content)
     assert outcome(taken) == (2 - len(rejected), rejected, notes)
     assert taken.report_texts["study_id"].tolist()[0] == "s50000001"
 
 
-def test_records_of_a_table_in_mixed_encodings_are_read_each_in_its_own(tmp_path: Path) -> None:
-    records = [b"study_id,report", "1,Ghon\u2019s focus.".encode(), "2,Ghon\u2019s focus.".encode("cp1252")]
+def test_records_of_a_table_in_mixed_encodings_are_read_each_in_its_own(
+    tmp_path: Path,
+) -> None:
+    records = [
+        b"study_id,report",
+        "1,Ghon\u2019s focus.".encode(),
+        "2,Ghon\u2019s focus.".encode("cp1252"),
+    ]
     (tmp_path / "reports.csv").write_bytes(b"\n".join(records))
     taken = received(tmp_path)
     assert taken.report_texts["report"].tolist() == ["Ghon\u2019s focus."] * 2
@@ -96,13 +110,27 @@ def test_records_of_a_table_in_mixed_encodings_are_read_each_in_its_own(tmp_path
 
 
 def test_the_words_of_a_page_stay_apart_and_comparisons_are_no_marks() -> None:
-    page = decoded(b"<p>Small effusion.<p>No<b> pneumothorax</b>.<br/>Nodule &lt; 5 mm<script>x</script></p>")
-    assert page.text.split("\n") == ["Small effusion.", "No pneumothorax.", "Nodule < 5 mm"]
+    page = decoded(
+        b"<p>Small effusion.<p>No<b> pneumothorax</b>.<br/>Nodule &lt; 5 mm<script>x</script></p>"
+    )
+    assert page.text.split("\n") == [
+        "Small effusion.",
+        "No pneumothorax.",
+        "Nodule < 5 mm",
+    ]
     plain = decoded(b"A nodule <5 mm, effusion > 2 cm; a < b.")
     assert (plain.text, plain.notes) == ("A nodule <5 mm, effusion > 2 cm; a < b.", ())
 
 
-UNCLOSED = ["<script ", "<style>", "<head ", "<!doctype ", "<script><style>", "<script></script ", "<p "]
+UNCLOSED = [
+    "<script ",
+    "<style>",
+    "<head ",
+    "<!doctype ",
+    "<script><style>",
+    "<script></script ",
+    "<p ",
+]
 
 
 @pytest.mark.parametrize("mark", UNCLOSED)
@@ -115,12 +143,22 @@ def test_marks_that_never_end_are_read_once(mark: str) -> None:
 def test_scripts_and_comments_go_as_a_whole_and_one_that_never_ends_stays() -> None:
     page = "<!DOCTYPE html>No<SCRIPT a>x</p></style></script >edema<!-- <p> y -->.<style>z</STYLE>"
     page += " a <script < b"
-    assert decoded(page.encode()).text.split("\n") == ["No", "edema", ".", " a <script < b"]
+    assert decoded(page.encode()).text.split("\n") == [
+        "No",
+        "edema",
+        ".",
+        " a <script < b",
+    ]
 
 
-@pytest.mark.parametrize("reference", [f"&#{'9' * 5_000};", f"&#{'0' * 5_000}65", f"&#x{'F' * 24};"])
+@pytest.mark.parametrize(
+    "reference", [f"&#{'9' * 5_000};", f"&#{'0' * 5_000}65", f"&#x{'F' * 24};"]
+)
 def test_a_reference_to_no_character_costs_nothing_but_itself(reference: str) -> None:
-    assert decoded(f"<p>No effusion{reference} seen.</p>".encode()).text == "No effusion\ufffd seen."
+    assert (
+        decoded(f"<p>No effusion{reference} seen.</p>".encode()).text
+        == "No effusion\ufffd seen."
+    )
 
 
 def test_a_record_that_fails_as_nobody_thought_of_is_rejected_and_the_others_are_taken(
@@ -132,33 +170,47 @@ def test_a_record_that_fails_as_nobody_thought_of_is_rejected_and_the_others_are
         return decoded(content)
 
     monkeypatch.setattr(receiving, "decoded", failing)
-    taken = table(tmp_path, ("1", "No effusion."), ("2", "A zebrafish."), ("3", "No edema."))
+    taken = table(
+        tmp_path, ("1", "No effusion."), ("2", "A zebrafish."), ("3", "No edema.")
+    )
     assert outcome(taken) == (2, ["unexpected"], [])
     assert taken.rejected["found"].tolist() == ["ValueError"]
 
 
-def test_entities_of_an_xml_file_in_utf_16_are_not_resolved_either(tmp_path: Path) -> None:
+def test_entities_of_an_xml_file_in_utf_16_are_not_resolved_either(
+    tmp_path: Path,
+) -> None:
     page = '<?xml version="1.0" encoding="utf-16"?><!DOCTYPE a [<!ENTITY b "c">]>'
     page += "<a><AbstractText>&b;</AbstractText></a>"
     (tmp_path / "1.xml").write_bytes(page.encode("utf-16"))
     assert outcome(received(tmp_path)) == (0, ["unreadable-file"], [])
 
 
-def test_a_table_whose_name_is_not_utf_8_is_refused_with_the_remedy(tmp_path: Path) -> None:
+def test_a_table_whose_name_is_not_utf_8_is_refused_with_the_remedy(
+    tmp_path: Path,
+) -> None:
     """Its name would be the place of its rows, in a table of text."""
     path = tmp_path / os.fsdecode(b"odd\xff.csv")
     path.write_text("study_id,report\n1,No effusion.\n")
-    with pytest.raises(InputError, match=r"odd\\udcff.csv: found a name that is not UTF-8.*Rename"):
+    with pytest.raises(
+        InputError, match=r"odd\\udcff.csv: found a name that is not UTF-8.*Rename"
+    ):
         find_delivery(tmp_path)
 
 
 def test_ends_of_lines_are_those_of_unix() -> None:
-    assert decoded(b"FINDINGS:\r\nNo effusion.\rDone.").text == "FINDINGS:\nNo effusion.\nDone."
+    assert (
+        decoded(b"FINDINGS:\r\nNo effusion.\rDone.").text
+        == "FINDINGS:\nNo effusion.\nDone."
+    )
 
 
 def test_of_two_reports_of_a_study_the_first_stays(tmp_path: Path) -> None:
     taken = table(
-        tmp_path, ("50000001", "No effusion."), ("s50000001", "No effusion."), ("50000001", "An effusion.")
+        tmp_path,
+        ("50000001", "No effusion."),
+        ("s50000001", "No effusion."),
+        ("50000001", "An effusion."),
     )
     assert outcome(taken) == (1, ["report-repeated"], ["same-report-again"])
     assert taken.report_texts["report"].tolist() == ["No effusion."]
@@ -172,16 +224,36 @@ def test_dates_and_views_that_nobody_understands_are_noted(tmp_path: Path) -> No
         ("1", "2014-05-08 10:30", "PA"), ("2", "20140508.0", "ap"), ("3", "8 May 14", "LL"),
         ("4", "2014-13-40", "oblique"), ("5", "", "Frontal and Lateral"),
     ]  # fmt: skip
-    frame = pd.DataFrame(rows, columns=["study_id", "study_date", "view"]).assign(report="No effusion.")
+    frame = pd.DataFrame(rows, columns=["study_id", "study_date", "view"]).assign(
+        report="No effusion."
+    )
     frame.to_csv(tmp_path / "reports.csv", index=False)
     taken = received(tmp_path)
-    assert taken.report_texts["taken_at"].tolist() == ["20140508103000", "20140508000000", "", "", ""]
-    assert taken.report_texts["view_information"].tolist() == ["pa", "ap", "lateral", "", "pa, lateral"]
-    assert outcome(taken)[2] == ["study-date-ignored", "view-ignored", "study-date-ignored"]
+    assert taken.report_texts["taken_at"].tolist() == [
+        "20140508103000",
+        "20140508000000",
+        "",
+        "",
+        "",
+    ]
+    assert taken.report_texts["view_information"].tolist() == [
+        "pa",
+        "ap",
+        "lateral",
+        "",
+        "pa, lateral",
+    ]
+    assert outcome(taken)[2] == [
+        "study-date-ignored",
+        "view-ignored",
+        "study-date-ignored",
+    ]
 
 
 def test_damaged_files_and_members_cost_themselves(tmp_path: Path) -> None:
-    (tmp_path / "s50000002.txt.gz").write_bytes(gzip.compress(b"No effusion. " * 100)[:-20])
+    (tmp_path / "s50000002.txt.gz").write_bytes(
+        gzip.compress(b"No effusion. " * 100)[:-20]
+    )
     (tmp_path / "s50000003.txt.gz").write_bytes(b"no package")
     assert outcome(files(tmp_path)) == (1, ["unreadable-file"] * 2, [])
     folder = tmp_path / "zip"
@@ -190,7 +262,9 @@ def test_damaged_files_and_members_cost_themselves(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as package:
         package.writestr("files/p10/p10000032/s50000001.txt", "No effusion.")
         package.writestr("files/p10/p10000032/s50000002.txt", "A large effusion.")
-    path.write_bytes(path.read_bytes().replace(b"A large effusion.", b"A large confusion"))
+    path.write_bytes(
+        path.read_bytes().replace(b"A large effusion.", b"A large confusion")
+    )
     assert outcome(received(folder)) == (1, ["unreadable-file"], [])
 
 
@@ -218,16 +292,22 @@ _TEXTS = st.one_of(
     st.binary(max_size=60),
     st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass")),
 )  # fmt: skip
-_IDS = st.one_of(st.sampled_from(["1", "50000001", "s50000001", "ACC-17", ""]), st.text(max_size=8))
+_IDS = st.one_of(
+    st.sampled_from(["1", "50000001", "s50000001", "ACC-17", ""]), st.text(max_size=8)
+)
 
 
 @given(records=st.lists(st.tuples(_IDS, _TEXTS), min_size=1, max_size=6))
 @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_record_of_a_table_ends_somewhere(tmp_path: Path, records: list[tuple[str, bytes]]) -> None:
+def test_every_record_of_a_table_ends_somewhere(
+    tmp_path: Path, records: list[tuple[str, bytes]]
+) -> None:
     lines = [b"study_id,report"]
     for study, content in records:
         cells = (study.encode("utf-8", "surrogatepass"), content)
-        lines.append(b",".join(b'"' + cell.replace(b'"', b'""') + b'"' for cell in cells))
+        lines.append(
+            b",".join(b'"' + cell.replace(b'"', b'""') + b'"' for cell in cells)
+        )
     (tmp_path / "reports.csv").write_bytes(b"\n".join(lines))
     taken = received(tmp_path)
     again = int((taken.intake_notes["reason"] == "same-report-again").sum())
@@ -253,7 +333,9 @@ def test_words_of_reports_stand_in_restricted_columns_only(tmp_path: Path) -> No
         (REJECTED, taken.rejected),
         (INTAKE_NOTES, taken.intake_notes),
     ):
-        open_columns = [column.name for column in table_of.columns if not column.restricted]
+        open_columns = [
+            column.name for column in table_of.columns if not column.restricted
+        ]
         assert WORD.lower() not in frame[open_columns].to_json().lower()
     assert WORD not in taken.intake_notes.to_json()
     assert WORD not in repr(taken.report_texts["source_id"].tolist())
@@ -268,14 +350,18 @@ def test_words_of_reports_stand_in_restricted_columns_only(tmp_path: Path) -> No
         ("reports.csv", f"\xff\xfe{WORD}".encode("utf-16")), ("reports.zip", WORD.encode()),
     ],
 )  # fmt: skip
-def test_errors_about_whole_files_quote_nothing(tmp_path: Path, name: str, content: bytes) -> None:
+def test_errors_about_whole_files_quote_nothing(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError) as caught:
         receive(find_delivery(tmp_path), CorpusSettings())
     assert not any(form in str(caught.value).encode() for form in forms())
 
 
-def test_links_in_a_circle_a_fifo_and_a_folder_that_is_linked_twice_stop_nothing(tmp_path: Path) -> None:
+def test_links_in_a_circle_a_fifo_and_a_folder_that_is_linked_twice_stop_nothing(
+    tmp_path: Path,
+) -> None:
     place = tmp_path / "files"
     place.mkdir()
     (place / "s50000001.txt").write_bytes(b"No effusion.")
@@ -294,7 +380,9 @@ def graph_file(folder: Path, **entries: dict[str, object]) -> Received:
 GOOD_GRAPH = {"text": "No effusion .", "entities": {}}
 
 
-def test_half_a_character_in_the_id_of_a_patient_costs_its_record(tmp_path: Path) -> None:
+def test_half_a_character_in_the_id_of_a_patient_costs_its_record(
+    tmp_path: Path,
+) -> None:
     good = {"Findings": "No effusion.", "Impression": "None."}
     (tmp_path / "x_metadata_view_position.json").write_text(
         json.dumps({"one": good | {"PatientID": "\ud800"}, "two": good})
@@ -305,7 +393,9 @@ def test_half_a_character_in_the_id_of_a_patient_costs_its_record(tmp_path: Path
 
 
 @pytest.mark.parametrize("field", ["StudyDate", "ImageViewPosition"])
-def test_half_a_character_in_a_date_or_a_view_costs_that_cell(tmp_path: Path, field: str) -> None:
+def test_half_a_character_in_a_date_or_a_view_costs_that_cell(
+    tmp_path: Path, field: str
+) -> None:
     report = {"Findings": "No effusion.", "Impression": "None.", field: "\ud800"}
     (tmp_path / "x_metadata_view_position.json").write_text(json.dumps({"one": report}))
     assert received(tmp_path).report_texts["source_id"].tolist() == ["one"]
@@ -319,24 +409,41 @@ def test_half_a_character_in_an_id_costs_its_record(tmp_path: Path) -> None:
 
 def test_relations_that_hold_lists_cost_their_record(tmp_path: Path) -> None:
     entity = {"tokens": "effusion", "label": "OBS-DA", "start_ix": 1, "end_ix": 1}
-    nested = {"text": "No effusion .", "entities": {"1": entity | {"relations": [["modify", [["2"]]]]}}}
+    nested = {
+        "text": "No effusion .",
+        "entities": {"1": entity | {"relations": [["modify", [["2"]]]]}},
+    }
     taken = graph_file(tmp_path, one=nested, two=GOOD_GRAPH)
     assert taken.report_texts["source_id"].tolist() == ["two"]
     assert taken.rejected["reason"].tolist() == ["radgraph-entry"]
 
 
 def test_words_of_a_file_are_in_no_message(tmp_path: Path) -> None:
-    entity = {"tokens": "effusion", "label": "OBS-DA", "start_ix": 1, "end_ix": 1, "relations": 0}
-    taken = graph_file(tmp_path, one={"text": "No effusion .", "entities": {WORD: entity}}, two=GOOD_GRAPH)
+    entity = {
+        "tokens": "effusion",
+        "label": "OBS-DA",
+        "start_ix": 1,
+        "end_ix": 1,
+        "relations": 0,
+    }
+    taken = graph_file(
+        tmp_path,
+        one={"text": "No effusion .", "entities": {WORD: entity}},
+        two=GOOD_GRAPH,
+    )
     assert taken.rejected["column"].tolist() == ["entities.1.relations"]
-    (tmp_path / "graphs.json").write_text(json.dumps({"a": {"text": 1, "entities": 2, WORD: 3}}))
+    (tmp_path / "graphs.json").write_text(
+        json.dumps({"a": {"text": 1, "entities": 2, WORD: 3}})
+    )
     with pytest.raises(InputError) as refused:
         received(tmp_path)
     assert "keys ['text', 'entities'] and 1 of other names" in str(refused.value)
     assert WORD not in str(refused.value)
 
 
-@pytest.mark.parametrize("opened", ["<script ", "<!--", "<!doctype ", "<head><style>", "</script  "])
+@pytest.mark.parametrize(
+    "opened", ["<script ", "<!--", "<!doctype ", "<head><style>", "</script  "]
+)
 def test_markup_that_is_never_closed_is_read_in_one_pass(opened: str) -> None:
     assert decoded((opened * 400_000).encode()).is_text
 
@@ -361,6 +468,7 @@ def test_markup_that_is_never_closed_is_read_in_one_pass(opened: str) -> None:
 )
 def test_what_is_silent_is_what_the_shortest_match_takes(text: str) -> None:
     shortest = re.compile(
-        r"<(script|style|head)\b.*?</\1\s*>|<!--.*?(?:-->|$)|<!doctype[^>]*>", re.IGNORECASE | re.DOTALL
+        r"<(script|style|head)\b.*?</\1\s*>|<!--.*?(?:-->|$)|<!doctype[^>]*>",
+        re.IGNORECASE | re.DOTALL,
     )
     assert raw._without_silent(text) == shortest.sub("\n", text)

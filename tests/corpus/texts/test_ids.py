@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.corpus.texts.raw import is_number, own_patient_of, patient_of, study_of
+from lunguage_assets.corpus.texts.raw import (
+    is_number,
+    own_patient_of,
+    patient_of,
+    study_of,
+)
 from lunguage_assets.tables.columns import A_PATIENT, A_STUDY
 
 
@@ -39,5 +44,8 @@ def test_other_ids_are_numbered_the_same_everywhere() -> None:
 
 
 def test_a_study_without_a_patient_shares_none() -> None:
-    assert own_patient_of("s50000001") not in (patient_of("50000001"), patient_of("s50000001"))
+    assert own_patient_of("s50000001") not in (
+        patient_of("50000001"),
+        patient_of("s50000001"),
+    )
     assert own_patient_of("s50000001") != own_patient_of("s50000002")

@@ -48,7 +48,9 @@ def zipped(folder: Path, form: str) -> Path:
         for one in inside:
             package.write(one, one.relative_to(folder))
             one.unlink()
-    for empty in sorted((one for one in folder.rglob("*") if one.is_dir()), reverse=True):
+    for empty in sorted(
+        (one for one in folder.rglob("*") if one.is_dir()), reverse=True
+    ):
         empty.rmdir()
     return path
 
@@ -80,7 +82,10 @@ def table_alone(folder: Path) -> Path:
 def odd_headers(folder: Path) -> Path:
     path = write_table(folder)[0]
     text = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text(" Study ID ,SUBJECT_ID, View,study date,REPORT\n" + "".join(text[1:]), encoding="utf-8")
+    path.write_text(
+        " Study ID ,SUBJECT_ID, View,study date,REPORT\n" + "".join(text[1:]),
+        encoding="utf-8",
+    )
     return folder
 
 
@@ -111,7 +116,9 @@ def test_texts_ids_views_and_times_are_read_in_every_layout(
 
 
 @pytest.mark.parametrize("part", ["files", "files/p10", "files/p10/p10000032"])
-def test_any_part_of_the_tree_is_read_with_the_metadata_above_it(tmp_path: Path, part: str) -> None:
+def test_any_part_of_the_tree_is_read_with_the_metadata_above_it(
+    tmp_path: Path, part: str
+) -> None:
     write_mimic_tree(tmp_path)
     (tmp_path / "files" / "LICENSE.txt").write_text("Not a report.", encoding="utf-8")
     taken = received(tmp_path / part)
@@ -125,35 +132,63 @@ def test_any_part_of_the_tree_is_read_with_the_metadata_above_it(tmp_path: Path,
     )
 
 
-def test_patients_that_a_table_does_not_name_are_those_of_the_metadata(tmp_path: Path) -> None:
+def test_patients_that_a_table_does_not_name_are_those_of_the_metadata(
+    tmp_path: Path,
+) -> None:
     write_table(tmp_path, full=False)
-    (tmp_path / "mimic-cxr-2.0.0-metadata.csv").write_text(image_metadata(REPORTS[:-2]), encoding="utf-8")
+    (tmp_path / "mimic-cxr-2.0.0-metadata.csv").write_text(
+        image_metadata(REPORTS[:-2]), encoding="utf-8"
+    )
     taken = received(tmp_path)
-    named = dict(zip(taken.report_texts["study_id"], taken.report_texts["subject_id"], strict=True))
+    named = dict(
+        zip(
+            taken.report_texts["study_id"],
+            taken.report_texts["subject_id"],
+            strict=True,
+        )
+    )
     of_reports = {f"s{report.study}": f"p{report.subject}" for report in REPORTS}
-    assert sum(named[study] == patient for study, patient in of_reports.items()) == len(REPORTS) - 2
-    assert taken.intake_notes.set_index("reason")["found"]["patient-unknown"] == "2 reports"
+    assert (
+        sum(named[study] == patient for study, patient in of_reports.items())
+        == len(REPORTS) - 2
+    )
+    assert (
+        taken.intake_notes.set_index("reason")["found"]["patient-unknown"]
+        == "2 reports"
+    )
 
 
 @pytest.mark.parametrize("name", ["indiana_reports.csv", "of the web.csv"])
-def test_the_open_i_table_is_put_together_under_its_headings(tmp_path: Path, name: str) -> None:
+def test_the_open_i_table_is_put_together_under_its_headings(
+    tmp_path: Path, name: str
+) -> None:
     path, _ = write_openi_tables(tmp_path)
     path.rename(tmp_path / name)
     for place in (tmp_path, tmp_path / name):
         taken = received(place)
         texts = taken.report_texts
-        assert texts["study_id"].tolist() == [f"s{number:08}" for number in range(1, len(REPORTS) + 1)]
-        assert texts["source_id"].tolist() == [str(number) for number in range(1, len(REPORTS) + 1)]
+        assert texts["study_id"].tolist() == [
+            f"s{number:08}" for number in range(1, len(REPORTS) + 1)
+        ]
+        assert texts["source_id"].tolist() == [
+            str(number) for number in range(1, len(REPORTS) + 1)
+        ]
         first = texts["report"][0]
         assert first.startswith("INDICATION: XXXX")
-        assert first.index("COMPARISON: ") < first.index("FINDINGS: ") < first.index("IMPRESSION: ")
+        assert (
+            first.index("COMPARISON: ")
+            < first.index("FINDINGS: ")
+            < first.index("IMPRESSION: ")
+        )
         assert "IMPRESSION" not in texts["report"][3]
         views = dict(zip(texts["view_information"], texts["view_source"], strict=True))
         assert views == {"pa, lateral": "procedure text", "ap": "procedure text"}
         assert notes(taken) == {"patient-unknown"}
 
 
-def test_views_of_open_i_images_count_where_the_examination_names_none(tmp_path: Path) -> None:
+def test_views_of_open_i_images_count_where_the_examination_names_none(
+    tmp_path: Path,
+) -> None:
     path, _ = write_openi_tables(tmp_path)
     pd.read_csv(path).assign(image="Chest").to_csv(path, index=False)
     texts = received(tmp_path).report_texts
@@ -166,9 +201,13 @@ def test_views_of_open_i_images_count_where_the_examination_names_none(tmp_path:
 def test_the_open_i_files_say_what_the_table_says(tmp_path: Path) -> None:
     write_openi_xml(tmp_path / "files")
     write_openi_tables(tmp_path / "table")
-    files, tables = (received(tmp_path / name).report_texts for name in ("files", "table"))
+    files, tables = (
+        received(tmp_path / name).report_texts for name in ("files", "table")
+    )
     ids = files["source_id"].tolist()
-    assert sorted(ids) == sorted(f"CXR{number}" for number in range(1, len(REPORTS) + 1))
+    assert sorted(ids) == sorted(
+        f"CXR{number}" for number in range(1, len(REPORTS) + 1)
+    )
     own = dict(zip(files["source_id"], files["report"], strict=True))
     assert [own[f"CXR{uid}"].split() for uid in tables["source_id"]] == [
         text.split() for text in tables["report"]
@@ -215,24 +254,34 @@ def test_the_same_reports_packed_otherwise_are_the_same_content(tmp_path: Path) 
     assert content_hash(find_delivery(tmp_path / "less")) not in hashes
 
 
-def test_findings_and_raw_reports_in_one_folder_are_refused_with_both_names(tmp_path: Path) -> None:
+def test_findings_and_raw_reports_in_one_folder_are_refused_with_both_names(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "Lunguage.csv").write_text(as_csv([row(0)]), encoding="utf-8")
     write_table(tmp_path)
-    assert find_delivery(tmp_path).kind == "findings"  # texts of the findings' own reports
+    assert (
+        find_delivery(tmp_path).kind == "findings"
+    )  # texts of the findings' own reports
     write_mimic_tree(tmp_path)
-    with pytest.raises(InputError, match=r"found Lunguage\.csv and text files .* in one form"):
+    with pytest.raises(
+        InputError, match=r"found Lunguage\.csv and text files .* in one form"
+    ):
         find_delivery(tmp_path)
 
 
 def test_what_is_no_delivery_says_what_is_accepted(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"found nothing; expected a file Lunguage\.csv .*, or raw reports"):
+    with pytest.raises(
+        InputError,
+        match=r"found nothing; expected a file Lunguage\.csv .*, or raw reports",
+    ):
         find_delivery(tmp_path)
     with pytest.raises(InputError, match="no such folder"):
         find_delivery(tmp_path / "nowhere")
     path = tmp_path / "picture.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(
-        InputError, match=r"found a file of another kind with the columns .*; expected a file Lunguage\.csv"
+        InputError,
+        match=r"found a file of another kind with the columns .*; expected a file Lunguage\.csv",
     ):
         find_delivery(path)
 

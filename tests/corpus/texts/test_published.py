@@ -38,13 +38,25 @@ def received(place: Path) -> Received:
     return receive(find_delivery(place), CorpusSettings())
 
 
-def test_chexpert_plus_has_one_report_per_study_of_its_images_paths(tmp_path: Path) -> None:
-    said = {"clinical_history": "Cough.", "findings": "Clear lungs.", "impression": "Normal chest."}
+def test_chexpert_plus_has_one_report_per_study_of_its_images_paths(
+    tmp_path: Path,
+) -> None:
+    said = {
+        "clinical_history": "Cough.",
+        "findings": "Clear lungs.",
+        "impression": "Normal chest.",
+    }
     write_chexpert_plus(
         tmp_path,
         [
-            chexpert_row("patient00001/study1/view1_frontal", "PA", report="ignored", **said),
-            chexpert_row("patient00001/study2/view1_frontal", "AP", report="Small effusion.\nEdema."),
+            chexpert_row(
+                "patient00001/study1/view1_frontal", "PA", report="ignored", **said
+            ),
+            chexpert_row(
+                "patient00001/study2/view1_frontal",
+                "AP",
+                report="Small effusion.\nEdema.",
+            ),
             chexpert_row("patient00001/study1/view2_lateral", report="ignored", **said),
         ],
     )
@@ -53,14 +65,19 @@ def test_chexpert_plus_has_one_report_per_study_of_its_images_paths(tmp_path: Pa
     assert first["report"] == (
         "CLINICAL HISTORY: Cough.\n\nFINDINGS: Clear lungs.\n\nIMPRESSION: Normal chest."
     )
-    assert (first["view_information"], second["view_information"]) == ("pa, lateral", "ap")
+    assert (first["view_information"], second["view_information"]) == (
+        "pa, lateral",
+        "ap",
+    )
     assert second["report"] == "Small effusion.\nEdema."
     assert first["subject_id"] == second["subject_id"] == patient_of("patient00001")
     assert first["study_id"] == study_of("patient00001/study1")
     assert len(texts) == 2
 
 
-def test_rows_of_chexpert_plus_that_cannot_be_read_cost_nothing_but_themselves(tmp_path: Path) -> None:
+def test_rows_of_chexpert_plus_that_cannot_be_read_cost_nothing_but_themselves(
+    tmp_path: Path,
+) -> None:
     good = chexpert_row("patient00001/study1/view1_frontal", findings="Clear lungs.")
     other = chexpert_row("patient00001/study1/view2_frontal", findings="Edema.")
     write_chexpert_plus(tmp_path, [good, good | {"path_to_image": "view.jpg"}, other])
@@ -76,13 +93,21 @@ def in_order(place: Path) -> dict[str, int]:
     """The place of every study in its patient's time line, by its own id."""
     taken = received(place)
     intake = take_in_structured(taken, STRUCTURED_FINDINGS.frame(), CorpusSettings())
-    return dict(zip(intake.reports["source_id"], intake.reports["sequence"], strict=True))
+    return dict(
+        zip(intake.reports["source_id"], intake.reports["sequence"], strict=True)
+    )
 
 
-def test_studies_of_chexpert_plus_are_in_the_order_of_their_patient(tmp_path: Path) -> None:
+def test_studies_of_chexpert_plus_are_in_the_order_of_their_patient(
+    tmp_path: Path,
+) -> None:
     orders = {"study7": "2", "study2": "1.0", "study9": ""}
     rows = [
-        chexpert_row(f"patient00001/{study}/view1_frontal", findings=study, patient_report_date_order=order)
+        chexpert_row(
+            f"patient00001/{study}/view1_frontal",
+            findings=study,
+            patient_report_date_order=order,
+        )
         for study, order in orders.items()
     ]
     write_chexpert_plus(tmp_path, rows)
@@ -91,58 +116,98 @@ def test_studies_of_chexpert_plus_are_in_the_order_of_their_patient(tmp_path: Pa
     }  # fmt: skip
 
 
-def test_an_order_that_is_no_number_is_noted_and_costs_no_report(tmp_path: Path) -> None:
+def test_an_order_that_is_no_number_is_noted_and_costs_no_report(
+    tmp_path: Path,
+) -> None:
     image = "patient00001/study1/view1_frontal"
-    write_chexpert_plus(tmp_path, [chexpert_row(image, findings="Clear.", patient_report_date_order="soon")])
+    write_chexpert_plus(
+        tmp_path,
+        [chexpert_row(image, findings="Clear.", patient_report_date_order="soon")],
+    )
     taken = received(tmp_path)
     assert taken.report_texts["sequence"].tolist() == [0]
     assert "study-order-ignored" in set(taken.intake_notes["reason"])
 
 
 def test_a_table_of_rexgradient_alone_is_read_by_its_ids(tmp_path: Path) -> None:
-    row = {"id": "pINVENTED_st1", "PatientID": "GRDNINVENTED0001", "StudyDate": "20150102"}
+    row = {
+        "id": "pINVENTED_st1",
+        "PatientID": "GRDNINVENTED0001",
+        "StudyDate": "20150102",
+    }
     row |= {"Indication": "Cough.", "Comparison": "None", "Impression": "Edema."}
     write_rexgradient_table(tmp_path / "train_metadata.csv", row)
-    write_rexgradient_table(tmp_path / "test_metadata.csv", {"id": "st2", "Findings": "Clear."})
+    write_rexgradient_table(
+        tmp_path / "test_metadata.csv", {"id": "st2", "Findings": "Clear."}
+    )
     texts = received(tmp_path).report_texts.set_index("source_id")
     own = texts.loc["pINVENTED_st1"]
     assert own["report"] == "INDICATION: Cough.\n\nIMPRESSION: Edema."
-    assert (own["subject_id"], own["taken_at"]) == (patient_of("GRDNINVENTED0001"), "20150102000000")
+    assert (own["subject_id"], own["taken_at"]) == (
+        patient_of("GRDNINVENTED0001"),
+        "20150102000000",
+    )
     assert sorted(texts.index) == ["pINVENTED_st1", "st2"]
 
 
-def test_a_row_of_rexgradient_without_an_id_is_rejected_by_its_column(tmp_path: Path) -> None:
+def test_a_row_of_rexgradient_without_an_id_is_rejected_by_its_column(
+    tmp_path: Path,
+) -> None:
     write_rexgradient_table(
-        tmp_path / "test_metadata.csv", {"Findings": "Clear."}, {"id": "st2", "Findings": "Clear."}
+        tmp_path / "test_metadata.csv",
+        {"Findings": "Clear."},
+        {"id": "st2", "Findings": "Clear."},
     )
     taken = received(tmp_path)
     assert taken.report_texts["source_id"].tolist() == ["st2"]
-    assert taken.rejected[["line", "reason", "column"]].to_numpy().tolist() == [[1, "rexgradient-id", "id"]]
+    assert taken.rejected[["line", "reason", "column"]].to_numpy().tolist() == [
+        [1, "rexgradient-id", "id"]
+    ]
 
 
-def test_the_json_of_a_split_is_read_and_its_table_of_the_same_studies_is_not(tmp_path: Path) -> None:
+def test_the_json_of_a_split_is_read_and_its_table_of_the_same_studies_is_not(
+    tmp_path: Path,
+) -> None:
     write_json(tmp_path / TRAIN, {"st1": rexgradient_entry(Findings="Clear.")})
-    write_rexgradient_table(tmp_path / "train_metadata.csv", {"id": "st1", "Findings": "Clear."})
+    write_rexgradient_table(
+        tmp_path / "train_metadata.csv", {"id": "st1", "Findings": "Clear."}
+    )
     assert received(tmp_path).report_texts["view_information"].tolist() == ["pa"]
 
 
-def test_a_table_of_another_split_beside_json_is_refused_with_both_names(tmp_path: Path) -> None:
+def test_a_table_of_another_split_beside_json_is_refused_with_both_names(
+    tmp_path: Path,
+) -> None:
     write_json(tmp_path / TRAIN, {"st1": rexgradient_entry(Findings="Clear.")})
-    write_rexgradient_table(tmp_path / "test_metadata.csv", {"id": "st2", "Findings": "Clear."})
+    write_rexgradient_table(
+        tmp_path / "test_metadata.csv", {"id": "st2", "Findings": "Clear."}
+    )
     with pytest.raises(InputError, match=r"rexgradient table \(test_metadata\.csv\)"):
         find_delivery(tmp_path)
 
 
-def test_rexgradient_is_read_from_its_splits_with_views_of_all_images(tmp_path: Path) -> None:
-    one = rexgradient_entry(views=["POSTERO_ANTERIOR", "LL", None, "N/A"], Impression="Edema.")
+def test_rexgradient_is_read_from_its_splits_with_views_of_all_images(
+    tmp_path: Path,
+) -> None:
+    one = rexgradient_entry(
+        views=["POSTERO_ANTERIOR", "LL", None, "N/A"], Impression="Edema."
+    )
     write_json(tmp_path / TRAIN, {"pINVENTED_st1": one})
     write_json(tmp_path / "train_metadata.json", {"pINVENTED_st1": one})
-    write_json(tmp_path / "test_metadata_view_position.json", {"st2": rexgradient_entry(Findings="Clear.")})
+    write_json(
+        tmp_path / "test_metadata_view_position.json",
+        {"st2": rexgradient_entry(Findings="Clear.")},
+    )
     texts = received(tmp_path).report_texts.set_index("source_id")
     own = texts.loc["pINVENTED_st1"]
-    assert own["report"] == "INDICATION: Cough.\n\nCOMPARISON: None.\n\nIMPRESSION: Edema."
+    assert (
+        own["report"] == "INDICATION: Cough.\n\nCOMPARISON: None.\n\nIMPRESSION: Edema."
+    )
     assert (own["view_information"], own["view_source"]) == ("pa, lateral", "metadata")
-    assert (own["subject_id"], own["taken_at"]) == (patient_of("GRDNINVENTED0001"), "20150102000000")
+    assert (own["subject_id"], own["taken_at"]) == (
+        patient_of("GRDNINVENTED0001"),
+        "20150102000000",
+    )
     assert sorted(texts.index) == ["pINVENTED_st1", "st2"]
 
 
@@ -151,9 +216,12 @@ def test_padchest_gr_is_read_by_its_english_sentences_with_patients_of_the_maste
 ) -> None:
     study = "216840111366964012" * 2
     place = write_json(
-        tmp_path / "grounded_reports_1.json", [padchest_study(study, "No edema.", "Scoliosis")]
+        tmp_path / "grounded_reports_1.json",
+        [padchest_study(study, "No edema.", "Scoliosis")],
     )
-    (tmp_path / "master_table.csv").write_text(f"StudyID,ImageID,PatientID\n{study},1.png,12\n")
+    (tmp_path / "master_table.csv").write_text(
+        f"StudyID,ImageID,PatientID\n{study},1.png,12\n"
+    )
     for where in (tmp_path, place):
         (own,) = received(where).report_texts.to_dict("records")
         assert own["report"] == "FINDINGS: No edema.\nScoliosis."
@@ -189,16 +257,23 @@ def test_a_damaged_package_is_refused_by_its_name(tmp_path: Path) -> None:
         find_delivery(tmp_path)
 
 
-def test_a_finding_without_an_english_sentence_costs_itself_and_is_noted(tmp_path: Path) -> None:
+def test_a_finding_without_an_english_sentence_costs_itself_and_is_noted(
+    tmp_path: Path,
+) -> None:
     study = padchest_study("1" * 36, "No edema.", "lost", "Scoliosis")
     del study["findings"][1]["sentence_en"]
     taken = received(write_json(tmp_path / "grounded_reports_1.json", [study]))
     assert taken.report_texts["report"].tolist() == ["FINDINGS: No edema.\nScoliosis."]
     notes = taken.intake_notes.set_index("reason").loc["padchest-gr-sentence"]
-    assert (notes["study_id"], notes["column"]) == (study_of("1" * 36), "findings.1.sentence_en")
+    assert (notes["study_id"], notes["column"]) == (
+        study_of("1" * 36),
+        "findings.1.sentence_en",
+    )
 
 
-def test_a_study_without_any_english_sentence_is_rejected_by_its_first(tmp_path: Path) -> None:
+def test_a_study_without_any_english_sentence_is_rejected_by_its_first(
+    tmp_path: Path,
+) -> None:
     silent = padchest_study("2" * 36, "lost")
     silent["findings"][0]["sentence_en"] = None
     told = padchest_study("1" * 36, "No edema.")
@@ -211,9 +286,17 @@ def test_a_study_without_any_english_sentence_is_rejected_by_its_first(tmp_path:
     ("content", "source", "patient"),
     [
         ({"p10/p10000032/s50000001.txt": GRAPH}, "s50000001", "p10000032"),
-        ({"patient00001/study2/view1_frontal.jpg": GRAPH}, "patient00001/study2", patient_of("patient00001")),
+        (
+            {"patient00001/study2/view1_frontal.jpg": GRAPH},
+            "patient00001/study2",
+            patient_of("patient00001"),
+        ),
         ([{"0": GRAPH}], "0", None),
-        ({"7": {"text": GRAPH["text"], "labeler_1": GRAPH, "labeler_2": {}}}, "7", None),
+        (
+            {"7": {"text": GRAPH["text"], "labeler_1": GRAPH, "labeler_2": {}}},
+            "7",
+            None,
+        ),
     ],
 )
 def test_radgraph_names_studies_as_mimic_chexpert_or_its_package_does(
@@ -231,7 +314,10 @@ def test_what_two_people_annotated_is_read_apart(tmp_path: Path) -> None:
     entry = {"text": GRAPH["text"], "labeler_1": GRAPH, "labeler_2": other}
     delivery = find_delivery(write_json(tmp_path / "test.json", {"1": entry}))
     (own,) = delivery.raw_reports()
-    assert [json.loads(one)["1"]["label"] for one in (own.graph, own.second_graph)] == ["OBS-DA", "OBS-U"]
+    assert [json.loads(one)["1"]["label"] for one in (own.graph, own.second_graph)] == [
+        "OBS-DA",
+        "OBS-U",
+    ]
 
 
 def test_a_wrong_entity_of_the_second_person_is_told_as_theirs(tmp_path: Path) -> None:
@@ -241,10 +327,18 @@ def test_a_wrong_entity_of_the_second_person_is_told_as_theirs(tmp_path: Path) -
     assert taken.rejected["column"].tolist() == ["labeler_2.entities.1.label"]
 
 
-def test_what_a_reader_learnt_stays_with_the_report_where_a_home_stores_it(tmp_path: Path) -> None:
+def test_what_a_reader_learnt_stays_with_the_report_where_a_home_stores_it(
+    tmp_path: Path,
+) -> None:
     write_chexpert_plus(
         tmp_path,
-        [chexpert_row("patient00001/study1/view1_frontal", findings="Clear.", patient_report_date_order="4")],
+        [
+            chexpert_row(
+                "patient00001/study1/view1_frontal",
+                findings="Clear.",
+                patient_report_date_order="4",
+            )
+        ],
     )
     delivery = find_delivery(tmp_path)
     (tmp_path / "stored").mkdir()
@@ -259,9 +353,13 @@ def test_reports_that_an_earlier_version_stored_are_read(tmp_path: Path) -> None
     (tmp_path / "stored").mkdir()
     place = tmp_path / "stored" / "raw_reports.parquet"
     write_packed([*delivery.raw_reports()], place)
-    pq.write_table(pq.read_table(place).drop_columns(["second_graph", "sequence", "noted"]), place)
+    pq.write_table(
+        pq.read_table(place).drop_columns(["second_graph", "sequence", "noted"]), place
+    )
     stored = find_delivery(tmp_path / "stored")
-    assert [one.graph for one in stored.raw_reports()] == [one.graph for one in delivery.raw_reports()]
+    assert [one.graph for one in stored.raw_reports()] == [
+        one.graph for one in delivery.raw_reports()
+    ]
     assert content_hash(stored) == content_hash(delivery)
 
 
@@ -278,9 +376,17 @@ def test_entities_stay_with_their_report_where_a_home_stores_it(tmp_path: Path) 
 
 
 WRONG: dict[str, tuple[str, Any, str]] = {
-    "rexgradient": (TRAIN, {"a": {"findings": "Clear.", "impression": ""}}, "row 1, column 'Findings'"),
+    "rexgradient": (
+        TRAIN,
+        {"a": {"findings": "Clear.", "impression": ""}},
+        "row 1, column 'Findings'",
+    ),
     "a list of it": (TRAIN, [rexgradient_entry()], "row 1: found a list of entries"),
-    "padchest-gr": ("gr.json", [{"StudyID": 1, "findings": "Clear."}], "row 1, column 'findings'"),
+    "padchest-gr": (
+        "gr.json",
+        [{"StudyID": 1, "findings": "Clear."}],
+        "row 1, column 'findings'",
+    ),
     "radgraph": ("g.json", {"a": GRAPH | {"entities": []}}, "row 1, column 'entities'"),
     "another form": (
         "g.json",
@@ -291,7 +397,9 @@ WRONG: dict[str, tuple[str, Any, str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_file_of_which_no_entry_fits_is_refused_by_file_row_and_key(tmp_path: Path, case: str) -> None:
+def test_a_file_of_which_no_entry_fits_is_refused_by_file_row_and_key(
+    tmp_path: Path, case: str
+) -> None:
     name, content, message = WRONG[case]
     with pytest.raises(InputError) as refused:
         received(write_json(tmp_path / name, content))
@@ -299,15 +407,20 @@ def test_a_file_of_which_no_entry_fits_is_refused_by_file_row_and_key(tmp_path: 
     assert message in str(refused.value)
 
 
-def test_an_entry_that_does_not_fit_is_rejected_with_its_key_and_the_others_are_read(tmp_path: Path) -> None:
+def test_an_entry_that_does_not_fit_is_rejected_with_its_key_and_the_others_are_read(
+    tmp_path: Path,
+) -> None:
     odd = json.loads(json.dumps(GRAPH))
     odd["entities"]["1"]["label"] = "OBS-MAYBE"
     path = write_json(
-        tmp_path / "graphs.json", {"s1": odd, "s2": GRAPH, "s3": 5, "s4": {"0": 5, "labeler_1": 5}}
+        tmp_path / "graphs.json",
+        {"s1": odd, "s2": GRAPH, "s3": 5, "s4": {"0": 5, "labeler_1": 5}},
     )
     taken = received(path)
     assert taken.report_texts["source_id"].tolist() == ["s2"]
-    assert taken.rejected[["line", "study_id", "column", "reason"]].to_numpy().tolist() == [
+    assert taken.rejected[
+        ["line", "study_id", "column", "reason"]
+    ].to_numpy().tolist() == [
         [1, "s00000001", "entities.1.label", "radgraph-entry"],
         [3, "s00000003", "an object", "radgraph-entry"],
         [4, "s00000004", "text", "radgraph-entry"],
@@ -316,13 +429,20 @@ def test_an_entry_that_does_not_fit_is_rejected_with_its_key_and_the_others_are_
 
 def test_an_entity_is_told_by_its_number_and_never_by_its_name(tmp_path: Path) -> None:
     odd = {"a word of the report": GRAPH["entities"]["1"], "another": {"tokens": 5}}
-    path = write_json(tmp_path / "graphs.json", {"s1": GRAPH | {"entities": odd}, "s2": GRAPH})
+    path = write_json(
+        tmp_path / "graphs.json", {"s1": GRAPH | {"entities": odd}, "s2": GRAPH}
+    )
     assert received(path).rejected["column"].tolist() == ["entities.2.tokens"]
 
 
 def test_keys_that_nobody_knows_are_counted_and_not_told(tmp_path: Path) -> None:
-    path = write_json(tmp_path / "g.json", {"s1": GRAPH | {"entities": 5, "A zebrafish.": 1}})
-    with pytest.raises(InputError, match=r"keys \['text', 'entities', 'data_source'\] and 2 of other names"):
+    path = write_json(
+        tmp_path / "g.json", {"s1": GRAPH | {"entities": 5, "A zebrafish.": 1}}
+    )
+    with pytest.raises(
+        InputError,
+        match=r"keys \['text', 'entities', 'data_source'\] and 2 of other names",
+    ):
         received(path)
 
 
@@ -348,16 +468,25 @@ def test_an_entry_that_cannot_be_read_or_stored_is_rejected_and_the_others_are_t
 ) -> None:
     key, entry, rejected = ODD_ENTRIES[case]
     odd = f"{key}: " + json.dumps(entry).replace('"BRACKETS"', deep(60_000))
-    good = [f'"good {n}": ' + json.dumps(rexgradient_entry(Findings="Clear.")) for n in range(2)]
+    good = [
+        f'"good {n}": ' + json.dumps(rexgradient_entry(Findings="Clear."))
+        for n in range(2)
+    ]
     path = tmp_path / TRAIN
-    path.write_text("{" + ",\n".join([odd, *good] if place == "first" else [*good, odd]) + "}")
+    path.write_text(
+        "{" + ",\n".join([odd, *good] if place == "first" else [*good, odd]) + "}"
+    )
     taken = received(path)
     assert sorted(taken.report_texts["source_id"]) == ["good 0", "good 1"]
-    assert [tuple(row) for row in taken.rejected[["reason", "column"]].to_numpy()] == [rejected]
+    assert [tuple(row) for row in taken.rejected[["reason", "column"]].to_numpy()] == [
+        rejected
+    ]
     Home(tmp_path / "home").register(path, "batch")
 
 
-def test_dates_views_and_numbers_that_nobody_can_store_cost_no_report(tmp_path: Path) -> None:
+def test_dates_views_and_numbers_that_nobody_can_store_cost_no_report(
+    tmp_path: Path,
+) -> None:
     entries = {
         "1": rexgradient_entry(Findings="Clear.", StudyDate="2150\ud800"),
         "2": rexgradient_entry(Findings="Clear.", views=["side\ud800"]),
@@ -371,8 +500,12 @@ def test_dates_views_and_numbers_that_nobody_can_store_cost_no_report(tmp_path: 
     assert {"study-date-ignored", "view-ignored"} <= {*taken.intake_notes["reason"]}
 
 
-@pytest.mark.parametrize("relations", [[["modify", [["2"]]]], [[["modify"], "2"]], ["modify"]])
-def test_a_relation_with_more_than_a_kind_and_an_entity_is_rejected(tmp_path: Path, relations: Any) -> None:
+@pytest.mark.parametrize(
+    "relations", [[["modify", [["2"]]]], [[["modify"], "2"]], ["modify"]]
+)
+def test_a_relation_with_more_than_a_kind_and_an_entity_is_rejected(
+    tmp_path: Path, relations: Any
+) -> None:
     odd = json.loads(json.dumps(GRAPH))
     odd["entities"]["1"]["relations"] = relations
     taken = received(write_json(tmp_path / "graphs.json", {"s1": odd, "s2": GRAPH}))
@@ -383,23 +516,36 @@ def test_a_relation_with_more_than_a_kind_and_an_entity_is_rejected(tmp_path: Pa
 def test_a_json_file_that_breaks_off_is_refused_with_the_row(tmp_path: Path) -> None:
     path = tmp_path / "graphs.json"
     path.write_text(json.dumps({"s1": GRAPH, "s2": GRAPH})[:-30])
-    with pytest.raises(InputError, match=r"graphs\.json, row 2: found JSON that breaks off"):
+    with pytest.raises(
+        InputError, match=r"graphs\.json, row 2: found JSON that breaks off"
+    ):
         received(path)
 
 
 def test_two_files_of_entities_are_refused_with_both_names(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         write_json(tmp_path / name, {"s1": GRAPH})
-    with pytest.raises(InputError, match=r"radgraph \(a\.json\) and radgraph \(b\.json\)"):
+    with pytest.raises(
+        InputError, match=r"radgraph \(a\.json\) and radgraph \(b\.json\)"
+    ):
         find_delivery(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("header", "found"),
     [
-        ("path_to_image,Section Findings,ap_pa", "columns ['path_to_image', 'Section Findings', 'ap_pa']"),
-        ("study_id,text of report", "another kind with the columns ['study_id'] and 1 of other names"),
-        ("No effusion,No edema", "a file of another kind with the columns [] and 2 of other names"),
+        (
+            "path_to_image,Section Findings,ap_pa",
+            "columns ['path_to_image', 'Section Findings', 'ap_pa']",
+        ),
+        (
+            "study_id,text of report",
+            "another kind with the columns ['study_id'] and 1 of other names",
+        ),
+        (
+            "No effusion,No edema",
+            "a file of another kind with the columns [] and 2 of other names",
+        ),
     ],
 )
 def test_wrong_columns_are_answered_with_those_that_are_there(

@@ -63,7 +63,9 @@ def rated(codes: np.ndarray) -> pd.DataFrame:
 
 
 def test_the_worked_examples_of_fleiss_and_krippendorff() -> None:
-    kappa = fleiss_kappa(rated(np.array([np.repeat(np.arange(5), row) for row in FLEISS_1971_STYLE])))
+    kappa = fleiss_kappa(
+        rated(np.array([np.repeat(np.arange(5), row) for row in FLEISS_1971_STYLE]))
+    )
     alpha = krippendorff_alpha(rated(KRIPPENDORFF_2011))
     assert (kappa.value, kappa.n) == (pytest.approx(0.20993, abs=1e-5), 10)
     assert (alpha.value, alpha.n) == (pytest.approx(0.743, abs=5e-4), 11)
@@ -79,11 +81,16 @@ def test_both_coefficients_equal_plain_loops_whatever_the_names_of_categories(
     codes: np.ndarray, names: list[int]
 ) -> None:
     renamed = np.where(codes >= 0, np.array(names)[np.maximum(codes, 0)], codes)
-    for coefficient, plain in ((fleiss_kappa, plain_kappa), (krippendorff_alpha, plain_alpha)):
+    for coefficient, plain in (
+        (fleiss_kappa, plain_kappa),
+        (krippendorff_alpha, plain_alpha),
+    ):
         expected = plain(codes)
         for ratings in (codes, renamed):
             found = coefficient(rated(ratings)).value
-            assert found == (None if expected is None else pytest.approx(expected, abs=1e-12))
+            assert found == (
+                None if expected is None else pytest.approx(expected, abs=1e-12)
+            )
 
 
 HAND = {
@@ -110,7 +117,9 @@ def test_agreement_of_three_judges_by_hand_whatever_the_order_of_rows() -> None:
     JUDGE_AGREEMENT.to_arrow(frame)
     pair = measured(frame, "pairwise agreement", "ann", "bob")
     assert (pair["value"], pair["n"]) == (pytest.approx(2 / 3), 3)
-    assert measured(frame, "mean pairwise agreement", "ann")["value"] == pytest.approx((2 / 3 + 3 / 4) / 2)
+    assert measured(frame, "mean pairwise agreement", "ann")["value"] == pytest.approx(
+        (2 / 3 + 3 / 4) / 2
+    )
     phrases = np.array([[0, 0, 1], [1, 0, 1], [2, 2, 2], [1, -1, 1]])
     positions = np.array([[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, -1, 1]])
     for coding, ratings in (("phrase", phrases), ("position", positions)):
@@ -118,7 +127,10 @@ def test_agreement_of_three_judges_by_hand_whatever_the_order_of_rows() -> None:
         assert (kappa["value"], kappa["n"]) == (pytest.approx(plain_kappa(ratings)), 3)
         alpha = measured(frame, "krippendorff alpha", "all judges", coding=coding)
         assert (alpha["value"], alpha["n"]) == (pytest.approx(plain_alpha(ratings)), 4)
-    shuffled = {judge: rows.sample(frac=1, random_state=1) for judge, rows in reversed(HAND.items())}
+    shuffled = {
+        judge: rows.sample(frac=1, random_state=1)
+        for judge, rows in reversed(HAND.items())
+    }
     pd.testing.assert_frame_equal(judge_agreement(shuffled), frame)
 
 
@@ -136,18 +148,24 @@ def test_a_judge_without_valid_answers_spoils_no_coefficient() -> None:
     assert measured(frame, "invalid answers", "mute")["value"] == 1.0
     assert measured(frame, "sentence_1 chosen", "mute")["value"] is None
     pd.testing.assert_frame_equal(
-        frame[frame["first"] != "mute"].reset_index(drop=True), without, check_dtype=False
+        frame[frame["first"] != "mute"].reset_index(drop=True),
+        without,
+        check_dtype=False,
     )
 
 
 def coin_matches(choose: Any, size: int = 400) -> pd.DataFrame:
     swapped = np.random.default_rng(5).random(size) < 0.5
-    return matches_frame(("a", "b", r, bool(s), choose(bool(s))) for r, s in enumerate(swapped))
+    return matches_frame(
+        ("a", "b", r, bool(s), choose(bool(s))) for r, s in enumerate(swapped)
+    )
 
 
 def test_position_bias_is_told_apart_from_content() -> None:
     frames = {
-        "content": coin_matches(lambda swapped: "sentence_2" if swapped else "sentence_1"),
+        "content": coin_matches(
+            lambda swapped: "sentence_2" if swapped else "sentence_1"
+        ),
         "stuck": coin_matches(lambda swapped: "sentence_1"),
         "fixed": winners_frame([("a", "b", "a")] * 10),
     }
@@ -159,7 +177,9 @@ def test_position_bias_is_told_apart_from_content() -> None:
     assert chosen["stuck"]["p_value"] < 1e-9
 
 
-def test_correlations_of_every_judge_in_every_order_and_with_the_pooled_ranking() -> None:
+def test_correlations_of_every_judge_in_every_order_and_with_the_pooled_ranking() -> (
+    None
+):
     panel = recorded(8, ["gemini", "gpt"], noisy(), repetitions=4)
     vocabulary = own_vocabulary({f"p{i:02d}": ["<finding>"] for i in range(8)})
     ranking = reference_ranking(vocabulary, panel, SETTINGS)
@@ -170,23 +190,36 @@ def test_correlations_of_every_judge_in_every_order_and_with_the_pooled_ranking(
     assert frame["n_phrases"].eq(8).all()
     assert (frame["second_order"] == AVERAGED).sum() == 6
     alone = ExplicitSettings(bootstrap=0, orders=1)
-    single = {judge: reference_ranking(vocabulary, {judge: rows}, alone) for judge, rows in panel.items()}
+    single = {
+        judge: reference_ranking(vocabulary, {judge: rows}, alone)
+        for judge, rows in panel.items()
+    }
     together = single["gemini"].merge(single["gpt"], on="phrase")
     published = ranking.assign(ruler="published")
-    assert ranking_correlations(panel, "panel", published, alone)["spearman"].tolist() == [
+    assert ranking_correlations(panel, "panel", published, alone)[
+        "spearman"
+    ].tolist() == [
         pytest.approx(spearmanr(together["mu_x"], together["mu_y"]).statistic)
     ]
 
 
-def test_correlations_take_the_phrases_that_both_have_and_none_of_fewer_than_three() -> None:
+def test_correlations_take_the_phrases_that_both_have_and_none_of_fewer_than_three() -> (
+    None
+):
     pairs = list(combinations("abcd", 2))
     matches = {
         "four": winners_frame([(a, b, a) for a, b in pairs]),
-        "three": winners_frame([(a, b, a if "d" not in (a, b) else "") for a, b in pairs]),
-        "two": winners_frame([(a, b, b if (a, b) == ("a", "b") else "") for a, b in pairs]),
+        "three": winners_frame(
+            [(a, b, a if "d" not in (a, b) else "") for a, b in pairs]
+        ),
+        "two": winners_frame(
+            [(a, b, b if (a, b) == ("a", "b") else "") for a, b in pairs]
+        ),
     }
     published = pd.DataFrame({"ruler": ["published"]})
-    frame = ranking_correlations(matches, "panel", published, ExplicitSettings(orders=1))
+    frame = ranking_correlations(
+        matches, "panel", published, ExplicitSettings(orders=1)
+    )
     assert frame[["first", "second"]].agg(" ".join, axis=1).tolist() == [
         "four three",
         "four two",
@@ -221,7 +254,9 @@ def test_a_changed_place_fails() -> None:
 
 def test_a_wrong_closed_form_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     right = trueskill.corrections
-    monkeypatch.setattr(trueskill, "corrections", lambda t: tuple(1.001 * part for part in right(t)))
+    monkeypatch.setattr(
+        trueskill, "corrections", lambda t: tuple(1.001 * part for part in right(t))
+    )
     verification = verify_with_package(VERIFIED, RECORDED, WHOLE)
     assert verification.package_difference > 1e-5
     assert not verification.passed

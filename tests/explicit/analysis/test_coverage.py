@@ -38,7 +38,12 @@ def trials(noise: Noise, judges: int = JUDGES) -> list[Trial]:
         ranking = corpus.ranking(panel, settings)
         reference = Reference.of(ranking, corpus.vocabulary)
         done.append(
-            Trial(corpus, ranking, reference, fit_sentences(corpus.targets, reference, panel, settings))
+            Trial(
+                corpus,
+                ranking,
+                reference,
+                fit_sentences(corpus.targets, reference, panel, settings),
+            )
         )
     return done
 
@@ -54,21 +59,29 @@ def adverse() -> list[Trial]:
 
 
 def coverage(
-    done: list[Trial], sources: str = "place ranking anchors", reading_sd: float | None = None
+    done: list[Trial],
+    sources: str = "place ranking anchors",
+    reading_sd: float | None = None,
 ) -> float:
     """Share of targets whose true p lies in its interval; sources of uncertainty not named are taken as
     zero, and `reading_sd` takes the place of the estimated one.
     """
     held = []
     for corpus, ranking, reference, fits in done:
-        assumed = reference if reading_sd is None else replace(reference, reading_sd=reading_sd)
+        assumed = (
+            reference
+            if reading_sd is None
+            else replace(reference, reading_sd=reading_sd)
+        )
         centre, mu_sd = posterior_of_a_panel(fits.won, fits.lost, assumed)
         known = ranking if "ranking" in sources else ranking.assign(mu_sd=0.0)
         anchors = corpus.anchors
         if "anchors" not in sources:
             anchors = tuple(Anchor(a.phrase, *[a.probability] * 3) for a in anchors)
         line = calibrate(known, anchors)
-        _, low, high = probability(fits.mu, mu_sd if "place" in sources else 0.0 * mu_sd, line, centre)
+        _, low, high = probability(
+            fits.mu, mu_sd if "place" in sources else 0.0 * mu_sd, line, centre
+        )
         held.append((low <= corpus.target_p) & (corpus.target_p <= high))
     return float(np.concatenate(held).mean())
 
@@ -82,14 +95,20 @@ def test_the_interval_holds_95_percent_under_the_assumed_noise_and_under_other_n
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("judges", [1, 4])
-def test_where_judges_read_sentences_their_own_way_it_holds_for_any_panel(judges: int) -> None:
+def test_where_judges_read_sentences_their_own_way_it_holds_for_any_panel(
+    judges: int,
+) -> None:
     done = trials(Noise(reading=5.0), judges)
     assert 0.92 <= coverage(done) <= 0.99
     assert coverage(done, reading_sd=1.0) < coverage(done)
 
 
-def test_without_one_of_its_sources_it_would_not(assumed: list[Trial], adverse: list[Trial]) -> None:
+def test_without_one_of_its_sources_it_would_not(
+    assumed: list[Trial], adverse: list[Trial]
+) -> None:
     assert coverage(assumed, sources="ranking anchors") < 0.85
     assert coverage(adverse, sources="ranking anchors") < 0.85
     assert coverage(adverse, sources="place") < coverage(adverse) - 0.01
-    assert coverage(adverse, reading_sd=0.0) < coverage(adverse), "answers of one judge are not independent"
+    assert coverage(adverse, reading_sd=0.0) < coverage(adverse), (
+        "answers of one judge are not independent"
+    )

@@ -23,7 +23,9 @@ from lunguage_assets.explicit.analysis.experts import (
 )
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
-PLACES = pd.DataFrame({"phrase": ["likely", "may", "or", "if any"], "mu": [38.0, 25.0, 20.0, 10.0]})
+PLACES = pd.DataFrame(
+    {"phrase": ["likely", "may", "or", "if any"], "mu": [38.0, 25.0, 20.0, 10.0]}
+)
 
 
 def responses(experts: str, rows: dict[tuple[str, str], list[int]]) -> pd.DataFrame:
@@ -64,19 +66,28 @@ def study(
     return frame
 
 
-def found(frame: pd.DataFrame, *wanted: str, group: str = "all", coding: str = "none") -> dict[str, Any]:
+def found(
+    frame: pd.DataFrame, *wanted: str, group: str = "all", coding: str = "none"
+) -> dict[str, Any]:
     return measured(frame, *wanted, coding=coding, group=group)
 
 
 def test_agreement_with_ranking_and_judges_by_hand() -> None:
     frame = study()
-    ann, bob, cyd = (found(frame, "with ranking", expert, "panel") for expert in STUDY.columns)
+    ann, bob, cyd = (
+        found(frame, "with ranking", expert, "panel") for expert in STUDY.columns
+    )
     assert (ann["value"], ann["n"]) == (1.0, 4)
     assert bob["value"] == 3 / 4
     assert (cyd["value"], cyd["n"]) == (pytest.approx(2 / 3), 3)
     average = found(frame, "with ranking", "", "panel")
-    assert (average["value"], average["n"]) == (pytest.approx((1.0 + 3 / 4 + 2 / 3) / 3), 11)
-    shares = [found(frame, "with judge", expert, "gpt")["value"] for expert in STUDY.columns]
+    assert (average["value"], average["n"]) == (
+        pytest.approx((1.0 + 3 / 4 + 2 / 3) / 3),
+        11,
+    )
+    shares = [
+        found(frame, "with judge", expert, "gpt")["value"] for expert in STUDY.columns
+    ]
     assert shares == [1 / 2, 1.0, 0.0]
     assert found(frame, "with judge", "ann", "none")["value"] is None
     assert found(frame, "with judge", "", "none")["n"] == 0
@@ -87,10 +98,17 @@ def test_agreement_with_ranking_and_judges_by_hand() -> None:
 
 
 def test_a_tie_of_a_judge_is_a_coin_of_the_seed() -> None:
-    tied = {"even": winners_frame([("likely", "may", "likely"), ("likely", "may", "may")])}
+    tied = {
+        "even": winners_frame([("likely", "may", "likely"), ("likely", "may", "may")])
+    }
     one = responses("ann", {("likely", "may"): [1]})
     shares = [
-        found(expert_agreement(one, {}, "panel", PLACES, tied, seed), "with judge", "ann", "even")["value"]
+        found(
+            expert_agreement(one, {}, "panel", PLACES, tied, seed),
+            "with judge",
+            "ann",
+            "even",
+        )["value"]
         for seed in range(20)
     ]
     assert set(shares) == {0.0, 1.0}
@@ -101,7 +119,9 @@ def test_agreement_among_experts_by_hand() -> None:
     assert found(frame, "with expert", "ann", "bob")["value"] == 4 / 5
     assert found(frame, "with expert", "ann", "cyd")["value"] == 3 / 4
     assert found(frame, "with expert", "bob", "cyd")["value"] == 2 / 4
-    assert found(frame, "with expert")["value"] == pytest.approx((4 / 5 + 3 / 4 + 2 / 4) / 3)
+    assert found(frame, "with expert")["value"] == pytest.approx(
+        (4 / 5 + 3 / 4 + 2 / 4) / 3
+    )
     # Four pairs have all answers, as places 1 1 2, 2 1 2, 1 1 1, 2 2 2: half of them first.
     position = found(frame, "fleiss kappa", coding="position")
     assert (position["value"], position["n"]) == (pytest.approx((2 / 3 - 0.5) / 0.5), 4)
@@ -116,11 +136,18 @@ def test_agreement_among_experts_by_hand() -> None:
 def test_no_one_and_nobody_answering_give_rows_without_values() -> None:
     assert study(responses("ann", {("likely", "may"): [0]}))["value"].isna().all()
     alone = study(responses("ann", {("likely", "may"): [1]}))
-    assert set(alone.loc[alone["value"].notna(), "measure"]) == {"with ranking", "with judge"}
+    assert set(alone.loc[alone["value"].notna(), "measure"]) == {
+        "with ranking",
+        "with judge",
+    }
 
 
 @given(
-    st.lists(st.lists(st.sampled_from([0, 1, 2]), min_size=3, max_size=3), min_size=4, max_size=4),
+    st.lists(
+        st.lists(st.sampled_from([0, 1, 2]), min_size=3, max_size=3),
+        min_size=4,
+        max_size=4,
+    ),
     st.lists(st.booleans(), min_size=4, max_size=4),
 )
 @examples(30)
@@ -202,12 +229,16 @@ def test_a_file_that_cannot_be_used_is_refused_with_place_and_remedy(
     assert "wing" not in str(refused.value)
 
 
-def test_experts_are_averaged_by_role_and_by_occupation_however_it_is_spelled(tmp_path: Path) -> None:
+def test_experts_are_averaged_by_role_and_by_occupation_however_it_is_spelled(
+    tmp_path: Path,
+) -> None:
     text = "expert,role,occupation\nann,Writer,Radiologist\nbob,reader, radiologist\ncyd,reader,surgeon\n,,\n"
     assert load_experts(None) == {}
     frame = study(experts=load_experts(write(tmp_path / "e.csv", text)))
     assert found(frame, "with ranking", "", "panel", group="writer")["value"] == 1.0
     assert found(frame, "with expert", group="reader")["value"] == 2 / 4
-    assert not (frame.loc[frame["measure"] == "fleiss kappa", "group"] == "writer").any()
+    assert not (
+        frame.loc[frame["measure"] == "fleiss kappa", "group"] == "writer"
+    ).any()
     both = found(frame, "with ranking", "", "panel", group="occupation: radiologist")
     assert (both["value"], both["experts"]) == (pytest.approx((1.0 + 3 / 4) / 2), 2)

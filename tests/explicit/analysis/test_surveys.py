@@ -103,11 +103,20 @@ class _Form(HTMLParser):
         self.text += data
 
 
-def test_the_form_needs_nothing_else_labels_every_choice_and_escapes_the_mask(tmp_path: Path) -> None:
+def test_the_form_needs_nothing_else_labels_every_choice_and_escapes_the_mask(
+    tmp_path: Path,
+) -> None:
     read = _Form(form(make_survey(PUBLISHED, RULER, pairs=10), tmp_path))
-    ids, outside = read.found["id"], [read.found[name] for name in ("src", "href", "action")]
+    ids, outside = (
+        read.found["id"],
+        [read.found[name] for name in ("src", "href", "action")],
+    )
     assert (read.tags["script"], outside) == (0, [[], [], []])
-    assert (read.tags["fieldset"], read.tags["legend"], read.tags["li"]) == (10, 10, 100)
+    assert (read.tags["fieldset"], read.tags["legend"], read.tags["li"]) == (
+        10,
+        10,
+        100,
+    )
     choices = Counter(name for name in read.found["name"] if name.startswith("pair-"))
     assert choices == Counter({f"pair-{number}": 2 for number in range(1, 11)})
     assert len(ids) == len(set(ids))
@@ -118,29 +127,56 @@ def test_the_form_needs_nothing_else_labels_every_choice_and_escapes_the_mask(tm
 
 def test_text_from_reports_cannot_become_markup(tmp_path: Path) -> None:
     vocabulary, ranking = own(
-        own_vocabulary({"likely": ["<script>alert(1)</script> <finding>"], "or": ["a & b <finding>"]})
+        own_vocabulary(
+            {
+                "likely": ["<script>alert(1)</script> <finding>"],
+                "or": ["a & b <finding>"],
+            }
+        )
     )
     read = _Form(form(make_survey(vocabulary, ranking), tmp_path))
     assert (read.tags["script"], read.found["src"], read.found["href"]) == (0, [], [])
     assert "<script>alert(1)</script> <finding>" in read.text
 
 
-def test_phrases_and_sentences_that_a_spreadsheet_would_run_are_escaped_and_read_back(tmp_path: Path) -> None:
-    question = PairQuestion(1, (("=likely", ("@sum: <finding>.",)), ("-may be", ("+1 <finding>.",))))
+def test_phrases_and_sentences_that_a_spreadsheet_would_run_are_escaped_and_read_back(
+    tmp_path: Path,
+) -> None:
+    question = PairQuestion(
+        1, (("=likely", ("@sum: <finding>.",)), ("-may be", ("+1 <finding>.",)))
+    )
     write_survey([question], tmp_path, experts=1)
-    header, asked = (tmp_path / "responses.csv").read_text(encoding="utf-8").splitlines()
+    header, asked = (
+        (tmp_path / "responses.csv").read_text(encoding="utf-8").splitlines()
+    )
     assert asked == "1,'=likely,'-may be,'@sum: <finding>.,'+1 <finding>.,"
-    (tmp_path / "responses.csv").write_text(f"{header}\n{asked}'-may be\n", encoding="utf-8")
+    (tmp_path / "responses.csv").write_text(
+        f"{header}\n{asked}'-may be\n", encoding="utf-8"
+    )
     heard = load_responses(tmp_path / "responses.csv")
-    assert (heard.index.tolist(), heard.to_numpy().tolist()) == ([("=likely", "-may be")], [[2]])
+    assert (heard.index.tolist(), heard.to_numpy().tolist()) == (
+        [("=likely", "-may be")],
+        [[2]],
+    )
 
 
-def test_the_csv_has_a_column_per_sentence_and_expert_and_is_read_back(tmp_path: Path) -> None:
+def test_the_csv_has_a_column_per_sentence_and_expert_and_is_read_back(
+    tmp_path: Path,
+) -> None:
     survey = make_survey(PUBLISHED, RULER, pairs=4, examples=3)
-    responses, page, experts, instructions = write_survey(survey, tmp_path / "study", experts=2)
+    responses, page, experts, instructions = write_survey(
+        survey, tmp_path / "study", experts=2
+    )
     rows = pd.read_csv(responses, dtype=str, keep_default_na=False)
     shown = [f"example_{side}_{n}" for side in (1, 2) for n in (1, 2, 3)]
-    assert rows.columns.tolist() == ["pair", "phrase_1", "phrase_2", *shown, "expert_1", "expert_2"]
+    assert rows.columns.tolist() == [
+        "pair",
+        "phrase_1",
+        "phrase_2",
+        *shown,
+        "expert_1",
+        "expert_2",
+    ]
     asked = [tuple(phrase for phrase, _ in question.sides) for question in survey]
     rows["expert_1"] = ["1", "2", "", "1"]
     rows["expert_2"] = [rows["phrase_2"][0], "2", rows["phrase_1"][2].upper(), ""]
@@ -157,20 +193,26 @@ def test_the_csv_has_a_column_per_sentence_and_expert_and_is_read_back(tmp_path:
     assert responses.read_bytes() == before
 
 
-def home(folder: Path, data_class: DataClass, vocabulary: pd.DataFrame, ranking: pd.DataFrame) -> Home:
+def home(
+    folder: Path, data_class: DataClass, vocabulary: pd.DataFrame, ranking: pd.DataFrame
+) -> Home:
     place = Home(folder)
     place.claim(Corpus("invented", data_class))
     tables = place.tables
     extracted = partition_path(tables, "hedge_vocabulary", load_judges().extractor)
     store_table(HEDGE_VOCABULARY, vocabulary, extracted)
-    store_table(REFERENCE_RANKING, ranking, partition_path(tables, "reference_ranking", "panel"))
+    store_table(
+        REFERENCE_RANKING, ranking, partition_path(tables, "reference_ranking", "panel")
+    )
     return place
 
 
 def lunguage(*arguments: object) -> str:
     """What the command prints; its error is raised as it is."""
     given = [str(argument) for argument in arguments]
-    result = CliRunner().invoke(commands, given, catch_exceptions=False, standalone_mode=False)
+    result = CliRunner().invoke(
+        commands, given, catch_exceptions=False, standalone_mode=False
+    )
     if result.exception is not None:
         raise result.exception
     return result.output
@@ -182,20 +224,36 @@ def modes(folder: Path) -> set[int]:
 
 @pytest.mark.parametrize(
     ("data_class", "ruler", "restricted"),
-    [("credentialed", "own", True), ("credentialed", "published", False), ("synthetic", "own", False)],
+    [
+        ("credentialed", "own", True),
+        ("credentialed", "published", False),
+        ("synthetic", "own", False),
+    ],
 )
 def test_patients_sentences_are_announced_and_readable_by_their_owner_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data_class: DataClass, ruler: str, restricted: bool
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    data_class: DataClass,
+    ruler: str,
+    restricted: bool,
 ) -> None:
     monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
     before = os.umask(0o022)  # as it is before a command closes its files
     words = own_vocabulary({word: [f"{word} <finding>."] for word in WORDS[:5]})
-    home(tmp_path / "home", data_class, *((PUBLISHED, RULER) if ruler == "published" else own(words)))
+    home(
+        tmp_path / "home",
+        data_class,
+        *((PUBLISHED, RULER) if ruler == "published" else own(words)),
+    )
     said = lunguage("survey", "make", "--pairs", 3, "--out", tmp_path / "out")
     os.umask(before)
     assert "3 phrase pairs" in said
     page = (tmp_path / "out" / "survey.html").read_text(encoding="utf-8")
-    marks = {"patients' reports" in said, modes(tmp_path / "out") == {0o600}, "patients' reports" in page}
+    marks = {
+        "patients' reports" in said,
+        modes(tmp_path / "out") == {0o600},
+        "patients' reports" in page,
+    }
     assert marks == {restricted}
 
 
@@ -206,9 +264,13 @@ def test_import_puts_the_answers_into_the_home_and_one_without_any_keeps_what_is
     place = Home(tmp_path / "home")
     place.claim(Corpus("invented", "credentialed"))
     filled, described = tmp_path / "filled.csv", tmp_path / "who.csv"
-    filled.write_text("phrase_1,phrase_2,ann,bob,cyd\nlikely,may,1,,\nmade up,may,1,2,\n")
+    filled.write_text(
+        "phrase_1,phrase_2,ann,bob,cyd\nlikely,may,1,,\nmade up,may,1,2,\n"
+    )
     described.write_text("expert,role,occupation\nann,writer,\neve,reader,\n")
-    said = lunguage("survey", "import", "--responses", filled, "--experts", described).splitlines()
+    said = lunguage(
+        "survey", "import", "--responses", filled, "--experts", described
+    ).splitlines()
     assert said[0] == "2 experts, 2 phrase pairs, 3 answers"
     assert "no answer in column: cyd" in said
     assert "not described as writer or reader: bob" in said
@@ -225,11 +287,19 @@ def test_import_puts_the_answers_into_the_home_and_one_without_any_keeps_what_is
 ENDS = ["less likely", "most likely"]
 
 
-def test_sentences_to_rate_are_mixed_alike_for_every_rater_and_the_same_every_time() -> None:
+def test_sentences_to_rate_are_mixed_alike_for_every_rater_and_the_same_every_time() -> (
+    None
+):
     header, *rows = rating_rows(PUBLISHED, ENDS, examples=3)
     assert header == ["rater", "phrase", "sentence", "rating"]
-    assert rows == rating_rows(PUBLISHED.sample(frac=1, random_state=1), ENDS, examples=3)[1:]
-    assert sorted(phrase for _, phrase, *_ in rows[:6]) == [*["less likely"] * 3, *["most likely"] * 3]
+    assert (
+        rows
+        == rating_rows(PUBLISHED.sample(frac=1, random_state=1), ENDS, examples=3)[1:]
+    )
+    assert sorted(phrase for _, phrase, *_ in rows[:6]) == [
+        *["less likely"] * 3,
+        *["most likely"] * 3,
+    ]
     assert [row[1:] for row in rows[:6]] == [row[1:] for row in rows[6:]]
     assert rows != rating_rows(PUBLISHED, ENDS, examples=3, seed=1)[1:]
     with pytest.raises(MethodError, match="two at least"):
@@ -238,10 +308,14 @@ def test_sentences_to_rate_are_mixed_alike_for_every_rater_and_the_same_every_ti
         rating_rows(PUBLISHED, ["likely", "unheard of"])
 
 
-def test_from_the_form_to_the_anchors_of_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_the_form_to_the_anchors_of_a_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
     place = home(
-        tmp_path / "home", "credentialed", *own(own_vocabulary({w: [f"{w} <finding>."] for w in ENDS}))
+        tmp_path / "home",
+        "credentialed",
+        *own(own_vocabulary({w: [f"{w} <finding>."] for w in ENDS})),
     )
     said = lunguage("survey", "make-ratings", "--out", tmp_path / "form")
     assert "2 sentences of 2 phrases" in said
@@ -253,7 +327,9 @@ def test_from_the_form_to_the_anchors_of_a_home(tmp_path: Path, monkeypatch: pyt
         ("rater_2", "less likely"): "20 %",
         ("rater_1", "most likely"): "85",
     }
-    form["rating"] = [given.get(key) for key in zip(form["rater"], form["phrase"], strict=True)]
+    form["rating"] = [
+        given.get(key) for key in zip(form["rater"], form["phrase"], strict=True)
+    ]
     form.to_csv(place.anchor_ratings, index=False)
     chosen = chosen_anchors("", place.anchor_ratings, place.root)
     assert [one.probability for one in chosen.anchors] == pytest.approx([0.15, 0.85])

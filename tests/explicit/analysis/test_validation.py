@@ -40,7 +40,9 @@ MATCHES = recorded(10, PANEL, noisy())
 RANKING = ranked(MATCHES, SETTINGS)
 
 
-def test_half_of_the_comparisons_of_every_pair_are_kept_with_the_answers_of_all_judges() -> None:
+def test_half_of_the_comparisons_of_every_pair_are_kept_with_the_answers_of_all_judges() -> (
+    None
+):
     def decide(a: str, b: str, repetition: int, judge: str) -> bool | None:
         return None if repetition < 3 else noisy()(a, b, repetition, judge)
 
@@ -49,10 +51,14 @@ def test_half_of_the_comparisons_of_every_pair_are_kept_with_the_answers_of_all_
     sides = np.sort([answers.winner[kept], answers.loser[kept]], axis=0)
     assert list(Counter(map(tuple, sides.T)).values()) == [5 * 3] * 45
     assert set(Counter(answers.match[kept].tolist()).values()) == {3}
-    assert set(answers.match[kept].tolist()) != set(answers.match[kept_answers(answers, 5, mix(8))].tolist())
+    assert set(answers.match[kept].tolist()) != set(
+        answers.match[kept_answers(answers, 5, mix(8))].tolist()
+    )
     assert len(kept_answers(answers, 10, mix(7))) == len(answers)
     some = collect_answers(["p00", "p01"], recorded(2, ["one"], decide))
-    assert len(kept_answers(some, 9, mix(1))) == 7, "invalid answers are not chosen from"
+    assert len(kept_answers(some, 9, mix(1))) == 7, (
+        "invalid answers are not chosen from"
+    )
 
 
 def test_half_of_the_comparisons_change_more_than_the_order_of_play_alone() -> None:
@@ -82,7 +88,9 @@ def answering_as(decide: Decide, key: str) -> ScriptedJudge:
 
     def choose(question: ComparisonQuestion) -> Choice:
         one, two = question.sentence_1[:3], question.sentence_2[:3]
-        first_wins = decide(one, two, 0, key) if one < two else not decide(two, one, 0, key)
+        first_wins = (
+            decide(one, two, 0, key) if one < two else not decide(two, one, 0, key)
+        )
         return "sentence_1" if first_wins else "sentence_2"
 
     return ScriptedJudge(choose, key=key)
@@ -90,25 +98,40 @@ def answering_as(decide: Decide, key: str) -> ScriptedJudge:
 
 @pytest.mark.parametrize(
     ("judges", "limit", "panel_steps", "patience"),
-    [("all", 3, 100, 10), ("two", 5, 10, 10), ("three", 20, 0, 4), ("all", 2, 100, 10**6)],
+    [
+        ("all", 3, 100, 10),
+        ("two", 5, 10, 10),
+        ("three", 20, 0, 4),
+        ("all", 2, 100, 10**6),
+    ],
 )
-def test_a_fit_proceeds_as_the_product_s(judges: str, limit: int, panel_steps: int, patience: int) -> None:
+def test_a_fit_proceeds_as_the_product_s(
+    judges: str, limit: int, panel_steps: int, patience: int
+) -> None:
     """With answers that depend on the pair alone no draw matters, and the product's own fit must give the
     same steps and rank.
     """
     decide = decided_by_pair()
     matches = recorded(6, PANEL, decide)
-    changed = {"opponent_limit": limit, "panel_steps": panel_steps, "patience": patience}
+    changed = {
+        "opponent_limit": limit,
+        "panel_steps": panel_steps,
+        "patience": patience,
+    }
     settings = SETTINGS.model_copy(update=changed)
     ranking = ranked(matches, settings)
     configuration = Configuration("draw probability", judges, limit, panel_steps)
     distance, ended = fitted_back(matches, [configuration], settings, 1, ranking)
-    panel = [answering_as(decide, key) for key in (PANEL if judges == "all" else [judges])]
+    panel = [
+        answering_as(decide, key) for key in (PANEL if judges == "all" else [judges])
+    ]
     for known, phrase in enumerate(ranking["phrase"]):
         others = ranking[ranking["phrase"] != phrase]
         sentences = tuple((f"{other} <finding>.",) for other in others["phrase"])
         hashes = tuple(text_hashes(texts) for texts in sentences)
-        reference = Reference(others["mu"].to_numpy(), others["sigma"].to_numpy() ** 2, sentences, hashes)
+        reference = Reference(
+            others["mu"].to_numpy(), others["sigma"].to_numpy() ** 2, sentences, hashes
+        )
         fits = fit_sentences([f"{phrase} <finding> again."], reference, panel, settings)
         stopped = int(ended[0, known, 0])
         assert stopped == fits.steps[0]
@@ -129,7 +152,9 @@ def test_a_fit_without_opponents_left_keeps_its_last_place() -> None:
 
 
 def test_a_configuration_has_the_same_curves_alone_and_among_others() -> None:
-    together, _ = fitted_back(MATCHES, [AT_RANDOM, PRODUCT, PRODUCT._replace(opponent_limit=2)])
+    together, _ = fitted_back(
+        MATCHES, [AT_RANDOM, PRODUCT, PRODUCT._replace(opponent_limit=2)]
+    )
     assert np.array_equal(together[1], fitted_back(MATCHES, [PRODUCT])[0][0])
     assert np.array_equal(together[0], fitted_back(MATCHES, [AT_RANDOM])[0][0])
 
@@ -137,8 +162,13 @@ def test_a_configuration_has_the_same_curves_alone_and_among_others() -> None:
 def test_neither_row_order_nor_order_of_judges_in_the_mapping_changes_a_bit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(validation, "grid", lambda *_: [PRODUCT, AT_RANDOM._replace(judges="two")])
-    shuffled = {judge: frame.sample(frac=1.0, random_state=1) for judge, frame in reversed(MATCHES.items())}
+    monkeypatch.setattr(
+        validation, "grid", lambda *_: [PRODUCT, AT_RANDOM._replace(judges="two")]
+    )
+    shuffled = {
+        judge: frame.sample(frac=1.0, random_state=1)
+        for judge, frame in reversed(MATCHES.items())
+    }
     for analysis in (fit_validation, ranking_robustness):
         pd.testing.assert_frame_equal(
             analysis(RANKING, MATCHES, SETTINGS, 2),
@@ -165,12 +195,17 @@ def test_the_table_states_means_and_spreads_of_the_fits_and_a_phrase_without_ans
     for step in (1, 10, 33, 100):
         known = [int(value) for value in distance[fitted][:, step - 1]]
         until = [
-            distance[place][min(step, stopped[place]) - 1] for place in zip(*np.nonzero(fitted), strict=True)
+            distance[place][min(step, stopped[place]) - 1]
+            for place in zip(*np.nonzero(fitted), strict=True)
         ]
-        by_seed = [distance[fitted[:, seed], seed, step - 1].mean() for seed in range(2)]
+        by_seed = [
+            distance[fitted[:, seed], seed, step - 1].mean() for seed in range(2)
+        ]
         assert rows.loc[step, "mean_distance"] == pytest.approx(np.mean(known))
         assert rows.loc[step, "sd_distance"] == pytest.approx(np.std(known, ddof=1))
-        assert rows.loc[step, "sd_between_seeds"] == pytest.approx(np.std(by_seed, ddof=1))
+        assert rows.loc[step, "sd_between_seeds"] == pytest.approx(
+            np.std(by_seed, ddof=1)
+        )
         assert rows.loc[step, "mean_distance_stopped"] == pytest.approx(np.mean(until))
     assert set(rows["unfitted"]) == {(~fitted).sum()}
     assert (rows[["phrases", "seeds"]] == [10, 2]).all(axis=None)
@@ -182,8 +217,12 @@ def test_the_grid_is_the_paper_s_and_contains_the_product_s_options() -> None:
     by_k = {("all", 5, k) for k in (0, 1, 5, 10, 20, 50, 100)}
     by_n = {(judge, n, 10) for judge in ("all", *PANEL) for n in (2, 3, 5, 10, 20)}
     for strategy in ("draw probability", "random"):
-        assert {one[1:] for one in configurations if one.strategy == strategy} == by_k | by_n
-    other = grid(PANEL, SETTINGS.model_copy(update={"opponent_limit": 7, "panel_steps": 12}))
+        assert {
+            one[1:] for one in configurations if one.strategy == strategy
+        } == by_k | by_n
+    other = grid(
+        PANEL, SETTINGS.model_copy(update={"opponent_limit": 7, "panel_steps": 12})
+    )
     assert Configuration("draw probability", "all", 7, 12) in other
     assert {c.judges for c in grid(["one"], SETTINGS)} == {"one"}
 
@@ -192,7 +231,10 @@ def test_matches_other_than_the_ranking_s_are_refused() -> None:
     for broken, message in (
         ({"one": MATCHES["one"]}, "'two': 450 are missing"),
         ({**MATCHES, "two": MATCHES["two"].iloc[1:]}, "1 are missing"),
-        ({**MATCHES, "two": MATCHES["two"].assign(vocabulary_version="older")}, "another vocabulary"),
+        (
+            {**MATCHES, "two": MATCHES["two"].assign(vocabulary_version="older")},
+            "another vocabulary",
+        ),
         (recorded(11, PANEL, noisy()), "another vocabulary"),
         ({**MATCHES, "one": COMPARISON_MATCHES.frame()}, "judge 'one'"),
     ):

@@ -9,7 +9,13 @@ from distilled_world import DIMENSIONS, World
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.distilled import answers as learnt_from
-from lunguage_assets.explicit.distilled.answers import Answers, folds, groups, panel_answers, phrase_folds
+from lunguage_assets.explicit.distilled.answers import (
+    Answers,
+    folds,
+    groups,
+    panel_answers,
+    phrase_folds,
+)
 from lunguage_assets.explicit.distilled.head import error, fit_head, out_of_fold
 from lunguage_assets.explicit.fit.fitting import sentence_key
 from lunguage_assets.judges.distilled import nearest
@@ -29,19 +35,27 @@ def test_every_valid_answer_counts_once_however_often_its_sentence_was_delivered
     world: World, answers: Answers
 ) -> None:
     asked = sum(judge.asked for judge in world.panel)
-    same = sum((one["sentence_a"] == one["sentence_b"]).sum() for one in world.matches.values())
+    same = sum(
+        (one["sentence_a"] == one["sentence_b"]).sum() for one in world.matches.values()
+    )
     assert answers.size == world.answers(times=2).size == asked - same
-    assert int((answers.other < 0).sum()) == int(world.tables.probabilities["answers"].sum())
+    assert int((answers.other < 0).sum()) == int(
+        world.tables.probabilities["answers"].sum()
+    )
 
 
-def test_a_fits_answers_give_back_the_place_that_the_fit_states(world: World, answers: Answers) -> None:
+def test_a_fits_answers_give_back_the_place_that_the_fit_states(
+    world: World, answers: Answers
+) -> None:
     centre, sd = answers.posterior(world.reference)
     known = answers.is_fitted
     assert np.allclose(centre[known], answers.sentences["mu_centre"].to_numpy()[known])
     assert np.allclose(sd[known], answers.sentences["mu_sd"].to_numpy()[known])
 
 
-def test_the_gradient_of_the_likelihood_is_that_of_its_differences(answers: Answers) -> None:
+def test_the_gradient_of_the_likelihood_is_that_of_its_differences(
+    answers: Answers,
+) -> None:
     scores = np.random.default_rng(4).normal(25.0, 8.0, len(answers.sentences))
     _, gradient, _ = answers.loss(scores)
     for number in (0, 7, int(answers.other.max())):
@@ -51,19 +65,30 @@ def test_the_gradient_of_the_likelihood_is_that_of_its_differences(answers: Answ
         assert gradient[number] == pytest.approx(rise / 2e-4, rel=1e-4, abs=1e-6)
 
 
-def test_equal_answers_that_are_merged_have_the_same_likelihood(answers: Answers) -> None:
+def test_equal_answers_that_are_merged_have_the_same_likelihood(
+    answers: Answers,
+) -> None:
     scores = np.random.default_rng(5).normal(25.0, 8.0, len(answers.sentences))
     merged = answers.merged()
     assert merged.size < answers.size == merged.count.sum()
-    (loss, slopes, _), (same, same_slopes, _) = answers.loss(scores), merged.loss(scores)
+    (loss, slopes, _), (same, same_slopes, _) = (
+        answers.loss(scores),
+        merged.loss(scores),
+    )
     assert loss == pytest.approx(same)
     assert np.allclose(slopes, same_slopes)
 
 
-def test_a_scorer_that_is_known_is_found_again_in_units_of_mu(world: World, answers: Answers) -> None:
+def test_a_scorer_that_is_known_is_found_again_in_units_of_mu(
+    world: World, answers: Answers
+) -> None:
     vectors = world.vectors(answers)
-    fold = folds(answers.sentences["group"].to_numpy(), list(answers.sentences.index), 4, 0)
-    mu, variance = out_of_fold(vectors, answers, [fold == one for one in range(4)], 24.0)
+    fold = folds(
+        answers.sentences["group"].to_numpy(), list(answers.sentences.index), 4, 0
+    )
+    mu, variance = out_of_fold(
+        vectors, answers, [fold == one for one in range(4)], 24.0
+    )
     truth = np.array([world.corpus.truth[one] for one in answers.sentences["sentence"]])
     known, panel = answers.is_fitted, answers.sentences["mu_centre"].to_numpy()
     slope, intercept = np.polyfit(panel[known], mu[known], 1)
@@ -74,7 +99,9 @@ def test_a_scorer_that_is_known_is_found_again_in_units_of_mu(world: World, answ
     assert (variance[known] > 0).all()
 
 
-def test_the_same_answers_give_the_same_bytes_in_any_order(world: World, answers: Answers) -> None:
+def test_the_same_answers_give_the_same_bytes_in_any_order(
+    world: World, answers: Answers
+) -> None:
     vectors = world.vectors(answers)
     first, again = (fit_head(vectors, answers, 6.0) for _ in range(2))
     assert first.weights.tobytes() == again.weights.tobytes()
@@ -83,18 +110,25 @@ def test_the_same_answers_give_the_same_bytes_in_any_order(world: World, answers
     assert np.allclose(first.mu(vectors), turned.mu(vectors), atol=1e-2)
 
 
-def test_the_covariance_is_the_inverse_of_the_curvature(world: World, answers: Answers) -> None:
+def test_the_covariance_is_the_inverse_of_the_curvature(
+    world: World, answers: Answers
+) -> None:
     vectors = world.vectors(answers)
     head = fit_head(vectors, answers, 6.0)
     inputs, weights = head.inputs(vectors), head.weights
 
     def slopes(weights: np.ndarray) -> np.ndarray:
-        return inputs.T @ answers.loss(inputs @ weights + head.intercept)[1] + weights / 36.0
+        return (
+            inputs.T @ answers.loss(inputs @ weights + head.intercept)[1]
+            + weights / 36.0
+        )
 
     step = np.zeros(DIMENSIONS)
     step[3] = 1e-4
     curvature = (slopes(weights + step) - slopes(weights - step)) / 2e-4
-    assert np.allclose(np.linalg.inv(head.covariance)[3], curvature, rtol=1e-3, atol=1e-2)
+    assert np.allclose(
+        np.linalg.inv(head.covariance)[3], curvature, rtol=1e-3, atol=1e-2
+    )
 
 
 def test_sentences_of_one_patient_are_held_out_together_and_shared_ones_alone() -> None:
@@ -109,11 +143,18 @@ def test_sentences_of_one_patient_are_held_out_together_and_shared_ones_alone() 
     assert fold[0] == fold[1]
 
 
-def test_a_phrase_is_held_out_with_all_its_sentences_and_their_answers(answers: Answers) -> None:
+def test_a_phrase_is_held_out_with_all_its_sentences_and_their_answers(
+    answers: Answers,
+) -> None:
     said = answers.sentences["phrases"].tolist()
     masks = phrase_folds(said, 3, 0)
     for mask in masks:
-        held = {one for phrases, out in zip(said, mask, strict=True) if out for one in phrases}
+        held = {
+            one
+            for phrases, out in zip(said, mask, strict=True)
+            if out
+            for one in phrases
+        }
         inside = [not held.isdisjoint(phrases) for phrases in said]
         assert inside == mask.tolist()
         kept = answers.without(mask)
@@ -122,7 +163,9 @@ def test_a_phrase_is_held_out_with_all_its_sentences_and_their_answers(answers: 
     assert len(masks) == 3
 
 
-def test_halves_share_the_answers_and_hold_all_judges(world: World, answers: Answers) -> None:
+def test_halves_share_the_answers_and_hold_all_judges(
+    world: World, answers: Answers
+) -> None:
     first, second = answers.halves(world.reference)
     known = answers.is_fitted
     assert np.isnan(first[~known]).all()
@@ -143,7 +186,9 @@ def test_fits_of_another_ranking_or_too_few_are_refused(
         panel_answers(*tables, world.ranking)
 
 
-def test_a_judge_that_is_not_a_member_teaches_nothing(world: World, answers: Answers) -> None:
+def test_a_judge_that_is_not_a_member_teaches_nothing(
+    world: World, answers: Answers
+) -> None:
     only = {world.panel[0].key: world.matches[world.panel[0].key]}
     tables = world.findings, world.tables.probabilities, world.tables.log
     mine = panel_answers(*tables, only, world.ranking)
@@ -157,5 +202,7 @@ def test_a_far_sentence_is_known_by_its_nearest_neighbour() -> None:
 
 
 def test_answers_hold_sentences_by_their_key(answers: Answers) -> None:
-    assert [sentence_key(one) for one in answers.sentences["sentence"]] == answers.sentences.index.tolist()
+    assert [
+        sentence_key(one) for one in answers.sentences["sentence"]
+    ] == answers.sentences.index.tolist()
     assert answers.judges == ("judge-0", "judge-1")

@@ -18,22 +18,35 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.distilled import training, tuned
 from lunguage_assets.explicit.distilled.answers import Answers
 from lunguage_assets.explicit.distilled.evaluation import evaluate, shortcomings
-from lunguage_assets.explicit.distilled.places import UNLIKE, chosen_studies, scored_places
+from lunguage_assets.explicit.distilled.places import (
+    UNLIKE,
+    chosen_studies,
+    scored_places,
+)
 from lunguage_assets.explicit.distilled.training import Training, distil
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.fit.probability import calibrate, placed
 from lunguage_assets.judges.asking.progress import Learning, Report, listening
 from lunguage_assets.judges.distilled import DistilledScorer
 
-pytestmark = pytest.mark.skipif(bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing()))
+pytestmark = pytest.mark.skipif(
+    bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing())
+)
 WORDS = tiny_encoder.WORDS
 
 
 @pytest.fixture(scope="module")
 def world() -> World:
     """Sentences of words that the encoder knows: the more of them, the more certain."""
-    words = [f"{' '.join(WORDS[i % 7 :][: 1 + i % 9])} {WORDS[i // 9 % 18]} {i}" for i in range(120)]
-    return World(worded=[(f"<finding> {one}.", 8.0 + 4.0 * (i % 9)) for i, one in enumerate(words)])
+    words = [
+        f"{' '.join(WORDS[i % 7 :][: 1 + i % 9])} {WORDS[i // 9 % 18]} {i}"
+        for i in range(120)
+    ]
+    return World(
+        worded=[
+            (f"<finding> {one}.", 8.0 + 4.0 * (i % 9)) for i, one in enumerate(words)
+        ]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +60,9 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def frozen(answers: Answers, encoder: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def frozen(
+    answers: Answers, encoder: str, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     place = tmp_path_factory.mktemp("frozen")
     distil(answers, "abc", place, Training(encoder))
     (folder,) = place.iterdir()
@@ -62,7 +77,10 @@ def one_thread() -> None:
 
 
 def bytes_of(folder: Path) -> dict[str, str]:
-    return {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in folder.glob("*.npz")}
+    return {
+        one.name: hashlib.sha256(one.read_bytes()).hexdigest()
+        for one in folder.glob("*.npz")
+    }
 
 
 def test_the_frozen_rung_has_the_same_bytes_every_time(
@@ -75,7 +93,9 @@ def test_the_frozen_rung_has_the_same_bytes_every_time(
     assert rows["is_used"].tolist() == [True]
 
 
-def test_the_same_training_again_trains_nothing(answers: Answers, encoder: str, frozen: Path) -> None:
+def test_the_same_training_again_trains_nothing(
+    answers: Answers, encoder: str, frozen: Path
+) -> None:
     with mock.patch.object(training, "fit_head", side_effect=AssertionError):
         rows = distil(answers, "abc", frozen.parent, Training(encoder))
     assert rows["files"].iloc[0][:16] == frozen.name
@@ -107,7 +127,9 @@ def test_a_scorer_that_was_damaged_is_trained_again_to_the_same_bytes(
     assert bytes_of(folder) == bytes_of(frozen)
 
 
-def test_a_sentence_has_its_score_whatever_company_it_is_read_in(world: World, frozen: Path) -> None:
+def test_a_sentence_has_its_score_whatever_company_it_is_read_in(
+    world: World, frozen: Path
+) -> None:
     scorer = DistilledScorer(frozen)
     sentences = world.findings["masked_sentence"].tolist()
     together, alone = scorer.read(sentences), scorer.read(sentences[5:6])
@@ -143,38 +165,54 @@ def test_fine_tuning_that_was_killed_goes_on_to_the_same_weights(
         went_on = distil(answers, "abc", tmp_path / "killed", chosen)
     assert whole["rung"].tolist() == ["frozen", "tuned"]
     for column in ("rmse_sentences", "rmse_phrases"):
-        assert went_on[column].tolist() == pytest.approx(whole[column].tolist(), abs=0.02)
-    assert [one.name for one in (tmp_path / "killed").iterdir()] == [went_on["files"].iloc[0][:16]]
+        assert went_on[column].tolist() == pytest.approx(
+            whole[column].tolist(), abs=0.02
+        )
+    assert [one.name for one in (tmp_path / "killed").iterdir()] == [
+        went_on["files"].iloc[0][:16]
+    ]
     assert not list((tmp_path / "killed").rglob("*.pt"))
 
 
 def test_a_tuned_encoder_is_read_from_the_scorers_own_folder(
     world: World, answers: Answers, encoder: str, tmp_path: Path
 ) -> None:
-    better = mock.patch.object(training.HeldOut, "errors", lambda held, answers: (np.nanmean(held[1]), 0.0))
+    better = mock.patch.object(
+        training.HeldOut, "errors", lambda held, answers: (np.nanmean(held[1]), 0.0)
+    )
     with mock.patch.object(training, "FOLDS", 2), better:
         rows = distil(answers, "abc", tmp_path, Training(encoder, tune=True, epochs=1))
     (folder,) = tmp_path.iterdir()
     used = rows.loc[rows["is_used"], "rung"].iloc[0]
     assert (folder / "encoder" / "model.safetensors").exists() == (used == "tuned")
-    assert np.isfinite(DistilledScorer(folder).read(world.findings["masked_sentence"].tolist()).mu).all()
+    assert np.isfinite(
+        DistilledScorer(folder).read(world.findings["masked_sentence"].tolist()).mu
+    ).all()
 
 
-def test_another_encoder_under_the_same_name_is_refused(frozen: Path, tmp_path: Path) -> None:
+def test_another_encoder_under_the_same_name_is_refused(
+    frozen: Path, tmp_path: Path
+) -> None:
     for one in frozen.glob("scorer.*"):
         (tmp_path / one.name).write_bytes(one.read_bytes())
     about = json.loads((tmp_path / "scorer.json").read_text())
     about["encoder"] = "tiny@sha256:0000000000000000"
     del about["beside"]  # as one of version 0.1, which says nothing of it
     (tmp_path / "scorer.json").write_text(json.dumps(about))
-    with pytest.raises(ConfigurationError, match="was trained with encoder tiny@sha256:0000"):
+    with pytest.raises(
+        ConfigurationError, match="was trained with encoder tiny@sha256:0000"
+    ):
         DistilledScorer(tmp_path)
 
 
-def test_what_is_unlike_takes_p_from_its_phrases_or_goes_to_the_panel(world: World, frozen: Path) -> None:
+def test_what_is_unlike_takes_p_from_its_phrases_or_goes_to_the_panel(
+    world: World, frozen: Path
+) -> None:
     scorer = DistilledScorer(frozen)
     phrases = world.hedges["phrases"].tolist()
-    hedges = world.hedges.assign(phrases=[["phrase 003"], *phrases[1:]])  # ranked, and never learnt from
+    hedges = world.hedges.assign(
+        phrases=[["phrase 003"], *phrases[1:]]
+    )  # ranked, and never learnt from
     made_of = world.findings, hedges, world.ranking, scorer
     scored = scored_places(*made_of, ask_panel=False)
     left_out = scored_places(*made_of, ask_panel=True)
@@ -202,7 +240,9 @@ def test_the_evaluation_holds_the_model_against_phrases_halves_and_judges(
 ) -> None:
     rows = distil(answers, "abc", frozen.parent, Training(encoder))
     line = calibrate(placed(world.ranking), world.corpus.anchors)
-    found = evaluate(answers, rows, frozen, world.reference, line).set_index(["test", "scorer", "against"])
+    found = evaluate(answers, rows, frozen, world.reference, line).set_index(
+        ["test", "scorer", "against"]
+    )
     sentences = found.xs("held-out sentences").droplevel("against")
     assert sentences["rmse"]["frozen"] < sentences["rmse"]["mean"]
     assert sentences["spearman"]["frozen"] > 0.5
@@ -225,7 +265,12 @@ def test_what_falls_short_is_said_and_what_does_not_is_not(
     frame = evaluate(answers, rows, frozen, world.reference, line)
     tested = frame["is_used"] & (frame["test"] == "held-out phrases")
     between = float(frame.loc[frame["test"] == "panel halves", "rmse"].iloc[0])
-    for rmse, coverage, expected in ((1.4, 0.94, 0), (1.6, 0.94, 1), (1.4, 0.92, 1), (1.6, 0.92, 2)):
+    for rmse, coverage, expected in (
+        (1.4, 0.94, 0),
+        (1.6, 0.94, 1),
+        (1.4, 0.92, 1),
+        (1.6, 0.92, 2),
+    ):
         frame.loc[tested, "rmse"] = rmse * between
         frame.loc[tested, "coverage"] = coverage
         assert len(shortcomings(frame)) == expected

@@ -41,7 +41,8 @@ anchors = [
 def ratings(folder: Path, *rows: tuple[str, str, str, float]) -> Path:
     path = folder / "anchor_ratings.csv"
     path.write_text(
-        "rater,phrase,sentence,rating\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows)
+        "rater,phrase,sentence,rating\n"
+        + "".join(f"{','.join(map(str, row))}\n" for row in rows)
     )
     return path
 
@@ -56,7 +57,9 @@ def test_the_published_set_is_the_default() -> None:
     chosen = chosen_anchors("")
     assert (chosen.name, chosen.anchors) == ("published", published_anchors())
     assert "2511.04506" in chosen.source
-    assert [(one.phrase, one.probability, one.low, one.high) for one in chosen.anchors] == [
+    assert [
+        (one.phrase, one.probability, one.low, one.high) for one in chosen.anchors
+    ] == [
         ("less likely", 0.170, 0.156, 0.185),
         ("most likely", 0.839, 0.818, 0.860),
     ]
@@ -67,16 +70,27 @@ def test_a_department_that_means_more_by_most_likely_gives_it_more() -> None:
     assert p_of("most likely", "bwh") > 0.9
 
 
-def test_an_optional_anchor_counts_only_where_it_is_ranked_and_a_needed_one_is_missed() -> None:
+def test_an_optional_anchor_counts_only_where_it_is_ranked_and_a_needed_one_is_missed() -> (
+    None
+):
     chosen = chosen_anchors("bwh")
-    assert [anchor.phrase for anchor in chosen.of(PHRASES)] == ["most likely", "likely", "may represent"]
+    assert [anchor.phrase for anchor in chosen.of(PHRASES)] == [
+        "most likely",
+        "likely",
+        "may represent",
+    ]
     assert "unlikely" in [anchor.phrase for anchor in chosen.of(PHRASES | {"unlikely"})]
     with pytest.raises(MethodError, match="no anchor phrase 'likely'"):
         calibrate(RULER[RULER["phrase"] != "likely"], chosen.of(PHRASES - {"likely"}))
 
 
 def test_ratings_of_the_home_are_taken_unless_a_set_is_named(tmp_path: Path) -> None:
-    path = ratings(tmp_path, ("a", "may be", "1", 40), ("b", "may be", "1", 60), ("a", "likely", "1", 80))
+    path = ratings(
+        tmp_path,
+        ("a", "may be", "1", 40),
+        ("b", "may be", "1", 60),
+        ("a", "likely", "1", 80),
+    )
     chosen = chosen_anchors("", path, tmp_path)
     assert (chosen.name, chosen.is_own) == ("ratings", True)
     assert chosen_anchors("published", path, tmp_path).anchors == published_anchors()
@@ -88,7 +102,10 @@ def test_a_file_of_ones_own_is_a_set_and_a_wrong_one_is_named(tmp_path: Path) ->
     file.write_text(SET.format(p=0.5))
     assert chosen_anchors("mine.toml", None, tmp_path).source == "invented"
     file.write_text(SET.format(p=1.5))
-    with pytest.raises(ConfigurationError, match=r"mine\.toml, field sets\.mine\.anchors\.0\.probability"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"mine\.toml, field sets\.mine\.anchors\.0\.probability",
+    ):
         chosen_anchors("mine.toml", None, tmp_path)
     file.write_text(SET.format(p=0.7))
     with pytest.raises(ConfigurationError, match="expected low <= probability <= high"):
@@ -99,19 +116,36 @@ def test_a_file_of_ones_own_is_a_set_and_a_wrong_one_is_named(tmp_path: Path) ->
         chosen_anchors("none.csv", None, tmp_path)
 
 
-def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(tmp_path: Path) -> None:
+def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(
+    tmp_path: Path,
+) -> None:
     values = [10, 20, 15, 25, 30]
-    rows = [(f"r{i}", "Less  Likely", f"Invented {i}.", value) for i, value in enumerate(values)]
-    rows += [(f"r{i}", "most likely", f"Invented {i}.", value) for i, value in enumerate([80, 90, 85])]
+    rows = [
+        (f"r{i}", "Less  Likely", f"Invented {i}.", value)
+        for i, value in enumerate(values)
+    ]
+    rows += [
+        (f"r{i}", "most likely", f"Invented {i}.", value)
+        for i, value in enumerate([80, 90, 85])
+    ]
     low, high = chosen_anchors("", ratings(tmp_path, *rows)).anchors
     margin = 1.959964 * np.std(values, ddof=1) / math.sqrt(5) / 100
     assert (low.phrase, low.probability) == ("less likely", pytest.approx(0.20))
-    assert (low.low, low.high) == (pytest.approx(0.20 - margin), pytest.approx(0.20 + margin))
+    assert (low.low, low.high) == (
+        pytest.approx(0.20 - margin),
+        pytest.approx(0.20 + margin),
+    )
     assert (high.phrase, high.probability) == ("most likely", pytest.approx(0.85))
-    ends = ratings(tmp_path, ("r", "may", "s", 2), ("r", "sure", "s", 95), ("q", "sure", "s", 100))
+    ends = ratings(
+        tmp_path, ("r", "may", "s", 2), ("r", "sure", "s", 95), ("q", "sure", "s", 100)
+    )
     chosen = chosen_anchors("", ends)
-    assert all(0.0 < one.low <= one.probability <= one.high < 1.0 for one in chosen.anchors)
-    assert reader_means(ratings_of(ends)).abs().max() < 6.0, "no rater is infinitely certain"
+    assert all(
+        0.0 < one.low <= one.probability <= one.high < 1.0 for one in chosen.anchors
+    )
+    assert reader_means(ratings_of(ends)).abs().max() < 6.0, (
+        "no rater is infinitely certain"
+    )
 
 
 @pytest.mark.parametrize(("rows", "problem"), [
@@ -125,7 +159,9 @@ def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(tmp_p
     ("rater,phrase,sentence,rating\nr,p,s,nan", "row 1"),
     ("rater,phrase,sentence,rating\nr,p,s,0\nq,p,s,0", "mean rating"),
 ])  # fmt: skip
-def test_a_wrong_ratings_file_is_refused(tmp_path: Path, rows: str, problem: str) -> None:
+def test_a_wrong_ratings_file_is_refused(
+    tmp_path: Path, rows: str, problem: str
+) -> None:
     path = tmp_path / "anchor_ratings.csv"
     path.write_text(rows + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=problem):

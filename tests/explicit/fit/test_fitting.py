@@ -12,16 +12,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples, scaled
-from tentative_findings import ScriptedJudge, finding, findings_frame, invented_findings, own_vocabulary
+from tentative_findings import (
+    ScriptedJudge,
+    finding,
+    findings_frame,
+    invented_findings,
+    own_vocabulary,
+)
 
 from lunguage_assets.draws import coins, mix, smallest, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fits import EXAMPLES_DRAWN_FROM, STOPS, Reference
-from lunguage_assets.explicit.fit.fitting import Round, fit_pairs, fit_sentences, log_table
+from lunguage_assets.explicit.fit.fitting import (
+    Round,
+    fit_pairs,
+    fit_sentences,
+    log_table,
+)
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases, hedge_vocabulary
-from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
+from lunguage_assets.explicit.rating.ranking import (
+    comparison_matches,
+    reference_ranking,
+)
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
@@ -51,7 +65,10 @@ def rank_of(mu: float, reference: Reference) -> int:
 
 
 def fit_one(
-    sentence: str, reference: Reference, panel: Sequence[Judge], options: ExplicitSettings
+    sentence: str,
+    reference: Reference,
+    panel: Sequence[Judge],
+    options: ExplicitSettings,
 ) -> tuple[dict[str, object], list[tuple[str, float, str, float, float, int]]]:
     """The page's algorithm for one sentence, written without arrays, and its log; only the hashed draws are
     shared with the code under test.
@@ -65,7 +82,9 @@ def fit_one(
     by_step = np.array([text_hash(options.seed, "fit")], dtype=np.uint64)
     by_sentence = mix(by_step, text_hashes([sentence]))
     seeds = [by_step if isinstance(judge, Scorer) else by_sentence for judge in panel]
-    drawing = by_step if all(isinstance(judge, Scorer) for judge in panel) else by_sentence
+    drawing = (
+        by_step if all(isinstance(judge, Scorer) for judge in panel) else by_sentence
+    )
     places = list(zip(reference.mu.tolist(), reference.variance.tolist(), strict=True))
     while True:
         best, opponent = -1.0, -1
@@ -75,11 +94,15 @@ def fit_one(
             if counts[i] < options.opponent_limit and draw > best:
                 best, opponent = draw, i
         keys = [
-            mix(seed, steps + void, text_hash(judge.key)) for seed, judge in zip(seeds, panel, strict=True)
+            mix(seed, steps + void, text_hash(judge.key))
+            for seed, judge in zip(seeds, panel, strict=True)
         ]
         playing = list(range(len(panel)))
         if steps >= options.panel_steps:
-            turns = [mix(mix(drawing, steps + void, text_hash(judge.key)), 2)[0] for judge in panel]
+            turns = [
+                mix(mix(drawing, steps + void, text_hash(judge.key)), 2)[0]
+                for judge in panel
+            ]
             playing = [int(np.argmin(turns))]
         results, said_by = [], []
         for j in playing:
@@ -89,13 +112,19 @@ def fit_one(
             if isinstance(judge, Scorer):
                 (mine, other), _ = judge.scores([sentence, theirs])
                 said = "invalid" if np.isnan(mine + other) else "valid"
-                won = bool(coins(mix(keys[j], 1))[0]) if mine == other else bool(mine > other)
+                won = (
+                    bool(coins(mix(keys[j], 1))[0])
+                    if mine == other
+                    else bool(mine > other)
+                )
             else:
                 second = options.position == "coin" and bool(coins(mix(keys[j], 1))[0])
                 shown = (theirs, sentence) if second else (sentence, theirs)
                 said = judge.compare([ComparisonQuestion(*shown, steps + void)])[0]
                 won = (said == "sentence_2") == second
-            said_by.append(f"{panel[j].key}={'invalid' if said == 'invalid' else 'won' if won else 'lost'}")
+            said_by.append(
+                f"{panel[j].key}={'invalid' if said == 'invalid' else 'won' if won else 'lost'}"
+            )
             invalid += said == "invalid"
             if said != "invalid":
                 results.append(won)
@@ -106,7 +135,11 @@ def fit_one(
             c = math.sqrt(2 * beta**2 + v_t + v_o)
             sign = 1 if won else -1
             t = sign * (mu - place) / c
-            v = math.exp(-t * t / 2) / math.sqrt(2 * math.pi) / (0.5 * math.erfc(-t / math.sqrt(2)))
+            v = (
+                math.exp(-t * t / 2)
+                / math.sqrt(2 * math.pi)
+                / (0.5 * math.erfc(-t / math.sqrt(2)))
+            )
             mu += sign * v_t / c * v
             variance = v_t * (1 - v_t / c**2 * v * (v + t))
         rank = sum(1 for place, _ in places if place > mu)
@@ -116,9 +149,21 @@ def fit_one(
             history.append(rank)
         else:
             void += 1
-        log.append((reference.phrases[opponent], best, " ".join(said_by), mu, math.sqrt(variance), rank))
+        log.append(
+            (
+                reference.phrases[opponent],
+                best,
+                " ".join(said_by),
+                mu,
+                math.sqrt(variance),
+                rank,
+            )
+        )
         stop = ""
-        if len(history) >= options.patience and len(set(history[-options.patience :])) == 1:
+        if (
+            len(history) >= options.patience
+            and len(set(history[-options.patience :])) == 1
+        ):
             stop = "stable rank"
         elif steps >= options.step_limit:
             stop = "step limit"
@@ -127,7 +172,13 @@ def fit_one(
         elif void >= 10:
             stop = "no valid answers"
         if stop:
-            found = {"mu": mu, "variance": variance, "steps": steps, "void": void, "answers": answers}
+            found = {
+                "mu": mu,
+                "variance": variance,
+                "steps": steps,
+                "void": void,
+                "answers": answers,
+            }
             return found | {"invalid": invalid, "rank": rank, "stop": stop}, log
 
 
@@ -135,7 +186,9 @@ def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
     """A judge with an opinion of its own on every sentence pair, invalid for a share of them."""
 
     def choose(question: ComparisonQuestion) -> Choice:
-        value = text_hash("mood", question.sentence_1, question.sentence_2, question.replicate)
+        value = text_hash(
+            "mood", question.sentence_1, question.sentence_2, question.replicate
+        )
         if value % 1000 < rate * 1000:
             return "invalid"
         return "sentence_1" if value & (1 << 40) else "sentence_2"
@@ -154,29 +207,41 @@ def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
 ) -> None:
     moods = ScriptedJudge(moody(rate), key="moody")
     panel: list[Judge] = [moods, *PANEL] if rate < 0.7 else [moods]
-    sentences = sorted(set(invented_findings(40)["masked_sentence"]))[: max(6, scaled(25))]
+    sentences = sorted(set(invented_findings(40)["masked_sentence"]))[
+        : max(6, scaled(25))
+    ]
     rounds: list[Round] = []
     fits = fit_sentences(sentences, reference, panel, options, rounds)
-    log = log_table(rounds, sentences, [judge.key for judge in panel], reference.phrases)
+    log = log_table(
+        rounds, sentences, [judge.key for judge in panel], reference.phrases
+    )
     logged = log.to_pandas().groupby("sentence_key", sort=False)
     for i, sentence in enumerate(sentences):
         expected, plays = fit_one(sentence, reference, panel, options)
         for name, value in expected.items():
             found = STOPS[fits.stop[i]] if name == "stop" else getattr(fits, name)[i]
-            assert found == (pytest.approx(value, abs=1e-9) if isinstance(value, float) else value)
+            assert found == (
+                pytest.approx(value, abs=1e-9) if isinstance(value, float) else value
+            )
         rows = logged.get_group(sentence)
         assert rows["step"].tolist() == list(range(len(plays)))
         names = ("opponent", "draw_probability", "answers", "mu", "sigma", "rank")
         for name, values in zip(names, zip(*plays, strict=True), strict=True):
             told = list(values)
             exact = name in ("opponent", "answers", "rank")
-            assert rows[name].tolist() == (told if exact else pytest.approx(told, abs=1e-9))
+            assert rows[name].tolist() == (
+                told if exact else pytest.approx(told, abs=1e-9)
+            )
 
 
-def fitted(rows: list[dict[str, object]], stick: Stick, panel: Sequence[Judge] = PANEL) -> pd.DataFrame:
+def fitted(
+    rows: list[dict[str, object]], stick: Stick, panel: Sequence[Judge] = PANEL
+) -> pd.DataFrame:
     findings = findings_frame(rows)
     hedges = hedge_phrases(findings, PANEL[0])
-    frame = fit_pairs(findings, hedges, *stick, panel, published_anchors(), PUBLISHED).probabilities
+    frame = fit_pairs(
+        findings, hedges, *stick, panel, published_anchors(), PUBLISHED
+    ).probabilities
     FITTED_PROBABILITIES.to_arrow(frame)
     return frame
 
@@ -204,10 +269,19 @@ def test_a_fit_does_not_depend_on_batch_composition_or_order(
 
 
 def test_words_that_mean_nothing_move_no_p_of_a_scorer(stick: Stick) -> None:
-    places = ("lingula", "right upper lobe", "left base", "apex", "retrocardiac region", "hila")
+    places = (
+        "lingula",
+        "right upper lobe",
+        "left base",
+        "apex",
+        "retrocardiac region",
+        "hila",
+    )
     rows = [
         finding(i, ent="pneumonia", sent=f"{hedge} pneumonia in the {place}.")
-        for i, (hedge, place) in enumerate(product(("Unlikely", "Possible", "Probable"), places))
+        for i, (hedge, place) in enumerate(
+            product(("Unlikely", "Possible", "Probable"), places)
+        )
     ]
     frame = fitted(rows, stick, PANEL[:1])
     assert frame["p"].round(12).nunique() == 3
@@ -219,10 +293,15 @@ def test_a_scorer_beside_a_language_model_changes_no_draw_of_it(
     """Opponents depend on all answers before: the scorer is mute here, so that they stay."""
     sentences = ["Possible <finding>.", "Probable <finding> at the left base."]
     options = ExplicitSettings(panel_steps=100, step_limit=20)
-    alone, beside = ScriptedJudge(moody(0.0), key="moody"), ScriptedJudge(moody(0.0), key="moody")
+    alone, beside = (
+        ScriptedJudge(moody(0.0), key="moody"),
+        ScriptedJudge(moody(0.0), key="moody"),
+    )
     mute = LexiconJudge.bundled("lexicon")
     nothing = unknown_deviation([None] * len(sentences))
-    monkeypatch.setattr(mute, "scores", lambda asked: tuple(part[: len(asked)] for part in nothing))
+    monkeypatch.setattr(
+        mute, "scores", lambda asked: tuple(part[: len(asked)] for part in nothing)
+    )
     fit_sentences(sentences, reference, [alone], options)
     fit_sentences(sentences, reference, [beside, mute], options)
     assert alone.compared == beside.compared
@@ -231,12 +310,25 @@ def test_a_scorer_beside_a_language_model_changes_no_draw_of_it(
 
 def test_identical_masked_sentences_are_fitted_and_logged_once(stick: Stick) -> None:
     ents = ["edema", "pneumonia", "edema", "mass"]
-    findings = findings_frame([finding(i, ent=ent, sent=f"Possible {ent}.") for i, ent in enumerate(ents)])
+    findings = findings_frame(
+        [finding(i, ent=ent, sent=f"Possible {ent}.") for i, ent in enumerate(ents)]
+    )
     judge = ScriptedJudge(lambda question: PANEL[0].compare([question])[0])
     hedges = hedge_phrases(findings, PANEL[0])
-    tables = fit_pairs(findings, hedges, *stick, [judge], published_anchors(), PUBLISHED)
-    assert tables.probabilities["sentence_key"].nunique() == tables.probabilities["mu"].nunique() == 1
-    assert len(judge.compared) == judge.calls == len(tables.log) == tables.probabilities["answers"].iloc[0]
+    tables = fit_pairs(
+        findings, hedges, *stick, [judge], published_anchors(), PUBLISHED
+    )
+    assert (
+        tables.probabilities["sentence_key"].nunique()
+        == tables.probabilities["mu"].nunique()
+        == 1
+    )
+    assert (
+        len(judge.compared)
+        == judge.calls
+        == len(tables.log)
+        == tables.probabilities["answers"].iloc[0]
+    )
 
 
 @pytest.mark.parametrize("at_once", [1, 7])
@@ -244,17 +336,31 @@ def test_fitting_in_chunks_or_without_the_log_changes_nothing_and_no_sentence_is
     stick: Stick, at_once: int
 ) -> None:
     findings = pd.concat(
-        [invented_findings(8), findings_frame([finding(9, ent="edema", sent="Possible edema, quokka.")])]
+        [
+            invented_findings(8),
+            findings_frame([finding(9, ent="edema", sent="Possible edema, quokka.")]),
+        ]
     )
-    arguments = (findings, hedge_phrases(findings, PANEL[0]), *stick, PANEL, published_anchors())
-    whole, parts = fit_pairs(*arguments, PUBLISHED), fit_pairs(*arguments, PUBLISHED, at_once=at_once)
+    arguments = (
+        findings,
+        hedge_phrases(findings, PANEL[0]),
+        *stick,
+        PANEL,
+        published_anchors(),
+    )
+    whole, parts = (
+        fit_pairs(*arguments, PUBLISHED),
+        fit_pairs(*arguments, PUBLISHED, at_once=at_once),
+    )
     assert set(whole.log["sentence_key"]) == set(whole.probabilities["sentence_key"])
     assert not any("quokka" in str(value) for value in whole.log.to_numpy().ravel())
     FIT_LOG.to_arrow(whole.log)
     off = fit_pairs(*arguments, PUBLISHED.model_copy(update={"fit_log": False}))
     assert off.log.empty
     for other in (parts, off):
-        pd.testing.assert_frame_equal(other.probabilities, whole.probabilities, check_exact=True)
+        pd.testing.assert_frame_equal(
+            other.probabilities, whole.probabilities, check_exact=True
+        )
     pd.testing.assert_frame_equal(parts.log, whole.log, check_exact=True)
 
 
@@ -263,7 +369,10 @@ def test_an_unmaskable_pair_takes_the_mean_place_of_its_phrases_and_is_shown_to_
 ) -> None:
     unseen = {"masked_sentence": None, "mask_state": "not located"}
     judge = ScriptedJudge()
-    rows = [finding(0, sent="Possible opacity or collapse.", **unseen), finding(1, sent="Opacity.", **unseen)]
+    rows = [
+        finding(0, sent="Possible opacity or collapse.", **unseen),
+        finding(1, sent="Opacity.", **unseen),
+    ]
     frame = fitted(rows, stick, [judge])
     expected = 1.0 / (1.0 + math.exp(-0.08899 * ((22.9237 + 20.0270) / 2 - 24.89)))
     assert judge.compared == []
@@ -279,15 +388,29 @@ def test_an_unmaskable_pair_takes_the_mean_place_of_its_phrases_and_is_shown_to_
 
 def test_ten_steps_without_a_valid_answer_leave_the_pair_unfitted(stick: Stick) -> None:
     frame = fitted([finding(0)], stick, [ScriptedJudge(lambda question: "invalid")])
-    found = frame[["stop", "steps", "answers", "invalid_answers", "p_source"]].iloc[0].tolist()
+    found = (
+        frame[["stop", "steps", "answers", "invalid_answers", "p_source"]]
+        .iloc[0]
+        .tolist()
+    )
     assert found == ["no valid answers", 10, 0, 10, "phrase"]
     assert frame[["mu", "sigma", "rank", "mu_centre", "mu_sd"]].isna().all(axis=None)
 
 
 def test_hedges_of_another_batch_are_refused(stick: Stick) -> None:
-    findings, other = findings_frame([finding(0)]), findings_frame([finding(1, study_id="s59999999")])
+    findings, other = (
+        findings_frame([finding(0)]),
+        findings_frame([finding(1, study_id="s59999999")]),
+    )
     with pytest.raises(MethodError, match="not the same"):
-        fit_pairs(findings, hedge_phrases(other, PANEL[0]), *stick, PANEL, published_anchors(), PUBLISHED)
+        fit_pairs(
+            findings,
+            hedge_phrases(other, PANEL[0]),
+            *stick,
+            PANEL,
+            published_anchors(),
+            PUBLISHED,
+        )
 
 
 def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> None:
@@ -295,7 +418,9 @@ def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> N
     hashes = tuple(text_hashes(texts) for texts in shown)
     reference = Reference(np.array([30.0, 20.0]), np.ones(2), shown, hashes)
     judge = ScriptedJudge(lambda question: "invalid")
-    fit_sentences(["Possible <finding>."], reference, [judge], ExplicitSettings(position="fixed"))
+    fit_sentences(
+        ["Possible <finding>."], reference, [judge], ExplicitSettings(position="fixed")
+    )
     assert {question.sentence_2 for question in judge.compared} == {"A <finding>."}
 
 
@@ -310,7 +435,14 @@ def test_unusable_anchors_are_found_before_any_judge_is_asked(stick: Stick) -> N
     findings, judge = findings_frame([finding(0)]), ScriptedJudge()
     anchors = [Anchor("surely", 0.9, 0.8, 0.95)]
     with pytest.raises(MethodError, match="no anchor phrase 'surely'"):
-        fit_pairs(findings, hedge_phrases(findings, PANEL[0]), *stick, [judge], anchors, PUBLISHED)
+        fit_pairs(
+            findings,
+            hedge_phrases(findings, PANEL[0]),
+            *stick,
+            [judge],
+            anchors,
+            PUBLISHED,
+        )
     assert judge.calls == 0
 
 
@@ -323,33 +455,49 @@ def test_a_phrase_without_any_valid_match_is_no_opponent(stick: Stick) -> None:
     assert len(found.phrases) == len(own) - 1
 
 
-def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(stick: Stick) -> None:
+def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(
+    stick: Stick,
+) -> None:
     frame = fitted(ROWS, stick)
     line = calibrate(stick[1], published_anchors())
-    assert frame["p"].to_numpy() == pytest.approx(probability(frame["mu"], 0.0, line)[0], abs=1e-12)
+    assert frame["p"].to_numpy() == pytest.approx(
+        probability(frame["mu"], 0.0, line)[0], abs=1e-12
+    )
     assert 0.0 < (frame["mu"] - frame["mu_centre"]).abs().max() < 2.0
 
 
 def test_a_vocabulary_of_two_phrases_ranks_and_fits() -> None:
     options = ExplicitSettings(ruler_minimum=2, bootstrap=10)
     words = ("likely", "if any")
-    vocabulary = own_vocabulary({word: [f"{word} <finding> {i}." for i in range(10)] for word in words})
-    matches = {judge.key: comparison_matches(vocabulary, judge, options) for judge in PANEL}
+    vocabulary = own_vocabulary(
+        {word: [f"{word} <finding> {i}." for i in range(10)] for word in words}
+    )
+    matches = {
+        judge.key: comparison_matches(vocabulary, judge, options) for judge in PANEL
+    }
     ranking = reference_ranking(vocabulary, matches, options)
-    findings = findings_frame([finding(0, sent="Likely pneumonia."), finding(1, sent="Possible pneumonia.")])
+    findings = findings_frame(
+        [finding(0, sent="Likely pneumonia."), finding(1, sent="Possible pneumonia.")]
+    )
     anchors = [Anchor("if any", 0.2, 0.18, 0.22), Anchor("likely", 0.8, 0.78, 0.82)]
     hedges = hedge_phrases(findings, PANEL[0])
-    frame = fit_pairs(findings, hedges, vocabulary, ranking, PANEL, anchors, options).probabilities
+    frame = fit_pairs(
+        findings, hedges, vocabulary, ranking, PANEL, anchors, options
+    ).probabilities
     FITTED_PROBABILITIES.to_arrow(frame)
     assert set(frame["stop"]) <= {"stable rank", "no opponent left"}
     assert frame["p"].iloc[0] > frame["p"].iloc[1]
     assert (frame["p_high"] - frame["p_low"]).min() > 0.05
 
 
-def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(stick: Stick) -> None:
+def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(
+    stick: Stick,
+) -> None:
     def drawn_from(size: int) -> set[str]:
         vocabulary = stick[0].copy()
-        vocabulary.at[0, "example_sentences"] = [f"Example {i} of <finding>." for i in range(size)]
+        vocabulary.at[0, "example_sentences"] = [
+            f"Example {i} of <finding>." for i in range(size)
+        ]
         row = stick[1]["phrase"].tolist().index(vocabulary["phrase"].iloc[0])
         return set(Reference.of(stick[1], vocabulary).sentences[row])
 

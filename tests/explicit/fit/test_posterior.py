@@ -34,23 +34,38 @@ def alike(reference: Reference) -> Reference:
     return replace(reference, reading_sd=0.0)
 
 
-def no_answers(sentences: int, judges: int, reference: Reference) -> tuple[np.ndarray, np.ndarray]:
+def no_answers(
+    sentences: int, judges: int, reference: Reference
+) -> tuple[np.ndarray, np.ndarray]:
     shape = (sentences, judges, len(reference.mu))
     return np.zeros(shape, dtype=np.int16), np.zeros(shape, dtype=np.int16)
 
 
-def integrated(won: np.ndarray, lost: np.ndarray, reference: Reference) -> tuple[float, float]:
+def integrated(
+    won: np.ndarray, lost: np.ndarray, reference: Reference
+) -> tuple[float, float]:
     """Mean and deviation of a place by adaptive quadrature of prior times likelihood."""
     noise = np.sqrt(2 * 4.167**2 + reference.variance)
 
     def density(x: float) -> float:
         z = (x - reference.mu) / noise
         return float(
-            np.exp(norm.logpdf(x, 25.0, 8.333) + won @ norm.logcdf(z) + lost @ norm.logcdf(-z) + 20.0)
+            np.exp(
+                norm.logpdf(x, 25.0, 8.333)
+                + won @ norm.logcdf(z)
+                + lost @ norm.logcdf(-z)
+                + 20.0
+            )
         )
 
     total, first, second = (
-        quad(lambda x, k=k: x**k * density(x), -40, 90, limit=400, points=[0, 10, 20, 30, 40])[0]
+        quad(
+            lambda x, k=k: x**k * density(x),
+            -40,
+            90,
+            limit=400,
+            points=[0, 10, 20, 30, 40],
+        )[0]
         for k in range(3)
     )
     return first / total, float(np.sqrt(second / total - (first / total) ** 2))
@@ -58,16 +73,23 @@ def integrated(won: np.ndarray, lost: np.ndarray, reference: Reference) -> tuple
 
 @given(st.lists(st.tuples(st.integers(0, 41), st.booleans()), max_size=60))
 @examples(12)
-def test_the_posterior_is_prior_times_likelihood(alike: Reference, answers: list[tuple[int, bool]]) -> None:
+def test_the_posterior_is_prior_times_likelihood(
+    alike: Reference, answers: list[tuple[int, bool]]
+) -> None:
     won, lost = no_answers(1, 1, alike)
     for phrase, is_won in answers:
         (won if is_won else lost)[0, 0, phrase] += 1
     mean, sd = posterior_of_a_panel(won, lost, alike)
     expected = integrated(won[0, 0], lost[0, 0], alike)
-    assert (mean[0], sd[0]) == (pytest.approx(expected[0], abs=1e-4), pytest.approx(expected[1], abs=1e-4))
+    assert (mean[0], sd[0]) == (
+        pytest.approx(expected[0], abs=1e-4),
+        pytest.approx(expected[1], abs=1e-4),
+    )
 
 
-def test_a_panels_posterior_agrees_with_simulated_readings(reference: Reference) -> None:
+def test_a_panels_posterior_agrees_with_simulated_readings(
+    reference: Reference,
+) -> None:
     """The same model by brute force: places, deviations and readings are drawn, and weighted by how well they
     explain the answers.
     """
@@ -93,24 +115,40 @@ def test_a_panels_posterior_agrees_with_simulated_readings(reference: Reference)
     mean, sd = posterior_of_a_panel(won, lost, replace(reference, reading_sd=2.5))
     expected = float(weight @ place)
     assert mean[0] == pytest.approx(expected, abs=0.05)
-    assert sd[0] == pytest.approx(float(np.sqrt(weight @ (place - expected) ** 2)), rel=0.03)
+    assert sd[0] == pytest.approx(
+        float(np.sqrt(weight @ (place - expected) ** 2)), rel=0.03
+    )
 
 
-def test_judges_that_disagree_leave_a_place_less_certain(reference: Reference, alike: Reference) -> None:
+def test_judges_that_disagree_leave_a_place_less_certain(
+    reference: Reference, alike: Reference
+) -> None:
     agreed, opposed = no_answers(1, 2, reference), no_answers(1, 2, reference)
     agreed[0][0, :, 15:23] = agreed[1][0, :, 15:23] = 2
     # the same answers in all, but one judge always reads higher
     opposed[0][0, 0, 15:23] = opposed[1][0, 1, 15:23] = 4
-    same = [np.stack(posterior_of_a_panel(*answers, alike)) for answers in (agreed, opposed)]
+    same = [
+        np.stack(posterior_of_a_panel(*answers, alike)) for answers in (agreed, opposed)
+    ]
     assert same[0] == pytest.approx(same[1], abs=1e-9)
-    assert posterior_of_a_panel(*opposed, reference)[1] > 1.3 * posterior_of_a_panel(*agreed, reference)[1]
+    assert (
+        posterior_of_a_panel(*opposed, reference)[1]
+        > 1.3 * posterior_of_a_panel(*agreed, reference)[1]
+    )
 
 
-def test_the_posterior_of_a_sentence_does_not_depend_on_the_others(reference: Reference) -> None:
+def test_the_posterior_of_a_sentence_does_not_depend_on_the_others(
+    reference: Reference,
+) -> None:
     rng = np.random.default_rng(0)
-    won, lost = (rng.poisson(0.2, (700, 3, len(reference.mu))).astype(np.int16) for _ in range(2))
+    won, lost = (
+        rng.poisson(0.2, (700, 3, len(reference.mu))).astype(np.int16) for _ in range(2)
+    )
     together = np.stack(posterior_of_a_panel(won, lost, reference))
     some = np.array([3, 511, 512, 699])
-    assert (np.stack(posterior_of_a_panel(won[some], lost[some], reference)) == together[:, some]).all()
+    assert (
+        np.stack(posterior_of_a_panel(won[some], lost[some], reference))
+        == together[:, some]
+    ).all()
     turned = posterior_of_a_panel(won[:, ::-1], lost[:, ::-1], reference)
     assert np.stack(turned) == pytest.approx(together, abs=1e-9)

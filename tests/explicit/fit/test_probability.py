@@ -14,7 +14,13 @@ from scipy.stats import norm
 from lunguage_assets.assertion.hedges import published_ranking
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, probability, unmapped
+from lunguage_assets.explicit.fit.probability import (
+    Anchor,
+    Calibration,
+    calibrate,
+    probability,
+    unmapped,
+)
 
 PUBLISHED = pd.DataFrame(
     {
@@ -44,20 +50,32 @@ def test_the_published_anchors_and_ranking_give_the_published_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mu", "p"), [(7.0716, 0.170), (43.4369, 0.839), (24.889, 0.5), (48.58, 0.892), (0.41, 0.102)]
+    ("mu", "p"),
+    [(7.0716, 0.170), (43.4369, 0.839), (24.889, 0.5), (48.58, 0.892), (0.41, 0.102)],
 )
-def test_published_places_have_their_published_probabilities(mu: float, p: float) -> None:
-    assert probability(mu, 0.0, calibrate(PUBLISHED, published_anchors()))[0] == pytest.approx(p, abs=1e-3)
+def test_published_places_have_their_published_probabilities(
+    mu: float, p: float
+) -> None:
+    assert probability(mu, 0.0, calibrate(PUBLISHED, published_anchors()))[
+        0
+    ] == pytest.approx(p, abs=1e-3)
 
 
 def test_at_an_anchor_the_interval_is_that_of_its_ratings() -> None:
     for anchor in published_anchors():
         mu = dict(zip(PUBLISHED["phrase"], PUBLISHED["mu"], strict=True))[anchor.phrase]
         _, low, high = probability(mu, 0.0, calibrate(PUBLISHED, published_anchors()))
-        assert (low, high) == (pytest.approx(anchor.low, abs=2e-3), pytest.approx(anchor.high, abs=2e-3))
+        assert (low, high) == (
+            pytest.approx(anchor.low, abs=2e-3),
+            pytest.approx(anchor.high, abs=2e-3),
+        )
 
 
-@given(st.lists(st.floats(-20, 80), min_size=1, max_size=30), st.floats(0, 10), st.floats(0, 3))
+@given(
+    st.lists(st.floats(-20, 80), min_size=1, max_size=30),
+    st.floats(0, 10),
+    st.floats(0, 3),
+)
 def test_probabilities_rise_with_mu_inside_their_intervals(
     mus: list[float], sigma: float, mu_sd: float
 ) -> None:
@@ -67,7 +85,9 @@ def test_probabilities_rise_with_mu_inside_their_intervals(
 
 
 @given(st.floats(-10, 60), st.floats(-10, 60), st.floats(0, 5))
-def test_an_interval_around_another_centre_still_contains_p(mu: float, centre: float, sd: float) -> None:
+def test_an_interval_around_another_centre_still_contains_p(
+    mu: float, centre: float, sd: float
+) -> None:
     p, low, high = probability(mu, sd, line(0.5, 0.02), centre)
     assert p == probability(mu, 0.0, line())[0]
     assert low <= p <= high
@@ -79,7 +99,10 @@ def test_an_interval_around_another_centre_still_contains_p(mu: float, centre: f
 def test_the_ranking_uncertainty_is_that_of_the_neighbouring_phrases() -> None:
     steps = PUBLISHED.assign(mu_sd=np.where(PUBLISHED["mu"] > 25.0, 3.0, 0.0))
     steps.loc[steps["phrase"].isin(["most likely", "less likely"]), "mu_sd"] = 0.0
-    anchors = [Anchor(a.phrase, a.probability, a.probability, a.probability) for a in published_anchors()]
+    anchors = [
+        Anchor(a.phrase, a.probability, a.probability, a.probability)
+        for a in published_anchors()
+    ]
     p, low, _ = probability([20.0, 35.0], 0.0, calibrate(steps, anchors))
     assert low[0] == pytest.approx(p[0])
     assert low[1] < p[1] - 0.05
@@ -92,7 +115,10 @@ def test_the_delta_method_agrees_with_simulation(n_anchors: int) -> None:
     p = 1 / (1 + np.exp(-0.09 * (places - 25.0 + rng.normal(0, 1.0, n_anchors))))
     logits, logit_se, mu_sd, sigma = np.log(p / (1 - p)), 0.1, 0.6, 1.2
     ends = [1 / (1 + np.exp(-(logits + s * 1.959964 * logit_se))) for s in (-1, 1)]
-    anchors = [Anchor(f"a{i}", float(p[i]), float(ends[0][i]), float(ends[1][i])) for i in range(n_anchors)]
+    anchors = [
+        Anchor(f"a{i}", float(p[i]), float(ends[0][i]), float(ends[1][i]))
+        for i in range(n_anchors)
+    ]
     frame = ranking({f"a{i}": float(place) for i, place in enumerate(places)}, mu_sd)
     target, draws = 33.0, 40_000
     x = places + rng.normal(0, mu_sd, (draws, n_anchors))
@@ -109,10 +135,14 @@ def test_the_delta_method_agrees_with_simulation(n_anchors: int) -> None:
 def test_more_than_two_anchors_are_fitted_on_the_logit_scale() -> None:
     mu = {"a": 10.0, "b": 20.0, "c": 30.0, "d": 45.0}
     p = {name: 1 / (1 + math.exp(-0.1 * (place - 25.0))) for name, place in mu.items()}
-    calibration = calibrate(ranking(mu), [Anchor(name, value, value, value) for name, value in p.items()])
+    calibration = calibrate(
+        ranking(mu), [Anchor(name, value, value, value) for name, value in p.items()]
+    )
     assert calibration.alpha == pytest.approx(0.1)
     assert calibration.mu_half == pytest.approx(25.0)
-    bent = [Anchor(name, value, value, value) for name, value in (p | {"b": 0.45}).items()]
+    bent = [
+        Anchor(name, value, value, value) for name, value in (p | {"b": 0.45}).items()
+    ]
     slope, level = np.polyfit(list(mu.values()), [anchor.logit for anchor in bent], 1)
     assert calibrate(ranking(mu), bent).alpha == pytest.approx(slope)
     assert calibrate(ranking(mu), bent).mu_half == pytest.approx(-level / slope)

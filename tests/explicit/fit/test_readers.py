@@ -61,7 +61,9 @@ def test_raters_that_agree_have_no_spread(tmp_path: Path) -> None:
 
 
 def test_one_rater_alone_tells_nothing_of_others(tmp_path: Path) -> None:
-    ratings = written(tmp_path / "anchor_ratings.csv", f"{RATINGS}a,may be,1,50\na,may be,2,60\n")
+    ratings = written(
+        tmp_path / "anchor_ratings.csv", f"{RATINGS}a,may be,1,50\na,may be,2,60\n"
+    )
     assert chosen_anchors("", ratings).spread == chosen_anchors("published").spread
 
 
@@ -80,12 +82,16 @@ def test_the_middle_80_percent_are_where_people_have_them(
     """Likely, probable, might, unlikely; neighbouring phrases are pooled, so not to the
     point.
     """
-    assert middle_80(p, chosen_anchors("published").spread) == pytest.approx(people, abs=5.5)
+    assert middle_80(p, chosen_anchors("published").spread) == pytest.approx(
+        people, abs=5.5
+    )
 
 
 def test_a_single_phrase_has_its_own_people_exactly(tmp_path: Path) -> None:
     numbers = people_numbers(written(tmp_path / "numbers.csv", HEADER + LIKELY))
-    assert middle_80(0.73, spread_of_numbers(numbers, (), "invented")) == pytest.approx([60, 85])
+    assert middle_80(0.73, spread_of_numbers(numbers, (), "invented")) == pytest.approx(
+        [60, 85]
+    )
 
 
 def test_a_phrase_that_names_its_number_does_not_narrow_the_spread() -> None:
@@ -99,7 +105,9 @@ def test_a_phrase_that_names_its_number_does_not_narrow_the_spread() -> None:
 
 def test_beyond_the_outermost_phrase_the_spread_stays() -> None:
     spread = ReaderSpread((-1.0, 1.0), (0.5, 0.7), (0.6, 0.8), math.inf, "invented")
-    assert spread.deviations([1.0, 60.0])[0] == pytest.approx([spread.deviations(1.0)[0]] * 2)
+    assert spread.deviations([1.0, 60.0])[0] == pytest.approx(
+        [spread.deviations(1.0)[0]] * 2
+    )
 
 
 def test_points_are_what_the_middle_80_percent_span_around_one_half() -> None:

@@ -57,7 +57,9 @@ def extracted(
     ('```json\nAnswer: ["likely"]\n```', ["likely"]),
     ('["a: b"]', ["a: b"]),
 ])  # fmt: skip
-def test_a_json_list_is_read_with_a_label_or_a_fence(text: str, expected: list[str]) -> None:
+def test_a_json_list_is_read_with_a_label_or_a_fence(
+    text: str, expected: list[str]
+) -> None:
     assert parse_phrase_list(text) == expected
 
 
@@ -73,17 +75,26 @@ def test_anything_else_is_an_invalid_answer(text: str) -> None:
 @pytest.mark.parametrize("cell", ["measurement", "severity", "onset"])
 def test_a_phrase_that_the_row_states_otherwise_is_dropped(cell: str) -> None:
     frame = extracted(
-        saying("Possible", "mild"), finding(0, sent="Possible mild pneumonia.", **{cell: "Mild, stable"})
+        saying("Possible", "mild"),
+        finding(0, sent="Possible mild pneumonia.", **{cell: "Mild, stable"}),
     )
-    assert frame[["phrases", "dropped"]].to_numpy().tolist() == [[["possible"], ["mild"]]]
-    whole_words = extracted(saying("mild"), finding(0, sent="Mild pneumonia.", severity="mildly increased"))
+    assert frame[["phrases", "dropped"]].to_numpy().tolist() == [
+        [["possible"], ["mild"]]
+    ]
+    whole_words = extracted(
+        saying("mild"), finding(0, sent="Mild pneumonia.", severity="mildly increased")
+    )
     assert whole_words["phrases"].tolist() == [["mild"]]
 
 
 def test_or_and_to_are_never_dropped_and_difficult_to_assess_always() -> None:
     frame = extracted(
         saying("or", "to", "Difficult to  assess"),
-        finding(0, sent="One or two to three cm pneumonia.", measurement="one or two to three cm"),
+        finding(
+            0,
+            sent="One or two to three cm pneumonia.",
+            measurement="one or two to three cm",
+        ),
     )
     assert frame["phrases"].tolist() == [["or", "to"]]
     assert frame["dropped"].tolist() == [["difficult to assess"]]
@@ -91,7 +102,8 @@ def test_or_and_to_are_never_dropped_and_difficult_to_assess_always() -> None:
 
 def test_phrases_are_lower_case_distinct_and_in_order_of_appearance() -> None:
     frame = extracted(
-        saying("Or", "LIKELY", "likely.", "may"), finding(0, sent="May be edema, likely, or pneumonia.")
+        saying("Or", "LIKELY", "likely.", "may"),
+        finding(0, sent="May be edema, likely, or pneumonia."),
     )
     assert frame["phrases"].tolist() == [["may", "likely", "or"]]
 
@@ -116,14 +128,19 @@ def test_error_prone_pairs_are_flagged_with_the_reason(
 def test_definite_and_history_rows_are_not_asked_about() -> None:
     judge = saying("likely")
     frame = extracted(
-        judge, finding(0, status="dp"), finding(1, section="hist"), finding(2, status="tn", section="impr")
+        judge,
+        finding(0, status="dp"),
+        finding(1, section="hist"),
+        finding(2, status="tn", section="impr"),
     )
     assert len(frame) == len(judge.extracted) == 1
 
 
 def test_rows_come_in_the_same_order_whatever_the_order_of_the_findings() -> None:
     rows = [finding(i, sent=f"Possible pneumonia {i}.") for i in range(12)]
-    pd.testing.assert_frame_equal(extracted(LEXICON, *rows), extracted(LEXICON, *reversed(rows)))
+    pd.testing.assert_frame_equal(
+        extracted(LEXICON, *rows), extracted(LEXICON, *reversed(rows))
+    )
 
 
 def corrections_file(folder: Path, text: str) -> Path:
@@ -132,10 +149,14 @@ def corrections_file(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_correction_overrides_needs_no_review_and_may_say_that_there_is_no_hedge(tmp_path: Path) -> None:
+def test_a_correction_overrides_needs_no_review_and_may_say_that_there_is_no_hedge(
+    tmp_path: Path,
+) -> None:
     rows = [finding(0, severity="mild"), finding(1)]
     given = f"{rows[0]['finding_id']},May Represent; mild,by me\n{rows[1]['finding_id']},,\ns1:9,or,\n"
-    corrections = load_corrections(corrections_file(tmp_path, "finding_id,phrases,remark\n" + given))
+    corrections = load_corrections(
+        corrections_file(tmp_path, "finding_id,phrases,remark\n" + given)
+    )
     frame = extracted(saying("likely", "or"), *rows, corrections=corrections)
     assert frame["phrases"].tolist() == [["may represent", "mild"], []]
     assert frame["corrected"].tolist() == [True, True]
@@ -151,7 +172,9 @@ def test_a_correction_overrides_needs_no_review_and_may_say_that_there_is_no_hed
     ("finding_id,phrases\ns1:1\n", "row 1"),
     ('finding_id,phrases\ns1:1,"or\ns1:2,"may"\n', "unreadable"),
 ])  # fmt: skip
-def test_a_wrong_corrections_file_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_wrong_corrections_file_is_refused(
+    tmp_path: Path, text: str, problem: str
+) -> None:
     with pytest.raises(InputError, match=problem) as caught:
         load_corrections(corrections_file(tmp_path, text))
     assert "s1:" not in str(caught.value), "no cell is quoted"
@@ -159,11 +182,18 @@ def test_a_wrong_corrections_file_is_refused(tmp_path: Path, text: str, problem:
 
 def test_the_review_queue_has_the_pairs_with_a_reason() -> None:
     judge = ScriptedJudge(
-        phrases=lambda q: ExtractionAnswer(("likely", "or") if "while" in q.sentence else ("likely",))
+        phrases=lambda q: ExtractionAnswer(
+            ("likely", "or") if "while" in q.sentence else ("likely",)
+        )
     )
-    rows = [finding(0, sent="Likely or edema, while pneumonia."), finding(1, sent="Likely pneumonia.")]
+    rows = [
+        finding(0, sent="Likely or edema, while pneumonia."),
+        finding(1, sent="Likely pneumonia."),
+    ]
     queue = review_queue(extracted(judge, *rows))
-    assert queue[["phrases", "review_reason"]].to_numpy().tolist() == [["likely;or", "several phrases"]]
+    assert queue[["phrases", "review_reason"]].to_numpy().tolist() == [
+        ["likely;or", "several phrases"]
+    ]
 
 
 OWN = ExplicitSettings(ruler_minimum=2)
@@ -171,9 +201,14 @@ OWN = ExplicitSettings(ruler_minimum=2)
 
 def hedges(counts: dict[str, int], **values: object) -> pd.DataFrame:
     sentences = [
-        f"Patchy opacity, {phrase} pneumonia, film {i}." for phrase, n in counts.items() for i in range(n)
+        f"Patchy opacity, {phrase} pneumonia, film {i}."
+        for phrase, n in counts.items()
+        for i in range(n)
     ]
-    rows = [finding(i, study_id="s50000000", sent=sent, **values) for i, sent in enumerate(sentences)]
+    rows = [
+        finding(i, study_id="s50000000", sent=sent, **values)
+        for i, sent in enumerate(sentences)
+    ]
     return hedge_phrases(findings_frame(rows), LEXICON)
 
 
@@ -185,26 +220,44 @@ def vocabulary(frame: pd.DataFrame, settings: ExplicitSettings = OWN) -> pd.Data
 
 def test_phrases_with_ten_examples_are_retained_and_others_have_a_reason() -> None:
     result = vocabulary(hedges({"likely": 12, "possible": 10, "probable": 9}))
-    assert result["retained"].to_dict() == {"likely": True, "possible": True, "probable": False}
-    assert result["n_examples"].to_dict() == {"likely": 12, "possible": 10, "probable": 9}
+    assert result["retained"].to_dict() == {
+        "likely": True,
+        "possible": True,
+        "probable": False,
+    }
+    assert result["n_examples"].to_dict() == {
+        "likely": 12,
+        "possible": 10,
+        "probable": 9,
+    }
     assert result.loc["probable", "reason"] == TOO_FEW
     for column in ("example_sentences", "example_ids"):
         assert result[column].map(len).tolist() == [12, 10, 9]
 
 
 @pytest.mark.parametrize(
-    "values", [{"masked_sentence": None, "mask_state": "not located"}, {"same_name_in_sentence": True}]
+    "values",
+    [
+        {"masked_sentence": None, "mask_state": "not located"},
+        {"same_name_in_sentence": True},
+    ],
 )
-def test_a_phrase_whose_examples_cannot_be_masked_is_not_retained(values: dict[str, object]) -> None:
+def test_a_phrase_whose_examples_cannot_be_masked_is_not_retained(
+    values: dict[str, object],
+) -> None:
     unusable = hedges({"probable": 10}, **values)
     unusable["finding_id"] = "u" + unusable["finding_id"]
-    result = vocabulary(pd.concat([hedges({"likely": 10, "possible": 10}), unusable], ignore_index=True))
+    result = vocabulary(
+        pd.concat([hedges({"likely": 10, "possible": 10}), unusable], ignore_index=True)
+    )
     assert result.loc["probable", "reason"] == NO_EXAMPLE
     assert not result.loc["probable", "retained"]
     assert result.loc["probable", "n_examples"] == 10
 
 
-@pytest.mark.parametrize("counts", [{}, {"likely": 10}, {"likely": 10, "possible": 10}, {"likely": 2}])
+@pytest.mark.parametrize(
+    "counts", [{}, {"likely": 10}, {"likely": 10, "possible": 10}, {"likely": 2}]
+)
 def test_a_vocabulary_of_no_one_or_two_phrases_falls_back_to_the_published_ruler(
     counts: dict[str, int],
 ) -> None:
@@ -213,7 +266,9 @@ def test_a_vocabulary_of_no_one_or_two_phrases_falls_back_to_the_published_ruler
     assert result["ruler"].eq("published").all()
     assert result.loc["likely", "n_examples"] == counts.get("likely", 0)
     enough = sum(n >= 10 for n in counts.values())
-    assert set(result["ruler_reason"]) == {f"{enough} phrases of its own; 20 are the least"}
+    assert set(result["ruler_reason"]) == {
+        f"{enough} phrases of its own; 20 are the least"
+    }
 
 
 @pytest.mark.parametrize(("counts", "reason"), [
@@ -233,9 +288,13 @@ def test_a_corpus_without_the_anchor_phrases_is_measured_with_the_published_rule
 
 def test_an_own_ruler_that_the_settings_ask_for_is_never_exchanged() -> None:
     result = hedge_vocabulary(
-        hedges({"likely": 10}), ExplicitSettings(ruler="own"), chosen_anchors("published")
+        hedges({"likely": 10}),
+        ExplicitSettings(ruler="own"),
+        chosen_anchors("published"),
     )
-    assert result[["phrase", "ruler", "ruler_reason"]].to_numpy().tolist() == [["likely", "own", ""]]
+    assert result[["phrase", "ruler", "ruler_reason"]].to_numpy().tolist() == [
+        ["likely", "own", ""]
+    ]
 
 
 def test_the_published_ruler_lists_the_corpus_phrases_that_it_lacks() -> None:
@@ -261,7 +320,9 @@ def test_the_bundled_ruler_has_ten_masked_sentences_of_its_own_per_phrase() -> N
             assert f" {phrase}" in f" {sentence.lower()}"
 
 
-def test_of_a_study_that_came_again_the_newest_rows_count_in_the_order_of_registration() -> None:
+def test_of_a_study_that_came_again_the_newest_rows_count_in_the_order_of_registration() -> (
+    None
+):
     first = pd.DataFrame({"study_id": ["s1", "s2"], "value": [1, 2]})
     second = pd.DataFrame({"study_id": ["s2", "s3"], "value": [3, 4]})
     joined = newest_only({"b": second, "a": first}, ["a", "b", "c"])
@@ -273,15 +334,17 @@ def test_of_a_study_that_came_again_the_newest_rows_count_in_the_order_of_regist
 def test_the_vocabulary_does_not_depend_on_row_order() -> None:
     frame = hedges({"likely": 12, "possible": 10, "probable": 9})
     shuffled = frame.sample(frac=1.0, random_state=0)
-    pd.testing.assert_frame_equal(hedge_vocabulary(frame, OWN), hedge_vocabulary(shuffled, OWN))
+    pd.testing.assert_frame_equal(
+        hedge_vocabulary(frame, OWN), hedge_vocabulary(shuffled, OWN)
+    )
 
 
 def test_the_version_follows_the_retained_examples_only() -> None:
     def version(likely: int, probable: int) -> str:
         return str(
-            vocabulary(hedges({"likely": likely, "possible": 10, "probable": probable}))[
-                "vocabulary_version"
-            ].iloc[0]
+            vocabulary(
+                hedges({"likely": likely, "possible": 10, "probable": probable})
+            )["vocabulary_version"].iloc[0]
         )
 
     assert version(10, 0) == version(10, 3) != version(11, 0)

@@ -23,17 +23,27 @@ SETTINGS = ExplicitSettings()
 @pytest.fixture(scope="module")
 def corpus_vocabulary() -> pd.DataFrame:
     findings = invented_findings(600)
-    return hedge_vocabulary(hedge_phrases(findings, LexiconJudge.bundled("lexicon")), SETTINGS)
+    return hedge_vocabulary(
+        hedge_phrases(findings, LexiconJudge.bundled("lexicon")), SETTINGS
+    )
 
 
-def test_42_phrases_make_8610_matches_of_every_unordered_pair(corpus_vocabulary: pd.DataFrame) -> None:
+def test_42_phrases_make_8610_matches_of_every_unordered_pair(
+    corpus_vocabulary: pd.DataFrame,
+) -> None:
     matches = comparison_matches(corpus_vocabulary, ScriptedJudge(), SETTINGS)
     COMPARISON_MATCHES.to_arrow(matches)
     assert len(matches) == 8610
     assert (matches["phrase_a"] < matches["phrase_b"]).all()
-    assert matches.groupby(["phrase_a", "phrase_b"])["repetition"].nunique().eq(10).all()
+    assert (
+        matches.groupby(["phrase_a", "phrase_b"])["repetition"].nunique().eq(10).all()
+    )
     known = dict(
-        zip(corpus_vocabulary["phrase"], map(set, corpus_vocabulary["example_sentences"]), strict=True)
+        zip(
+            corpus_vocabulary["phrase"],
+            map(set, corpus_vocabulary["example_sentences"]),
+            strict=True,
+        )
     )
     for side in "ab":
         drawn = matches[[f"phrase_{side}", f"sentence_{side}"]].itertuples(index=False)
@@ -48,23 +58,42 @@ def test_42_phrases_make_8610_matches_of_every_unordered_pair(corpus_vocabulary:
 def test_every_judge_is_asked_about_the_same_sentence_pairs() -> None:
     judges = (LexiconJudge.bundled("a"), ScriptedJudge())
     one, two = (comparison_matches(SMALL, judge, SETTINGS) for judge in judges)
-    pd.testing.assert_frame_equal(*(frame.drop(columns=["answer", "winner"]) for frame in (one, two)))
+    pd.testing.assert_frame_equal(
+        *(frame.drop(columns=["answer", "winner"]) for frame in (one, two))
+    )
 
 
-def test_the_winner_is_the_phrase_whose_sentence_was_chosen_wherever_it_was_shown() -> None:
-    judge = ScriptedJudge(lambda question: "sentence_1" if "likely" in question.sentence_1 else "sentence_2")
+def test_the_winner_is_the_phrase_whose_sentence_was_chosen_wherever_it_was_shown() -> (
+    None
+):
+    judge = ScriptedJudge(
+        lambda question: (
+            "sentence_1" if "likely" in question.sentence_1 else "sentence_2"
+        )
+    )
     matches = comparison_matches(SMALL, judge, SETTINGS)
-    about = matches[(matches["phrase_a"] == "likely") | (matches["phrase_b"] == "likely")]
+    about = matches[
+        (matches["phrase_a"] == "likely") | (matches["phrase_b"] == "likely")
+    ]
     assert about["winner"].eq("likely").all()
     assert about["answer"].nunique() == 2
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=6, unique=True), st.integers(6, 40))
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=6, unique=True), st.integers(6, 40)
+)
 @examples(30)
-def test_an_added_sentence_changes_a_draw_only_by_being_drawn(kept: list[int], added: int) -> None:
-    few = own_vocabulary({"likely": [f"likely <finding> {i}." for i in kept], "may": ["may <finding>."]})
+def test_an_added_sentence_changes_a_draw_only_by_being_drawn(
+    kept: list[int], added: int
+) -> None:
+    few = own_vocabulary(
+        {"likely": [f"likely <finding> {i}." for i in kept], "may": ["may <finding>."]}
+    )
     more = own_vocabulary(
-        {"likely": [f"likely <finding> {i}." for i in [*kept, added]], "may": ["may <finding>."]}
+        {
+            "likely": [f"likely <finding> {i}." for i in [*kept, added]],
+            "may": ["may <finding>."],
+        }
     )
     before, after = schedule(few, SETTINGS), schedule(more, SETTINGS)
     assert before["match_id"] == after["match_id"]
@@ -76,10 +105,16 @@ def test_an_added_sentence_changes_a_draw_only_by_being_drawn(kept: list[int], a
 
 def test_draws_depend_on_the_seed_and_spread_over_the_examples() -> None:
     vocabulary = own_vocabulary(
-        {"likely": [f"likely <finding> {i}." for i in range(5)], "may": ["may <finding>."]}
+        {
+            "likely": [f"likely <finding> {i}." for i in range(5)],
+            "may": ["may <finding>."],
+        }
     )
     drawn, other = (
-        schedule(vocabulary, ExplicitSettings(repetitions=1000, seed=seed))["sentence_a"] for seed in (0, 1)
+        schedule(vocabulary, ExplicitSettings(repetitions=1000, seed=seed))[
+            "sentence_a"
+        ]
+        for seed in (0, 1)
     )
     counts = pd.Series(drawn).value_counts()
     assert len(counts) == 5
@@ -89,9 +124,9 @@ def test_draws_depend_on_the_seed_and_spread_over_the_examples() -> None:
 
 def test_other_phrases_and_row_order_do_not_change_a_match() -> None:
     whole, part = (
-        comparison_matches(rows.reset_index(drop=True), LexiconJudge.bundled("a"), SETTINGS).set_index(
-            "match_id"
-        )
+        comparison_matches(
+            rows.reset_index(drop=True), LexiconJudge.bundled("a"), SETTINGS
+        ).set_index("match_id")
         for rows in (SMALL, SMALL.iloc[[2, 0]])
     )
     assert len(part) == 10
@@ -106,7 +141,8 @@ def test_the_published_ruler_needs_no_matches() -> None:
 
 def test_match_ids_are_unique_for_phrases_that_read_alike() -> None:
     phrases = ("a", "a b", "b", "b c", "a b c")
-    ids = schedule(own_vocabulary({phrase: [f"{phrase} <finding>."] for phrase in phrases}), SETTINGS)[
-        "match_id"
-    ]
+    ids = schedule(
+        own_vocabulary({phrase: [f"{phrase} <finding>."] for phrase in phrases}),
+        SETTINGS,
+    )["match_id"]
     assert len(set(ids)) == len(ids) == 10 * 10

@@ -44,7 +44,12 @@ def noisy(strength: float) -> ScriptedJudge:
             for sentence in (question.sentence_1, question.sentence_2)
         ]
         right = places[0] < places[1]
-        errs = random.Random(f"{sorted((question.sentence_1, question.sentence_2))}").random() > strength
+        errs = (
+            random.Random(
+                f"{sorted((question.sentence_1, question.sentence_2))}"
+            ).random()
+            > strength
+        )
         return "sentence_1" if right != errs else "sentence_2"
 
     return ScriptedJudge(choose)  # type: ignore[arg-type]
@@ -54,7 +59,9 @@ def played(*judges: tuple[str, object]) -> dict[str, pd.DataFrame]:
     return {key: comparison_matches(SMALL, judge, SETTINGS) for key, judge in judges}  # type: ignore[arg-type]
 
 
-def ranked(matches: dict[str, pd.DataFrame], settings: ExplicitSettings = SETTINGS) -> pd.DataFrame:
+def ranked(
+    matches: dict[str, pd.DataFrame], settings: ExplicitSettings = SETTINGS
+) -> pd.DataFrame:
     frame = reference_ranking(SMALL, matches, settings)
     REFERENCE_RANKING.to_arrow(frame)
     return frame
@@ -64,7 +71,9 @@ def test_the_ranking_follows_the_judges() -> None:
     frame = ranked(played(("one", noisy(0.9)), ("two", noisy(0.9))))
     assert frame["phrase"].tolist() == ORDER
     assert frame["mu"].is_monotonic_decreasing
-    assert frame[["rank", "n_matches"]].to_numpy().tolist() == [[rank, 60] for rank in range(4)]
+    assert frame[["rank", "n_matches"]].to_numpy().tolist() == [
+        [rank, 60] for rank in range(4)
+    ]
     assert frame["judges"].tolist() == [["one", "two"]] * 4
 
 
@@ -83,7 +92,9 @@ def test_mu_and_sigma_are_the_packages_averaged_over_the_orders() -> None:
 
 def test_the_ranking_does_not_depend_on_row_order() -> None:
     matches = played(("one", noisy(0.8)), ("two", CuesJudge.bundled("two")))
-    shuffled = {key: frame.sample(frac=1.0, random_state=3) for key, frame in matches.items()}
+    shuffled = {
+        key: frame.sample(frac=1.0, random_state=3) for key, frame in matches.items()
+    }
     pd.testing.assert_frame_equal(ranked(matches), ranked(shuffled), check_exact=True)
 
 
@@ -91,7 +102,9 @@ def test_invalid_answers_are_left_out_not_counted_as_losses() -> None:
     whole = played(("one", noisy(0.8)))
     silent = played(("two", ScriptedJudge(lambda question: "invalid")))
     columns = ["phrase", "mu", "sigma", "mu_low", "mu_high", "n_matches", "win_rate"]
-    pd.testing.assert_frame_equal(ranked(whole)[columns], ranked(whole | silent)[columns])
+    pd.testing.assert_frame_equal(
+        ranked(whole)[columns], ranked(whole | silent)[columns]
+    )
 
 
 def test_without_any_valid_match_or_two_phrases_there_is_no_ranking() -> None:
@@ -102,7 +115,9 @@ def test_without_any_valid_match_or_two_phrases_there_is_no_ranking() -> None:
     vocabulary = own_vocabulary({"likely": ["likely <finding>."]})
     for few in (vocabulary, vocabulary.iloc[:0]):
         with pytest.raises(MethodError, match="fewer than two phrases"):
-            reference_ranking(few, {"one": comparison_matches(few, noisy(1.0), SETTINGS)}, SETTINGS)
+            reference_ranking(
+                few, {"one": comparison_matches(few, noisy(1.0), SETTINGS)}, SETTINGS
+            )
 
 
 def test_intervals_contain_the_value_and_narrow_with_more_sentence_pairs() -> None:
@@ -110,8 +125,12 @@ def test_intervals_contain_the_value_and_narrow_with_more_sentence_pairs() -> No
     for name in ("mu", "rank"):
         assert few[name].between(few[f"{name}_low"], few[f"{name}_high"]).all()
     many = SETTINGS.model_copy(update={"repetitions": 80})
-    vocabulary = own_vocabulary({phrase: [f"{phrase} <finding> {i}." for i in range(60)] for phrase in ORDER})
-    more = reference_ranking(vocabulary, {"one": comparison_matches(vocabulary, noisy(0.8), many)}, many)
+    vocabulary = own_vocabulary(
+        {phrase: [f"{phrase} <finding> {i}." for i in range(60)] for phrase in ORDER}
+    )
+    more = reference_ranking(
+        vocabulary, {"one": comparison_matches(vocabulary, noisy(0.8), many)}, many
+    )
     assert more["mu_sd"].mean() < few["mu_sd"].mean()
 
 
@@ -123,8 +142,12 @@ def test_a_copy_of_a_judge_does_not_narrow_the_intervals() -> None:
     assert twice["mu_sd"].mean() > 0.85 * alone["mu_sd"].mean()
 
 
-@pytest.mark.parametrize(("answers", "resamples"), [(17_220, 200), (573_600, 87), (10**7, 50)])
-def test_very_many_answers_are_resampled_less_often(answers: int, resamples: int) -> None:
+@pytest.mark.parametrize(
+    ("answers", "resamples"), [(17_220, 200), (573_600, 87), (10**7, 50)]
+)
+def test_very_many_answers_are_resampled_less_often(
+    answers: int, resamples: int
+) -> None:
     assert bootstrap.resamples(answers, 200) == resamples
     assert bootstrap.resamples(answers, 30) == 30
 
@@ -132,20 +155,33 @@ def test_very_many_answers_are_resampled_less_often(answers: int, resamples: int
 def test_the_version_follows_answers_judges_and_seed() -> None:
     quick = ExplicitSettings(bootstrap=0, orders=1)
     base, other = played(("one", noisy(0.8))), played(("one", noisy(0.5)))["one"]
-    changed = [base, {"other": base["one"]}, {"one": other}, {**base, "two": base["one"]}]
-    versions = [ranked(matches, quick)["ranking_version"].iloc[0] for matches in changed]
-    versions.append(ranked(base, quick.model_copy(update={"seed": 1}))["ranking_version"].iloc[0])
+    changed = [
+        base,
+        {"other": base["one"]},
+        {"one": other},
+        {**base, "two": base["one"]},
+    ]
+    versions = [
+        ranked(matches, quick)["ranking_version"].iloc[0] for matches in changed
+    ]
+    versions.append(
+        ranked(base, quick.model_copy(update={"seed": 1}))["ranking_version"].iloc[0]
+    )
     assert versions[0] == ranked(dict(base), quick)["ranking_version"].iloc[0]
     assert len(set(versions)) == 5
 
 
-def test_the_published_ruler_has_the_published_places_also_in_place_of_an_own_ranking() -> None:
+def test_the_published_ruler_has_the_published_places_also_in_place_of_an_own_ranking() -> (
+    None
+):
     vocabulary, matches = (
         hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS),
         {"one": COMPARISON_MATCHES.frame()},
     )
     frame = reference_ranking(vocabulary, matches, SETTINGS, ["rules, version 1"])
-    own = ranked(played(("one", noisy(0.9)), ("two", noisy(0.9))), ExplicitSettings(bootstrap=0))
+    own = ranked(
+        played(("one", noisy(0.9)), ("two", noisy(0.9))), ExplicitSettings(bootstrap=0)
+    )
     instead = published_instead(own, "the anchors are inverted", ["rules, version 1"])
     for ranking, judges in ((frame, ["one"]), (instead, ["one", "two"])):
         REFERENCE_RANKING.to_arrow(ranking)
@@ -177,18 +213,33 @@ def test_a_judge_that_lacks_matches_is_refused_not_left_out_in_silence() -> None
 
 def test_a_ranking_without_orders_of_play_agrees() -> None:
     """Probit MAP by Newton's method: no order, same prior and performance noise (explicit.md section 3)."""
-    vocabulary = own_vocabulary({f"p{i}": [f"p{i} <finding> {k}." for k in range(8)] for i in range(8)})
+    vocabulary = own_vocabulary(
+        {f"p{i}": [f"p{i} <finding> {k}." for k in range(8)] for i in range(8)}
+    )
 
     def choose(question: ComparisonQuestion) -> str:
         first, second = int(question.sentence_1[1]), int(question.sentence_2[1])
-        noise = random.Random(f"{sorted((question.sentence_1, question.sentence_2))}").gauss(0.0, 2.0)
-        return "sentence_1" if (first - second) + (noise if first < second else -noise) > 0 else "sentence_2"
+        noise = random.Random(
+            f"{sorted((question.sentence_1, question.sentence_2))}"
+        ).gauss(0.0, 2.0)
+        return (
+            "sentence_1"
+            if (first - second) + (noise if first < second else -noise) > 0
+            else "sentence_2"
+        )
 
     frame = comparison_matches(vocabulary, ScriptedJudge(choose), SETTINGS)  # type: ignore[arg-type]
-    ranking = reference_ranking(vocabulary, {"one": frame}, SETTINGS).sort_values("phrase")
+    ranking = reference_ranking(vocabulary, {"one": frame}, SETTINGS).sort_values(
+        "phrase"
+    )
     won = np.array([int(name[1]) for name in frame["winner"]])
     lost = (
-        np.array([int(a[1]) + int(b[1]) for a, b in zip(frame["phrase_a"], frame["phrase_b"], strict=True)])
+        np.array(
+            [
+                int(a[1]) + int(b[1])
+                for a, b in zip(frame["phrase_a"], frame["phrase_b"], strict=True)
+            ]
+        )
         - won
     )
     games = np.zeros((len(won), 8))
@@ -208,7 +259,9 @@ def test_a_ranking_without_orders_of_play_agrees() -> None:
 
 def test_a_phrase_without_a_valid_match_stays_at_the_prior() -> None:
     judge = ScriptedJudge(
-        lambda q: "invalid" if "or <" in q.sentence_1 + q.sentence_2 else noisy(1.0).choose(q)
+        lambda q: (
+            "invalid" if "or <" in q.sentence_1 + q.sentence_2 else noisy(1.0).choose(q)
+        )
     )
     frame = ranked(played(("one", judge))).set_index("phrase")
     assert frame.loc["or", ["mu", "sigma"]].tolist() == pytest.approx([25.0, 8.333])

@@ -13,10 +13,18 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.explicit.analysis.agreement import play_with_package
-from lunguage_assets.explicit.rating.trueskill import MU, SIGMA, corrections, play, update
+from lunguage_assets.explicit.rating.trueskill import (
+    MU,
+    SIGMA,
+    corrections,
+    play,
+    update,
+)
 
 
-def random_matches(players: int, matches: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def random_matches(
+    players: int, matches: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Matches of players whose strength grows with their number, with upsets."""
     rng = np.random.default_rng(seed)
     one = rng.integers(players, size=matches)
@@ -25,10 +33,16 @@ def random_matches(players: int, matches: int, seed: int) -> tuple[np.ndarray, n
     return np.where(first, one, two), np.where(first, two, one)
 
 
-@pytest.mark.parametrize(("backend", "matches", "tolerance"), [(None, 600, 1e-5), ("scipy", 150, 1e-9)])
-def test_a_full_sequence_equals_the_package(backend: str | None, matches: int, tolerance: float) -> None:
+@pytest.mark.parametrize(
+    ("backend", "matches", "tolerance"), [(None, 600, 1e-5), ("scipy", 150, 1e-9)]
+)
+def test_a_full_sequence_equals_the_package(
+    backend: str | None, matches: int, tolerance: float
+) -> None:
     winners, losers = random_matches(players=12, matches=matches, seed=1)
-    orders = np.stack([np.random.default_rng(seed).permutation(matches) for seed in (2, 3)])
+    orders = np.stack(
+        [np.random.default_rng(seed).permutation(matches) for seed in (2, 3)]
+    )
     mu, sigma = play(winners, losers, 12, orders)
     for row, order in enumerate(orders):
         expected = play_with_package(winners, losers, 12, order, backend)
@@ -42,7 +56,9 @@ def test_many_orders_side_by_side_are_exactly_sequential_play(
 ) -> None:
     winners, losers = random_matches(players, matches, seed)
     rng = np.random.default_rng(seed + 1)
-    orders = rng.integers(-1, matches, size=(n_orders, matches + 5))  # repeats, and padding anywhere
+    orders = rng.integers(
+        -1, matches, size=(n_orders, matches + 5)
+    )  # repeats, and padding anywhere
     mu, sigma = play(winners, losers, players, orders)
     for row, order in enumerate(orders.tolist()):
         m, v = np.full(players, MU), np.full(players, SIGMA**2)

@@ -16,9 +16,9 @@ from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 def tree(outcome: Outcome) -> dict[str, list[str]]:
     """Names of the generated children by the id of their parent."""
     found: dict[str, list[str]] = {}
-    for parent, name, status in outcome.expansion.expansions.query("outcome == 'generated'")[
-        ["parent_id", "name", "status"]
-    ].itertuples(index=False):
+    for parent, name, status in outcome.expansion.expansions.query(
+        "outcome == 'generated'"
+    )[["parent_id", "name", "status"]].itertuples(index=False):
         found.setdefault(parent, []).append(f"{name} {status}")
     return found
 
@@ -38,7 +38,15 @@ def test_heart_failure_expands_to_its_leaves() -> None:
 
 def test_a_child_inherits_where_it_stands_and_what_is_said_of_the_parent() -> None:
     course = {"severity": "mild", "no_change": "stable", "comparison": "prior"}
-    row = said("consolidation", "tp", p=0.7, location="RUL", section="impr", sent_idx=3, **course)
+    row = said(
+        "consolidation",
+        "tp",
+        p=0.7,
+        location="RUL",
+        section="impr",
+        sent_idx=3,
+        **course,
+    )
     outcome = run([said("filler", "dn"), row])
     opacity = outcome.child(identity(1) + "/0")
     expected = {
@@ -55,13 +63,18 @@ def test_a_denied_child_takes_the_place_of_the_parent_alone() -> None:
     course = {"severity": "mild", "no_change": "stable", "comparison": "prior"}
     outcome = run([said("pneumothorax", "tp", p=0.7, location="right apex", **course)])
     marking = outcome.child(identity(0) + "/1")
-    denied = [marking[name] for name in ("status", "location", "severity", "no_change", "comparison")]
+    denied = [
+        marking[name]
+        for name in ("status", "location", "severity", "no_change", "comparison")
+    ]
     assert denied == ["tn", "right apex, pulmonary", "", "", ""]
 
 
 def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
     clinical = dict.fromkeys(CLINICAL_ATTRIBUTES, "5 mm")
-    outcome = in_mode([said("pneumonia", location="RUL", other_source="nurse", **clinical)], "paper")
+    outcome = in_mode(
+        [said("pneumonia", location="RUL", other_source="nurse", **clinical)], "paper"
+    )
     fever = outcome.row(identity(0) + "/1")
     said_of_it = [fever[name] for name in ("name", "cat", "location", "location_parts")]
     assert said_of_it == ["fever", "PATIENT INFO.", "", []]
@@ -71,7 +84,10 @@ def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
 
 def test_a_symptom_is_linked_where_the_report_states_it_and_never_generated() -> None:
     assert "fever" not in run([said("pneumonia")]).names()
-    assert "fever" not in run([said("pneumonia"), said("fever", "dn", section="hist")]).names()
+    assert (
+        "fever"
+        not in run([said("pneumonia"), said("fever", "dn", section="hist")]).names()
+    )
     told = run([said("pneumonia"), said("fever", section="hist")])
     child = told.child(identity(0) + "/1")
     assert (child["outcome"], child["linked_to"]) == ("already stated", identity(1))
@@ -114,21 +130,34 @@ def implied(*rows: Any) -> set[str]:
         ([said("fracture", location="rib", onset="healing")], "disruption", False),
     ],
 )  # fmt: skip
-def test_conditions_of_the_pathway_file(rows: list[Any], sign: str, holds: bool) -> None:
+def test_conditions_of_the_pathway_file(
+    rows: list[Any], sign: str, holds: bool
+) -> None:
     assert (sign in implied(*rows)) is holds
 
 
-PAPER_ONLY = [("COPD", "emphysema"), ("COPD", "lucency"), ("consolidation", "volume loss")]
+PAPER_ONLY = [
+    ("COPD", "emphysema"),
+    ("COPD", "lucency"),
+    ("consolidation", "volume loss"),
+]
 
 
 @pytest.mark.parametrize(("diagnosis", "sign"), PAPER_ONLY)
-def test_what_readers_struck_out_is_implied_in_mode_paper_alone(diagnosis: str, sign: str) -> None:
+def test_what_readers_struck_out_is_implied_in_mode_paper_alone(
+    diagnosis: str, sign: str
+) -> None:
     assert sign not in run([said(diagnosis)]).names()
     assert sign in in_mode([said(diagnosis)], "paper").names()
 
 
-def test_absent_markings_beside_a_small_pneumothorax_are_implied_in_mode_paper() -> None:
-    assert "marking" in in_mode([said("pneumothorax", measurement="small")], "paper").names()
+def test_absent_markings_beside_a_small_pneumothorax_are_implied_in_mode_paper() -> (
+    None
+):
+    assert (
+        "marking"
+        in in_mode([said("pneumothorax", measurement="small")], "paper").names()
+    )
 
 
 def test_what_is_struck_out_still_supports_its_diagnosis_where_it_is_stated() -> None:
@@ -137,11 +166,29 @@ def test_what_is_struck_out_still_supports_its_diagnosis_where_it_is_stated() ->
 
 
 def test_what_lies_elsewhere_has_nothing_of_the_diagnosis() -> None:
-    outcome = run([said("pulmonary edema", location="left lung", severity="severe", worsened="worse")])
+    outcome = run(
+        [
+            said(
+                "pulmonary edema",
+                location="left lung",
+                severity="severe",
+                worsened="worse",
+            )
+        ]
+    )
     effusion, consolidation = (outcome.row(identity(0) + end) for end in ("/1", "/0"))
-    assert (effusion["location"], effusion["severity"], effusion["worsened"]) == ("", "", "")
-    assert (consolidation["location"], consolidation["severity"]) == ("left lung", "severe")
-    paper = in_mode([said("pulmonary edema", location="left lung", severity="mild")], "paper")
+    assert (effusion["location"], effusion["severity"], effusion["worsened"]) == (
+        "",
+        "",
+        "",
+    )
+    assert (consolidation["location"], consolidation["severity"]) == (
+        "left lung",
+        "severe",
+    )
+    paper = in_mode(
+        [said("pulmonary edema", location="left lung", severity="mild")], "paper"
+    )
     assert paper.row(identity(0) + "/1")["location"] == "left lung"
 
 
@@ -155,39 +202,128 @@ HEART = said("cardiomegaly")  # a heart size that is increased
     ("parent", "statement", "number", "outcome"),
     [
         # by its name, at a compatible place, now
-        (RUL, said("opacity", location="right upper lobe"), 0, STATED),  # contained in the child's
-        (RUL, said("opacity", location="RUL, airspace, posterior"), 0, STATED),  # contains the child's
+        (
+            RUL,
+            said("opacity", location="right upper lobe"),
+            0,
+            STATED,
+        ),  # contained in the child's
+        (
+            RUL,
+            said("opacity", location="RUL, airspace, posterior"),
+            0,
+            STATED,
+        ),  # contains the child's
         (RUL, said("opacity", "tp", p=0.3, location="right"), 0, STATED),
         (RUL, said("opacity", location="left lung"), 0, GENERATED),
-        (RUL, said("opacity"), 0, GENERATED),  # a row without a place does not state the child's place
+        (
+            RUL,
+            said("opacity"),
+            0,
+            GENERATED,
+        ),  # a row without a place does not state the child's place
         (RUL, said("opacity", location="RUL", past_hx="old"), 0, GENERATED),
         (PNEUMONIA, said("opacity", location="medial right base"), 0, STATED),
         (PNEUMONIA, said("opacity", location="right apex"), 0, GENERATED),
-        (said("COPD", location="upper lobes"), said("emphysema", section="impr"), 1, STATED),  # a diagnosis
-        (said("pulmonary edema"), said("effusion", location="pericardial"), 1, GENERATED),
+        (
+            said("COPD", location="upper lobes"),
+            said("emphysema", section="impr"),
+            1,
+            STATED,
+        ),  # a diagnosis
+        (
+            said("pulmonary edema"),
+            said("effusion", location="pericardial"),
+            1,
+            GENERATED,
+        ),
         # in other words
-        (said("COPD", "tp", p=0.4), said("hyperinflation"), 0, STATED),  # of the lungs: of no narrower place
-        (said("consolidation", location="RLL"), said("airspace opacity", location="RLL"), 0, STATED),
-        (said("pneumonia", location="left base"), said("haziness", location="left base"), 0, STATED),
+        (
+            said("COPD", "tp", p=0.4),
+            said("hyperinflation"),
+            0,
+            STATED,
+        ),  # of the lungs: of no narrower place
+        (
+            said("consolidation", location="RLL"),
+            said("airspace opacity", location="RLL"),
+            0,
+            STATED,
+        ),
+        (
+            said("pneumonia", location="left base"),
+            said("haziness", location="left base"),
+            0,
+            STATED,
+        ),
         (CANCER, said("nodule", location="RUL"), 0, STATED),
         (said("pulmonary edema"), said("pleural fluid"), 1, STATED),
-        (said("bronchitis"), said("peribronchial opacity", location="both lower lobes"), 0, STATED),
-        (said("pneumothorax", evidence=(identity(1),)), said("lucency", location="right apex"), 0, STATED),
-        (said("effusion", view="supine"), said("haziness", location="right lower lobe"), 0, GENERATED),
+        (
+            said("bronchitis"),
+            said("peribronchial opacity", location="both lower lobes"),
+            0,
+            STATED,
+        ),
+        (
+            said("pneumothorax", evidence=(identity(1),)),
+            said("lucency", location="right apex"),
+            0,
+            STATED,
+        ),
+        (
+            said("effusion", view="supine"),
+            said("haziness", location="right lower lobe"),
+            0,
+            GENERATED,
+        ),
         # with the attributes that define it
         (CANCER, said("opacity", location="RUL", morphology="nodular"), 0, STATED),
-        (said("tuberculosis"), said("mass", location="bilateral upper lung"), 0, GENERATED),  # not calcified
-        (HEART, said("heart size", location="cardiothoracic", measurement="normal to enlarged"), 0, STATED),
-        (HEART, said("heart size", location="cardiothoracic", measurement="not enlarged"), 0, AGAINST),
+        (
+            said("tuberculosis"),
+            said("mass", location="bilateral upper lung"),
+            0,
+            GENERATED,
+        ),  # not calcified
+        (
+            HEART,
+            said(
+                "heart size",
+                location="cardiothoracic",
+                measurement="normal to enlarged",
+            ),
+            0,
+            STATED,
+        ),
+        (
+            HEART,
+            said("heart size", location="cardiothoracic", measurement="not enlarged"),
+            0,
+            AGAINST,
+        ),
         (HEART, said("heart size", location="cardiothoracic"), 0, GENERATED),
         # against it, at a place that contains its
         (said("CHF"), said("pulmonary edema", "dn"), 1, AGAINST),
         (said("CHF"), said("pulmonary edema", improved="resolved"), 1, AGAINST),
         (said("CHF"), said("heart size", "dn", measurement="normal"), 0, AGAINST),
-        (said("lobar pneumonia", location="RLL"), said("consolidation", "dn", location="right"), 0, AGAINST),
+        (
+            said("lobar pneumonia", location="RLL"),
+            said("consolidation", "dn", location="right"),
+            0,
+            AGAINST,
+        ),
         (said("pulmonary edema"), said("pleural effusion", "dn"), 1, AGAINST),
-        (said("pulmonary edema"), said("pleural effusion", "dn", location="left"), 1, GENERATED),
-        (said("pulmonary edema"), said("effusion", "dn", location="pericardial"), 1, GENERATED),
+        (
+            said("pulmonary edema"),
+            said("pleural effusion", "dn", location="left"),
+            1,
+            GENERATED,
+        ),
+        (
+            said("pulmonary edema"),
+            said("effusion", "dn", location="pericardial"),
+            1,
+            GENERATED,
+        ),
     ],
 )
 def test_a_sub_finding_is_generated_unless_the_report_states_it_or_speaks_against_it(
@@ -200,7 +336,9 @@ def test_a_sub_finding_is_generated_unless_the_report_states_it_or_speaks_agains
         assert child["linked_to"] == identity(1)
         assert child["finding_id"] not in done.ids()
         log = done.resolution.log
-        assert outcome in set(log.loc[log["finding_id"] == child["finding_id"], "event"])
+        assert outcome in set(
+            log.loc[log["finding_id"] == child["finding_id"], "event"]
+        )
 
 
 def test_a_merged_row_states_a_child_through_its_survivor() -> None:
@@ -217,7 +355,9 @@ def test_a_merged_row_states_a_child_through_its_survivor() -> None:
     assert identity(2) in outcome.row(identity(0))["evidence"]
 
 
-def test_what_excludes_a_sign_is_looked_for_among_its_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_excludes_a_sign_is_looked_for_among_its_own_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Readings are counted: rows about something else may not be read again for every implied finding."""
     read = LabelList.read
     readings = 0
@@ -231,8 +371,14 @@ def test_what_excludes_a_sign_is_looked_for_among_its_own_names(monkeypatch: pyt
     sides = ("right", "left")
     counts = []
     for others in (100, 200):
-        rows = [said("consolidation", location=f"{side} upper lobe", sent_idx=1) for side in sides]
-        rows += [said(f"sign number {number}", sent_idx=number + 2) for number in range(others)]
+        rows = [
+            said("consolidation", location=f"{side} upper lobe", sent_idx=1)
+            for side in sides
+        ]
+        rows += [
+            said(f"sign number {number}", sent_idx=number + 2)
+            for number in range(others)
+        ]
         readings = 0
         run(rows[:2])
         alone = readings
@@ -245,5 +391,11 @@ def test_what_excludes_a_sign_is_looked_for_among_its_own_names(monkeypatch: pyt
 def test_recursion_stops_at_a_stated_row_which_expands_as_itself() -> None:
     outcome = run([said("CHF"), said("pulmonary edema", "tp", p=0.5)])
     assert outcome.child(identity(0) + "/1")["outcome"] == "already stated"
-    parents = (identity(0), identity(0) + "/0", identity(1), identity(1) + "/0", identity(1) + "/1")
+    parents = (
+        identity(0),
+        identity(0) + "/0",
+        identity(1),
+        identity(1) + "/0",
+        identity(1) + "/1",
+    )
     assert set(tree(outcome)) == set(parents)

@@ -10,7 +10,15 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from invented_reports import AlikeEmbedder, Said, deduplicated, identity, in_mode, record, said
+from invented_reports import (
+    AlikeEmbedder,
+    Said,
+    deduplicated,
+    identity,
+    in_mode,
+    record,
+    said,
+)
 from profiles import examples
 
 from lunguage_assets.implicit.statements.against import qualifying
@@ -18,7 +26,9 @@ from lunguage_assets.quality.rules import refuse_broken
 
 
 def alternative(ent: str, phrase: str = "or", **options: Any) -> Said:
-    return said(ent, **{"status": "tp", "p": 0.4, "sent_idx": 7, "phrases": [phrase], **options})
+    return said(
+        ent, **{"status": "tp", "p": 0.4, "sent_idx": 7, "phrases": [phrase], **options}
+    )
 
 
 def belief(frame: pd.DataFrame, row: int) -> tuple[float, float, float, str]:
@@ -28,7 +38,9 @@ def belief(frame: pd.DataFrame, row: int) -> tuple[float, float, float, str]:
 
 def shares(*rows: Said) -> list[float]:
     frame = deduplicated(list(rows))
-    return [pytest.approx(belief(frame, number)[0], abs=1e-9) for number in range(len(rows))]
+    return [
+        pytest.approx(belief(frame, number)[0], abs=1e-9) for number in range(len(rows))
+    ]
 
 
 def test_two_alternatives_have_half_each() -> None:
@@ -60,11 +72,20 @@ def test_alternatives_that_are_hedged_alike_share_one() -> None:
     [
         [alternative("nodule"), alternative("nodule", location="left")],
         [alternative("nodule"), alternative("scar", phrases=["possible", "or"])],
-        [alternative(name, phrases=["may represent", "or"]) for name in ("nodule", "scar")],
+        [
+            alternative(name, phrases=["may represent", "or"])
+            for name in ("nodule", "scar")
+        ],
         [alternative("nodule", "possible"), alternative("scar", "possible")],
         [alternative("nodule", p=None), alternative("scar", p=None)],
     ],
-    ids=["one finding twice", "one hedged", "hedged as a whole", "not joined", "not fitted"],
+    ids=[
+        "one finding twice",
+        "one hedged",
+        "hedged as a whole",
+        "not joined",
+        "not fitted",
+    ],
 )
 def test_fits_stay_where_they_are_coherent(rows: list[Said]) -> None:
     frame = deduplicated(rows, embedder=AlikeEmbedder())
@@ -77,17 +98,25 @@ def test_mode_paper_raises_nothing() -> None:
 
 
 @examples(20)
-@given(st.lists(st.floats(0.01, 0.99), min_size=2, max_size=5), st.sampled_from([[], ["may be"]]))
+@given(
+    st.lists(st.floats(0.01, 0.99), min_size=2, max_size=5),
+    st.sampled_from([[], ["may be"]]),
+)
 def test_alternatives_sum_to_one_or_less_inside_their_intervals(
     places: list[float], hedges: list[str]
 ) -> None:
     names = ["nodule", "scar", "mass", "cough", "fever"]
-    rows = [alternative(name, p=p, phrases=[*hedges, "or"]) for name, p in zip(names, places, strict=False)]
+    rows = [
+        alternative(name, p=p, phrases=[*hedges, "or"])
+        for name, p in zip(names, places, strict=False)
+    ]
     outcome = in_mode(rows, "method")
     stated = outcome.rows[outcome.rows["source"] == "original"]
     expected = min(1.0, sum(places)) if hedges else 1.0
     assert stated["prob"].sum() == pytest.approx(expected, abs=1e-9)
-    assert ((stated["p_low"] <= stated["prob"]) & (stated["prob"] <= stated["p_high"])).all()
+    assert (
+        (stated["p_low"] <= stated["prob"]) & (stated["prob"] <= stated["p_high"])
+    ).all()
     refuse_broken("lunguage_plus_plus", outcome.rows)
 
 
@@ -104,23 +133,51 @@ def kind(name: str, ent: str, sentence: str, *cells: str) -> str:
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (kind("pleural effusion", "effusion", "No large effusion.", "large"), "amount: large"),
         (
-            kind("pleural effusion", "effusion", "No pneumothorax or large effusion.", "large"),
+            kind("pleural effusion", "effusion", "No large effusion.", "large"),
             "amount: large",
         ),
-        (kind("pneumothorax", "pneumothorax", "No large effusion or pneumothorax."), ""),
-        (kind("mass", "mass", "No suspicious nodule or mass."), "suspicious: suspicious"),
+        (
+            kind(
+                "pleural effusion",
+                "effusion",
+                "No pneumothorax or large effusion.",
+                "large",
+            ),
+            "amount: large",
+        ),
+        (
+            kind("pneumothorax", "pneumothorax", "No large effusion or pneumothorax."),
+            "",
+        ),
+        (
+            kind("mass", "mass", "No suspicious nodule or mass."),
+            "suspicious: suspicious",
+        ),
         (kind("pleural effusion", "effusion", "No suspicious nodule or effusion."), ""),
-        (kind("pleural effusion", "effusion", "No new opacity or effusion."), "new: new"),
-        (kind("opacity", "opacities", "No pneumothorax and no new opacities."), "new: new"),
+        (
+            kind("pleural effusion", "effusion", "No new opacity or effusion."),
+            "new: new",
+        ),
+        (
+            kind("opacity", "opacities", "No pneumothorax and no new opacities."),
+            "new: new",
+        ),
         (kind("fracture", "fracture", "No other fracture."), "other: other"),
         (kind("fracture", "fracture", "No acute fracture.", "acute"), "acute: acute"),
-        (kind("tuberculosis", "active tuberculosis", "No active tuberculosis."), "acute: active"),
-        (kind("consolidation", "consolidation", "No focal consolidation.", "focal"), ""),
+        (
+            kind("tuberculosis", "active tuberculosis", "No active tuberculosis."),
+            "acute: active",
+        ),
+        (
+            kind("consolidation", "consolidation", "No focal consolidation.", "focal"),
+            "",
+        ),
     ],
 )
-def test_a_word_restricts_the_denial_of_the_finding_that_it_describes(found: str, expected: str) -> None:
+def test_a_word_restricts_the_denial_of_the_finding_that_it_describes(
+    found: str, expected: str
+) -> None:
     assert found == expected
 
 
@@ -147,7 +204,9 @@ def test_the_denial_of_a_kind_is_tentative_and_has_the_p_of_its_qualifier() -> N
         ("cavitary lesion", "Without cavitary lesion.", ""),
     ],
 )
-def test_the_denial_of_a_named_kind_is_certain(ent: str, sentence: str, word: str) -> None:
+def test_the_denial_of_a_named_kind_is_certain(
+    ent: str, sentence: str, word: str
+) -> None:
     row = said(ent, "dn", sent=sentence, morphology=word)
     assert stated_belief(row) == ("dn", "definitive", 0.0)
 
@@ -177,5 +236,8 @@ def test_mode_paper_takes_the_status_as_it_is() -> None:
 
 
 def test_the_denial_of_a_kind_is_no_duplicate_of_the_denial_of_all() -> None:
-    rows = [said("effusion", "dn", sent="No effusion."), said("effusion", "dn", sent="No new effusion.")]
+    rows = [
+        said("effusion", "dn", sent="No effusion."),
+        said("effusion", "dn", sent="No new effusion."),
+    ]
     assert deduplicated(rows)["merged_into"].isna().all()

@@ -8,10 +8,16 @@ import pytest
 from invented_reports import blacklist
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.merging.apart import load_blacklist, stated_values, values_differ
+from lunguage_assets.implicit.merging.apart import (
+    load_blacklist,
+    stated_values,
+    values_differ,
+)
 
 
-def test_the_packaged_list_holds_the_papers_33_pairs_and_the_three_of_the_authors() -> None:
+def test_the_packaged_list_holds_the_papers_33_pairs_and_the_three_of_the_authors() -> (
+    None
+):
     expected = [
         "left-right", "upper-lower", "mid-lower", "middle-lower", "upper-mid", "upper-middle",
         "anterior-posterior", "anterior-lateral", "posterior-lateral", "superior-inferior", "apical-basal",
@@ -41,19 +47,31 @@ def test_the_packaged_list_holds_the_papers_33_pairs_and_the_three_of_the_author
         ("atelectases", "pneumonia", True),
         ("upper zone", "mid-zone", True),
         ("left and right", "left", True),
-        ("mild edema", "severe edema", True),  # an encoder alone would have to keep these apart
+        (
+            "mild edema",
+            "severe edema",
+            True,
+        ),  # an encoder alone would have to keep these apart
         ("bilateral opacity", "left opacity", True),
         ("apical opacity", "basilar opacity", True),
         ("left opacity", "opacity", False),
-        ("bilateral opacity", "medial opacity", False),  # bilateral does not contain lateral
+        (
+            "bilateral opacity",
+            "medial opacity",
+            False,
+        ),  # bilateral does not contain lateral
         ("left opacity", "left opacity", False),
         ("brightness", "left", False),
         ("massive effusion", "opacity effusion", False),  # massive is no mass
         ("cardiopulmonary", "pulmonary", False),
     ],
 )
-def test_a_pair_in_either_direction_separates_on_whole_words(one: str, other: str, apart: bool) -> None:
-    assert blacklist().separates(one, other) is blacklist().separates(other, one) is apart
+def test_a_pair_in_either_direction_separates_on_whole_words(
+    one: str, other: str, apart: bool
+) -> None:
+    assert (
+        blacklist().separates(one, other) is blacklist().separates(other, one) is apart
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +86,9 @@ def test_a_pair_in_either_direction_separates_on_whole_words(one: str, other: st
         ("mild edema", "severe edema", False),  # no pair of the paper
     ],
 )
-def test_the_papers_pairs_separate_inside_words_in_mode_paper(one: str, other: str, apart: bool) -> None:
+def test_the_papers_pairs_separate_inside_words_in_mode_paper(
+    one: str, other: str, apart: bool
+) -> None:
     listed = blacklist().of_the_paper()
     assert listed.separates(one, other) is listed.separates(other, one) is apart
 
@@ -92,7 +112,9 @@ def test_a_user_lists_exact_pairs(tmp_path: Path) -> None:
         ("- left\n", 1, "the whole file"),
     ],
 )
-def test_a_wrong_list_names_the_line_and_the_field(tmp_path: Path, text: str, line: int, field: str) -> None:
+def test_a_wrong_list_names_the_line_and_the_field(
+    tmp_path: Path, text: str, line: int, field: str
+) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(text)
     with pytest.raises(ConfigurationError) as raised:
@@ -119,6 +141,8 @@ def test_a_wrong_list_names_the_line_and_the_field(tmp_path: Path, text: str, li
         ("fracture T8", "fracture", False),
     ],
 )
-def test_numbers_and_levels_differ_where_both_are_stated(one: str, other: str, differ: bool) -> None:
+def test_numbers_and_levels_differ_where_both_are_stated(
+    one: str, other: str, differ: bool
+) -> None:
     assert values_differ(stated_values(one), stated_values(other)) is differ
     assert values_differ(stated_values(other), stated_values(one)) is differ

@@ -25,8 +25,17 @@ from plain_merging import plain_groups
 from profiles import examples
 
 from lunguage_assets.implicit.merging import deduplicate as deduplicate_module
-from lunguage_assets.implicit.merging.apart import Wording, linearised, stated_values, values_differ
-from lunguage_assets.implicit.merging.deduplicate import blocks_of, compared_phrases, deduplicate
+from lunguage_assets.implicit.merging.apart import (
+    Wording,
+    linearised,
+    stated_values,
+    values_differ,
+)
+from lunguage_assets.implicit.merging.deduplicate import (
+    blocks_of,
+    compared_phrases,
+    deduplicate,
+)
 from lunguage_assets.implicit.rows import by_study, read_rows
 from lunguage_assets.settings import ImplicitSettings
 
@@ -34,7 +43,10 @@ from lunguage_assets.settings import ImplicitSettings
 def groups(frame: pd.DataFrame) -> set[frozenset[int]]:
     """Row numbers of every merged group."""
     found = frame[frame["merged_ids"].str.len() > 0]
-    ids = ([row_id, *merged] for row_id, merged in zip(found["finding_id"], found["merged_ids"], strict=True))
+    ids = (
+        [row_id, *merged]
+        for row_id, merged in zip(found["finding_id"], found["merged_ids"], strict=True)
+    )
     return {frozenset(int(one.split(":")[1]) for one in group) for group in ids}
 
 
@@ -47,7 +59,10 @@ def groups(frame: pd.DataFrame) -> set[frozenset[int]]:
         (said("fracture", location="T8"), said("fracture", location="T9")),
         (said("opacity", improved="a", worsened="b"), said("opacity", improved="a")),
         (said("opacity", no_change="stable"), said("opacity", worsened="worse")),
-        (said("tube", placement="4 cm above the carina"), said("tube", placement="6 cm above the carina")),
+        (
+            said("tube", placement="4 cm above the carina"),
+            said("tube", placement="6 cm above the carina"),
+        ),
         (said("effusions"), said("edema")),
     ],
 )
@@ -68,19 +83,30 @@ def test_what_must_not_merge_does_not_even_for_an_encoder_that_finds_all_alike(
     ],
 )
 def test_everything_else_may(one: object, other: object) -> None:
-    assert groups(deduplicated([one, other], embedder=AlikeEmbedder())) == {frozenset({0, 1})}
+    assert groups(deduplicated([one, other], embedder=AlikeEmbedder())) == {
+        frozenset({0, 1})
+    }
 
 
 def test_the_threshold_is_compared_with_the_rounded_cosine() -> None:
     rows = [said("opacity"), said("shadow")]
-    for cosine, threshold, merged in ((0.8999996, 0.9, 1), (0.8999994, 0.9, 0), (0.94, 0.95, 0)):
+    for cosine, threshold, merged in (
+        (0.8999996, 0.9, 1),
+        (0.8999994, 0.9, 0),
+        (0.94, 0.95, 0),
+    ):
         embedder = TableEmbedder({("opacity", "shadow"): cosine})
-        assert len(groups(deduplicated(rows, embedder=embedder, threshold=threshold))) == merged
+        assert (
+            len(groups(deduplicated(rows, embedder=embedder, threshold=threshold)))
+            == merged
+        )
 
 
 def test_the_similarity_kept_is_the_highest_to_a_member_of_the_group() -> None:
     listed = {("a", "b"): 0.93, ("b", "c"): 0.97, ("a", "c"): 0.91}
-    frame = deduplicated([said("a"), said("b"), said("c")], embedder=TableEmbedder(listed))
+    frame = deduplicated(
+        [said("a"), said("b"), said("c")], embedder=TableEmbedder(listed)
+    )
     kept = [record(frame, identity(number))["merge_similarity"] for number in range(3)]
     assert pd.isna(kept[0])
     assert kept[1:] == [0.97, 0.97]
@@ -90,12 +116,18 @@ def test_the_similarity_kept_is_the_highest_to_a_member_of_the_group() -> None:
     ("rows", "survivor"),
     [
         ([said("opacity", "tp", p=0.6), said("opacity", "tp", p=0.7)], 1),
-        ([said("opacity", "tn", p=0.3), said("opacity", "tn", p=0.2)], 1),  # support is 1 - p
+        (
+            [said("opacity", "tn", p=0.3), said("opacity", "tn", p=0.2)],
+            1,
+        ),  # support is 1 - p
         ([said("opacity"), said("opacity", section="impr")], 1),
         ([said("opacity", section="hist"), said("opacity", past_hx="old")], 1),
         ([said("opacity", sent_idx=4), said("opacity", sent_idx=3)], 1),
         ([said("opacity", "tp", p=None), said("opacity", "tp", p=0.51)], 1),
-        ([said("opacity", "tp", p=0.41), said("opacity", "tp", p=None)], 0),  # no information never wins
+        (
+            [said("opacity", "tp", p=0.41), said("opacity", "tp", p=None)],
+            0,
+        ),  # no information never wins
         ([said("opacity", row=11, sent_idx=0), said("opacity", row=2, sent_idx=0)], 2),
     ],
 )
@@ -118,12 +150,17 @@ def test_the_survivor_keeps_its_own_words_and_probability_and_unites_the_rest() 
     ]  # fmt: skip
     frame = deduplicated(
         rows,
-        embedder=TableEmbedder({("shadow base hazy mild, faint", "opacity lung base moderate, mild"): 0.95}),
+        embedder=TableEmbedder(
+            {("shadow base hazy mild, faint", "opacity lung base moderate, mild"): 0.95}
+        ),
     )
     survivor, merged = record(frame, identity(1)), record(frame, identity(0))
     own = [survivor[name] for name in ("ent", "location", "prob", "sent_idx")]
     assert own == ["opacity", "lung base", 0.7, 1]
-    assert (survivor["severity"], survivor["morphology"]) == ("moderate, mild", "hazy")  # one severity
+    assert (survivor["severity"], survivor["morphology"]) == (
+        "moderate, mild",
+        "hazy",
+    )  # one severity
     assert survivor["evidence"] == ["~cough", identity(2)]
     assert survivor["associate"] == [identity(3)]
     assert survivor["merged_ids"] == [identity(0)]
@@ -134,7 +171,11 @@ def test_the_survivor_keeps_its_own_words_and_probability_and_unites_the_rest() 
 
 
 def test_history_rows_are_excluded_unless_asked_for() -> None:
-    rows = [said("opacity", section="hist"), said("opacity", past_hx="old"), said("opacity")]
+    rows = [
+        said("opacity", section="hist"),
+        said("opacity", past_hx="old"),
+        said("opacity"),
+    ]
     excluded = deduplicated(rows)
     assert excluded["disposition"].tolist() == ["excluded", "kept", "kept"]
     kept = deduplicated(rows, history="keep")
@@ -151,7 +192,9 @@ def test_every_finding_gets_a_probability_an_interval_and_their_source() -> None
         said("f", "tn", section="hist", p=None),
     ]
     frame = deduplicated(rows)
-    found = frame.set_index("ent")[["prob", "p_low", "p_high", "support", "p_source"]].T.to_dict("list")
+    found = frame.set_index("ent")[
+        ["prob", "p_low", "p_high", "support", "p_source"]
+    ].T.to_dict("list")
     assert found["a"] == [1.0, 1.0, 1.0, 1.0, "definitive"]
     assert found["b"] == [0.0, 0.0, 0.0, 1.0, "definitive"]
     assert found["c"] == [0.4, 0.2, 0.7, 0.4, "fitted"]
@@ -166,13 +209,37 @@ def test_every_finding_gets_a_probability_an_interval_and_their_source() -> None
 SIDES_AND_LOBES = ("right", "left", "upper", "lower")
 findings_said = st.builds(
     said,
-    st.sampled_from(["opacity", "opacities", "nodule", "effusion", "pleural effusion", "shadow", "mass"]),
+    st.sampled_from(
+        [
+            "opacity",
+            "opacities",
+            "nodule",
+            "effusion",
+            "pleural effusion",
+            "shadow",
+            "mass",
+        ]
+    ),
     st.sampled_from(["dp", "dp", "dn", "tp", "tn"]),
     location=st.sampled_from(
-        ["", "", "RUL", "right upper lobe", "left", "left-sided", "RLL", "lower lung", "lung", "T8", "T9"]
+        [
+            "",
+            "",
+            "RUL",
+            "right upper lobe",
+            "left",
+            "left-sided",
+            "RLL",
+            "lower lung",
+            "lung",
+            "T8",
+            "T9",
+        ]
     ),
     p=st.sampled_from([None, 0.3, 0.5, 0.7]),
-    section=st.sampled_from(["find", "find", "hist"]),  # what both sections state is `test_restated.py`
+    section=st.sampled_from(
+        ["find", "find", "hist"]
+    ),  # what both sections state is `test_restated.py`
     sent_idx=st.integers(0, 2),
     measurement=st.sampled_from(["", "", "5 mm", "0.8 cm"]),
     past_hx=st.sampled_from(["", "", "", "history of"]),
@@ -189,13 +256,20 @@ def merged_groups(rows: list[Said], frame: pd.DataFrame) -> list[list[object]]:
     delivered = {row.finding_id: row for row in read_rows(findings)}
     return [
         [delivered[own] for own in (survivor, *merged)]
-        for survivor, merged in zip(frame["finding_id"], frame["merged_ids"], strict=True)
+        for survivor, merged in zip(
+            frame["finding_id"], frame["merged_ids"], strict=True
+        )
         if merged
     ]
 
 
 @examples(40)
-@given(reports, any_cosines, st.sampled_from(["exclude", "keep"]), st.sampled_from([0.9, 0.97, 1.0]))
+@given(
+    reports,
+    any_cosines,
+    st.sampled_from(["exclude", "keep"]),
+    st.sampled_from([0.9, 0.97, 1.0]),
+)
 def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
     rows: list[Said], encoder: AnyCosines, history: str, threshold: float
 ) -> None:
@@ -203,21 +277,36 @@ def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
     for group in merged_groups(rows, frame):
         for one, other in combinations(group, 2):
             said_one, said_other = linearised(one), linearised(other)
-            kind, kind_of_other = ((row.study_id, row.positive, row.currency) for row in (one, other))
+            kind, kind_of_other = (
+                (row.study_id, row.positive, row.currency) for row in (one, other)
+            )
             assert kind == kind_of_other
             assert not blacklist().separates(said_one, said_other)
-            assert not blacklist().separates(", ".join(one.location_parts), ", ".join(other.location_parts))
+            assert not blacklist().separates(
+                ", ".join(one.location_parts), ", ".join(other.location_parts)
+            )
             assert not values_differ(stated_values(said_one), stated_values(said_other))
-            assert said_one == said_other or round(encoder.cosine(said_one, said_other), 6) >= threshold
+            assert (
+                said_one == said_other
+                or round(encoder.cosine(said_one, said_other), 6) >= threshold
+            )
         sides = {
-            word for row in group for word in " ".join(row.location_parts).split() if word in SIDES_AND_LOBES
+            word
+            for row in group
+            for word in " ".join(row.location_parts).split()
+            if word in SIDES_AND_LOBES
         }
         assert not {"right", "left"} <= sides
         assert not {"upper", "lower"} <= sides
 
 
 @examples(40)
-@given(reports, any_cosines, st.sampled_from(["exclude", "keep"]), st.sampled_from(["method", "paper"]))
+@given(
+    reports,
+    any_cosines,
+    st.sampled_from(["exclude", "keep"]),
+    st.sampled_from(["method", "paper"]),
+)
 def test_the_phrases_that_are_exported_are_those_that_an_encoder_is_asked(
     rows: list[Said], encoder: AnyCosines, history: str, mode: str
 ) -> None:
@@ -265,7 +354,11 @@ def test_groups_are_those_of_the_plain_rules(
     findings, fitted, _ = frames(rows)
     options = ImplicitSettings(merge_threshold=threshold, mode=mode)
     frame = deduplicate(findings, fitted, encoder, blacklist(), options)
-    found = {row.finding_id: row.merge_similarity for row in read_rows(frame) if row.merged_into is not None}
+    found = {
+        row.finding_id: row.merge_similarity
+        for row in read_rows(frame)
+        if row.merged_into is not None
+    }
     groups = {
         frozenset({own, *merged})
         for own, merged in zip(frame["finding_id"], frame["merged_ids"], strict=True)
@@ -286,7 +379,8 @@ def test_groups_are_those_of_the_plain_rules(
 
 def test_thousands_of_rows_that_say_the_same_become_one() -> None:
     rows = [
-        said("opacity", location="RUL", severity="mild", evidence=[number // 2]) for number in range(2_998)
+        said("opacity", location="RUL", severity="mild", evidence=[number // 2])
+        for number in range(2_998)
     ]
     rows += [said("opacity", location="right upper lobe"), said("nodule")]
     frame = deduplicated(rows, embedder=AlikeEmbedder())
@@ -313,7 +407,9 @@ def test_a_long_study_is_merged_without_comparing_every_two_of_its_rows(
     assert compared < 10 * len(names)
 
 
-def test_rows_of_one_name_inside_a_section_are_no_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_one_name_inside_a_section_are_no_pairs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Only what findings and impression tell twice is one: 400 rows of a section have 79,800 pairs."""
     compared = 0
     states_the_same = deduplicate_module._Statement.states_the_same
@@ -324,7 +420,10 @@ def test_rows_of_one_name_inside_a_section_are_no_pairs(monkeypatch: pytest.Monk
         return states_the_same(self, other)
 
     monkeypatch.setattr(deduplicate_module._Statement, "states_the_same", counted)
-    rows = [said("sign", location=f"place {number}", sent_idx=number) for number in range(1, 401)]
+    rows = [
+        said("sign", location=f"place {number}", sent_idx=number)
+        for number in range(1, 401)
+    ]
     rows.append(said("sign", location="place 7", section="impr"))
     merged = deduplicated(rows)
     assert compared <= 400

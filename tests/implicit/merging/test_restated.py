@@ -47,7 +47,10 @@ def test_the_same_statement_at_a_narrower_place_or_by_another_name_is_one_row(
     assert stated[["name", "location"]].to_numpy().tolist() == [[name, place]]
     log = outcome.resolution.log.set_index("finding_id")
     (gone,) = {identity(0), identity(1)} - set(stated["finding_id"])
-    assert (log.loc[gone, "event"], log.loc[gone, "rule"]) == ("merged", "same statement")
+    assert (log.loc[gone, "event"], log.loc[gone, "rule"]) == (
+        "merged",
+        "same statement",
+    )
     assert outcome.accounting["balanced"].all()
 
 
@@ -73,7 +76,11 @@ def test_what_is_not_the_same_statement_stays(rows: list[Any]) -> None:
 def test_the_stronger_claim_survives_and_takes_over_the_place() -> None:
     rows = both(said("pneumonia", "tp", p=0.4, location="RLL"), said("pneumonia"))
     survivor = record(deduplicated(rows), identity(1))
-    assert (survivor["status"], survivor["location"], survivor["prob"]) == ("dp", "RLL", 1.0)
+    assert (survivor["status"], survivor["location"], survivor["prob"]) == (
+        "dp",
+        "RLL",
+        1.0,
+    )
     assert survivor["merged_ids"] == [identity(0)]
 
 
@@ -84,14 +91,21 @@ def test_mode_paper_merges_by_similarity_alone() -> None:
 
 @examples(60)
 @given(reports)
-def test_whatever_is_stated_no_group_has_two_sides_or_polarities(rows: list[Said]) -> None:
+def test_whatever_is_stated_no_group_has_two_sides_or_polarities(
+    rows: list[Said],
+) -> None:
     frame = deduplicated(rows, history="keep").set_index("finding_id")
     lost = frame[frame["disposition"] == "merged"]
     assert (frame.loc[lost["merged_into"], "disposition"] == "kept").all()
-    assert sorted(lost.index) == sorted(own for ids in frame["merged_ids"] for own in ids)
+    assert sorted(lost.index) == sorted(
+        own for ids in frame["merged_ids"] for own in ids
+    )
     for survivor, group in lost[lost["merge_similarity"].isna()].groupby("merged_into"):
         ids = [survivor, *group.index]
         assert frame.loc[ids, "currency"].nunique() == 1
         assert frame.loc[ids, "status"].str[1].nunique() == 1
-        sides = [anatomy().place(tuple(parts)).sides for parts in frame.loc[group.index, "location_parts"]]
+        sides = [
+            anatomy().place(tuple(parts)).sides
+            for parts in frame.loc[group.index, "location_parts"]
+        ]
         assert all(one == other for one, other in combinations(filter(None, sides), 2))

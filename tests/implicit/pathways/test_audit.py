@@ -31,28 +31,47 @@ def audited(*rows: Said) -> pd.DataFrame:
 
 def edge(sub_finding: str, *rows: Said) -> dict[str, Any]:
     frame = audited(*rows)
-    return {str(k): v for k, v in frame[frame["sub_finding"] == sub_finding].iloc[0].to_dict().items()}
+    return {
+        str(k): v
+        for k, v in frame[frame["sub_finding"] == sub_finding].iloc[0].to_dict().items()
+    }
 
 
 def counted(found: dict[str, Any]) -> tuple[int, ...]:
-    return tuple(found[name] for name in ("studies", "mentioned", "as_implied", "otherwise", "both"))
+    return tuple(
+        found[name]
+        for name in ("studies", "mentioned", "as_implied", "otherwise", "both")
+    )
 
 
 @pytest.mark.parametrize(("status", "agrees"), [("dn", 0), ("tp", 1), ("tn", 0)])
-def test_a_denial_speaks_against_the_edge_and_a_doubtful_presence_for_it(status: str, agrees: int) -> None:
+def test_a_denial_speaks_against_the_edge_and_a_doubtful_presence_for_it(
+    status: str, agrees: int
+) -> None:
     p = {"tp": 0.6, "tn": 0.2}.get(status)
     found = edge("pulmonary edema", said("CHF"), said("pulmonary edema", status, p=p))
     assert counted(found)[1:4] == (1, agrees, 1 - agrees)
 
 
-def test_a_heart_of_normal_size_denies_an_enlarged_heart_and_an_enlarged_one_states_it() -> None:
-    normal = edge("cardiomegaly", said("CHF", view="pa"), said("heart size", measurement="normal"))
-    enlarged = edge("cardiomegaly", said("CHF", view="pa"), said("heart size", measurement="enlarged"))
+def test_a_heart_of_normal_size_denies_an_enlarged_heart_and_an_enlarged_one_states_it() -> (
+    None
+):
+    normal = edge(
+        "cardiomegaly", said("CHF", view="pa"), said("heart size", measurement="normal")
+    )
+    enlarged = edge(
+        "cardiomegaly",
+        said("CHF", view="pa"),
+        said("heart size", measurement="enlarged"),
+    )
     assert (normal["otherwise"], enlarged["as_implied"]) == (1, 1)
 
 
 def test_a_mention_at_another_place_does_not_count() -> None:
-    rows = said("consolidation", location="right upper lobe"), said("opacity", location="left lower lobe")
+    rows = (
+        said("consolidation", location="right upper lobe"),
+        said("opacity", location="left lower lobe"),
+    )
     assert edge("opacity", *rows)["mentioned"] == 0
 
 
@@ -61,22 +80,35 @@ def test_of_a_doubtful_diagnosis_nothing_follows_so_it_is_in_no_share() -> None:
     assert counted(found) == (0, 0, 0, 0, 0)
 
 
-def test_the_interval_is_wilsons_and_says_on_which_side_of_the_experts_it_lies() -> None:
+def test_the_interval_is_wilsons_and_says_on_which_side_of_the_experts_it_lies() -> (
+    None
+):
     from statsmodels.stats.proportion import proportion_confint  # slow to import
 
     pathway = dictionary().pathways_of("consolidation")[0].id
     for hits, n, verdict in ((10, 40, "below"), (97, 100, "above"), (8, 10, "open")):
-        found: Counts = Counter({((pathway, 0), "present"): hits, ((pathway, 0), "absent"): n - hits})
-        frame = audit_table(found, dictionary()).query("pathway_id == @pathway and edge == 0").iloc[0]
+        found: Counts = Counter(
+            {((pathway, 0), "present"): hits, ((pathway, 0), "absent"): n - hits}
+        )
+        frame = (
+            audit_table(found, dictionary())
+            .query("pathway_id == @pathway and edge == 0")
+            .iloc[0]
+        )
         assert (frame["share_low"], frame["share_high"]) == pytest.approx(
             proportion_confint(hits, n, method="wilson")
         )
-        assert (frame["share"], frame["against_experts"]) == (pytest.approx(hits / n), verdict)
+        assert (frame["share"], frame["against_experts"]) == (
+            pytest.approx(hits / n),
+            verdict,
+        )
 
 
 @given(reported)
 @examples(15)
-def test_every_study_is_counted_once_for_an_edge_and_parts_add_up(rows: list[Said]) -> None:
+def test_every_study_is_counted_once_for_an_edge_and_parts_add_up(
+    rows: list[Said],
+) -> None:
     result = run(rows).rows
     whole = counts(result)
     studies = result["study_id"].unique().tolist()

@@ -41,8 +41,14 @@ def networks(draw: st.DrawFn) -> Network:
     for cause in range(size):
         for effect in range(cause + 1, size):
             strengths[cause, effect] = draw(st.just(0.0) | p)
-    known = st.sampled_from([(1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.3, 0.9), (1.4, 0.2)])
-    return leaks, strengths, np.array(draw(st.lists(known, min_size=size, max_size=size)))
+    known = st.sampled_from(
+        [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.3, 0.9), (1.4, 0.2)]
+    )
+    return (
+        leaks,
+        strengths,
+        np.array(draw(st.lists(known, min_size=size, max_size=size))),
+    )
 
 
 def by_every_state(leaks: Floats, strengths: Floats, weights: Floats) -> Floats:
@@ -52,7 +58,9 @@ def by_every_state(leaks: Floats, strengths: Floats, weights: Floats) -> Floats:
         joint = 1.0
         for node, value in enumerate(state):
             no = (1.0 - leaks[node]) * math.prod(
-                1.0 - strengths[cause, node] for cause, there in enumerate(state) if there
+                1.0 - strengths[cause, node]
+                for cause, there in enumerate(state)
+                if there
             )
             joint *= (no, 1.0 - no)[value] * weights[node, value]
         total += joint
@@ -69,7 +77,12 @@ def test_marginals_are_those_of_every_state(network: Network) -> None:
 def test_marginals_are_those_of_pyagrum() -> None:
     gum = pytest.importorskip("pyagrum")
     leaks, strengths = np.array([0.6, 0.3, 0.1, 0.2]), np.zeros((4, 4))
-    strengths[0, 2], strengths[1, 2], strengths[2, 3], strengths[0, 3] = 0.9, 0.7, 0.8, 0.4
+    strengths[0, 2], strengths[1, 2], strengths[2, 3], strengths[0, 3] = (
+        0.9,
+        0.7,
+        0.8,
+        0.4,
+    )
     weights = np.array([[1.0, 1.0], [1.0, 1.0], [0.4, 0.9], [1.0, 1.0]])
     net = gum.BayesNet()
     for node, leak in enumerate(leaks):
@@ -107,16 +120,22 @@ def test_a_hedged_diagnosis_gives_its_share_and_the_leak_gives_the_rest() -> Non
     assert p == pytest.approx(0.6 * 0.9 + 0.4 * 0.1)
 
 
-def test_a_denied_sign_speaks_against_its_diagnosis_and_so_against_its_other_signs() -> None:
+def test_a_denied_sign_speaks_against_its_diagnosis_and_so_against_its_other_signs() -> (
+    None
+):
     pneumonia = said("pneumonia", "tp", p=0.6)
     rows = [said("atelectasis", "tp", p=0.6), said("opacity", "dn")]
     assert estimate("volume loss", *rows) < estimate("volume loss", rows[0])
-    assert estimate("opacity", pneumonia) > estimate("opacity", said("pneumonia", "tp", p=0.3))
+    assert estimate("opacity", pneumonia) > estimate(
+        "opacity", said("pneumonia", "tp", p=0.3)
+    )
 
 
 def test_two_diagnoses_that_imply_a_sign_make_it_likelier_than_either() -> None:
     one, other = said("pneumonia", "tp", p=0.6), said("atelectasis", "tp", p=0.6)
-    assert estimate("opacity", one, other) > max(estimate("opacity", one), estimate("opacity", other))
+    assert estimate("opacity", one, other) > max(
+        estimate("opacity", one), estimate("opacity", other)
+    )
 
 
 def test_a_sign_that_is_implied_to_be_absent_has_the_p_that_it_is_present() -> None:
@@ -142,11 +161,18 @@ def test_what_reports_say_of_a_sign_moves_its_strength_and_its_leak() -> None:
         for number in range(30)
         for one in (
             said("consolidation", study=f"s{number:08d}"),
-            said("opacity", "dn" if number < 20 else "dp", location="airspace", study=f"s{number:08d}"),
+            said(
+                "opacity",
+                "dn" if number < 20 else "dp",
+                location="airspace",
+                study=f"s{number:08d}",
+            ),
         )
     ]
     learned = counted_estimator([run(with_it).rows], dictionary())
-    assert estimate("opacity", said("consolidation"), of=learned) == pytest.approx((9 + 10) / (10 + 30))
+    assert estimate("opacity", said("consolidation"), of=learned) == pytest.approx(
+        (9 + 10) / (10 + 30)
+    )
     without = [said("opacity", "dp", study=f"s{number:08d}") for number in range(10)]
     leaky = counted_estimator([run(without).rows], dictionary())
     assert leaky.leaks["opacity", True] == pytest.approx((1 + 10) / (10 + 10))
@@ -155,8 +181,14 @@ def test_what_reports_say_of_a_sign_moves_its_strength_and_its_leak() -> None:
 
 
 def test_a_study_counts_once_for_a_sign_and_as_both_where_it_says_both() -> None:
-    rows = [said("opacity", location="left"), said("opacity", "dn", location="right"), said("opacity")]
-    found = sign_counts(run(rows).rows, dictionary(), load_label_list(dictionary=dictionary()))
+    rows = [
+        said("opacity", location="left"),
+        said("opacity", "dn", location="right"),
+        said("opacity"),
+    ]
+    found = sign_counts(
+        run(rows).rows, dictionary(), load_label_list(dictionary=dictionary())
+    )
     assert {key: count for key, count in found.items() if key[0] == "opacity"} == {
         ("opacity", ALONE, "both"): 1,
         ("opacity", ANYWHERE, "both"): 1,

@@ -41,7 +41,10 @@ def test_an_effusion_shows_what_the_view_shows() -> None:
     """All sixty-four sets of views, one study each."""
     situations = list(view_situations())
     named = (", ".join(view for view in VIEWS if view in views) for views in situations)
-    outcome = run(said("effusion", view=view, study=f"s{n:08d}", row=0) for n, view in enumerate(named))
+    outcome = run(
+        said("effusion", view=view, study=f"s{n:08d}", row=0)
+        for n, view in enumerate(named)
+    )
     for number, views in enumerate(situations):
         study = outcome.rows[outcome.rows["study_id"] == f"s{number:08d}"]
         signs = expected_effusion_signs(views)
@@ -74,8 +77,16 @@ def test_an_effusion_shows_what_the_view_shows() -> None:
         ("pneumonia", {"distribution": "lobar"}, "pneumonia_3"),
         ("pneumonia", {"location": "right lower lobe"}, "pneumonia_1"),
         ("aspiration pna", {}, "pneumonia_2"),
-        ("pleural effusion", {"morphology": "loculated", "view": ""}, "pleural_effusion_10"),
-        ("pleural effusion", {"morphology": "no longer loculated"}, "pleural_effusion_8"),
+        (
+            "pleural effusion",
+            {"morphology": "loculated", "view": ""},
+            "pleural_effusion_10",
+        ),
+        (
+            "pleural effusion",
+            {"morphology": "no longer loculated"},
+            "pleural_effusion_8",
+        ),
         ("effusion atelectasis", {}, "atelectasis_1"),
         ("fracture", {"location": "left clavicle"}, "fracture_1"),
         ("fracture", {"onset": "old", "location": "right 5th rib"}, "fracture_2"),
@@ -88,7 +99,11 @@ def test_an_effusion_shows_what_the_view_shows() -> None:
         ("fracture", {"location": "costovertebral"}, "fracture_1"),
         ("fracture", {"location": "rib, mid axillary line"}, "fracture_1"),
         ("fracture", {"comparison": "old film of the spine"}, "fracture_1"),
-        ("emphysema", {"location": "upper lobes"}, "emphysema_1"),  # not the one under the skin
+        (
+            "emphysema",
+            {"location": "upper lobes"},
+            "emphysema_1",
+        ),  # not the one under the skin
     ],
 )
 def test_refinement_words_and_bones_choose_among_the_pathways(
@@ -114,7 +129,9 @@ def test_refinement_words_and_bones_choose_among_the_pathways(
         ({"ent": "CHF"}, "matched"),
     ],
 )
-def test_every_row_without_a_pathway_says_why(options: dict[str, Any], reason: str) -> None:
+def test_every_row_without_a_pathway_says_why(
+    options: dict[str, Any], reason: str
+) -> None:
     outcome = run([said(**options)])
     found = outcome.match(identity(0))
     assert found["reason"] == reason
@@ -130,5 +147,7 @@ def test_a_refinement_without_a_pathway_is_a_reason_of_its_own(tmp_path: Path) -
         "{name: mild, words: [mild]}\n"
         "    pathways:\n      - {id: flu_1, implies: [{finding: fever, status: dp}]}\n"
     )
-    outcome = run([said("flu", severity="mild")], pathways=load_dictionary(file, vocabulary()))
+    outcome = run(
+        [said("flu", severity="mild")], pathways=load_dictionary(file, vocabulary())
+    )
     assert outcome.match(identity(0))["reason"] == "no pathway for this refinement"

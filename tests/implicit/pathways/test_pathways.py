@@ -32,7 +32,10 @@ PUBLISHED = {  # variants, pathways, depth, width: the table of implicit.md sect
 
 
 def test_the_dictionary_has_the_published_structure() -> None:
-    found = {s.diagnosis: (s.variants, s.pathways, s.depth, s.width) for s in dictionary().statistics()}
+    found = {
+        s.diagnosis: (s.variants, s.pathways, s.depth, s.width)
+        for s in dictionary().statistics()
+    }
     assert found == PUBLISHED
 
 
@@ -40,7 +43,10 @@ def test_every_spelling_is_recognised_in_every_wording_that_normalises_to_it() -
     for name, diagnosis in dictionary().diagnoses.items():
         for spelling in diagnosis.variants:
             assert dictionary().recognise(vocabulary().finding(spelling)) == name
-            assert dictionary().recognise(vocabulary().finding(f"  {spelling.upper()} ")) == name
+            assert (
+                dictionary().recognise(vocabulary().finding(f"  {spelling.upper()} "))
+                == name
+            )
 
 
 @pytest.mark.parametrize(
@@ -59,7 +65,9 @@ def test_every_spelling_is_recognised_in_every_wording_that_normalises_to_it() -
         ("", None),
     ],
 )
-def test_findings_are_recognised_by_their_canonical_name(ent: str, diagnosis: str | None) -> None:
+def test_findings_are_recognised_by_their_canonical_name(
+    ent: str, diagnosis: str | None
+) -> None:
     assert dictionary().recognise(vocabulary().finding(ent)) == diagnosis
 
 
@@ -77,7 +85,11 @@ def test_a_vocabulary_that_renames_a_spelling_does_not_hide_the_diagnosis() -> N
 
 
 def test_the_papers_notation_is_written_from_the_data() -> None:
-    notation = {p.id: p.notation for name in dictionary().diagnoses for p in dictionary().pathways_of(name)}
+    notation = {
+        p.id: p.notation
+        for name in dictionary().diagnoses
+        for p in dictionary().pathways_of(name)
+    }
     assert (
         notation["consolidation_1"]
         == "view: ap, pa, lateral > ent: opacity > status: dp > loc: airspace && ent: volume loss > "
@@ -132,7 +144,12 @@ def load_text(tmp_path: Path, text: str) -> object:
         ("projections: [[pa]]", "projections: [[pa]], needs: [ap]", 11, "when"),
         ("status: dn", "status: dn, attributes: {colour: red}", 13, "attributes"),
         ("status: dn", "status: dn, status: dp", 13, "status"),
-        ("words: [light]", "words: [light], location_patterns: ['(']", 5, "location_patterns"),
+        (
+            "words: [light]",
+            "words: [light], location_patterns: ['(']",
+            5,
+            "location_patterns",
+        ),
         (
             "{finding: fever, status: dp}",
             "&f {finding: fever, status: dp}\n          - *f",
@@ -140,7 +157,12 @@ def load_text(tmp_path: Path, text: str) -> object:
             "listed twice",
         ),
         ("{finding: fever,", "{finding: cough, location: lung,", 9, "symptom"),
-        ("diagnoses:", "unknown: 1\ndiagnoses:", 1, "the whole file: a key that is not known"),
+        (
+            "diagnoses:",
+            "unknown: 1\ndiagnoses:",
+            1,
+            "the whole file: a key that is not known",
+        ),
         ("name: flu\n", "name: [flu\n", 3, "not readable as YAML"),
     ],
 )
@@ -149,12 +171,19 @@ def test_an_error_names_the_line_and_the_field(
 ) -> None:
     assert before in MINIMAL
     with pytest.raises(ConfigurationError) as raised:
-        load_text(tmp_path, MINIMAL.replace(before, after, 1) + "categories: {cough: PATIENT INFO.}\n")
-    assert ("own.yaml: " if line == 0 else f"own.yaml, line {line}") in str(raised.value)
+        load_text(
+            tmp_path,
+            MINIMAL.replace(before, after, 1) + "categories: {cough: PATIENT INFO.}\n",
+        )
+    assert ("own.yaml: " if line == 0 else f"own.yaml, line {line}") in str(
+        raised.value
+    )
     assert field in str(raised.value)
 
 
-def test_a_missing_or_undecodable_file_is_an_error_a_person_can_act_on(tmp_path: Path) -> None:
+def test_a_missing_or_undecodable_file_is_an_error_a_person_can_act_on(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(ConfigurationError, match="FileNotFoundError"):
         load_dictionary(tmp_path / "none.yaml", vocabulary())
     (tmp_path / "latin.yaml").write_bytes(b"diagnoses: \xff")
@@ -177,7 +206,9 @@ def test_a_tree_has_every_pathway_with_every_sub_finding() -> None:
         assert lines == []
 
 
-def test_a_diagnosis_that_a_person_adds_is_shown_and_expanded_without_code(tmp_path: Path) -> None:
+def test_a_diagnosis_that_a_person_adds_is_shown_and_expanded_without_code(
+    tmp_path: Path,
+) -> None:
     added = """
   - name: silicosis
     spellings: {plain: [silicosis], acute: [acute silicosis]}
@@ -206,12 +237,18 @@ def test_a_diagnosis_that_a_person_adds_is_shown_and_expanded_without_code(tmp_p
     ]
     rows = run([said("silicosis", "tp", p=0.8, onset="acute")], pathways=own).rows
     assert rows["support"].tolist() == pytest.approx([0.8, 0.4, 0.4, 0.4])
-    assert rows.set_index("name").loc["fluid", ["prob", "p_high"]].tolist() == pytest.approx([0.3, 0.8])
+    assert rows.set_index("name").loc[
+        "fluid", ["prob", "p_high"]
+    ].tolist() == pytest.approx([0.3, 0.8])
 
 
 def test_a_file_of_an_earlier_version_with_negators_is_read(tmp_path: Path) -> None:
     file = tmp_path / "pathways.yaml"
     packaged = resource("pathways.yaml").read_text()
-    file.write_text("negators: {next: [non], rest: [without], turns: [but]}\n" + packaged)
+    file.write_text(
+        "negators: {next: [non], rest: [without], turns: [but]}\n" + packaged
+    )
     own = load_dictionary(file, vocabulary())
-    assert list(pathway_tree(own, "pneumonia")) == list(pathway_tree(dictionary(), "pneumonia"))
+    assert list(pathway_tree(own, "pneumonia")) == list(
+        pathway_tree(dictionary(), "pneumonia")
+    )

@@ -13,17 +13,38 @@ from lunguage_assets.implicit.resolution.guarantees import violations
 MODES = ("method", "paper")
 
 TWO_AXES = [
-    [said("heart", measurement="large"), said("heart", "dn", morphology="contour is normal")],
-    [said("aorta", morphology="elongated"), said("aorta", "dn", measurement="not dilated")],
-    [said("trachea", "dn", morphology="midline"), said("trachea", measurement="narrow")],
-    [said("hemidiaphragm", measurement="raised"), said("hemidiaphragm", "dn", morphology="smooth")],
-    [said("hilum", measurement="prominent"), said("hilum", "dn", morphology="normal density")],
+    [
+        said("heart", measurement="large"),
+        said("heart", "dn", morphology="contour is normal"),
+    ],
+    [
+        said("aorta", morphology="elongated"),
+        said("aorta", "dn", measurement="not dilated"),
+    ],
+    [
+        said("trachea", "dn", morphology="midline"),
+        said("trachea", measurement="narrow"),
+    ],
+    [
+        said("hemidiaphragm", measurement="raised"),
+        said("hemidiaphragm", "dn", morphology="smooth"),
+    ],
+    [
+        said("hilum", measurement="prominent"),
+        said("hilum", "dn", morphology="normal density"),
+    ],
 ]
 
 ONE_AXIS = [
-    [said("heart", measurement="large"), said("heart", "dn", measurement="normal size")],
+    [
+        said("heart", measurement="large"),
+        said("heart", "dn", measurement="normal size"),
+    ],
     [said("heart", measurement="large"), said("heart", "dn", measurement="normal")],
-    [said("heart", morphology="lobulated"), said("heart", "dn", measurement="normal in size and contour")],
+    [
+        said("heart", morphology="lobulated"),
+        said("heart", "dn", measurement="normal in size and contour"),
+    ],
     [said("aorta"), said("aorta", "dn", measurement="not dilated")],
     [said("opacity", measurement="large"), said("opacity", "dn", morphology="smooth")],
 ]
@@ -39,7 +60,9 @@ def test_rows_along_two_axes_both_stay(rows: list[Any], mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("rows", ONE_AXIS)
-def test_rows_along_one_axis_or_none_contradict_each_other(rows: list[Any], mode: str) -> None:
+def test_rows_along_one_axis_or_none_contradict_each_other(
+    rows: list[Any], mode: str
+) -> None:
     assert in_mode(rows, mode).rows.empty
 
 
@@ -62,9 +85,21 @@ READ = [
     ("The heart is slightly large; its contour is normal.", "cardiomegaly", "stated"),
     ("The heart is normal in size but globular in shape.", "cardiomegaly", "denied"),
     ("The heart is shifted to the left, not enlarged.", "cardiomegaly", "denied"),
-    ("The cardiac silhouette is of smooth outline but enlarged.", "cardiomegaly", "stated"),
-    ("The mediastinum is widened with a smooth contour.", "enlarged cardiomediastinum", "stated"),
-    ("The mediastinum is shifted to the left; it is not widened.", "enlarged cardiomediastinum", "denied"),
+    (
+        "The cardiac silhouette is of smooth outline but enlarged.",
+        "cardiomegaly",
+        "stated",
+    ),
+    (
+        "The mediastinum is widened with a smooth contour.",
+        "enlarged cardiomediastinum",
+        "stated",
+    ),
+    (
+        "The mediastinum is shifted to the left; it is not widened.",
+        "enlarged cardiomediastinum",
+        "denied",
+    ),
     ("The contour of the heart is normal.", "cardiomegaly", "unmentioned"),
     ("The trachea is central but narrow.", "no finding", "denied"),
 ]

@@ -34,7 +34,10 @@ def logged(outcome: Outcome, finding_id: str, stage: str = "resolve") -> dict[st
         & ~log["event"].isin(["reference lost", "cell kept apart"])
     ].to_dict("records")
     assert len(found) == 1
-    return {name: None if value is not None and value != value else value for name, value in found[0].items()}
+    return {
+        name: None if value is not None and value != value else value
+        for name, value in found[0].items()
+    }
 
 
 def conflicts(outcome: Outcome) -> set[tuple[str, str, str]]:
@@ -52,7 +55,12 @@ def test_rule_1_an_expansion_never_outweighs_what_the_report_says() -> None:
     outcome = in_mode([said("CHF"), said("pulmonary edema", "tn", p=0.4)], "paper")
     assert identity(1) in outcome.ids()
     entry = logged(outcome, identity(0) + "/1")
-    assert (entry["event"], entry["rule"], entry["conflict_type"], entry["survivor_id"]) == (
+    assert (
+        entry["event"],
+        entry["rule"],
+        entry["conflict_type"],
+        entry["survivor_id"],
+    ) == (
         "discarded",
         "rule 1: originals outrank expansions",
         "polarity",
@@ -62,7 +70,11 @@ def test_rule_1_an_expansion_never_outweighs_what_the_report_says() -> None:
 
 def test_rule_2_a_definite_contradiction_leaves_nothing() -> None:
     outcome = run(
-        [said("opacity", location="RUL"), said("opacity", "dn", location="right upper lobe"), said("scar")]
+        [
+            said("opacity", location="RUL"),
+            said("opacity", "dn", location="right upper lobe"),
+            said("scar"),
+        ]
     )
     assert outcome.names() == ["scar"]
     for number in (0, 1):
@@ -74,15 +86,35 @@ def test_rule_2_a_definite_contradiction_leaves_nothing() -> None:
 @pytest.mark.parametrize(
     ("rows", "kept"),
     [
-        ([said("opacity", "tp", p=0.3), said("opacity", "tn", p=0.4)], 1),  # 0.3 against 0.6
-        ([said("opacity", "tp", p=0.7), said("opacity", "tn", p=0.3)], 0),  # a tie: tp before tn
-        ([said("opacity", "tp", p=1.0), said("opacity", "dp", measurement="5 mm")], 1),  # a tie: dp before tp
-        ([said("opacity", "tn", p=0.0), said("opacity", "dn", measurement="large")], 0),  # tn before dn
-        ([said("opacity", measurement="5 mm"), said("opacity", measurement="8 mm", section="impr")], 1),
+        (
+            [said("opacity", "tp", p=0.3), said("opacity", "tn", p=0.4)],
+            1,
+        ),  # 0.3 against 0.6
+        (
+            [said("opacity", "tp", p=0.7), said("opacity", "tn", p=0.3)],
+            0,
+        ),  # a tie: tp before tn
+        (
+            [said("opacity", "tp", p=1.0), said("opacity", "dp", measurement="5 mm")],
+            1,
+        ),  # a tie: dp before tp
+        (
+            [said("opacity", "tn", p=0.0), said("opacity", "dn", measurement="large")],
+            0,
+        ),  # tn before dn
+        (
+            [
+                said("opacity", measurement="5 mm"),
+                said("opacity", measurement="8 mm", section="impr"),
+            ],
+            1,
+        ),
         ([said("opacity", "dn"), said("opacity", "tp", p=0.2)], 0),
     ],
 )
-def test_rule_3_keeps_the_highest_support_then_certainty_then_place(rows: list[Any], kept: int) -> None:
+def test_rule_3_keeps_the_highest_support_then_certainty_then_place(
+    rows: list[Any], kept: int
+) -> None:
     outcome = run(rows)
     assert outcome.rows["finding_id"].tolist() == [identity(kept)]
     assert logged(outcome, identity(1 - kept))["rule"] == "rule 3: highest support"
@@ -91,13 +123,27 @@ def test_rule_3_keeps_the_highest_support_then_certainty_then_place(rows: list[A
 def test_a_loser_of_the_same_polarity_is_merged_and_of_the_other_removed() -> None:
     rows = [
         said("opacity", "tp", p=0.8, measurement="5 mm", severity="mild"),
-        said("opacity", "tp", p=0.6, measurement="8 mm", severity="faint", evidence=[3], associate=["~a"]),
-        said("opacity", "tn", p=0.6, measurement="9 mm", severity="dense", evidence=[3]),
+        said(
+            "opacity",
+            "tp",
+            p=0.6,
+            measurement="8 mm",
+            severity="faint",
+            evidence=[3],
+            associate=["~a"],
+        ),
+        said(
+            "opacity", "tn", p=0.6, measurement="9 mm", severity="dense", evidence=[3]
+        ),
         said("nodule", evidence=[1, 2], associate=[1]),
     ]
     outcome = run(rows)
     survivor = outcome.row(identity(0))
-    assert (survivor["measurement"], survivor["severity"], survivor["prob"]) == ("5 mm", "mild", 0.8)
+    assert (survivor["measurement"], survivor["severity"], survivor["prob"]) == (
+        "5 mm",
+        "mild",
+        0.8,
+    )
     log = outcome.resolution.log
     apart = log[log["event"] == "cell kept apart"]
     assert apart["reference"].tolist() == ["measurement: 8 mm", "severity: faint"]
@@ -114,11 +160,24 @@ def test_a_loser_of_the_same_polarity_is_merged_and_of_the_other_removed() -> No
     assert lost_references(outcome) == {(identity(3), identity(2))}
 
 
-def test_stated_rows_that_contradict_each_other_by_containment_stay_and_are_listed() -> None:
-    outcome = run([said("pleural effusion", "dn"), said("effusion", "tp", p=0.6, location="left")])
+def test_stated_rows_that_contradict_each_other_by_containment_stay_and_are_listed() -> (
+    None
+):
+    outcome = run(
+        [said("pleural effusion", "dn"), said("effusion", "tp", p=0.6, location="left")]
+    )
     assert outcome.rows["source"].tolist()[:2] == ["original", "original"]
-    assert ("pleural effusion", "stated_contradiction", "original-original") in conflicts(outcome)
-    apart = run([said("effusion", "dn", location="right"), said("effusion", "tp", p=0.6, location="left")])
+    assert (
+        "pleural effusion",
+        "stated_contradiction",
+        "original-original",
+    ) in conflicts(outcome)
+    apart = run(
+        [
+            said("effusion", "dn", location="right"),
+            said("effusion", "tp", p=0.6, location="left"),
+        ]
+    )
     assert conflicts(apart) == set()
 
 
@@ -133,11 +192,16 @@ def test_idx11_is_not_idx1() -> None:
         said("scar", evidence=[1, 11, "~pleural effusion, idx11"]),
     ]
     outcome = run(rows)
-    assert outcome.row(identity(12))["evidence"] == [identity(11), "~pleural effusion, idx11"]
+    assert outcome.row(identity(12))["evidence"] == [
+        identity(11),
+        "~pleural effusion, idx11",
+    ]
     assert lost_references(outcome) == {(identity(12), identity(1))}
 
 
-def test_a_sub_finding_of_what_has_resolved_breaks_the_guarantee_of_a_living_parent() -> None:
+def test_a_sub_finding_of_what_has_resolved_breaks_the_guarantee_of_a_living_parent() -> (
+    None
+):
     rows = run([said("pulmonary edema")]).rows
     assert violations(rows) == []
     rows.loc[rows["source"] == "original", "improved"] = "resolved"
@@ -145,15 +209,26 @@ def test_a_sub_finding_of_what_has_resolved_breaks_the_guarantee_of_a_living_par
 
 
 def test_references_to_excluded_history_rows_go_and_are_logged() -> None:
-    outcome = run([said("cancer", section="hist"), said("scar", evidence=[0, "s00000001:99"])])
+    outcome = run(
+        [said("cancer", section="hist"), said("scar", evidence=[0, "s00000001:99"])]
+    )
     assert outcome.row(identity(1))["evidence"] == []
-    assert lost_references(outcome) == {(identity(1), identity(0)), (identity(1), "s00000001:99")}
+    assert lost_references(outcome) == {
+        (identity(1), identity(0)),
+        (identity(1), "s00000001:99"),
+    }
     assert logged(outcome, identity(0), "deduplicate")["rule"] == "history section"
 
 
 def test_a_child_suppressed_by_a_row_of_other_certainty_counts_as_a_conflict() -> None:
     denied = said("volume loss", "tn", p=0.3)
-    outcome = run([said("consolidation"), said("opacity", "tp", p=0.3, location="airspace"), denied])
+    outcome = run(
+        [
+            said("consolidation"),
+            said("opacity", "tp", p=0.3, location="airspace"),
+            denied,
+        ]
+    )
     frame = outcome.resolution.conflicts
     assert frame["suppressed"].tolist() == [True, True]
     assert conflicts(outcome) == {
@@ -169,7 +244,9 @@ def test_idx_counts_the_stated_rows_first_and_every_child_after_its_parent() -> 
     assert outcome.rows["idx"].tolist() == [*range(1, len(outcome.rows)), 1]
     first = outcome.rows[outcome.rows["study_id"] == STUDY]
     assert first["finding_id"].tolist()[:3] == [identity(2), identity(1), identity(0)]
-    assert first["source"].tolist() == ["original"] * 3 + ["expansion"] * (len(first) - 3)
+    assert first["source"].tolist() == ["original"] * 3 + ["expansion"] * (
+        len(first) - 3
+    )
     position = dict(zip(first["finding_id"], first["idx"], strict=True))
     assert all(
         position[parent] < position[child]
@@ -182,10 +259,22 @@ def test_idx_counts_the_stated_rows_first_and_every_child_after_its_parent() -> 
     ("denial", "presence"),
     [
         (said("loculated pleural effusion", "dn"), said("effusion", location="left")),
-        (said("acute fracture", "dn"), said("fracture", onset="old", location="left rib")),
-        (said("fracture", "dn", sent="No other fracture is seen."), said("fracture", location="left rib")),
-        (said("effusion", "dn", sent="No large effusion.", measurement="large"), said("effusion")),
-        (said("nodule", "tn", p=0.05, sent="No definite nodule."), said("nodule", "tp", p=0.4)),
+        (
+            said("acute fracture", "dn"),
+            said("fracture", onset="old", location="left rib"),
+        ),
+        (
+            said("fracture", "dn", sent="No other fracture is seen."),
+            said("fracture", location="left rib"),
+        ),
+        (
+            said("effusion", "dn", sent="No large effusion.", measurement="large"),
+            said("effusion"),
+        ),
+        (
+            said("nodule", "tn", p=0.05, sent="No definite nodule."),
+            said("nodule", "tp", p=0.4),
+        ),
     ],
 )
 def test_a_denial_denies_no_more_than_it_says(denial: Any, presence: Any) -> None:
@@ -211,26 +300,40 @@ def test_a_study_of_which_nothing_is_left_is_listed_and_explained() -> None:
     studies = outcome.accounting["study_id"].tolist()
     assert violations(outcome.rows, studies, explained) == []
     assert [
-        found.study_id for found in violations(outcome.rows, studies) if found.guarantee == STUDY_PRESENT
+        found.study_id
+        for found in violations(outcome.rows, studies)
+        if found.guarantee == STUDY_PRESENT
     ] == explained
 
 
 def delivered(rows: int, rejected: int) -> pd.DataFrame:
     """REPORTS of the one study."""
-    empty = dict.fromkeys(("report", "view_information"), "") | {"view_source": "unknown", "sequence": 1}
+    empty = dict.fromkeys(("report", "view_information"), "") | {
+        "view_source": "unknown",
+        "sequence": 1,
+    }
     numbers = {"rows_delivered": rows, "rows_rejected": rejected}
-    return REPORTS.frame([{"study_id": STUDY, "subject_id": "p", "source_id": "", **empty, **numbers}])
+    return REPORTS.frame(
+        [{"study_id": STUDY, "subject_id": "p", "source_id": "", **empty, **numbers}]
+    )
 
 
 def test_rejected_rows_are_counted_also_where_no_study_can_be_read() -> None:
     outcome = run([said("scar")])
     reports = delivered(3, rejected=2)
     refused = [("s00000001", 1), ("s00000001", 2), ("s00000009", 3), ("", 4)]
-    texts = dict.fromkeys(("column", "found", "expected", "remedy", "reason", "content"), "")
-    rejected = REJECTED.frame(
-        [{"file": "Lunguage.csv", "line": line, "study_id": study, **texts} for study, line in refused]
+    texts = dict.fromkeys(
+        ("column", "found", "expected", "remedy", "reason", "content"), ""
     )
-    accounts = account(reports, rejected, outcome.deduplicated, outcome.expansion, outcome.resolution)
+    rejected = REJECTED.frame(
+        [
+            {"file": "Lunguage.csv", "line": line, "study_id": study, **texts}
+            for study, line in refused
+        ]
+    )
+    accounts = account(
+        reports, rejected, outcome.deduplicated, outcome.expansion, outcome.resolution
+    )
     ACCOUNTING.to_arrow(accounts)
     counted = accounts[["study_id", "rows_in", "rejected", "rows_out"]].values.tolist()
     assert counted == [["", 1, 1, 0], [STUDY, 3, 2, 1], ["s00000009", 1, 1, 0]]
@@ -240,7 +343,13 @@ def test_rejected_rows_are_counted_also_where_no_study_can_be_read() -> None:
 def test_accounts_do_not_balance_when_a_row_vanishes() -> None:
     outcome = run([said("scar"), said("CHF")])
     reports = delivered(3, rejected=0)
-    short = account(reports, REJECTED.frame(), outcome.deduplicated, outcome.expansion, outcome.resolution)
+    short = account(
+        reports,
+        REJECTED.frame(),
+        outcome.deduplicated,
+        outcome.expansion,
+        outcome.resolution,
+    )
     assert not short["balanced"].any()
     assert explained_studies(short) == []
 
@@ -254,7 +363,10 @@ def good_records() -> list[dict[str, Any]]:
 
 def spoiled(own: str, change: dict[str, Any]) -> set[str]:
     """Guarantees that break when a row of a good result is changed."""
-    records = [{**row, **(change if row["finding_id"] == own else {})} for row in good_records()]
+    records = [
+        {**row, **(change if row["finding_id"] == own else {})}
+        for row in good_records()
+    ]
     return {found.guarantee for found in violations(LUNGUAGE_PLUS_PLUS.frame(records))}
 
 
@@ -263,7 +375,11 @@ def test_every_guarantee_is_really_checked() -> None:
     normal = {"name": "heart size", "status": "dn", "measurement": "normal"}
     for own, change, broken in (
         (identity(1), {"name": "cardiomegaly"}, {ONE_ROW_PER_KEY}),
-        (identity(1), {"name": "cardiomegaly", "status": "dn"}, {ONE_ROW_PER_KEY, NO_CLASH, NOT_AGAINST}),
+        (
+            identity(1),
+            {"name": "cardiomegaly", "status": "dn"},
+            {ONE_ROW_PER_KEY, NO_CLASH, NOT_AGAINST},
+        ),
         (identity(1), normal, {NOT_AGAINST}),
         (identity(0), {"support": 0.6}, {NO_SURER}),
         (identity(0), {"status": "tp"}, {NO_SURER}),
@@ -279,4 +395,7 @@ def test_every_guarantee_is_really_checked() -> None:
     ):
         assert spoiled(own, change) == broken, change
     rest = LUNGUAGE_PLUS_PLUS.frame(good_records()[1:])
-    assert {found.guarantee for found in violations(rest)} >= {LIVING_PARENT, WHOLE_REFERENCES}
+    assert {found.guarantee for found in violations(rest)} >= {
+        LIVING_PARENT,
+        WHOLE_REFERENCES,
+    }

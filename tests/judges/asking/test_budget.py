@@ -15,10 +15,21 @@ from hypothesis import strategies as st
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.asker import Asker
-from lunguage_assets.judges.asking.limits import Budget, BudgetExceeded, estimated_input_tokens, output_limit
+from lunguage_assets.judges.asking.limits import (
+    Budget,
+    BudgetExceeded,
+    estimated_input_tokens,
+    output_limit,
+)
 from lunguage_assets.judges.ledger.attempts import Attempt, moment
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
+from lunguage_assets.judges.requests import (
+    ModelBinding,
+    Prompt,
+    ProviderFailure,
+    Reply,
+    Request,
+)
 from lunguage_assets.judges.slots import Limits, Price
 from lunguage_assets.orchestration.resources import VARIABLES, HomeResource
 
@@ -35,8 +46,13 @@ def test_an_impossible_price_or_budget_is_refused(value: float) -> None:
         Budget(value)
 
 
-def test_the_estimate_of_a_prompt_is_not_below_what_tokenizers_make_of_such_text() -> None:
-    english = "There is a faint opacity in the left lower lung, which may represent atelectasis. " * 10
+def test_the_estimate_of_a_prompt_is_not_below_what_tokenizers_make_of_such_text() -> (
+    None
+):
+    english = (
+        "There is a faint opacity in the left lower lung, which may represent atelectasis. "
+        * 10
+    )
     assert estimated_input_tokens(Prompt("", english)) >= len(english.split()) * 1.5
     assert estimated_input_tokens(Prompt("", "\u5de6\u4e0b" * 50)) >= 200
     assert estimated_input_tokens(Prompt("", "")) > 0
@@ -60,7 +76,10 @@ def test_the_most_a_judge_may_write_is_read_from_its_parameters(
 
 @settings(deadline=None)
 @given(
-    st.floats(0, 20), st.lists(st.tuples(st.floats(0.001, 5), st.floats(0, 1), st.booleans()), max_size=30)
+    st.floats(0, 20),
+    st.lists(
+        st.tuples(st.floats(0.001, 5), st.floats(0, 1), st.booleans()), max_size=30
+    ),
 )
 def test_whatever_calls_cost_up_to_their_worst_case_the_ceiling_holds(
     ceiling: float, calls: list[tuple[float, float, bool]]
@@ -84,22 +103,31 @@ def test_whatever_calls_cost_up_to_their_worst_case_the_ceiling_holds(
 # --- the day's
 
 
-def ask_all(ledger: Ledger, model: FakeModel, budget: Budget, price: Price | None = PRICE) -> None:
+def ask_all(
+    ledger: Ledger, model: FakeModel, budget: Budget, price: Price | None = PRICE
+) -> None:
     limits = Limits(in_flight=4, backoff_s=0.001)
-    Asker("one", model, ledger, limits, budget=budget, price=price).ask(questions(100), read_label)
+    Asker("one", model, ledger, limits, budget=budget, price=price).ask(
+        questions(100), read_label
+    )
 
 
 def recorded(ledger: Ledger, hours: float, cost_usd: float) -> None:
     time = moment(datetime.now(UTC) - timedelta(hours=hours))
-    ledger.record(Attempt("k" * 64, "j", "compare", "m", "A", cost_usd=cost_usd, time=time))
+    ledger.record(
+        Attempt("k" * 64, "j", "compare", "m", "A", cost_usd=cost_usd, time=time)
+    )
 
 
-def test_what_others_have_spent_today_counts_and_what_is_left_is_spent(ledger: Ledger) -> None:
+def test_what_others_have_spent_today_counts_and_what_is_left_is_spent(
+    ledger: Ledger,
+) -> None:
     recorded(ledger, 25, 100.0)
     recorded(ledger, 23, 0.75)
     model = FakeModel()
     with pytest.raises(
-        BudgetExceeded, match=r"daily budget of \$0.75.*24 hours.*LUNGUAGE_DAILY_BUDGET.*of 100"
+        BudgetExceeded,
+        match=r"daily budget of \$0.75.*24 hours.*LUNGUAGE_DAILY_BUDGET.*of 100",
     ):
         ask_all(ledger, model, Budget(None, 0.75 + 20 * COST + WORST))
     assert model.calls in (20, 21)
@@ -125,7 +153,9 @@ def test_a_call_that_was_never_sent_costs_the_run_nothing(ledger: Ledger) -> Non
     assert budget.spent_usd == 0.0
 
 
-def test_a_call_that_broke_and_may_be_billed_counts_at_its_worst_for_everybody(ledger: Ledger) -> None:
+def test_a_call_that_broke_and_may_be_billed_counts_at_its_worst_for_everybody(
+    ledger: Ledger,
+) -> None:
     broken = FakeModel(answer=lambda *_: ProviderFailure("connection"))
     with pytest.raises(BudgetExceeded, match="daily budget"):
         ask_all(ledger, broken, Budget(None, WORST * 10.5))
@@ -136,7 +166,9 @@ def test_a_call_that_broke_and_may_be_billed_counts_at_its_worst_for_everybody(l
 
 
 @pytest.mark.parametrize("budget", [Budget(100.0), Budget(None, 5.0)])
-def test_without_a_price_a_budget_refuses_before_any_call(ledger: Ledger, budget: Budget) -> None:
+def test_without_a_price_a_budget_refuses_before_any_call(
+    ledger: Ledger, budget: Budget
+) -> None:
     model = FakeModel()
     with pytest.raises(BudgetExceeded, match="no price"):
         ask_all(ledger, model, budget, price=None)
@@ -150,9 +182,13 @@ def test_a_deployment_sets_it_by_a_variable_and_a_wrong_value_is_named(
         monkeypatch.delenv(name, raising=False)
     assert HomeResource.from_environment(Home(tmp_path)).surroundings().budget is None
     monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "2")
-    one, again = (HomeResource.from_environment(Home(tmp_path)).surroundings() for _ in range(2))
+    one, again = (
+        HomeResource.from_environment(Home(tmp_path)).surroundings() for _ in range(2)
+    )
     assert one.budget is not None
     assert one.budget.of_day_usd == 2.0
     assert one.budget is again.budget, "one for all judges of the process"
-    with pytest.raises(ConfigurationError, match=r"LUNGUAGE_DAILY_BUDGET\): found something else"):
+    with pytest.raises(
+        ConfigurationError, match=r"LUNGUAGE_DAILY_BUDGET\): found something else"
+    ):
         HomeResource(root=str(tmp_path), daily_budget="two").judge("lexicon")

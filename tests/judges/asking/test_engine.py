@@ -26,7 +26,11 @@ from sdk_run import ask_fake
 from lunguage_assets.errors import MethodError
 from lunguage_assets.judges.asking import asker as asking
 from lunguage_assets.judges.asking.asker import Asker, JudgeIncomplete, WrongModel
-from lunguage_assets.judges.asking.limits import Budget, BudgetExceeded, estimated_input_tokens
+from lunguage_assets.judges.asking.limits import (
+    Budget,
+    BudgetExceeded,
+    estimated_input_tokens,
+)
 from lunguage_assets.judges.asking.progress import Meter
 from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger, Settled, record
@@ -40,13 +44,21 @@ WORST = (estimated_input_tokens(question(1).prompt) * 1.0 + 10 * 10.0) / 1e6
 SECRET = "the zebra-striped opacity"
 
 
-def asked(requests: Sequence[Request], model: FakeModel, ledger: Ledger, **options: Any) -> list[str | None]:
-    limits = Limits(**{"in_flight": 16, "backoff_s": 0.001, **options.pop("limits", {})})
+def asked(
+    requests: Sequence[Request], model: FakeModel, ledger: Ledger, **options: Any
+) -> list[str | None]:
+    limits = Limits(
+        **{"in_flight": 16, "backoff_s": 0.001, **options.pop("limits", {})}
+    )
     parse = options.pop("parse", read_label)
-    return Asker("one", model, ledger, limits, **{"price": PRICE, **options}).ask(requests, parse)
+    return Asker("one", model, ledger, limits, **{"price": PRICE, **options}).ask(
+        requests, parse
+    )
 
 
-def always(result: Reply | ProviderFailure) -> Callable[[Request, int], Reply | ProviderFailure]:
+def always(
+    result: Reply | ProviderFailure,
+) -> Callable[[Request, int], Reply | ProviderFailure]:
     return lambda request, occurrence: result
 
 
@@ -66,7 +78,9 @@ def test_a_replay_makes_no_call_and_gives_the_same(ledger: Ledger) -> None:
 
 def test_identical_requests_are_asked_once_and_replicates_each(ledger: Ledger) -> None:
     model = FakeModel()
-    settled = asked([question(1), question(2), question(1), question(1, replicate=1)], model, ledger)
+    settled = asked(
+        [question(1), question(2), question(1), question(1, replicate=1)], model, ledger
+    )
     assert model.calls == 3
     assert settled[0] == settled[2]
 
@@ -88,9 +102,13 @@ def test_with_one_call_in_five_failing_results_are_those_of_a_clean_run_and_paid
 
 def test_an_unreadable_or_refused_answer_is_asked_for_again(ledger: Ledger) -> None:
     def third_time(request: Request, occurrence: int) -> Reply | None:
-        return [reply("I would rather say neither."), reply("", refused=True), None][occurrence - 1]
+        return [reply("I would rather say neither."), reply("", refused=True), None][
+            occurrence - 1
+        ]
 
-    assert asked([question(1)], FakeModel(answer=third_time), ledger) == [label(question(1))]
+    assert asked([question(1)], FakeModel(answer=third_time), ledger) == [
+        label(question(1))
+    ]
     assert (counts(ledger)["attempts"], counts(ledger)["invalid"]) == (3, 2)
 
 
@@ -109,8 +127,16 @@ def test_progress_counts_what_happens(ledger: Ledger) -> None:
     asked(questions(50), model, ledger, progress=meter.note)
     (seen,) = meter.totals()
     assert (seen.questions, seen.hits, seen.settled) == (50, 10, 50)
-    assert (seen.calls, seen.retried, seen.failures) == (model.calls, model.calls - 40, 0)
-    assert (seen.input_tokens, seen.output_tokens, seen.cost_usd) == (1600, 160, pytest.approx(40 * COST))
+    assert (seen.calls, seen.retried, seen.failures) == (
+        model.calls,
+        model.calls - 40,
+        0,
+    )
+    assert (seen.input_tokens, seen.output_tokens, seen.cost_usd) == (
+        1600,
+        160,
+        pytest.approx(40 * COST),
+    )
 
 
 # --- failing for good
@@ -122,17 +148,27 @@ def test_when_some_requests_fail_for_good_the_others_are_kept_and_only_those_are
     lost = {request_key(BINDING, request) for request in questions(100)[::10]}
 
     def rejects(request: Request, occurrence: int) -> ProviderFailure | None:
-        return ProviderFailure("rejected", 400) if request_key(BINDING, request) in lost else None
+        return (
+            ProviderFailure("rejected", 400)
+            if request_key(BINDING, request) in lost
+            else None
+        )
 
-    with pytest.raises(JudgeIncomplete, match=r"10 of 100 questions.*\(10 x rejected \(HTTP 400\)\)"):
+    with pytest.raises(
+        JudgeIncomplete, match=r"10 of 100 questions.*\(10 x rejected \(HTTP 400\)\)"
+    ):
         asked(questions(100), FakeModel(answer=rejects), ledger)
     again = FakeModel()
     assert None not in asked(questions(100), again, ledger)
     assert again.sent == Counter(lost)
 
 
-@pytest.mark.parametrize(("kind", "most"), [("authentication", 16), ("overloaded", 128), ("rejected", 32)])
-def test_a_judge_that_fails_altogether_is_stopped_soon(ledger: Ledger, kind: FailureKind, most: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "most"), [("authentication", 16), ("overloaded", 128), ("rejected", 32)]
+)
+def test_a_judge_that_fails_altogether_is_stopped_soon(
+    ledger: Ledger, kind: FailureKind, most: int
+) -> None:
     model = FakeModel(answer=always(ProviderFailure(kind)))
     with pytest.raises(JudgeIncomplete, match="200 of 200"):
         asked(questions(200), model, ledger, limits={"failures_per_request": 3})
@@ -140,15 +176,22 @@ def test_a_judge_that_fails_altogether_is_stopped_soon(ledger: Ledger, kind: Fai
 
 
 def test_after_the_deadline_nothing_is_sent(ledger: Ledger) -> None:
-    limits, model = {"deadline_s": 0.3, "requests_per_minute": 60, "in_flight": 1}, FakeModel()
+    limits, model = (
+        {"deadline_s": 0.3, "requests_per_minute": 60, "in_flight": 1},
+        FakeModel(),
+    )
     with pytest.raises(JudgeIncomplete, match=r"deadline of 0\.3 s"):
         asked(questions(200), model, ledger, limits=limits)
     assert counts(ledger)["valid"] == model.calls <= 60
 
 
-def test_the_answer_of_another_model_is_recorded_but_not_used_and_stops_the_judge(ledger: Ledger) -> None:
+def test_the_answer_of_another_model_is_recorded_but_not_used_and_stops_the_judge(
+    ledger: Ledger,
+) -> None:
     model = FakeModel(answer=always(reply("sentence_1", returned_model="fake-2")))
-    with pytest.raises(WrongModel, match="'fake-1' was requested and 'fake-2' answered"):
+    with pytest.raises(
+        WrongModel, match="'fake-1' was requested and 'fake-2' answered"
+    ):
         asked(questions(100), model, ledger)
     assert model.calls <= 16
     assert (counts(ledger)["valid"], counts(ledger)["invalid"]) == (0, model.calls)
@@ -156,7 +199,9 @@ def test_the_answer_of_another_model_is_recorded_but_not_used_and_stops_the_judg
 
 
 def test_a_listed_alias_is_the_requested_model(ledger: Ledger) -> None:
-    model = FakeModel(answer=always(reply("sentence_1", returned_model="fake-1-2026-01-01")))
+    model = FakeModel(
+        answer=always(reply("sentence_1", returned_model="fake-1-2026-01-01"))
+    )
     model.binding = replace(model.binding, aliases=("fake-1-2026-01-01",))
     assert asked(questions(1), model, ledger) == ["sentence_1"]
 
@@ -164,17 +209,26 @@ def test_a_listed_alias_is_the_requested_model(ledger: Ledger) -> None:
 @pytest.mark.parametrize("name", ["fake-1-2026-02-02", "fake-10", "FAKE-1", ""])
 def test_every_other_name_is_another_model(ledger: Ledger, name: str) -> None:
     with pytest.raises(WrongModel, match=f"{name!r} answered"):
-        asked(questions(1), FakeModel(answer=always(reply("sentence_1", returned_model=name))), ledger)
+        asked(
+            questions(1),
+            FakeModel(answer=always(reply("sentence_1", returned_model=name))),
+            ledger,
+        )
 
 
 @pytest.mark.parametrize(
-    "name", [f"You asked: {SECRET}", "x\x1b[31m", "There is a nodule.", "x" * 200, "\u200b"]
+    "name",
+    [f"You asked: {SECRET}", "x\x1b[31m", "There is a nodule.", "x" * 200, "\u200b"],
 )
 def test_what_a_broken_service_gives_as_its_name_is_neither_shown_nor_stored(
     ledger: Ledger, tmp_path: Path, name: str
 ) -> None:
     with pytest.raises(WrongModel) as caught:
-        asked(questions(1), FakeModel(answer=always(reply("sentence_1", returned_model=name))), ledger)
+        asked(
+            questions(1),
+            FakeModel(answer=always(reply("sentence_1", returned_model=name))),
+            ledger,
+        )
     ledger.export(tmp_path / "all.sqlite")
     assert name not in str(caught.value)
     stored = (tmp_path / "all.sqlite").read_bytes()
@@ -186,11 +240,19 @@ def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_count
     ledger: Ledger,
 ) -> None:
     budget = Budget(WORST * 10.5)
-    silent = FakeModel(answer=always(reply("sentence_1", input_tokens=0, output_tokens=0, metered=False)))
+    silent = FakeModel(
+        answer=always(
+            reply("sentence_1", input_tokens=0, output_tokens=0, metered=False)
+        )
+    )
     with pytest.raises(BudgetExceeded):
         asked(questions(100), silent, ledger, budget=budget)
     assert silent.calls == 10
-    assert (counts(ledger)["valid"], counts(ledger)["unpriced"], counts(ledger)["cost_usd"]) == (10, 10, 0.0)
+    assert (
+        counts(ledger)["valid"],
+        counts(ledger)["unpriced"],
+        counts(ledger)["cost_usd"],
+    ) == (10, 10, 0.0)
     assert budget.spent_usd == pytest.approx(10 * WORST)
 
 
@@ -236,14 +298,19 @@ def test_a_recorded_answer_that_the_parser_no_longer_reads_is_an_error_and_not_a
 # --- money
 
 
-def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes_on(ledger: Ledger) -> None:
+def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes_on(
+    ledger: Ledger,
+) -> None:
     budget, model = Budget(COST * 20 + WORST), FakeModel()
     with pytest.raises(
-        BudgetExceeded, match=r"higher budget.*of 100 questions of judge 'one' have no answer yet"
+        BudgetExceeded,
+        match=r"higher budget.*of 100 questions of judge 'one' have no answer yet",
     ):
         asked(questions(100), model, ledger, budget=budget)
     assert budget.spent_usd <= budget.ceiling_usd
-    assert model.calls == counts(ledger)["valid"] == pytest.approx(budget.spent_usd / COST)
+    assert (
+        model.calls == counts(ledger)["valid"] == pytest.approx(budget.spent_usd / COST)
+    )
     assert model.calls in (20, 21)
     rest = FakeModel()
     assert None not in asked(questions(100), rest, ledger, budget=Budget(1.0))
@@ -303,7 +370,9 @@ def test_who_waits_looks_up_few_questions_at_a_time_however_many_are_open(
     monkeypatch.setattr(asking, "_LOOK_S", 0.001)
     model, requests, found = FakeModel(), questions(3_000), list[str | None]()
     with lock_held(ledger):
-        waiting = threading.Thread(target=lambda: found.extend(asked(requests, model, watched)))
+        waiting = threading.Thread(
+            target=lambda: found.extend(asked(requests, model, watched))
+        )
         waiting.start()
         until_looked(watched, 10)
         answered_by_another(ledger, requests)
@@ -313,7 +382,9 @@ def test_who_waits_looks_up_few_questions_at_a_time_however_many_are_open(
     assert max(watched.looks[1:]) == asking._LOOKED_UP
 
 
-def test_who_waited_in_vain_counts_all_that_was_answered_meanwhile(ledger: Ledger) -> None:
+def test_who_waited_in_vain_counts_all_that_was_answered_meanwhile(
+    ledger: Ledger,
+) -> None:
     requests = questions(200)
 
     class AnsweredMeanwhile(Ledger):
@@ -326,14 +397,19 @@ def test_who_waited_in_vain_counts_all_that_was_answered_meanwhile(ledger: Ledge
             return found
 
     waits = AnsweredMeanwhile.open(ledger.place)
-    with lock_held(ledger), pytest.raises(JudgeIncomplete, match="100 of 200 questions have no answer"):
+    with (
+        lock_held(ledger),
+        pytest.raises(JudgeIncomplete, match="100 of 200 questions have no answer"),
+    ):
         asked(requests, FakeModel(), waits, limits={"deadline_s": 0.1})
 
 
 # --- interruption
 
 
-def test_interrupting_one_keeps_what_it_was_answered_and_leaves_the_others_alone(ledger: Ledger) -> None:
+def test_interrupting_one_keeps_what_it_was_answered_and_leaves_the_others_alone(
+    ledger: Ledger,
+) -> None:
     slow = FakeModel(latency=0.05)
     one = Asker("one", slow, ledger, Limits(in_flight=4))
     ended: list[str] = []
@@ -371,8 +447,14 @@ def test_a_forked_process_asks_too(ledger: Ledger) -> None:
 
 def begun(place: Path, log: Path, count: int, in_flight: int, sent: int) -> Forked:
     """A process that has sent so many of its calls."""
-    run, deadline = forked(ask_fake, place, log, count, in_flight), time.monotonic() + 60
-    while not (log.exists() and log.stat().st_size > 65 * sent) and time.monotonic() < deadline:
+    run, deadline = (
+        forked(ask_fake, place, log, count, in_flight),
+        time.monotonic() + 60,
+    )
+    while (
+        not (log.exists() and log.stat().st_size > 65 * sent)
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.01)
     assert run.process.is_alive(), "it should still be running"
     return run
@@ -387,13 +469,22 @@ def test_ctrl_c_records_the_calls_in_flight_and_ends_promptly(tmp_path: Path) ->
     sent = len(log.read_text().split())
     assert 20 <= sent < 4000
     row = counts(Ledger.open(place))
-    assert (row["attempts"], row["lost"], Ledger.open(place).in_flight()) == (sent, 0, 0)
+    assert (row["attempts"], row["lost"], Ledger.open(place).in_flight()) == (
+        sent,
+        0,
+        0,
+    )
 
 
 def test_killed_in_the_middle_of_many_calls_a_run_resumes_without_asking_again_what_reached_the_ledger(
     tmp_path: Path,
 ) -> None:
-    place, log, count, in_flight = tmp_path / "ledger.sqlite", tmp_path / "sent", 300, 32
+    place, log, count, in_flight = (
+        tmp_path / "ledger.sqlite",
+        tmp_path / "sent",
+        300,
+        32,
+    )
     begun(place, log, count, in_flight, 100).signal(signal.SIGKILL)
     sent = Counter(log.read_text().split())
     assert 100 <= sent.total() < count
@@ -406,5 +497,10 @@ def test_killed_in_the_middle_of_many_calls_a_run_resumes_without_asking_again_w
     assert settled == [label(request) for request in questions(count)]
     assert not set(resumed.sent) & set(before)
     assert counts(ledger)["valid"] == count
-    assert unanswered <= counts(ledger)["lost"] <= in_flight, "claimed, and perhaps not sent yet"
-    assert counts(ledger)["attempts"] == sent.total() - unanswered + counts(ledger)["lost"] + resumed.calls
+    assert unanswered <= counts(ledger)["lost"] <= in_flight, (
+        "claimed, and perhaps not sent yet"
+    )
+    assert (
+        counts(ledger)["attempts"]
+        == sent.total() - unanswered + counts(ledger)["lost"] + resumed.calls
+    )

@@ -23,7 +23,9 @@ from lunguage_assets.judges.providers.base import http_client
 from lunguage_assets.judges.rules.cues import CuesJudge
 
 pytestmark = pytest.mark.skipif(
-    not all(map(find_spec, ("openai", "anthropic", "google.genai"))),  # importing them takes seconds
+    not all(
+        map(find_spec, ("openai", "anthropic", "google.genai"))
+    ),  # importing them takes seconds
     reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'",
 )
 
@@ -34,7 +36,14 @@ NO_REPLY = (
     Act("overloaded"), Act("dropped"), Act("reset"), Act("garbage"), Act("wrong_shape"),
     Act("slow", delay=4.0), Act("trickle", delay=0.1),
 )  # fmt: skip
-UNUSED = (Act("empty"), Act("no_choice"), Act("nonsense"), Act("refusal"), Act("blocked"), Act("cut_off"))
+UNUSED = (
+    Act("empty"),
+    Act("no_choice"),
+    Act("nonsense"),
+    Act("refusal"),
+    Act("blocked"),
+    Act("cut_off"),
+)
 """Replies that are paid and cannot be used."""
 
 
@@ -44,7 +53,10 @@ def clean(count: int) -> list[Choice]:
 
 
 def totals(ledger: Ledger) -> dict[str, int]:
-    return {name: int(value) for name, value in ledger.statistics().sum(numeric_only=True).items()}
+    return {
+        name: int(value)
+        for name, value in ledger.statistics().sum(numeric_only=True).items()
+    }
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -57,14 +69,29 @@ def test_every_fault_once_and_the_answers_are_those_of_a_clean_run_each_paid_onc
     answers = judge.compare(pairs(30))
     assert answers == clean(30)
     found = totals(ledger)
-    assert (found["valid"], found["failures"], found["invalid"]) == (30, len(NO_REPLY), len(UNUSED))
+    assert (found["valid"], found["failures"], found["invalid"]) == (
+        30,
+        len(NO_REPLY),
+        len(UNUSED),
+    )
     assert found["attempts"] == len(server.calls) == 30 + len(NO_REPLY) + len(UNUSED)
     again = judge_of(wire, server.url, ledger)
     assert again.compare(pairs(30)) == answers
     assert len(server.calls) == found["attempts"], "a replay asks nothing"
 
 
-_STRANGE: tuple[Any, ...] = (None, 7, "text", [], [7], {"text": 7}, [[1]], {}, [None], True)
+_STRANGE: tuple[Any, ...] = (
+    None,
+    7,
+    "text",
+    [],
+    [7],
+    {"text": 7},
+    [[1]],
+    {},
+    [None],
+    True,
+)
 _FIELDS = {
     "openai": ("choices", "model", "usage"),
     "anthropic": ("content", "model", "usage"),
@@ -81,7 +108,12 @@ def test_fields_of_any_strange_type_are_a_fault_of_the_service_and_not_a_crash(
     async def answer(arrival: Arrival) -> Outcome:
         found = read_call(arrival.path, arrival.data)
         assert found is not None
-        call = Call(number=len(server.calls), path=arrival.path, headers=arrival.headers, **found)
+        call = Call(
+            number=len(server.calls),
+            path=arrival.path,
+            headers=arrival.headers,
+            **found,
+        )
         server.calls.append(call)
         body = json.loads(body_of(call, "answer", judge_like(call), 0, ""))
         if spoilt:
@@ -95,7 +127,9 @@ def test_fields_of_any_strange_type_are_a_fault_of_the_service_and_not_a_crash(
         try:
             answers = judge_of(wire, server.url, ledger).compare(pairs(20))
             break
-        except WrongModel:  # a name of another kind of value, such as text; the judge is opened again
+        except (
+            WrongModel
+        ):  # a name of another kind of value, such as text; the judge is opened again
             continue
     assert spoilt == []
     assert answers == clean(20)
@@ -133,7 +167,11 @@ def test_a_service_that_never_answered_and_cannot_be_reached_is_given_up_after_a
 ) -> None:
     with LoopbackServer() as gone:
         pass
-    judge = judge_of("openai", gone.url, ledger := Ledger.open(tmp_path / "ledger.sqlite"))
-    with pytest.raises(JudgeIncomplete, match=r"1 of 1 .*127\.0\.0\.1.*Connection refused"):
+    judge = judge_of(
+        "openai", gone.url, ledger := Ledger.open(tmp_path / "ledger.sqlite")
+    )
+    with pytest.raises(
+        JudgeIncomplete, match=r"1 of 1 .*127\.0\.0\.1.*Connection refused"
+    ):
         judge.compare(pairs(1))
     assert totals(ledger)["attempts"] == UNREACHED

@@ -21,12 +21,16 @@ def limiter(time: Time, **limits: Any) -> Limiter:
     return Limiter(Limits(**limits), clock=time.clock, sleep=time.sleep)
 
 
-def failure(kind: FailureKind = "overloaded", retry_after: float | None = None) -> ProviderFailure:
+def failure(
+    kind: FailureKind = "overloaded", retry_after: float | None = None
+) -> ProviderFailure:
     return ProviderFailure(kind, 529, retry_after)
 
 
 @given(st.integers(1, 12), st.integers(1, 5))
-def test_no_minute_has_more_calls_than_are_allowed_and_no_time_is_wasted(calls: int, rate: int) -> None:
+def test_no_minute_has_more_calls_than_are_allowed_and_no_time_is_wasted(
+    calls: int, rate: int
+) -> None:
     time = Time()
     one, began, times = limiter(time, requests_per_minute=rate), time.now, list[float]()
 
@@ -36,12 +40,17 @@ def test_no_minute_has_more_calls_than_are_allowed_and_no_time_is_wasted(calls: 
             times.append(time.now)
 
     asyncio.run(work())
-    assert max(sum(since <= other < since + 59.99 for other in times) for since in times) <= rate
+    assert (
+        max(sum(since <= other < since + 59.99 for other in times) for since in times)
+        <= rate
+    )
     assert times[-1] - began == pytest.approx(60 * (calls - 1) / rate)
 
 
 @given(st.integers(1, 9))
-def test_backoff_is_drawn_between_nothing_and_a_bound_that_doubles(failures: int) -> None:
+def test_backoff_is_drawn_between_nothing_and_a_bound_that_doubles(
+    failures: int,
+) -> None:
     wait = limiter(Time(), backoff_s=1.0).backoff(failures, failure())
     assert wait is not None
     assert 0 <= wait <= min(60.0, 2.0 ** (failures - 1))
@@ -57,12 +66,24 @@ def test_retry_after_holds_for_the_whole_judge_and_one_of_hours_is_given_up(
     asyncio.run(one.turn())
     assert time.now - began == pytest.approx(waited)
     wait = one.backoff(1, refused)
-    assert wait is None if waited == 0 else wait is not None and waited <= wait <= waited + 1
+    assert (
+        wait is None
+        if waited == 0
+        else wait is not None and waited <= wait <= waited + 1
+    )
 
 
 def test_what_another_try_cannot_fix_is_not_tried_again_and_a_request_is_given_up_after_its_failures() -> (
     None
 ):
     one = limiter(Time(), failures_per_request=3)
-    assert one.backoff(1, failure("rejected")) is one.backoff(1, failure("authentication")) is None
-    assert [one.backoff(count, failure()) is None for count in (1, 2, 3)] == [False, False, True]
+    assert (
+        one.backoff(1, failure("rejected"))
+        is one.backoff(1, failure("authentication"))
+        is None
+    )
+    assert [one.backoff(count, failure()) is None for count in (1, 2, 3)] == [
+        False,
+        False,
+        True,
+    ]

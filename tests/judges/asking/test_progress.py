@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from lunguage_assets.judges.asking.progress import Fitting, Meter, Progress, Report, announce, listening
+from lunguage_assets.judges.asking.progress import (
+    Fitting,
+    Meter,
+    Progress,
+    Report,
+    announce,
+    listening,
+)
 
 
-def test_reports_add_up_by_judge_and_rate_and_time_left_leave_out_what_the_ledger_had() -> None:
+def test_reports_add_up_by_judge_and_rate_and_time_left_leave_out_what_the_ledger_had() -> (
+    None
+):
     now = [0.0]
     meter = Meter(lambda: now[0])
     meter.note(Progress("gpt", questions=100, hits=50, settled=50))

@@ -45,10 +45,16 @@ def test_two_processes_with_one_new_ledger_ask_every_question_once_and_get_the_s
     place: str,
 ) -> None:
     with LoopbackServer(latency=0.01) as server:
-        first, second = said([started(place, server.url, count=COUNT) for _ in range(2)])
+        first, second = said(
+            [started(place, server.url, count=COUNT) for _ in range(2)]
+        )
         assert first["answers"] == second["answers"] == clean(COUNT)
         assert set(each(server).values()) == {1}
-        assert len(server.calls) == COUNT == int(Ledger.open(place).statistics()["attempts"].sum())
+        assert (
+            len(server.calls)
+            == COUNT
+            == int(Ledger.open(place).statistics()["attempts"].sum())
+        )
 
 
 def test_two_processes_together_do_not_pass_the_daily_budget(place: str) -> None:
@@ -56,22 +62,34 @@ def test_two_processes_together_do_not_pass_the_daily_budget(place: str) -> None
     with LoopbackServer(latency=0.02) as server:
         told = said(
             [
-                started(place, server.url, count=COUNT, start=number * COUNT, daily=daily)
+                started(
+                    place, server.url, count=COUNT, start=number * COUNT, daily=daily
+                )
                 for number in range(2)
             ]
         )
         assert all("daily budget of $0.01" in one["error"] for one in told)
         spent = float(Ledger.open(place).statistics()["cost_usd"].sum())
-        assert len(server.calls) == int(Ledger.open(place).statistics()["attempts"].sum())
+        assert len(server.calls) == int(
+            Ledger.open(place).statistics()["attempts"].sum()
+        )
         worst = PRICE.cost(700, 100)
         assert daily - 2 * worst < spent <= daily
 
 
-def test_two_processes_together_do_not_send_more_than_the_judges_rate(tmp_path: Path) -> None:
+def test_two_processes_together_do_not_send_more_than_the_judges_rate(
+    tmp_path: Path,
+) -> None:
     with LoopbackServer() as server:
         limits = {"requests_per_minute": 30, "deadline_s": 2}
         processes = [
-            started(str(tmp_path / "ledger.sqlite"), server.url, count=60, start=number * 60, **limits)
+            started(
+                str(tmp_path / "ledger.sqlite"),
+                server.url,
+                count=60,
+                start=number * 60,
+                **limits,
+            )
             for number in range(2)
         ]
         assert all("deadline of 2 s" in one["error"] for one in said(processes))
@@ -91,11 +109,17 @@ def test_what_a_killed_process_had_claimed_is_asked_by_the_other_and_its_losses_
         row = ledger.statistics().iloc[0]
         twice = sum(count - 1 for count in each(server).values())
         assert 0 < twice <= row["lost"] <= 16
-        assert (row["valid"], row["attempts"], ledger.in_flight()) == (60, 60 + row["lost"], 0)
+        assert (row["valid"], row["attempts"], ledger.in_flight()) == (
+            60,
+            60 + row["lost"],
+            0,
+        )
         assert row["unpriced"] == row["lost"]
 
 
-def test_who_waits_for_a_process_that_sleeps_asks_nothing_twice_and_finds_its_answers(place: str) -> None:
+def test_who_waits_for_a_process_that_sleeps_asks_nothing_twice_and_finds_its_answers(
+    place: str,
+) -> None:
     with LoopbackServer(latency=0.5) as server:
         asleep = started(place, server.url, count=30)
         until_seen(server, 16)

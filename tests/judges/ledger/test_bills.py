@@ -12,9 +12,16 @@ BILL = Bill("table/partition", "run 1")
 
 
 def attempt(number: int, **fields: Any) -> Attempt:
-    values = {"answer": "A", "returned_model": "m", "cost_usd": 0.25, "receipt": f"{number:032x}"}
+    values = {
+        "answer": "A",
+        "returned_model": "m",
+        "cost_usd": 0.25,
+        "receipt": f"{number:032x}",
+    }
     tokens = {"input_tokens": 10, "output_tokens": 2}
-    return Attempt(f"{number:064x}", "one", "compare", "m", **{**values, **tokens, **fields})
+    return Attempt(
+        f"{number:064x}", "one", "compare", "m", **{**values, **tokens, **fields}
+    )
 
 
 def sent(ledger: Ledger, number: int, bill: Bill | None = BILL) -> None:
@@ -34,7 +41,13 @@ def test_what_a_call_brings_is_charged_with_its_record(place: str) -> None:
     nothing = {"answer": None, "cost_usd": None, "input_tokens": 0, "output_tokens": 0}
     ledger.write((record, attempt(3, failure="timeout", **nothing), BILL))
     assert charged(ledger) == Charges(
-        calls=3, unanswered=1, invalid=1, settled=1, input_tokens=20, output_tokens=4, cost_usd=0.5
+        calls=3,
+        unanswered=1,
+        invalid=1,
+        settled=1,
+        input_tokens=20,
+        output_tokens=4,
+        cost_usd=0.5,
     )
 
 
@@ -62,7 +75,9 @@ def test_calls_on_nobodys_bill_are_recorded_as_ever(place: str) -> None:
     assert ledger.bills(BILL.account) == {}
 
 
-def test_unfinished_bills_are_taken_over_once_and_told_ones_are_struck(place: str) -> None:
+def test_unfinished_bills_are_taken_over_once_and_told_ones_are_struck(
+    place: str,
+) -> None:
     ledger = Ledger.open(place)
     runs = [Bill(BILL.account, f"run {number}") for number in (1, 2, 3, 4)]
     for number, bill in enumerate(runs):

@@ -17,24 +17,40 @@ LOCK = lock_name(ModelBinding("p", "p", "m"))
 
 
 def attempt(number: int, **fields: Any) -> Attempt:
-    values = {"answer": "A", "returned_model": "m", "cost_usd": 0.25, "receipt": f"{number:032x}"}
+    values = {
+        "answer": "A",
+        "returned_model": "m",
+        "cost_usd": 0.25,
+        "receipt": f"{number:032x}",
+    }
     return Attempt(f"{number:064x}", "one", "compare", "m", **{**values, **fields})
 
 
 def begun(
-    ledger: Ledger, *numbers: int, worst: float = 0.0, lock: str = LOCK, daily_usd: float | None = None
+    ledger: Ledger,
+    *numbers: int,
+    worst: float = 0.0,
+    lock: str = LOCK,
+    daily_usd: float | None = None,
 ) -> list[str]:
     """Permits for the calls of these numbers."""
-    return [ledger.write((begin, attempt(number), lock, worst, daily_usd))[0] for number in numbers]
+    return [
+        ledger.write((begin, attempt(number), lock, worst, daily_usd))[0]
+        for number in numbers
+    ]
 
 
-def test_one_at_a_time_has_a_models_lock_and_other_models_have_their_own(place: str) -> None:
+def test_one_at_a_time_has_a_models_lock_and_other_models_have_their_own(
+    place: str,
+) -> None:
     ledger, other = Ledger.open(place), Ledger.open(place)
     release = ledger.try_lock(LOCK)
     assert release is not None
     assert ledger.try_lock(LOCK) is None, "also in the same process"
     assert other.try_lock(LOCK) is None
-    second = other.try_lock(lock_name(ModelBinding("p", "p", "m", (("temperature", 0),))))
+    second = other.try_lock(
+        lock_name(ModelBinding("p", "p", "m", (("temperature", 0),)))
+    )
     assert second is not None, "other parameters give other answers"
     release()
     again = other.try_lock(LOCK)
@@ -47,7 +63,9 @@ def test_a_call_is_in_flight_until_it_is_recorded_or_given_back(place: str) -> N
     ledger = Ledger.open(place)
     release = ledger.try_lock(LOCK)
     assert release is not None
-    assert begun(ledger, 1, 2) == begun(ledger, 1, 2) == ["go", "go"], "also where its word was lost"
+    assert begun(ledger, 1, 2) == begun(ledger, 1, 2) == ["go", "go"], (
+        "also where its word was lost"
+    )
     ledger.record(attempt(1))
     assert ledger.in_flight() == 1
     ledger.write((forget, attempt(2)))
@@ -55,7 +73,9 @@ def test_a_call_is_in_flight_until_it_is_recorded_or_given_back(place: str) -> N
     release()
 
 
-def test_what_the_dead_had_in_flight_is_counted_once_as_lost_by_the_next_holder(place: str) -> None:
+def test_what_the_dead_had_in_flight_is_counted_once_as_lost_by_the_next_holder(
+    place: str,
+) -> None:
     ledger = Ledger.open(place)
     release = ledger.try_lock(LOCK)
     assert release is not None
@@ -65,16 +85,29 @@ def test_what_the_dead_had_in_flight_is_counted_once_as_lost_by_the_next_holder(
     release()
     assert Ledger.open(place).in_flight() == ledger.in_flight() == 0
     row = ledger.statistics().iloc[0]
-    assert (row["attempts"], row["failures"], row["lost"], row["unpriced"]) == (2, 2, 2, 2)
-    assert begun(ledger, 3, worst=0.75, daily_usd=1.0) == ["spent"], "a lost call has cost its worst"
+    assert (row["attempts"], row["failures"], row["lost"], row["unpriced"]) == (
+        2,
+        2,
+        2,
+        2,
+    )
+    assert begun(ledger, 3, worst=0.75, daily_usd=1.0) == ["spent"], (
+        "a lost call has cost its worst"
+    )
     ledger.record(attempt(1))
-    assert begun(ledger, 3, worst=0.75, daily_usd=1.0) == ["go"], "its answer came after all"
+    assert begun(ledger, 3, worst=0.75, daily_usd=1.0) == ["go"], (
+        "its answer came after all"
+    )
 
 
-def test_the_days_money_is_reserved_with_the_call_and_unknown_costs_count_at_their_worst(place: str) -> None:
+def test_the_days_money_is_reserved_with_the_call_and_unknown_costs_count_at_their_worst(
+    place: str,
+) -> None:
     ledger = Ledger.open(place)
     assert begun(ledger, 1, worst=0.75, daily_usd=1.0) == ["go"]
-    assert begun(ledger, 2, worst=0.5, daily_usd=1.0, lock="o" * 32) == ["wait"], "of all models"
+    assert begun(ledger, 2, worst=0.5, daily_usd=1.0, lock="o" * 32) == ["wait"], (
+        "of all models"
+    )
     ledger.record(attempt(1))
     assert begun(ledger, 2, worst=0.5, daily_usd=1.0) == ["go"]
     ledger.record(attempt(2, answer=None, failure="timeout", cost_usd=None))
@@ -82,25 +115,39 @@ def test_the_days_money_is_reserved_with_the_call_and_unknown_costs_count_at_the
     assert begun(ledger, 3, worst=0.5) == ["go"], "who has no ceiling is not held"
 
 
-def test_a_ledger_from_before_gets_its_tables_and_knows_what_the_last_day_has_cost(tmp_path: Path) -> None:
+def test_a_ledger_from_before_gets_its_tables_and_knows_what_the_last_day_has_cost(
+    tmp_path: Path,
+) -> None:
     place = tmp_path / "ledger.sqlite"
     ledger = Ledger.open(place)
     ledger.record(attempt(1))
     ledger.record(attempt(2))
     ledger.close()
-    former = ("judge_claims", "judge_askers", "judge_sent", "judge_batches", "judge_in_flight")
+    former = (
+        "judge_claims",
+        "judge_askers",
+        "judge_sent",
+        "judge_batches",
+        "judge_in_flight",
+    )
     with sqlite3.connect(place) as old:
         old.execute("DROP TABLE judge_calls")
         old.execute("DROP TABLE judge_spending")
         old.execute("DROP INDEX judge_attempts_spent")
         for name in former:
-            old.execute(f"CREATE TABLE {name} (name VARCHAR(32) PRIMARY KEY, worst BIGINT)")
+            old.execute(
+                f"CREATE TABLE {name} (name VARCHAR(32) PRIMARY KEY, worst BIGINT)"
+            )
             old.execute(f"INSERT INTO {name} VALUES ('a', 5000000000)")
     ledger = Ledger.open(place)
     assert begun(ledger, 3, worst=0.75, daily_usd=1.0) == ["spent"]
-    assert begun(ledger, 3, worst=0.5, daily_usd=1.0) == ["go"], "the former tables hold no money"
+    assert begun(ledger, 3, worst=0.5, daily_usd=1.0) == ["go"], (
+        "the former tables hold no money"
+    )
     assert len(ledger.answers([attempt(number).key for number in (1, 2, 3)])) == 2
     ledger.close()
     with sqlite3.connect(place) as old:
         for name in former:
-            assert old.execute(f"SELECT * FROM {name}").fetchall() == [("a", 5000000000)]
+            assert old.execute(f"SELECT * FROM {name}").fetchall() == [
+                ("a", 5000000000)
+            ]

@@ -33,8 +33,19 @@ SECRET = "the zebra-striped opacity"
 
 
 def attempt(key: str = KEY, **changes: Any) -> Attempt:
-    reply = {"answer": "sentence_1", "returned_model": "fake-1", "input_tokens": 10, "output_tokens": 2}
-    values = {"judge": "one", "stage": "compare", "model": "fake-1", "cost_usd": 0.5, "latency_s": 0.1}
+    reply = {
+        "answer": "sentence_1",
+        "returned_model": "fake-1",
+        "input_tokens": 10,
+        "output_tokens": 2,
+    }
+    values = {
+        "judge": "one",
+        "stage": "compare",
+        "model": "fake-1",
+        "cost_usd": 0.5,
+        "latency_s": 0.1,
+    }
     return Attempt(key, **{**reply, **values, **changes})
 
 
@@ -43,7 +54,13 @@ def unreadable(key: str = KEY, **changes: Any) -> Attempt:
 
 
 def failed(key: str = KEY, **changes: Any) -> Attempt:
-    nothing = {"answer": None, "returned_model": None, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
+    nothing = {
+        "answer": None,
+        "returned_model": None,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "cost_usd": 0.0,
+    }
     return attempt(key, **{**nothing, "failure": "overloaded", **changes})
 
 
@@ -60,7 +77,9 @@ def ahead(hours: float) -> str:
 # --- recording and finding
 
 
-def test_a_recorded_answer_is_found_by_another_ledger_object_at_the_same_place(place: str) -> None:
+def test_a_recorded_answer_is_found_by_another_ledger_object_at_the_same_place(
+    place: str,
+) -> None:
     assert Ledger.open(place).record(attempt()) == {KEY: "sentence_1"}
     assert Ledger.open(place).answers([KEY, OTHER]) == {KEY: "sentence_1"}
 
@@ -82,7 +101,12 @@ def test_a_paid_answer_is_recorded_whatever_characters_it_holds(place: str) -> N
 
 
 @settings(deadline=None)
-@given(st.lists(st.sampled_from([None, "unreadable", "refused", "wrong_model"]), max_size=12), st.data())
+@given(
+    st.lists(
+        st.sampled_from([None, "unreadable", "refused", "wrong_model"]), max_size=12
+    ),
+    st.data(),
+)
 def test_what_is_recorded_after_a_question_is_settled_never_changes_it(
     flaws: list[str | None], data: st.DataObject
 ) -> None:
@@ -106,17 +130,24 @@ def _write_many(place: str, writer: int, keys: list[str]) -> None:
         ledger.record(attempt(key, answer=f"writer {writer}", judge=f"judge {writer}"))
 
 
-def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(place: str) -> None:
+def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(
+    place: str,
+) -> None:
     keys = [f"{number:064x}" for number in range(70)]
     context = multiprocessing.get_context("fork")
     orders = [keys, keys[::-1], keys[35:] + keys[:35]]
-    writers = [context.Process(target=_write_many, args=(place, *one)) for one in enumerate(orders)]
+    writers = [
+        context.Process(target=_write_many, args=(place, *one))
+        for one in enumerate(orders)
+    ]
     for writer in writers:
         writer.start()
     ledger = Ledger.open(place)  # all of them also create the ledger at the same time
     while any(writer.is_alive() for writer in writers):
         first = ledger.answers(keys)
-        assert all(ledger.answers(list(first))[key] == entry for key, entry in first.items())
+        assert all(
+            ledger.answers(list(first))[key] == entry for key, entry in first.items()
+        )
     for writer in writers:
         writer.join()
         assert writer.exitcode == 0
@@ -127,7 +158,9 @@ def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(pl
 def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) -> None:
     ledger = Ledger.open(place)
     ledger.record(attempt())
-    child = multiprocessing.get_context("fork").Process(target=lambda: ledger.record(attempt(OTHER)))
+    child = multiprocessing.get_context("fork").Process(
+        target=lambda: ledger.record(attempt(OTHER))
+    )
     child.start()
     child.join()
     assert child.exitcode == 0
@@ -137,13 +170,18 @@ def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) ->
 # --- what is kept private
 
 
-def test_the_file_and_its_log_are_for_the_owner_alone_whatever_the_mask(tmp_path: Path) -> None:
+def test_the_file_and_its_log_are_for_the_owner_alone_whatever_the_mask(
+    tmp_path: Path,
+) -> None:
     place = tmp_path / "sub" / "ledger.sqlite"
     before = os.umask(0)
     try:
         ledger = Ledger.open(place)
         ledger.record(attempt())
-        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in place.parent.iterdir()}
+        modes = {
+            path.name: stat.S_IMODE(path.stat().st_mode)
+            for path in place.parent.iterdir()
+        }
     finally:
         os.umask(before)
     assert len(modes) >= 2
@@ -161,7 +199,12 @@ def test_a_link_in_the_ledgers_place_is_refused(tmp_path: Path) -> None:
 def test_no_log_of_the_database_at_any_level_shows_an_answer(
     place: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in ("sqlalchemy", "sqlalchemy.engine", "sqlalchemy.engine.Engine", "sqlalchemy.pool"):
+    for name in (
+        "sqlalchemy",
+        "sqlalchemy.engine",
+        "sqlalchemy.engine.Engine",
+        "sqlalchemy.pool",
+    ):
         caplog.set_level(logging.DEBUG, logger=name)
     ledger = Ledger.open(place)
     ledger.record(attempt(answer=SECRET))
@@ -185,13 +228,17 @@ def test_no_error_and_no_repr_shows_an_answer_or_a_password(tmp_path: Path) -> N
     assert "hunter" not in str(refused.value)
 
 
-@pytest.mark.parametrize("where", ["sqlite://", "sqlite:///:memory:", "mysql://localhost/db", "://"])
+@pytest.mark.parametrize(
+    "where", ["sqlite://", "sqlite:///:memory:", "mysql://localhost/db", "://"]
+)
 def test_a_ledger_that_would_not_last_is_refused(where: str) -> None:
     with pytest.raises(LedgerError):
         Ledger.open(where)
 
 
-def test_a_file_that_is_no_ledger_is_refused_and_left_alone(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_file_that_is_no_ledger_is_refused_and_left_alone(
+    tmp_path: Path, ledger: Ledger
+) -> None:
     place, empty = tmp_path / "notes.txt", tmp_path / "empty.sqlite"
     place.write_text("invented notes, by no means a database " * 50)
     empty.touch()
@@ -212,10 +259,16 @@ def test_an_sqlite_ledger_is_forced_to_disk_at_every_commit(tmp_path: Path) -> N
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
 
 
-def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(postgres: str) -> None:
+def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(
+    postgres: str,
+) -> None:
     url = postgres_server.create_database(postgres, "careless")
-    with create_engine(ledger_url(url), isolation_level="AUTOCOMMIT").connect() as connection:
-        connection.exec_driver_sql("ALTER DATABASE careless SET synchronous_commit = off")
+    with create_engine(
+        ledger_url(url), isolation_level="AUTOCOMMIT"
+    ).connect() as connection:
+        connection.exec_driver_sql(
+            "ALTER DATABASE careless SET synchronous_commit = off"
+        )
     with Ledger.open(url)._reading() as connection:
         assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
 
@@ -223,9 +276,17 @@ def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(post
 # --- exchange and statistics
 
 
-def test_an_exported_ledger_imports_elsewhere_without_doubling(place: str, tmp_path: Path) -> None:
+def test_an_exported_ledger_imports_elsewhere_without_doubling(
+    place: str, tmp_path: Path
+) -> None:
     mine, file = Ledger.open(place), tmp_path / "mine.sqlite"
-    recorded(mine, unreadable(), failed(), attempt(), attempt(OTHER, judge="two", cost_usd=None))
+    recorded(
+        mine,
+        unreadable(),
+        failed(),
+        attempt(),
+        attempt(OTHER, judge="two", cost_usd=None),
+    )
     assert mine.export(file) == mine.export(file) == 4
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     yours = Ledger.open(tmp_path / "yours.sqlite")
@@ -235,7 +296,9 @@ def test_an_exported_ledger_imports_elsewhere_without_doubling(place: str, tmp_p
     assert yours.statistics().equals(mine.statistics())
 
 
-def test_an_import_never_changes_an_answer_that_is_here(place: str, tmp_path: Path) -> None:
+def test_an_import_never_changes_an_answer_that_is_here(
+    place: str, tmp_path: Path
+) -> None:
     yours = Ledger.open(tmp_path / "yours.sqlite")
     recorded(yours, attempt(answer="sentence_2"), attempt(OTHER))
     mine = Ledger.open(place)
@@ -264,7 +327,9 @@ def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others
     recorded(ledger, attempt(), attempt(OTHER), unreadable("ef" * 32))
     ledger.close()
     with sqlite3.connect(place) as connection:
-        connection.execute(f"UPDATE judge_attempts SET {column} = ? WHERE key = ?", (value, OTHER))
+        connection.execute(
+            f"UPDATE judge_attempts SET {column} = ? WHERE key = ?", (value, OTHER)
+        )
     other = Ledger.open(tmp_path / "other.sqlite")
     added, known, (error,) = other.import_(place, PARSERS)
     assert (added, known, error.row) == (2, 0, 3 if column == "key" else 2)
@@ -273,28 +338,48 @@ def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others
     assert other.statistics()["cost_usd"].tolist() == [1.0]
 
 
-def test_a_row_of_a_clock_that_is_some_hours_ahead_is_taken(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_row_of_a_clock_that_is_some_hours_ahead_is_taken(
+    tmp_path: Path, ledger: Ledger
+) -> None:
     other = Ledger.open(tmp_path / "other.sqlite")
     other.record(attempt(time=ahead(23)))
     assert ledger.import_(tmp_path / "other.sqlite", PARSERS) == (1, 0, [])
 
 
-def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(place: str) -> None:
+def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(
+    place: str,
+) -> None:
     ledger = Ledger.open(place)
     recorded(
         ledger,
         attempt(time="2026-01-01T00:00:00.000000Z"),
-        attempt("ef" * 32, input_tokens=0, latency_s=9.0, cost_usd=0.0),  # of unknown length, not free
+        attempt(
+            "ef" * 32, input_tokens=0, latency_s=9.0, cost_usd=0.0
+        ),  # of unknown length, not free
         unreadable(OTHER, failure="wrong_model", reasoning_tokens=1),
         failed(OTHER, time="2026-03-01T00:00:00.000000Z"),
-        failed(OTHER, failure="timeout", cost_usd=None, time="2026-02-01T00:00:00.000000Z"),
+        failed(
+            OTHER, failure="timeout", cost_usd=None, time="2026-02-01T00:00:00.000000Z"
+        ),
         attempt(OTHER, stage="extract", judge="another"),
     )
     frame = ledger.statistics().set_index("judge")
     assert list(frame.index) == ["another", "one"]
-    counts = ["questions", "attempts", "valid", "invalid", "failures", "unpriced", "metered", "input_tokens"]
+    counts = [
+        "questions",
+        "attempts",
+        "valid",
+        "invalid",
+        "failures",
+        "unpriced",
+        "metered",
+        "input_tokens",
+    ]
     assert frame.loc["one", counts].tolist() == [3, 5, 2, 1, 2, 1, 2, 20]
-    assert frame.loc["one", ["reasoning_tokens", "seconds"]].tolist() == [1, pytest.approx(0.2)]
+    assert frame.loc["one", ["reasoning_tokens", "seconds"]].tolist() == [
+        1,
+        pytest.approx(0.2),
+    ]
     assert frame.loc["one", "cost_usd"] == 1.0
     assert frame.loc["one", "first"] == "2026-01-01T00:00:00.000000Z"
     assert ledger.statistics("2026-02-01T00:00:00.000000Z")["attempts"].sum() == 5
@@ -314,7 +399,9 @@ def test_where_no_ledger_is_none_is_made(place: str, tmp_path: Path) -> None:
         assert inspect(create_engine(ledger_url(place))).get_table_names() == []
 
 
-def test_a_file_that_nobody_writes_to_stays_as_it_is_to_the_byte(tmp_path: Path) -> None:
+def test_a_file_that_nobody_writes_to_stays_as_it_is_to_the_byte(
+    tmp_path: Path,
+) -> None:
     place = tmp_path / "ledger.sqlite"
     writer = Ledger.open(place)
     writer.record(attempt())
@@ -335,7 +422,9 @@ ledger.transaction(lambda connection: connection.execute(text("CREATE TABLE kept
 """
 
 
-def test_nothing_is_left_in_a_log_beside_the_file_when_a_command_ends(tmp_path: Path) -> None:
+def test_nothing_is_left_in_a_log_beside_the_file_when_a_command_ends(
+    tmp_path: Path,
+) -> None:
     place = tmp_path / "ledger.sqlite"
     subprocess.run([sys.executable, "-c", CODE, str(place)], check=True)
     assert [path.name for path in tmp_path.iterdir()] == ["ledger.sqlite"]

@@ -33,7 +33,12 @@ def from_now(hours: float) -> str:
 
 
 def attempt(number: int, **fields: Any) -> Attempt:
-    values = {"answer": "A", "returned_model": "m", "cost_usd": 0.25, "receipt": f"{number:032x}"}
+    values = {
+        "answer": "A",
+        "returned_model": "m",
+        "cost_usd": 0.25,
+        "receipt": f"{number:032x}",
+    }
     return Attempt(f"{number:064x}", "one", "compare", "m", **{**values, **fields})
 
 
@@ -49,7 +54,23 @@ def spent(ledger: Ledger) -> float:
 def rows_of_a_day(count: int, cost_usd: float) -> list[tuple[Any, ...]]:
     """So many attempts, spread over the last 23 hours."""
     return [
-        (f"{n:064x}", 1, f"{n:032x}", "one", "compare", "m", "A", 1, 0, 9, 1, 0, cost_usd, 0.1, time)
+        (
+            f"{n:064x}",
+            1,
+            f"{n:032x}",
+            "one",
+            "compare",
+            "m",
+            "A",
+            1,
+            0,
+            9,
+            1,
+            0,
+            cost_usd,
+            0.1,
+            time,
+        )
         for n, time in enumerate(from_now(-23.0 * n / count) for n in range(count))
     ]
 
@@ -98,7 +119,9 @@ def steps_of_a_call(ledger: Ledger) -> int:
     return ledger.transaction(work)
 
 
-def test_a_call_under_a_daily_budget_costs_the_same_with_many_rows(tmp_path: Path) -> None:
+def test_a_call_under_a_daily_budget_costs_the_same_with_many_rows(
+    tmp_path: Path,
+) -> None:
     few = old_ledger(tmp_path / "few.sqlite", rows_of_a_day(MANY // 50, 0.0))
     many = old_ledger(tmp_path / "many.sqlite", rows_of_a_day(MANY, 0.001))
     assert spent(many) == pytest.approx(MANY * 0.001)
@@ -108,8 +131,18 @@ def test_a_call_under_a_daily_budget_costs_the_same_with_many_rows(tmp_path: Pat
 
 def test_calls_that_have_ended_long_ago_cost_nothing(tmp_path: Path) -> None:
     few, many = (Ledger.open(tmp_path / f"{name}.sqlite") for name in ("few", "many"))
-    ended = {"key": "k", "judge": "one", "stage": "compare", "model": "m", "time": from_now(-30), "lock": "l"}
-    calls = [{**ended, "receipt": str(n), "worst_usd": 1.0, "in_flight": False} for n in range(20_000)]
+    ended = {
+        "key": "k",
+        "judge": "one",
+        "stage": "compare",
+        "model": "m",
+        "time": from_now(-30),
+        "lock": "l",
+    }
+    calls = [
+        {**ended, "receipt": str(n), "worst_usd": 1.0, "in_flight": False}
+        for n in range(20_000)
+    ]
     many.transaction(lambda connection: connection.execute(sa.insert(CALLS), calls))
     assert steps_of_a_call(many) <= steps_of_a_call(few) + 1
 
@@ -118,7 +151,9 @@ def test_a_permit_reads_no_attempt(place: str) -> None:
     ledger, said = Ledger.open(place), list[str]()
 
     def work(connection: sa.Connection) -> None:
-        sa.event.listen(connection, "before_cursor_execute", lambda *given: said.append(given[2]))
+        sa.event.listen(
+            connection, "before_cursor_execute", lambda *given: said.append(given[2])
+        )
         begin(connection, attempt(1), LOCK, 0.5, 1.0)
 
     ledger.transaction(work)
@@ -141,7 +176,10 @@ def test_calls_in_flight_are_found_by_their_index(place: str) -> None:
 
 
 MOVES = st.lists(
-    st.tuples(st.sampled_from(["begin", "record", "unknown", "lose"]), st.integers(0, 5)), max_size=25
+    st.tuples(
+        st.sampled_from(["begin", "record", "unknown", "lose"]), st.integers(0, 5)
+    ),
+    max_size=25,
 )
 
 
@@ -159,7 +197,9 @@ def test_the_sum_is_that_of_all_attempts_and_calls_of_unknown_cost(
         elif move == "record":
             ledger.record(attempt(number))
         else:
-            ledger.record(attempt(number, answer=None, failure="timeout", cost_usd=None))
+            ledger.record(
+                attempt(number, answer=None, failure="timeout", cost_usd=None)
+            )
 
     def summed(connection: sa.Connection) -> float:
         known = connection.scalar(sa.select(sa.func.sum(ATTEMPTS.c.cost_usd))) or 0.0
@@ -182,8 +222,12 @@ def test_a_row_of_a_clock_that_is_some_hours_ahead_counts(place: str) -> None:
     assert permit(ledger, 2, 0.5) == "spent"
 
 
-@pytest.mark.parametrize("time", ["9999-99-99T99:99:99.000000Z", from_now(25)], ids=["no time", "ahead"])
-def test_rows_dated_in_the_future_that_lie_in_a_ledger_count_nothing(tmp_path: Path, time: str) -> None:
+@pytest.mark.parametrize(
+    "time", ["9999-99-99T99:99:99.000000Z", from_now(25)], ids=["no time", "ahead"]
+)
+def test_rows_dated_in_the_future_that_lie_in_a_ledger_count_nothing(
+    tmp_path: Path, time: str
+) -> None:
     rows = [(*row[:-1], time) for row in rows_of_a_day(3, 1e6)]
     ledger = old_ledger(tmp_path / "ledger.sqlite", rows)
     assert permit(ledger, 10**6, 0.5) == "go"
@@ -193,5 +237,7 @@ def test_a_ledger_of_0_1_counts_its_calls_of_unknown_cost(tmp_path: Path) -> Non
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     permit(ledger, 1, 0.75)
     ledger.record(attempt(1, answer=None, failure="timeout", cost_usd=None))
-    ledger.transaction(lambda connection: connection.exec_driver_sql("DROP TABLE judge_spending"))
+    ledger.transaction(
+        lambda connection: connection.exec_driver_sql("DROP TABLE judge_spending")
+    )
     assert permit(Ledger.open(tmp_path / "ledger.sqlite"), 2, 0.5) == "spent"

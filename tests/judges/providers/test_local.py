@@ -19,7 +19,17 @@ from typing import Any
 import child_process
 import pytest
 import tiny_model
-from tiny_model import FAMILIES, LABELS, answers, made, one_by_one, question, shown, slot, tokenizer
+from tiny_model import (
+    FAMILIES,
+    LABELS,
+    answers,
+    made,
+    one_by_one,
+    question,
+    shown,
+    slot,
+    tokenizer,
+)
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.limits import Budget
@@ -62,8 +72,13 @@ def test_a_batch_answers_like_its_questions_one_by_one(
     requests = [question(number, mode) for number in range(13)]
     together = answers(made(folders[family], batch_size=8), *requests)
     assert together == one_by_one(made(folders[family]), requests)
-    assert together == answers(made(folders[family], batch_size=5), *reversed(requests))[::-1]
-    assert len({reply.text for reply in together}) > 1, "a model that always says the same shows nothing"
+    assert (
+        together
+        == answers(made(folders[family], batch_size=5), *reversed(requests))[::-1]
+    )
+    assert len({reply.text for reply in together}) > 1, (
+        "a model that always says the same shows nothing"
+    )
 
 
 class Stub:
@@ -77,7 +92,9 @@ class Stub:
         self.batches.append([request.prompt.user for request in requests])
         if len(requests) > self.room:
             raise self.error
-        return [Reply(request.prompt.user.upper(), "stub", 1, 1) for request in requests]
+        return [
+            Reply(request.prompt.user.upper(), "stub", 1, 1) for request in requests
+        ]
 
 
 def stubbed(stub: Any, batch_size: int = 8) -> LocalProvider:
@@ -85,38 +102,61 @@ def stubbed(stub: Any, batch_size: int = 8) -> LocalProvider:
 
 
 def asked(count: int, name: str = "q") -> list[Request]:
-    return [Request("compare", Prompt("s", f"{name}{n}"), "text", LABELS) for n in range(count)]
+    return [
+        Request("compare", Prompt("s", f"{name}{n}"), "text", LABELS)
+        for n in range(count)
+    ]
 
 
-def test_questions_asked_at_once_share_batches_up_to_the_size_and_the_rest_does_not_wait() -> None:
+def test_questions_asked_at_once_share_batches_up_to_the_size_and_the_rest_does_not_wait() -> (
+    None
+):
     stub = Stub()
-    assert [reply.text for reply in answers(stubbed(stub), *asked(20))] == [f"Q{n}" for n in range(20)]
+    assert [reply.text for reply in answers(stubbed(stub), *asked(20))] == [
+        f"Q{n}" for n in range(20)
+    ]
     assert [len(batch) for batch in stub.batches] == [8, 8, 4]
 
 
 @pytest.mark.parametrize("kind", ["cuda", "cpu"])
-def test_without_memory_for_a_batch_its_halves_are_tried_and_later_batches_are_smaller(kind: str) -> None:
+def test_without_memory_for_a_batch_its_halves_are_tried_and_later_batches_are_smaller(
+    kind: str,
+) -> None:
     import torch
 
     said = "DefaultCPUAllocator: can't allocate memory"
-    error = torch.cuda.OutOfMemoryError("CUDA out of memory.") if kind == "cuda" else RuntimeError(said)
+    error = (
+        torch.cuda.OutOfMemoryError("CUDA out of memory.")
+        if kind == "cuda"
+        else RuntimeError(said)
+    )
     stub = Stub(room=3, error=error)
     provider = stubbed(stub)
-    assert [reply.text for reply in answers(provider, *asked(8))] == [f"Q{n}" for n in range(8)]
+    assert [reply.text for reply in answers(provider, *asked(8))] == [
+        f"Q{n}" for n in range(8)
+    ]
     assert [len(batch) for batch in stub.batches] == [8, 4, 2, 2, 4, 2, 2]
     stub.batches.clear()
     answers(provider, *asked(4, "r"))
     assert [len(batch) for batch in stub.batches] == [2, 2]
     with pytest.raises(ProviderFailure, match="overloaded") as caught:
         answers(stubbed(Stub(room=0, error=error)), *asked(1))
-    assert (caught.value.retryable, caught.value.__cause__, caught.value.__context__) == (True, None, None)
+    assert (
+        caught.value.retryable,
+        caught.value.__cause__,
+        caught.value.__context__,
+    ) == (True, None, None)
 
 
 # --- loading
 
 
-@pytest.mark.parametrize("damage", ["no weights", "pickled weights", "no template", "no folder"])
-def test_a_model_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize(
+    "damage", ["no weights", "pickled weights", "no template", "no folder"]
+)
+def test_a_model_that_cannot_be_used_is_named_with_what_to_do(
+    tmp_path: Path, damage: str
+) -> None:
     template = None if damage == "no template" else tiny_model.WITH_SYSTEM
     folder = tiny_model.save(tmp_path / "model", template=template)
     if damage in ("no weights", "pickled weights"):
@@ -126,7 +166,9 @@ def test_a_model_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path, da
     place = tmp_path / "nowhere" if damage == "no folder" else folder
     with pytest.raises(ConfigurationError) as caught:
         answers(made(place), question(1))
-    assert all(words in str(caught.value) for words in ("judge 'tiny'", str(place), "xpected"))
+    assert all(
+        words in str(caught.value) for words in ("judge 'tiny'", str(place), "xpected")
+    )
     assert "zone" not in str(caught.value)
     assert caught.value.__context__ is None
 
@@ -135,8 +177,13 @@ def test_a_model_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path, da
 def test_a_missing_library_gives_the_line_that_installs_it(
     monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
-    monkeypatch.setattr(local, "find_spec", lambda name: None if name == module else object())
-    with pytest.raises(ConfigurationError, match=rf"needs {module}, .*pip install 'lunguage-assets\[models"):
+    monkeypatch.setattr(
+        local, "find_spec", lambda name: None if name == module else object()
+    )
+    with pytest.raises(
+        ConfigurationError,
+        match=rf"needs {module}, .*pip install 'lunguage-assets\[models",
+    ):
         made(Path("some/model.gguf"))
 
 
@@ -145,9 +192,14 @@ def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(
 ) -> None:
     loads: list[str] = []
     model = local.LocalModel
-    monkeypatch.setattr(local, "LocalModel", lambda *place: loads.append(place[3]) or model(*place))
+    monkeypatch.setattr(
+        local, "LocalModel", lambda *place: loads.append(place[3]) or model(*place)
+    )
     gc.collect()
-    judges = [made(llama, dtype="float32"), made(llama, {"top_k": 3}, dtype="float32", mode="enum")]
+    judges = [
+        made(llama, dtype="float32"),
+        made(llama, {"top_k": 3}, dtype="float32", mode="enum"),
+    ]
     judges.append(made(llama, dtype="bfloat16"))
     for provider in judges:
         answers(provider, question(1))
@@ -158,7 +210,9 @@ def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(
 
 
 @pytest.mark.lengthy  # loads torch once more
-def test_nothing_is_imported_before_the_first_question_and_nothing_printed_after_it(llama: Path) -> None:
+def test_nothing_is_imported_before_the_first_question_and_nothing_printed_after_it(
+    llama: Path,
+) -> None:
     program = f"""
 import asyncio, sys
 import tiny_model
@@ -186,7 +240,11 @@ assert {{"torch", "transformers"}} <= set(sys.modules)
 def test_no_prompt_reaches_a_log(llama: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     prompt = Prompt("You judge.", MARKER, "v1")
-    answers(made(llama), Request("compare", prompt), Request("compare", prompt, "enum", LABELS))
+    answers(
+        made(llama),
+        Request("compare", prompt),
+        Request("compare", prompt, "enum", LABELS),
+    )
     assert "zebra" not in caplog.text
 
 
@@ -198,18 +256,30 @@ def test_the_scored_label_is_the_likelier_one_where_their_tokens_part(
     folders: dict[str, Path], family: str
 ) -> None:
     folder = folders[family]
-    first, second = (shown(folder, question(0), label)[len(shown(folder, question(0))) :] for label in LABELS)
+    first, second = (
+        shown(folder, question(0), label)[len(shown(folder, question(0))) :]
+        for label in LABELS
+    )
     common = len([a for a, b in zip(first, second, strict=True) if a == b])
     assert common > 0, "the two labels must begin alike in this test"
     requests = [question(number, "enum") for number in range(12)]
     for request, reply in zip(requests, answers(made(folder), *requests), strict=True):
-        scores = tiny_model.next_token_scores(folder, shown(folder, request) + first[:common])
-        assert reply.text == (LABELS[0] if scores[first[common]] > scores[second[common]] else LABELS[1])
-        assert (reply.input_tokens, reply.output_tokens) == (len(shown(folder, request)), common + 1)
+        scores = tiny_model.next_token_scores(
+            folder, shown(folder, request) + first[:common]
+        )
+        assert reply.text == (
+            LABELS[0] if scores[first[common]] > scores[second[common]] else LABELS[1]
+        )
+        assert (reply.input_tokens, reply.output_tokens) == (
+            len(shown(folder, request)),
+            common + 1,
+        )
 
 
 def test_labels_that_cannot_be_told_apart_are_refused(llama: Path) -> None:
-    with pytest.raises(ConfigurationError, match="does not tell the labels likely, likely apart"):
+    with pytest.raises(
+        ConfigurationError, match="does not tell the labels likely, likely apart"
+    ):
         answers(made(llama), question(1, "enum", labels=("likely", "likely")))
 
 
@@ -232,7 +302,9 @@ def test_equal_scores_are_decided_by_a_coin_of_the_question(tmp_path: Path) -> N
 # --- generated text
 
 
-def test_a_sample_is_a_function_of_the_question_its_replicate_and_its_attempt(llama: Path) -> None:
+def test_a_sample_is_a_function_of_the_question_its_replicate_and_its_attempt(
+    llama: Path,
+) -> None:
     variants = [question(3, replicate=n, attempt=m) for n in range(3) for m in range(3)]
     texts = [reply.text for reply in answers(made(llama), *variants)]
     assert texts == [reply.text for reply in one_by_one(made(llama), variants)]
@@ -250,20 +322,29 @@ def test_without_sampling_the_text_is_the_librarys_own_greedy_text(
     folder = folders[family]
     model = tiny_model.plain_model(folder)
     requests = [question(number) for number in range(6)]
-    for request, reply in zip(requests, answers(made(folder, {"do_sample": False}), *requests), strict=True):
+    for request, reply in zip(
+        requests, answers(made(folder, {"do_sample": False}), *requests), strict=True
+    ):
         tokens = shown(folder, request)
-        longer = model.generate(torch.tensor([tokens]), max_new_tokens=12, do_sample=False)[0, len(tokens) :]
+        longer = model.generate(
+            torch.tensor([tokens]), max_new_tokens=12, do_sample=False
+        )[0, len(tokens) :]
         assert reply.text == tokenizer(folder).decode(longer, skip_special_tokens=True)
 
 
-def test_an_answer_ends_with_its_end_token_and_counts_it_but_no_padding(llama: Path) -> None:
+def test_an_answer_ends_with_its_end_token_and_counts_it_but_no_padding(
+    llama: Path,
+) -> None:
     requests = [question(number) for number in range(24)]
     replies = answers(made(llama, {"max_new_tokens": 100}, batch_size=24), *requests)
     lengths = {reply.output_tokens for reply in replies if reply.output_tokens < 100}
     assert len(lengths) > 2, "some end before others"
     for request, reply in zip(requests, replies, strict=True):
         assert not any(special in reply.text for special in tiny_model.SPECIALS)
-        assert (reply.input_tokens, reply.returned_model) == (len(shown(llama, request)), str(llama))
+        assert (reply.input_tokens, reply.returned_model) == (
+            len(shown(llama, request)),
+            str(llama),
+        )
 
 
 @pytest.mark.parametrize(("params", "left"), [
@@ -278,9 +359,13 @@ def test_tokens_are_drawn_in_proportion_to_what_the_parameters_leave(
     import torch
 
     draws, parameters = 20_000, Generation(max_new_tokens=1, **params)
-    choose = local.Chooser(parameters, [str(number) for number in range(draws)], start=3)
+    choose = local.Chooser(
+        parameters, [str(number) for number in range(draws)], start=3
+    )
     row = [-math.inf, *(math.log(p) for p in (0.4, 0.3, 0.2, 0.1)), -math.inf]
-    chosen = choose(torch.zeros((draws, 3), dtype=torch.long), torch.tensor([row]).repeat(draws, 1))
+    chosen = choose(
+        torch.zeros((draws, 3), dtype=torch.long), torch.tensor([row]).repeat(draws, 1)
+    )
     assert torch.equal(chosen.max(dim=-1).values, torch.zeros(draws))
     assert torch.equal((chosen == -math.inf).sum(dim=-1), torch.full((draws,), 5))
     counts = torch.bincount(chosen.argmax(dim=-1), minlength=6).tolist()
@@ -292,8 +377,12 @@ def test_tokens_are_drawn_in_proportion_to_what_the_parameters_leave(
 # --- prompts
 
 
-@pytest.mark.parametrize("template", [tiny_model.REFUSING_SYSTEM, tiny_model.DROPPING_SYSTEM])
-def test_a_template_without_a_system_role_gets_both_texts_as_the_users(tmp_path: Path, template: str) -> None:
+@pytest.mark.parametrize(
+    "template", [tiny_model.REFUSING_SYSTEM, tiny_model.DROPPING_SYSTEM]
+)
+def test_a_template_without_a_system_role_gets_both_texts_as_the_users(
+    tmp_path: Path, template: str
+) -> None:
     folder = tiny_model.save(tmp_path / "model", template=template)
     request = question(2)
     text = f"<bos><user>{request.prompt.system}\n\n{request.prompt.user}<end><model>"
@@ -308,7 +397,11 @@ def test_a_prompt_too_long_for_the_model_is_refused_alone(tmp_path: Path) -> Non
 
     async def ask() -> list[Any]:
         requests = [question(0), long, question(1)]
-        return list(await asyncio.gather(*map(provider.answer, requests), return_exceptions=True))
+        return list(
+            await asyncio.gather(
+                *map(provider.answer, requests), return_exceptions=True
+            )
+        )
 
     first, refused, last = asyncio.run(ask())
     assert [first, last] == one_by_one(made(folder), [question(0), question(1)])
@@ -329,7 +422,10 @@ def judges(folder: Path) -> JudgesConfiguration:
     return JudgesConfiguration.model_validate(
         {
             "preset": "here",
-            "judges": {"text": model, "scored": model | {"mode": "enum", "batch_size": 16}},
+            "judges": {
+                "text": model,
+                "scored": model | {"mode": "enum", "batch_size": 16},
+            },
             "panels": {"here": {"members": ["text", "scored"]}},
             "presets": {"here": {"panel": "here", "extractor": "text"}},
         }
@@ -341,7 +437,9 @@ def test_a_judge_of_patients_text_on_no_budget_answers_and_replays_from_the_ledg
     llama: Path, tmp_path: Path, key: str
 ) -> None:
     questions = [
-        ComparisonQuestion(f"There may be <finding> in zone {n}.", "There is likely <finding>.", n % 2)
+        ComparisonQuestion(
+            f"There may be <finding> in zone {n}.", "There is likely <finding>.", n % 2
+        )
         for n in range(9)  # a model that is mute on ten ends the run
     ]
 

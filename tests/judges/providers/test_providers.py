@@ -26,7 +26,14 @@ from lunguage_assets.judges.providers.base import withheld_headers
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 
-PROVIDERS = ("openai", "azure-openai", "openai-compatible", "anthropic", "gemini", "vertex")
+PROVIDERS = (
+    "openai",
+    "azure-openai",
+    "openai-compatible",
+    "anthropic",
+    "gemini",
+    "vertex",
+)
 CLIENTS = ("openai", "anthropic", "gemini", "vertex")
 """One provider per SDK and way of signing in; the others differ from `openai` only in what they send."""
 MARKER = "zanzibar quartz lantern"
@@ -38,7 +45,9 @@ KEYS = {
 
 
 @pytest.fixture(autouse=True)
-def google_account(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def google_account(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """Google's application default credentials: a service account whose tokens a loopback server gives."""
     from cryptography.hazmat.primitives import serialization as pem
     from cryptography.hazmat.primitives.asymmetric import rsa
@@ -46,9 +55,19 @@ def google_account(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest
     file = tmp_path_factory.getbasetemp() / "google_account.json"
     if not file.exists():
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        private = key.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption()).decode()
-        account = {"type": "service_account", "project_id": "project-x", "private_key_id": "1"}
-        file.write_text(json.dumps(account | {"client_email": "a@project-x.iam", "private_key": private}))
+        private = key.private_bytes(
+            pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption()
+        ).decode()
+        account = {
+            "type": "service_account",
+            "project_id": "project-x",
+            "private_key_id": "1",
+        }
+        file.write_text(
+            json.dumps(
+                account | {"client_email": "a@project-x.iam", "private_key": private}
+            )
+        )
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
     return file
 
@@ -61,29 +80,38 @@ def server() -> Iterator[LoopbackServer]:
 
 def slot_of(provider: str, **fields: Any) -> ModelSlot:
     params = {"max_tokens": 50} if provider == "anthropic" else {}
-    return ModelSlot.model_validate({"provider": provider, "model": "model-1", "params": params} | fields)
+    return ModelSlot.model_validate(
+        {"provider": provider, "model": "model-1", "params": params} | fields
+    )
 
 
 def made(provider: str, server: LoopbackServer, **fields: Any) -> Provider:
     if provider == "vertex":
         _answer_token_requests(server)
-    address = server.openai_url if provider in ("openai", "openai-compatible") else server.url
+    address = (
+        server.openai_url if provider in ("openai", "openai-compatible") else server.url
+    )
     return provider_of("judge-1", slot_of(provider, base_url=address, **fields), KEYS)
 
 
 def _answer_token_requests(server: LoopbackServer) -> None:
     async def token(arrival: Arrival) -> Outcome:
-        body = json.dumps({"access_token": "token-v", "expires_in": 3600, "token_type": "Bearer"}).encode()
+        body = json.dumps(
+            {"access_token": "token-v", "expires_in": 3600, "token_type": "Bearer"}
+        ).encode()
         return Outcome(200, body)
 
     server.route("POST", "/token", token)
     file = Path(os.environ["GOOGLE_APPLICATION_CREDENTIALS"])
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"token_uri": f"{server.url}/token"}))
+    file.write_text(
+        json.dumps(json.loads(file.read_text()) | {"token_uri": f"{server.url}/token"})
+    )
 
 
 def comparison(mode: str = "text", marker: str = "the base") -> Request:
     question = ComparisonQuestion(
-        f"There is possible <finding> at {marker}.", f"There is likely <finding> at {marker}."
+        f"There is possible <finding> at {marker}.",
+        f"There is likely <finding> at {marker}.",
     )
     return load_prompts().comparison(question, mode)  # type: ignore[arg-type]
 
@@ -108,17 +136,38 @@ def test_the_prompt_goes_out_whole_with_the_key_and_the_bare_label_comes_back_wi
 ) -> None:
     request = comparison(mode)
     (reply,) = ask(made(provider, server), request)
-    assert (reply.text, reply.returned_model, reply.refused) == ("sentence_2", "model-1", False)
+    assert (reply.text, reply.returned_model, reply.refused) == (
+        "sentence_2",
+        "model-1",
+        False,
+    )
     (call,) = server.calls
-    assert (call.system, call.user, call.model) == (request.prompt.system, request.prompt.user, "model-1")
-    assert (reply.input_tokens, reply.reasoning_tokens) == (len(call.prompt) // 4 + 1, 7)
+    assert (call.system, call.user, call.model) == (
+        request.prompt.system,
+        request.prompt.user,
+        "model-1",
+    )
+    assert (reply.input_tokens, reply.reasoning_tokens) == (
+        len(call.prompt) // 4 + 1,
+        7,
+    )
     assert reply.output_tokens > 7
     assert call.labels == (LABELS if mode == "enum" else ())
     named = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
     sent = " ".join(str(call.headers.get(name)) for name in named)
-    keys = {"openai": "key-o", "azure-openai": "key-z", "anthropic": "key-a", "gemini": "key-g"}
-    assert keys.get(provider, {"vertex": "Bearer token-v"}.get(provider, "Bearer none")) in sent
-    assert ("projects/project-x/locations/europe-west9" in call.path) == (provider == "vertex")
+    keys = {
+        "openai": "key-o",
+        "azure-openai": "key-z",
+        "anthropic": "key-a",
+        "gemini": "key-g",
+    }
+    assert (
+        keys.get(provider, {"vertex": "Bearer token-v"}.get(provider, "Bearer none"))
+        in sent
+    )
+    assert ("projects/project-x/locations/europe-west9" in call.path) == (
+        provider == "vertex"
+    )
 
 
 def test_an_openai_compatible_server_never_sees_the_openai_key(
@@ -127,7 +176,9 @@ def test_an_openai_compatible_server_never_sees_the_openai_key(
     monkeypatch.setenv("OPENAI_API_KEY", "key-secret")
     ask(made("openai-compatible", server), comparison())
     assert "key-secret" not in str(server.arrivals[0].headers)
-    named = slot_of("openai-compatible", base_url=server.openai_url, api_key_env="MY_SERVER_KEY")
+    named = slot_of(
+        "openai-compatible", base_url=server.openai_url, api_key_env="MY_SERVER_KEY"
+    )
     ask(provider_of("j", named, {"MY_SERVER_KEY": "key-mine"}), comparison())
     assert server.calls[1].headers["authorization"] == "Bearer key-mine"
 
@@ -146,7 +197,10 @@ def test_an_openai_compatible_server_never_sees_the_openai_key(
     ("vertex", {"seed": 3}, {"seed": 3}),
 ])  # fmt: skip
 def test_a_judges_parameters_go_into_the_request_as_they_are(
-    provider: str, params: dict[str, Any], expected: dict[str, Any], server: LoopbackServer
+    provider: str,
+    params: dict[str, Any],
+    expected: dict[str, Any],
+    server: LoopbackServer,
 ) -> None:
     ask(made(provider, server, params=params), comparison("enum"))
     body = server.calls[0].body
@@ -179,22 +233,36 @@ def test_every_trouble_has_its_kind_and_is_tried_once(
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
 @pytest.mark.parametrize("act", [Act("slow", delay=5.0), Act("trickle", delay=0.05)])
-def test_a_slow_answer_ends_at_the_overall_timeout(provider: str, act: Act, server: LoopbackServer) -> None:
+def test_a_slow_answer_ends_at_the_overall_timeout(
+    provider: str, act: Act, server: LoopbackServer
+) -> None:
     server.plan(act)
     assert trouble(made(provider, server, limits={"timeout_s": 0.4})).kind == "timeout"
 
 
 @pytest.mark.parametrize("provider", CLIENTS)
-def test_the_seconds_that_a_server_asks_for_are_kept(provider: str, server: LoopbackServer) -> None:
-    in_body = [Act("rate_limited", text="13s")] if provider in ("gemini", "vertex") else []
-    server.plan(Act("rate_limited", retry_after="2.5"), Act("rate_limited", retry_after="soon"), *in_body)
-    waits = [trouble(made(provider, server)).retry_after for _ in range(2 + len(in_body))]
+def test_the_seconds_that_a_server_asks_for_are_kept(
+    provider: str, server: LoopbackServer
+) -> None:
+    in_body = (
+        [Act("rate_limited", text="13s")] if provider in ("gemini", "vertex") else []
+    )
+    server.plan(
+        Act("rate_limited", retry_after="2.5"),
+        Act("rate_limited", retry_after="soon"),
+        *in_body,
+    )
+    waits = [
+        trouble(made(provider, server)).retry_after for _ in range(2 + len(in_body))
+    ]
     assert waits == [2.5, None, *([13.0] if in_body else [])]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("kind", ["refusal", "blocked"])
-def test_a_refusal_is_a_reply_with_its_bill(provider: str, kind: Any, server: LoopbackServer) -> None:
+def test_a_refusal_is_a_reply_with_its_bill(
+    provider: str, kind: Any, server: LoopbackServer
+) -> None:
     server.plan(Act(kind))
     (reply,) = ask(made(provider, server), comparison("enum"))
     assert reply.refused
@@ -242,8 +310,14 @@ def test_headers_that_the_environment_holds_for_a_service_go_to_no_other_server(
 @pytest.mark.parametrize(
     ("address", "kept"),
     [
-        ("https://api.openai.com/v1", {"openai-organization", "openai-project", "x-corp"}),
-        ("https://eu.api.openai.com/v1", {"openai-organization", "openai-project", "x-corp"}),
+        (
+            "https://api.openai.com/v1",
+            {"openai-organization", "openai-project", "x-corp"},
+        ),
+        (
+            "https://eu.api.openai.com/v1",
+            {"openai-organization", "openai-project", "x-corp"},
+        ),
         ("https://api.anthropic.com", {"x-anthropic"}),
         ("https://aiplatform.eu.rep.googleapis.com", {"x-goog-user-project"}),
         ("https://openai.com.evil.example/v1", set()),
@@ -259,12 +333,20 @@ def test_a_service_gets_its_own_headers(address: str, kept: set[str]) -> None:
         "ANTHROPIC_CUSTOM_HEADERS": "X-Anthropic: a",
         "GOOGLE_CLOUD_QUOTA_PROJECT": "q",
     }
-    every = {"openai-organization", "openai-project", "x-corp", "x-anthropic", "x-goog-user-project"}
+    every = {
+        "openai-organization",
+        "openai-project",
+        "x-corp",
+        "x-anthropic",
+        "x-goog-user-project",
+    }
     assert {name for name, _ in withheld_headers(address, environ)} == every - kept
 
 
 @pytest.mark.parametrize("provider", CLIENTS)
-@pytest.mark.parametrize("kind", ["server_error", "dropped", "garbage", "bad_request", "answer", "refusal"])
+@pytest.mark.parametrize(
+    "kind", ["server_error", "dropped", "garbage", "bad_request", "answer", "refusal"]
+)
 def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
     provider: str,
     kind: Any,
@@ -276,7 +358,9 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
     server.plan(Act(kind))
     judge, request = made(provider, server), comparison(marker=MARKER)
     for name in ("openai", "anthropic", "google_genai", "httpx2", "httpcore2"):
-        logging.getLogger(name).setLevel(logging.DEBUG)  # as a run of Dagster that begins meanwhile
+        logging.getLogger(name).setLevel(
+            logging.DEBUG
+        )  # as a run of Dagster that begins meanwhile
     failure: ProviderFailure | None = None
     told = repr(judge) + repr(request) + repr(vars(judge).get("_endpoint"))
     try:
@@ -287,14 +371,22 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
     assert (failure is None) == (kind in ("answer", "refusal"))
     assert failure is None or (failure.__cause__, failure.__context__) == (None, None)
     assert MARKER in server.calls[0].user
-    told += "".join(record.getMessage() + str(record.exc_info) for record in caplog.records)
+    told += "".join(
+        record.getMessage() + str(record.exc_info) for record in caplog.records
+    )
     told += "".join(capfd.readouterr())
     assert MARKER not in told
-    assert not [secret for secret in KEYS.values() if secret.startswith("key-") and secret in told]
+    assert not [
+        secret
+        for secret in KEYS.values()
+        if secret.startswith("key-") and secret in told
+    ]
 
 
 def test_what_carries_an_sdks_requests_tells_nothing_whenever_its_loggers_come(
-    server: LoopbackServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    server: LoopbackServer,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     judge: Any = made("openai", server)
@@ -307,18 +399,32 @@ def test_what_carries_an_sdks_requests_tells_nothing_whenever_its_loggers_come(
 
     monkeypatch.setattr(judge, "_client", loading)
     ask(judge, comparison())
-    for name in ("httpcore2", "httpcore2.connection", "httpcore2.http11", "httpcore2.loaded_late"):
-        logging.getLogger(name).setLevel(logging.DEBUG)  # as a run of Dagster that begins meanwhile
+    for name in (
+        "httpcore2",
+        "httpcore2.connection",
+        "httpcore2.http11",
+        "httpcore2.loaded_late",
+    ):
+        logging.getLogger(name).setLevel(
+            logging.DEBUG
+        )  # as a run of Dagster that begins meanwhile
         logging.getLogger(name).debug("what is sent")
     assert caplog.messages == [one for one in caplog.messages if "selector" in one]
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "openai-compatible"])
+@pytest.mark.parametrize(
+    "provider", ["openai", "anthropic", "gemini", "openai-compatible"]
+)
 def test_addresses_and_proxies_of_the_environment_do_not_divert_the_text(
     provider: str, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with LoopbackServer() as stranger:
-        for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "HTTP_PROXY"):
+        for name in (
+            "OPENAI_BASE_URL",
+            "ANTHROPIC_BASE_URL",
+            "GOOGLE_GEMINI_BASE_URL",
+            "HTTP_PROXY",
+        ):
             monkeypatch.setenv(name, stranger.url)
         monkeypatch.setenv("http_proxy", stranger.url)
         monkeypatch.setenv("ALL_PROXY", stranger.url)
@@ -335,7 +441,9 @@ def test_addresses_and_proxies_of_the_environment_do_not_divert_the_text(
     ("vertex", "GOOGLE_CLOUD_PROJECT"), ("vertex", "GOOGLE_CLOUD_LOCATION"),
 ])  # fmt: skip
 def test_a_variable_that_is_not_set_is_named(provider: str, variable: str) -> None:
-    environ = KEYS | {"AZURE_OPENAI_ENDPOINT": "https://example.invalid"} | {variable: "  "}
+    environ = (
+        KEYS | {"AZURE_OPENAI_ENDPOINT": "https://example.invalid"} | {variable: "  "}
+    )
     with pytest.raises(ConfigurationError, match=f"'judge-1'.*{variable} is not set"):
         provider_of("judge-1", slot_of(provider), environ)
 
@@ -348,7 +456,9 @@ def test_a_missing_sdk_gives_the_line_that_installs_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     slot = slot_of(provider, base_url="http://127.0.0.1:9/v1")
-    with pytest.raises(ConfigurationError, match=r"pip install 'lunguage-assets\[llm\]'"):
+    with pytest.raises(
+        ConfigurationError, match=r"pip install 'lunguage-assets\[llm\]'"
+    ):
         provider_of("judge-1", slot, KEYS)
 
 
@@ -367,7 +477,11 @@ def test_an_address_with_a_password_in_the_environment_is_refused_unseen() -> No
 def test_an_account_without_money_is_not_asked_again(server: LoopbackServer) -> None:
     server.plan(Act("no_quota"))
     failure = trouble(made("openai", server))
-    assert (failure.kind, failure.status, failure.retryable) == ("authentication", 429, False)
+    assert (failure.kind, failure.status, failure.retryable) == (
+        "authentication",
+        429,
+        False,
+    )
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
@@ -380,7 +494,11 @@ def test_a_server_that_is_down_is_named_with_the_systems_word(provider: str) -> 
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
-def test_a_key_that_is_refused_is_told_by_its_variable(provider: str, server: LoopbackServer) -> None:
+def test_a_key_that_is_refused_is_told_by_its_variable(
+    provider: str, server: LoopbackServer
+) -> None:
     server.plan(Act("unauthorized"))
-    told = f"authentication (HTTP 401, the key is read from ${provider.upper()}_API_KEY)"
+    told = (
+        f"authentication (HTTP 401, the key is read from ${provider.upper()}_API_KEY)"
+    )
     assert str(trouble(made(provider, server))) == told

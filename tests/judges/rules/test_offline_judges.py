@@ -21,7 +21,11 @@ from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion, Judge
+from lunguage_assets.judges.protocol import (
+    ComparisonQuestion,
+    ExtractionQuestion,
+    Judge,
+)
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge, ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
@@ -31,24 +35,36 @@ LEXICON, CUES = LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues")
 JUDGES: list[Judge] = [LEXICON, CUES]
 both = pytest.mark.parametrize("judge", JUDGES, ids=["lexicon", "cues"])
 PUBLISHED = ExplicitSettings(ruler="published")
-SCALE = reference_ranking(hedge_vocabulary(HEDGE_PHRASES.frame(), PUBLISHED), {}, PUBLISHED)
+SCALE = reference_ranking(
+    hedge_vocabulary(HEDGE_PHRASES.frame(), PUBLISHED), {}, PUBLISHED
+)
 LINE = calibrate(SCALE, published_anchors())
 SENTENCES = [
-    (entry.phrase, sentence) for entry in published_ranking() for sentence in ruler_sentences()[entry.phrase]
+    (entry.phrase, sentence)
+    for entry in published_ranking()
+    for sentence in ruler_sentences()[entry.phrase]
 ]
 
 
 def phrases(judge: Judge, sentence: str, finding: str) -> tuple[str, ...]:
-    question = ExtractionQuestion(finding, sentence, sentence.replace(finding, "<finding>"))
+    question = ExtractionQuestion(
+        finding, sentence, sentence.replace(finding, "<finding>")
+    )
     return judge.extract([question])[0].phrases
 
 
 @both
 def test_every_published_phrase_is_extracted_and_no_part_of_it(judge: Judge) -> None:
-    found = judge.extract([ExtractionQuestion("x", sentence, sentence) for _, sentence in SENTENCES])
-    expected = [("either", "or") if phrase == "either" else (phrase,) for phrase, _ in SENTENCES]
+    found = judge.extract(
+        [ExtractionQuestion("x", sentence, sentence) for _, sentence in SENTENCES]
+    )
+    expected = [
+        ("either", "or") if phrase == "either" else (phrase,) for phrase, _ in SENTENCES
+    ]
     assert [answer.phrases for answer in found] == expected
-    compared = judge.compare([ComparisonQuestion(one, "Likely <finding>.") for _, one in SENTENCES])
+    compared = judge.compare(
+        [ComparisonQuestion(one, "Likely <finding>.") for _, one in SENTENCES]
+    )
     assert "invalid" not in compared
 
 
@@ -90,8 +106,12 @@ def test_lists_and_chains_are_read_and_denied_lists_hedge_nothing(
 
 
 @both
-def test_without_a_known_place_all_hedges_of_the_sentence_are_given(judge: Judge) -> None:
-    question = ExtractionQuestion("infiltrate", "Likely edema. Pneumonia cannot be excluded.", None)
+def test_without_a_known_place_all_hedges_of_the_sentence_are_given(
+    judge: Judge,
+) -> None:
+    question = ExtractionQuestion(
+        "infiltrate", "Likely edema. Pneumonia cannot be excluded.", None
+    )
     assert judge.extract([question])[0].phrases == ("likely", "cannot be excluded")
 
 
@@ -133,11 +153,21 @@ def test_identical_sentences_are_decided_by_the_replicate_alone(judge: Judge) ->
 @given(st.text(max_size=80), st.text(max_size=80))
 @examples(100)
 def test_any_text_is_answered(judge: Judge, one: str, two: str) -> None:
-    assert judge.compare([ComparisonQuestion(one, two)])[0] in {"sentence_1", "sentence_2", "invalid"}
-    assert judge.extract([ExtractionQuestion("x", one, one), ExtractionQuestion("x", two, None)])[0].valid
+    assert judge.compare([ComparisonQuestion(one, two)])[0] in {
+        "sentence_1",
+        "sentence_2",
+        "invalid",
+    }
+    assert judge.extract(
+        [ExtractionQuestion("x", one, one), ExtractionQuestion("x", two, None)]
+    )[0].valid
 
 
-CERTAIN = ["Most likely <finding>.", "Likely <finding> rather than pneumonia.", "Probable <finding>."]
+CERTAIN = [
+    "Most likely <finding>.",
+    "Likely <finding> rather than pneumonia.",
+    "Probable <finding>.",
+]
 FAVORED = [
     "Suspicious for <finding>.", "Worrisome for <finding>.", "Suspect <finding>.", "Presumed <finding>.",
     "Opacity is thought to represent <finding>.", "Opacity is felt to be <finding>.",
@@ -180,7 +210,11 @@ def test_what_reports_say_comes_out_on_the_right_side(
 ) -> None:
     questions = [ComparisonQuestion(one, other) for one in stronger for other in weaker]
     answers = judge.compare(questions)
-    wrong = [q for q, answer in zip(questions, answers, strict=True) if answer != "sentence_1"]
+    wrong = [
+        q
+        for q, answer in zip(questions, answers, strict=True)
+        if answer != "sentence_1"
+    ]
     assert wrong == []
 
 
@@ -189,34 +223,60 @@ def test_what_reports_say_comes_out_on_the_right_side(
     "There is <finding>.", "No <finding>.", "Plausibly-ish <finding>.", "<finding> for what it is worth.",
     "Likely edema; the <finding> comes to mind.",
 ])  # fmt: skip
-def test_an_unknown_hedge_is_no_certainty_but_an_invalid_answer(judge: Judge, unknown: str) -> None:
+def test_an_unknown_hedge_is_no_certainty_but_an_invalid_answer(
+    judge: Judge, unknown: str
+) -> None:
     known = "Possible <finding>."
     pairs = [ComparisonQuestion(unknown, known), ComparisonQuestion(known, unknown)]
     assert judge.compare(pairs) == ["invalid", "invalid"]
 
 
-def test_the_cue_words_follow_the_published_places_as_closely_as_the_method_page_says() -> None:
+def test_the_cue_words_follow_the_published_places_as_closely_as_the_method_page_says() -> (
+    None
+):
     published = published_ranking()
     score = CuesJudge.bundled("cues").score
-    scores = [np.mean([score(one) or 0.0 for one in ruler_sentences()[entry.phrase]]) for entry in published]
-    assert np.corrcoef([entry.mu for entry in published], scores)[0, 1] == pytest.approx(0.940, abs=0.005)
+    scores = [
+        np.mean([score(one) or 0.0 for one in ruler_sentences()[entry.phrase]])
+        for entry in published
+    ]
+    assert np.corrcoef([entry.mu for entry in published], scores)[
+        0, 1
+    ] == pytest.approx(0.940, abs=0.005)
 
 
 def test_the_two_offline_judges_agree_like_two_judges_and_not_like_one() -> None:
     by_phrase = ruler_sentences()
     questions = [
-        ComparisonQuestion(by_phrase[a][text_hash(a, b, r) % 12], by_phrase[b][text_hash(b, a, r) % 12], r)
+        ComparisonQuestion(
+            by_phrase[a][text_hash(a, b, r) % 12],
+            by_phrase[b][text_hash(b, a, r) % 12],
+            r,
+        )
         for a, b in combinations(by_phrase, 2)
         for r in range(4)
     ]
-    same = [one == two for one, two in zip(LEXICON.compare(questions), CUES.compare(questions), strict=True)]
+    same = [
+        one == two
+        for one, two in zip(
+            LEXICON.compare(questions), CUES.compare(questions), strict=True
+        )
+    ]
     assert 0.75 < sum(same) / len(same) < 0.93
 
 
 @both
 def test_inflection_says_nothing_about_the_finding(judge):
-    for one, other in (("suggest", "suggests"), ("suggesting", "suggests"), ("favoring", "favour")):
-        assert judge.score(f"Signs {one} <finding>.") == judge.score(f"Signs {other} <finding>.") is not None
+    for one, other in (
+        ("suggest", "suggests"),
+        ("suggesting", "suggests"),
+        ("favoring", "favour"),
+    ):
+        assert (
+            judge.score(f"Signs {one} <finding>.")
+            == judge.score(f"Signs {other} <finding>.")
+            is not None
+        )
 
 
 @both
@@ -229,7 +289,9 @@ def test_the_weaker_of_two_chained_hedges_wins(judge):
 def test_an_exclusion_is_known_with_any_adverb_inside():
     known = LEXICON.score("<finding> cannot be excluded.")
     assert LEXICON.score("<finding> cannot be confidently excluded.") == known
-    assert phrases(LEXICON, "Edema is difficult to wholly exclude.", "Edema") == ("difficult to exclude",)
+    assert phrases(LEXICON, "Edema is difficult to wholly exclude.", "Edema") == (
+        "difficult to exclude",
+    )
 
 
 @both
@@ -241,7 +303,10 @@ def test_an_exclusion_is_known_with_any_adverb_inside():
 def test_a_list_is_read_in_steps_that_grow_with_its_length(judge, text):
     """Lists of 278 alternatives are in real reports. Lines that are run are counted, not seconds."""
     judge.score("Possible <finding>.")
-    counts = [lines_run(judge.score, "Possible " + text * length + ".") for length in (139, 278)]
+    counts = [
+        lines_run(judge.score, "Possible " + text * length + ".")
+        for length in (139, 278)
+    ]
     assert counts[1] < 2.5 * counts[0]
 
 
@@ -266,7 +331,11 @@ def lines_run(function: Callable[[str], object], text: str) -> int:
 def _families() -> Iterator[tuple[str, str, str, str]]:
     """Family, side, words of a cue and sentence of every line of hedges_of_findings.txt."""
     family = ""
-    for line in (Path(__file__).parent / "hedges_of_findings.txt").read_text(encoding="utf-8").splitlines():
+    for line in (
+        (Path(__file__).parent / "hedges_of_findings.txt")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    ):
         if line.startswith("["):
             family = line.strip("[]")
         elif line and not line.startswith("#"):
@@ -310,4 +379,7 @@ def test_words_that_mean_nothing_move_no_score(judge):
         "left apex", "costophrenic angle", "upper lobes", "left mid lung", "lower lobe", "right base",
         "middle lobe", "periphery", "anterior segment",
     )  # fmt: skip
-    assert len({judge.score(f"<finding> in the {place} is unlikely.") for place in places}) == 1
+    assert (
+        len({judge.score(f"<finding> in the {place} is unlikely.") for place in places})
+        == 1
+    )

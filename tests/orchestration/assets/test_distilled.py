@@ -27,7 +27,9 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.tables import TABLES
 
-pytestmark = pytest.mark.skipif(bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing()))
+pytestmark = pytest.mark.skipif(
+    bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing())
+)
 DISTILL = [Stage("distill", ("panel",))]
 
 
@@ -65,25 +67,37 @@ def table(small: SmallHome, name: str, *keys: str) -> pd.DataFrame:
     return read_table(TABLES[name], partition_path(small.home.tables, name, *keys))
 
 
-def test_new_batches_are_scored_and_those_of_the_judges_stay(taught: SmallHome, finished: Finished) -> None:
+def test_new_batches_are_scored_and_those_of_the_judges_stay(
+    taught: SmallHome, finished: Finished
+) -> None:
     before = table(taught, "fitted_probabilities", "panel", "first")
     taught.register({"third": finished.deliveries / "third"})
     with reopened(taught, fit="distilled") as home:
-        assert [one for one in home.run() if "refit" in one] == ["refit (panel x third)"]
+        assert [one for one in home.run() if "refit" in one] == [
+            "refit (panel x third)"
+        ]
         assert home.run() == []
     new = table(taught, "fitted_probabilities", "panel", "third")
     assert {*new["stop"]} <= {"scored", "unlike what was learnt", "not located"}
-    told = json.loads((newest(taught) / "open" / "provenance.json").read_text())["distilled"]
-    (model,) = table(taught, "distilled_scorer", "panel").query("is_used").to_dict("records")
+    told = json.loads((newest(taught) / "open" / "provenance.json").read_text())[
+        "distilled"
+    ]
+    (model,) = (
+        table(taught, "distilled_scorer", "panel").query("is_used").to_dict("records")
+    )
     assert (told["batches"], told["files"]) == (["third"], model["files"])
     scored = new[new["stop"] == "scored"]
     assert len(scored) > 0
     assert (scored["p_low"] < scored["p_high"]).all()
     assert table(taught, "fit_log", "panel", "third").empty
-    pd.testing.assert_frame_equal(table(taught, "fitted_probabilities", "panel", "first"), before)
+    pd.testing.assert_frame_equal(
+        table(taught, "fitted_probabilities", "panel", "first"), before
+    )
     assert taught.plan() == [], "without --fit a batch stays with who fitted it"
     with reopened(taught, fit="panel") as home:
-        assert [one for one in home.run() if "refit" in one] == ["refit (panel x third)"]
+        assert [one for one in home.run() if "refit" in one] == [
+            "refit (panel x third)"
+        ]
     again = table(taught, "fitted_probabilities", "panel", "third")
     assert "scored" not in set(again["stop"])
     assert (again["answers"] > 0).any()
@@ -96,7 +110,10 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
     settings.write_text(settings.read_text() + 'fit = "distilled"\n')
     small.register({"third": finished.deliveries / "third"})
     assert not is_ready(small.standings(), "fitted_probabilities", ("panel", "third"))
-    with reopened(small) as home, pytest.raises(RunFailed, match=r"is not there\. Say `lunguage distill"):
+    with (
+        reopened(small) as home,
+        pytest.raises(RunFailed, match=r"is not there\. Say `lunguage distill"),
+    ):
         home.run()
     assert small.standings().is_current("fitted_probabilities", "panel", "first")
     with mock.patch.object(answers, "FEWEST", 5):
@@ -105,9 +122,16 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
         with reopened(small) as home:
             home.run()
         assert small.plan() == []
-        settings.write_text(settings.read_text().replace("bootstrap = 10", "bootstrap = 11"))
-        assert small.standings().of("distilled_scorer", "panel").because == ("ranking settings changed",)
-        with reopened(small) as home, pytest.raises(RunFailed, match=r"is stale .* Say `lunguage distill"):
+        settings.write_text(
+            settings.read_text().replace("bootstrap = 10", "bootstrap = 11")
+        )
+        assert small.standings().of("distilled_scorer", "panel").because == (
+            "ranking settings changed",
+        )
+        with (
+            reopened(small) as home,
+            pytest.raises(RunFailed, match=r"is stale .* Say `lunguage distill"),
+        ):
             home.run()
 
 
@@ -116,7 +140,9 @@ def test_a_batch_that_the_judges_fit_later_makes_the_model_stale(
 ) -> None:
     assert taught.standings().is_current("distilled_scorer", "panel")
     taught.register({"third": finished.deliveries / "third"})
-    assert taught.standings().is_current("distilled_scorer", "panel"), "a batch without fits is no input"
+    assert taught.standings().is_current("distilled_scorer", "panel"), (
+        "a batch without fits is no input"
+    )
     with reopened(taught) as home:
         home.run()
     assert "is new" in taught.standings().of("distilled_scorer", "panel").because[0]
@@ -129,13 +155,20 @@ def test_what_was_learnt_is_in_no_release_and_nobody_else_can_read_it(
         assert home.run() == ["release (panel)"]
     names = {path.name for path in newest(taught).rglob("*") if path.is_file()}
     assert "distilled_evaluation.csv" in names
-    assert not {name for name in names if name.endswith((".npz", ".safetensors", ".pt"))}
-    assert "The distilled model in numbers" in next(newest(taught).rglob("report.html")).read_text()
+    assert not {
+        name for name in names if name.endswith((".npz", ".safetensors", ".pt"))
+    }
+    assert (
+        "The distilled model in numbers"
+        in next(newest(taught).rglob("report.html")).read_text()
+    )
     folder = taught.home.distilled / "panel"
     assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_a_model_of_judges_who_wrote_no_log_is_refused(small: SmallHome, encoder: str) -> None:
+def test_a_model_of_judges_who_wrote_no_log_is_refused(
+    small: SmallHome, encoder: str
+) -> None:
     settings = small.home.settings_file
     settings.write_text(settings.read_text() + "fit_log = false\n")
     with reopened(small, encoder=encoder) as home:
@@ -144,7 +177,14 @@ def test_a_model_of_judges_who_wrote_no_log_is_refused(small: SmallHome, encoder
             home.runner().run("panel", stages=DISTILL)
 
 
-def test_the_packaged_copy_of_the_settings_encoder_is_used_unless_another_is_named(tmp_path: Path) -> None:
-    with mock.patch.object(resources, "packaged_copy", return_value="package:copy/model"):
+def test_the_packaged_copy_of_the_settings_encoder_is_used_unless_another_is_named(
+    tmp_path: Path,
+) -> None:
+    with mock.patch.object(
+        resources, "packaged_copy", return_value="package:copy/model"
+    ):
         assert HomeResource(root=str(tmp_path)).training.encoder == "package:copy/model"
-        assert HomeResource(root=str(tmp_path), encoder="invented/mine").training.encoder == "invented/mine"
+        assert (
+            HomeResource(root=str(tmp_path), encoder="invented/mine").training.encoder
+            == "invented/mine"
+        )

@@ -22,14 +22,23 @@ from small_homes import SmallHome, contradicting_itself, said_of, store_unchecke
 from stored_tables import store_table
 
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.home.store import partition_path, read_table, stored_partitions, stored_record
+from lunguage_assets.home.store import (
+    partition_path,
+    read_table,
+    stored_partitions,
+    stored_record,
+)
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.orchestration.assets import implicit, table_asset
 from lunguage_assets.orchestration.build import TABLE_ASSETS
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.release.bundle.versions import current_version
-from lunguage_assets.tables import DEDUPLICATED_FINDINGS, FITTED_PROBABILITIES, LUNGUAGE_PLUS_PLUS
+from lunguage_assets.tables import (
+    DEDUPLICATED_FINDINGS,
+    FITTED_PROBABILITIES,
+    LUNGUAGE_PLUS_PLUS,
+)
 
 BATCHES = ("first", "second")
 SOUND, POISONED = BATCHES
@@ -44,7 +53,11 @@ def small(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
     shutil.copytree(finished.home, home)
     for folder in (*(home / "tables" / table for table in RESULT), home / "release"):
         shutil.rmtree(folder)
-    record = [event for event in finished.record if event.asset_key.path[-1] not in (*RESULT, "release")]
+    record = [
+        event
+        for event in finished.record
+        if event.asset_key.path[-1] not in (*RESULT, "release")
+    ]
     with SmallHome.opened(home, record) as opened:
         yield opened
 
@@ -66,12 +79,15 @@ def poisoned_studies(finished: Finished) -> set[str]:
 def inverted(rows: pd.DataFrame) -> pd.DataFrame:
     """An interval that does not hold its probability: no column by itself is wrong."""
     return rows.assign(
-        p_low=rows["p_low"].mask(rows.index == 0, 1.0), prob=rows["prob"].mask(rows.index == 0, 0.5)
+        p_low=rows["p_low"].mask(rows.index == 0, 1.0),
+        prob=rows["prob"].mask(rows.index == 0, 0.5),
     )
 
 
 def resolving(
-    spoil: Callable[[pd.DataFrame], pd.DataFrame], monkeypatch: pytest.MonkeyPatch, studies: set[str] | None
+    spoil: Callable[[pd.DataFrame], pd.DataFrame],
+    monkeypatch: pytest.MonkeyPatch,
+    studies: set[str] | None,
 ) -> None:
     """Let the resolution of a batch with these studies, or of every batch, come out spoilt."""
     honest = implicit.resolve
@@ -99,7 +115,10 @@ def test_the_sound_partitions_are_stored_and_no_release_reads_the_poisoned_one(
     small: SmallHome, poisoned_studies: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resolving(contradicting_itself, monkeypatch, poisoned_studies)
-    made = [small.make(RESULT, {**BATCH, "report_batch": one}, raise_on_error=False) for one in BATCHES]
+    made = [
+        small.make(RESULT, {**BATCH, "report_batch": one}, raise_on_error=False)
+        for one in BATCHES
+    ]
     assert [result.success for result in made] == [True, False]
     for table in RESULT:
         assert stored(small, table) == {SOUND}, table
@@ -111,12 +130,18 @@ def test_the_sound_partitions_are_stored_and_no_release_reads_the_poisoned_one(
 
 
 def test_a_file_poisoned_on_disk_is_read_by_no_asset(small: SmallHome) -> None:
-    path = Path(str(partition_path(small.home.tables, "fitted_probabilities", "panel", POISONED)))
+    path = Path(
+        str(
+            partition_path(small.home.tables, "fitted_probabilities", "panel", POISONED)
+        )
+    )
     frame = read_table(FITTED_PROBABILITIES, path)
     store_unchecked(FITTED_PROBABILITIES, frame.assign(p=frame["p"] + 1.0), path)
     before = contents(Path(str(small.home.tables)))
     result = small.make(
-        ["deduplicated_findings"], {"ranker": "panel", "report_batch": POISONED}, raise_on_error=False
+        ["deduplicated_findings"],
+        {"ranker": "panel", "report_batch": POISONED},
+        raise_on_error=False,
     )
     assert not result.success
     assert "Materialise it again before anything reads it" in said_of(result)
@@ -136,8 +161,16 @@ def poison(small: SmallHome) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("spoil", "named"),
     [
-        (lambda rows: rows.assign(ranking_version=["0ther", *rows["ranking_version"][1:]]), "has one value"),
-        (lambda rows: pd.concat([rows, rows.head(1)], ignore_index=True), "(finding_id) is unique"),
+        (
+            lambda rows: rows.assign(
+                ranking_version=["0ther", *rows["ranking_version"][1:]]
+            ),
+            "has one value",
+        ),
+        (
+            lambda rows: pd.concat([rows, rows.head(1)], ignore_index=True),
+            "(finding_id) is unique",
+        ),
         (lambda rows: rows.assign(support=2.0), "support <= 1"),
     ],
     ids=["two rankings", "a key twice", "every study"],
@@ -155,22 +188,35 @@ def test_a_run_stores_nothing_of_a_result_that_is_wrong_as_a_whole_and_keeps_the
     assert named in said_of(result)
     assert contents(Path(str(whole.home.tables))) == before
     (found,) = result.get_asset_check_evaluations()
-    assert (found.check_name, found.passed, found.blocking) == ("conflict_free", False, True)
+    assert (found.check_name, found.passed, found.blocking) == (
+        "conflict_free",
+        False,
+        True,
+    )
     assert found.severity is dg.AssetCheckSeverity.ERROR
     assert named in str(found.metadata["note"].value)
     assert "remedy" in found.metadata
 
 
-def test_a_file_poisoned_on_disk_is_not_released_and_the_last_release_stays(whole: SmallHome) -> None:
+def test_a_file_poisoned_on_disk_is_not_released_and_the_last_release_stays(
+    whole: SmallHome,
+) -> None:
     before = contents(whole.home.release)
-    path = Path(str(partition_path(whole.home.tables, "lunguage_plus_plus", "panel", "first")))
+    path = Path(
+        str(partition_path(whole.home.tables, "lunguage_plus_plus", "panel", "first"))
+    )
     honest = path.read_bytes()
     rows = read_table(LUNGUAGE_PLUS_PLUS, path)
     by_hand = "first (lunguage_plus_plus (panel, first) changed after it was stored)"
     poisons: list[tuple[str, Callable[[], object]]] = [
         (by_hand, lambda: store_unchecked(LUNGUAGE_PLUS_PLUS, inverted(rows), path)),
         ("violations", lambda: poison(whole)),
-        (by_hand, lambda: pq.write_table(pq.read_table(path).drop_columns(["ranking_version"]), path)),
+        (
+            by_hand,
+            lambda: pq.write_table(
+                pq.read_table(path).drop_columns(["ranking_version"]), path
+            ),
+        ),
     ]
     for named, spoil in poisons:
         path.write_bytes(honest)
@@ -208,13 +254,18 @@ def test_the_record_names_the_rows_that_were_read_though_the_file_is_exchanged_m
         return frame
 
     monkeypatch.setattr(table_asset, "stored_table", exchanging)
-    made, *_ = TABLE_ASSETS["expansions"].made(small.resource, keys, Spending(logging.getLogger(__name__)))
+    made, *_ = TABLE_ASSETS["expansions"].made(
+        small.resource, keys, Spending(logging.getLogger(__name__))
+    )
     after = stored_record(table, path)
     assert after is not None
     assert after.version != before.version
     assert [one.record.table for one in made] == ["expansions", "pathway_matches"]
     for encoded in made:
-        assert encoded.record.made_of.inputs["deduplicated_findings/panel/second"] == before.version
+        assert (
+            encoded.record.made_of.inputs["deduplicated_findings/panel/second"]
+            == before.version
+        )
 
 
 @pytest.mark.parametrize(
@@ -225,7 +276,11 @@ def test_the_record_names_the_rows_that_were_read_though_the_file_is_exchanged_m
     ],
 )
 def test_an_input_that_is_edited_during_a_step_leaves_nothing_of_it_stored(
-    whole: SmallHome, monkeypatch: pytest.MonkeyPatch, name: str, content: str, told: str
+    whole: SmallHome,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    content: str,
+    told: str,
 ) -> None:
     before = contents(Path(str(whole.home.tables)))
     merge = implicit.deduplicate

@@ -26,8 +26,12 @@ def release_of(finished: Finished) -> Path:
 
 
 def test_every_delivered_row_is_accounted_for(finished: Finished) -> None:
-    files = [finished.deliveries / batch / "Lunguage.csv" for batch in ("first", "second")]
-    delivered = pd.concat([pd.read_csv(file, dtype=str) for file in files], ignore_index=True)
+    files = [
+        finished.deliveries / batch / "Lunguage.csv" for batch in ("first", "second")
+    ]
+    delivered = pd.concat(
+        [pd.read_csv(file, dtype=str) for file in files], ignore_index=True
+    )
     folder = release_of(finished)
     rows = json.loads((folder / "summary.json").read_text())["rows"]
     assert rows["rows_in"] == len(delivered)
@@ -36,20 +40,32 @@ def test_every_delivered_row_is_accounted_for(finished: Finished) -> None:
     out = pd.read_parquet(folder / "Lunguage_plus_plus.parquet")
     log = pd.read_csv(folder / "resolution_log.csv", dtype=str)
     stated = set(out.loc[out["source"] == "original", "finding_id"])
-    gone = log["event"].isin(["merged", "removed", "excluded"]) & (log["source"] == "original")
+    gone = log["event"].isin(["merged", "removed", "excluded"]) & (
+        log["source"] == "original"
+    )
     logged = set(log.loc[gone, "finding_id"])
     assert stated | logged == {
-        f"{study}:{row}" for study, row in zip(delivered["study_id"], delivered.iloc[:, 0], strict=True)
+        f"{study}:{row}"
+        for study, row in zip(delivered["study_id"], delivered.iloc[:, 0], strict=True)
     }
     assert not stated & logged
 
 
-def test_the_duckdb_file_opens_with_any_client_and_agrees_with_the_release(finished: Finished) -> None:
+def test_the_duckdb_file_opens_with_any_client_and_agrees_with_the_release(
+    finished: Finished,
+) -> None:
     out = pq.read_metadata(release_of(finished) / "Lunguage_plus_plus.parquet").num_rows
-    with duckdb.connect(str(finished.home / "lunguage.duckdb"), read_only=True) as client:
-        asked = "SELECT ranker, report_batch, count(*) FROM lunguage_plus_plus GROUP BY ALL"
+    with duckdb.connect(
+        str(finished.home / "lunguage.duckdb"), read_only=True
+    ) as client:
+        asked = (
+            "SELECT ranker, report_batch, count(*) FROM lunguage_plus_plus GROUP BY ALL"
+        )
         found = client.execute(asked).fetchall()
-    assert {(ranker, batch) for ranker, batch, _ in found} == {("panel", "first"), ("panel", "second")}
+    assert {(ranker, batch) for ranker, batch, _ in found} == {
+        ("panel", "first"),
+        ("panel", "second"),
+    }
     assert sum(rows for _, _, rows in found) == out
 
 
@@ -59,15 +75,24 @@ def test_after_a_change_no_stale_batch_is_released(small: SmallHome) -> None:
     small.make(STEPS_OF_JOB["expand"], {"ranker": "panel", "report_batch": "second"})
     before = contents(small.home.release)
     said = said_of(small.make(["release"], "panel", raise_on_error=False))
-    assert "1 of 2 batches of ranker 'panel' are stale: first (pathways changed)" in said
+    assert (
+        "1 of 2 batches of ranker 'panel' are stale: first (pathways changed)" in said
+    )
     assert contents(small.home.release) == before
 
 
-def test_only_the_release_names_its_folder_which_a_table_cannot_know_to_be_there(small: SmallHome) -> None:
-    result = small.make(RECIPES["lunguage_plus_plus"].tables, {"ranker": "panel", "report_batch": "first"})
+def test_only_the_release_names_its_folder_which_a_table_cannot_know_to_be_there(
+    small: SmallHome,
+) -> None:
+    result = small.make(
+        RECIPES["lunguage_plus_plus"].tables,
+        {"ranker": "panel", "report_batch": "first"},
+    )
     (made,) = result.get_asset_materialization_events()
     named = [
-        one.path for one in made.materialization.metadata.values() if isinstance(one, dg.PathMetadataValue)
+        one.path
+        for one in made.materialization.metadata.values()
+        if isinstance(one, dg.PathMetadataValue)
     ]
     assert named
     assert all(str(path).startswith(str(small.home.tables)) for path in named)

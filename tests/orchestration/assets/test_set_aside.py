@@ -41,7 +41,9 @@ def of(studies: Iterable[str], **values: Any) -> Spoil:
 
     def spoil(frame: pd.DataFrame) -> pd.DataFrame:
         theirs = frame["study_id"].isin(studies)
-        return frame.assign(**{name: frame[name].mask(theirs, value) for name, value in values.items()})
+        return frame.assign(
+            **{name: frame[name].mask(theirs, value) for name, value in values.items()}
+        )
 
     return spoil
 
@@ -49,7 +51,11 @@ def of(studies: Iterable[str], **values: Any) -> Spoil:
 def contradiction_in(study: str) -> Spoil:
     def spoil(rows: pd.DataFrame) -> pd.DataFrame:
         theirs = rows["study_id"] == study
-        return pd.concat([contradicting_itself(rows[theirs]), rows[~theirs]]) if theirs.any() else rows
+        return (
+            pd.concat([contradicting_itself(rows[theirs]), rows[~theirs]])
+            if theirs.any()
+            else rows
+        )
 
     return spoil
 
@@ -58,7 +64,9 @@ def in_resolved(spoil: Spoil) -> Callable[[Resolution], Resolution]:
     return lambda found: found._replace(rows=spoil(found.rows))
 
 
-def planted(step: str, studies: Sequence[str]) -> tuple[Any, str, Callable[[Any], Any], str]:
+def planted(
+    step: str, studies: Sequence[str]
+) -> tuple[Any, str, Callable[[Any], Any], str]:
     """What to break: module, function, how its answer changes, and the rule that is broken then."""
     sure, unknown = of(studies, p=1.0, p_high=1.0), of(studies, reason="planted words")
     other = of(studies, cat="!")
@@ -83,18 +91,25 @@ def planted(step: str, studies: Sequence[str]) -> tuple[Any, str, Callable[[Any]
     }[step]  # fmt: skip
 
 
-def break_step(monkeypatch: pytest.MonkeyPatch, step: str, studies: Sequence[str]) -> str:
+def break_step(
+    monkeypatch: pytest.MonkeyPatch, step: str, studies: Sequence[str]
+) -> str:
     """Let a function of a step break the rows of these studies; the rule that they break."""
     module, name, changed, rule = planted(step, studies)
     honest = getattr(module, name)
-    monkeypatch.setattr(module, name, lambda *given, **more: changed(honest(*given, **more)))
+    monkeypatch.setattr(
+        module, name, lambda *given, **more: changed(honest(*given, **more))
+    )
     return rule
 
 
 def make_from(small: SmallHome, step: str, **options: Any) -> dg.ExecuteInProcessResult:
     """Make the batch from a step to its end; the result of the first step that fails, or of the last."""
     for one in STEPS[STEPS.index(step) :]:
-        keys = {dimension: KEYS[dimension] for dimension in dimensions_of(RECIPES[one].tables[0])}
+        keys = {
+            dimension: KEYS[dimension]
+            for dimension in dimensions_of(RECIPES[one].tables[0])
+        }
         place = keys if len(keys) > 1 else KEYS["report_batch"]
         result = small.make(RECIPES[one].tables, place, raise_on_error=False, **options)
         if not result.success:
@@ -127,7 +142,9 @@ def test_a_study_that_breaks_a_rule_is_set_aside_and_is_nowhere_downstream(
     assert all(own.startswith(study) for ids in aside["finding_ids"] for own in ids)
     assert not aside["found"].str.contains("planted").any()
     for table in OF_STUDIES - {"accounting", "structured_findings"}:
-        later = STEPS.index(step) <= STEPS.index(next(s for s in STEPS if table in RECIPES[s].tables))
+        later = STEPS.index(step) <= STEPS.index(
+            next(s for s in STEPS if table in RECIPES[s].tables)
+        )
         assert not later or study not in set(stored(small, table)["study_id"]), table
     assert set(stored(small, "lunguage_plus_plus")["study_id"]) == others
     accounts = stored(small, "accounting").set_index("study_id")
@@ -146,7 +163,9 @@ def test_the_release_lists_the_study_with_the_rule_and_says_nothing_of_it(
     version = current_version(small.home.release / "panel")
     assert version is not None
     folder = version / "restricted"
-    studies = pd.read_csv(folder / "studies.csv", keep_default_na=False).set_index("study_id")
+    studies = pd.read_csv(folder / "studies.csv", keep_default_na=False).set_index(
+        "study_id"
+    )
     assert rule in studies.loc[study, "set_aside"]
     assert (studies.drop(index=study)["set_aside"] == "").all()
     assert study in set(pd.read_csv(folder / "set_aside.csv")["study_id"])
@@ -154,8 +173,13 @@ def test_the_release_lists_the_study_with_the_rule_and_says_nothing_of_it(
         assert study not in set(pd.read_csv(folder / name)["study_id"])
     summary = pd.read_json(folder / "summary.json", typ="series")
     assert [studies for rule, studies in summary["studies_set_aside"].items()] == [1]
-    assert ("  studies set aside", f"1 break the rule: {aside_rule(small)}") in summary_lines(summary)
-    found = {one.check_name: one for one in resolved.get_asset_check_evaluations()}["none_set_aside"]
+    assert (
+        "  studies set aside",
+        f"1 break the rule: {aside_rule(small)}",
+    ) in summary_lines(summary)
+    found = {one.check_name: one for one in resolved.get_asset_check_evaluations()}[
+        "none_set_aside"
+    ]
     assert not found.passed
     assert found.severity is dg.AssetCheckSeverity.WARN
     assert study in str(found.metadata["report"].value)
@@ -176,7 +200,9 @@ def test_more_than_one_in_a_hundred_studies_end_the_run_and_keep_what_was_stored
     assert contents(Path(str(small.home.tables))) == before
 
 
-def test_strict_ends_the_run_with_one_study(small: SmallHome, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strict_ends_the_run_with_one_study(
+    small: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     small.resource = HomeResource(root=str(small.home.root), strict="1")
     before = contents(Path(str(small.home.tables)))
     break_step(monkeypatch, "deduplicated_findings", tentative(small, 1))

@@ -55,7 +55,9 @@ def server() -> Iterator[LoopbackServer]:
 
 
 @pytest.fixture
-def small(tmp_path: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
+def small(
+    tmp_path: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[SmallHome]:
     """A home with one batch `b` of invented raw reports."""
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
@@ -64,7 +66,9 @@ def small(tmp_path: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatc
     raw_deliveries.write_table(tmp_path / "delivered")
     (tmp_path / "delivered" / "corpus.toml").write_text('data_class = "synthetic"')
     Home(tmp_path / "home").register(tmp_path / "delivered", "b")
-    with SmallHome.opened(tmp_path / "home", judges_file=str(tmp_path / "judges.toml")) as opened:
+    with SmallHome.opened(
+        tmp_path / "home", judges_file=str(tmp_path / "judges.toml")
+    ) as opened:
         yield opened
 
 
@@ -86,7 +90,10 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
     make(small, "structured_findings", structurer="rules")
     assert server.calls == []
     alone = make(small, "structuring_agreement")
-    assert (alone["structurers"], len(table(small, "structuring_agreement"))) == ("rules", 0)
+    assert (alone["structurers"], len(table(small, "structuring_agreement"))) == (
+        "rules",
+        0,
+    )
     told = make(small, "structured_findings", structurer="one")
     asked = len(server.calls)
     assert asked >= len(table(small, "report_texts"))
@@ -97,9 +104,15 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
     compared = make(small, "structuring_agreement")
     assert (compared["structurers"], compared["gold_rows"]) == ("rules, one", 0)
     found = table(small, "structuring_agreement").set_index("field")
-    assert set(zip(found["structurer_1"], found["structurer_2"], strict=True)) == {("rules", "one")}
-    assert found.loc["finding", "first"] == len(table(small, "structured_findings", "rules"))
-    assert found.loc["finding", "second"] == len(table(small, "structured_findings", "one"))
+    assert set(zip(found["structurer_1"], found["structurer_2"], strict=True)) == {
+        ("rules", "one")
+    }
+    assert found.loc["finding", "first"] == len(
+        table(small, "structured_findings", "rules")
+    )
+    assert found.loc["finding", "second"] == len(
+        table(small, "structured_findings", "one")
+    )
     assert 0 < found.loc["finding", "agreed"] <= found.loc["finding", "second"]
     assert small.resource.standings().is_current("structuring_agreement", "b")
 
@@ -108,13 +121,20 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
     gold.to_csv(small.home.gold_findings, index=False)
     assert not small.resource.standings().is_current("structuring_agreement", "b")
     assert make(small, "structuring_agreement")["gold_rows"] == len(rules)
-    found = table(small, "structuring_agreement").set_index(["structurer_1", "structurer_2", "field"])
-    assert [found.loc[("gold", "rules", name), "f1"] for name in ("finding", "cat", "status")] == [1.0] * 3
+    found = table(small, "structuring_agreement").set_index(
+        ["structurer_1", "structurer_2", "field"]
+    )
+    assert [
+        found.loc[("gold", "rules", name), "f1"]
+        for name in ("finding", "cat", "status")
+    ] == [1.0] * 3
     assert found.loc[("gold", "one", "finding"), "f1"] < 1.0
 
 
 def counted_by_command(small: SmallHome, *arguments: str | Path) -> Result:
-    return CliRunner().invoke(analyse, ["--home", str(small.home.root), "--cues", *map(str, arguments)])
+    return CliRunner().invoke(
+        analyse, ["--home", str(small.home.root), "--cues", *map(str, arguments)]
+    )
 
 
 def test_rows_of_the_rules_are_counted_by_cue_and_held_against_people(
@@ -123,8 +143,12 @@ def test_rows_of_the_rules_are_counted_by_cue_and_held_against_people(
     make(small, "report_texts")
     make(small, "structured_findings", structurer="rules")
     rules = table(small, "structured_findings", "rules")
-    gold = rules.assign(status=rules["status"].mask(rules["cues"].str.startswith("negated.no "), "dp"))
-    lunguage_frame(table(small, "report_texts"), gold).to_csv(small.home.gold_findings, index=False)
+    gold = rules.assign(
+        status=rules["status"].mask(rules["cues"].str.startswith("negated.no "), "dp")
+    )
+    lunguage_frame(table(small, "report_texts"), gold).to_csv(
+        small.home.gold_findings, index=False
+    )
     metadata = make(small, "structuring_agreement")
     worst = table(small, "cue_counts").iloc[0]
     assert (worst["cue"], worst["differing"]) == ("negated.no", worst["rows"])
@@ -135,7 +159,9 @@ def test_rows_of_the_rules_are_counted_by_cue_and_held_against_people(
         assert first.split()[:2] == ["negated.no", str(worst["rows"])]
 
 
-def test_without_rows_of_the_rules_the_command_says_what_to_run(small: SmallHome) -> None:
+def test_without_rows_of_the_rules_the_command_says_what_to_run(
+    small: SmallHome,
+) -> None:
     error = counted_by_command(small).exception
     assert isinstance(error, ConfigurationError)
     assert "lunguage run --data DIR" in str(error)
@@ -156,9 +182,13 @@ def test_a_few_answers_none_of_which_can_be_read_end_the_batch_unless_others_wer
     small.register({"three": tmp_path / "three"})
     server.answer = lambda call: "I cannot help with that."
     small.make(["report_texts"], "three")
-    with pytest.raises(dg.Failure, match="judge 'one': none of its 3 answers can be read"):
+    with pytest.raises(
+        dg.Failure, match="judge 'one': none of its 3 answers can be read"
+    ):
         structured(small, "three")
-    assert not small.resource.standings().is_current("structured_findings", "one", "three")
+    assert not small.resource.standings().is_current(
+        "structured_findings", "one", "three"
+    )
     server.answer = model_like
     make(small, "report_texts")
     assert "findings" in structured(small, "b")
@@ -182,7 +212,9 @@ def test_an_estimate_counts_the_reports_that_a_model_would_be_asked_about(
     assert 0 < before["usd"] < before["usd_at_most"]
     make(small, "report_texts")
     make(small, "structured_findings", structurer="one")
-    first = [call for call in server.calls if "You have answered this once" not in call.user]
+    first = [
+        call for call in server.calls if "You have answered this once" not in call.user
+    ]
     assert before["questions"] == len(first)
     asked = sum(len(call.prompt) for call in first) / 4
     assert before["input_tokens"] == pytest.approx(asked, rel=0.05)
@@ -190,27 +222,47 @@ def test_an_estimate_counts_the_reports_that_a_model_would_be_asked_about(
     assert recorded["stage"].tolist() == ["structure"]
 
 
-def test_two_people_who_read_the_same_reports_are_held_against_each_other(tmp_path: Path) -> None:
-    sure, unsure = (graph("No effusion .", ("effusion", label, [])) for label in ("OBS-DA", "OBS-U"))
+def test_two_people_who_read_the_same_reports_are_held_against_each_other(
+    tmp_path: Path,
+) -> None:
+    sure, unsure = (
+        graph("No effusion .", ("effusion", label, [])) for label in ("OBS-DA", "OBS-U")
+    )
     entry = {"text": "No effusion .", "labeler_1": sure, "labeler_2": unsure}
-    Home(tmp_path / "home").register(write_json(tmp_path / "test.json", {"1": entry}), "b")
+    Home(tmp_path / "home").register(
+        write_json(tmp_path / "test.json", {"1": entry}), "b"
+    )
     with SmallHome.opened(tmp_path / "home") as small:
         make(small, "report_texts")
         for structurer in ("radgraph", "radgraph-2"):
-            assert make(small, "structured_findings", structurer=structurer)["studies_with_findings"] == 1
+            assert (
+                make(small, "structured_findings", structurer=structurer)[
+                    "studies_with_findings"
+                ]
+                == 1
+            )
         make(small, "structuring_agreement")
         found = table(small, "structuring_agreement").set_index("field")
         assert found.loc["finding", "agreed"] == 1
         assert found.loc["status", "agreed"] == 0
 
 
-def test_delivered_entities_are_a_reading_beside_that_of_the_rules(tmp_path: Path) -> None:
+def test_delivered_entities_are_a_reading_beside_that_of_the_rules(
+    tmp_path: Path,
+) -> None:
     entry = graph("No effusion .", ("effusion", "OBS-DA", []))
-    Home(tmp_path / "home").register(write_json(tmp_path / "graphs.json", {"1": entry, "2": entry}), "b")
+    Home(tmp_path / "home").register(
+        write_json(tmp_path / "graphs.json", {"1": entry, "2": entry}), "b"
+    )
     with SmallHome.opened(tmp_path / "home") as small:
         make(small, "report_texts")
         for structurer in ("rules", "radgraph"):
-            assert make(small, "structured_findings", structurer=structurer)["studies_with_findings"] == 2
+            assert (
+                make(small, "structured_findings", structurer=structurer)[
+                    "studies_with_findings"
+                ]
+                == 2
+            )
         make(small, "structuring_agreement")
         found = table(small, "structuring_agreement").set_index("field")
         assert found.loc["status", ["structurer_1", "structurer_2", "f1"]].tolist() == [
@@ -218,4 +270,6 @@ def test_delivered_entities_are_a_reading_beside_that_of_the_rules(tmp_path: Pat
             "radgraph",
             1.0,
         ]
-        assert small.resource.standings().is_current("structured_findings", "radgraph", "b")
+        assert small.resource.standings().is_current(
+            "structured_findings", "radgraph", "b"
+        )

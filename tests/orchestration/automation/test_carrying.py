@@ -42,7 +42,9 @@ def test_a_new_batch_is_read_by_the_extractor_and_carried_to_the_end_once_for_th
     assert acted.tick() == {}, "the run that made the fits goes on to the rest"
 
 
-def test_many_batches_at_once_flow_together_and_a_lost_cursor_asks_for_nothing_twice(acted: Acted) -> None:
+def test_many_batches_at_once_flow_together_and_a_lost_cursor_asks_for_nothing_twice(
+    acted: Acted,
+) -> None:
     names = [f"b{number}" for number in range(4)]
     acted.deliver(*names)
     acted.finish(acted.tick())
@@ -53,7 +55,9 @@ def test_many_batches_at_once_flow_together_and_a_lost_cursor_asks_for_nothing_t
     assert acted.tick() == {}
 
 
-def test_without_a_ranking_only_phrases_are_extracted_also_of_batches_taken_in_while_nobody_looked() -> None:
+def test_without_a_ranking_only_phrases_are_extracted_also_of_batches_taken_in_while_nobody_looked() -> (
+    None
+):
     acted = Acted()
     acted.deliver("unseen")
     assert acted.carry() == [{"hedge_phrases": {"lexicon|unseen"}}]
@@ -65,21 +69,30 @@ def test_a_batch_that_is_taken_in_again_flows_again_and_is_not_fitted_with_its_o
     assert acted.tick() == {}
     acted.done(TAKEN_IN, "old")
     acted.outdated("hedge_phrases", "lexicon", "old")
-    assert acted.tick() == {"hedge_phrases": {"lexicon|old"}}, "the fits wait for the phrases"
+    assert acted.tick() == {"hedge_phrases": {"lexicon|old"}}, (
+        "the fits wait for the phrases"
+    )
     acted.finish({"hedge_phrases": {"lexicon|old"}})
     assert acted.tick() == everything_of("panel|old")
 
 
-def test_every_partition_that_is_requested_becomes_a_run_of_its_own(acted: Acted) -> None:
+def test_every_partition_that_is_requested_becomes_a_run_of_its_own(
+    acted: Acted,
+) -> None:
     acted.deliver("a", "b")
     acted.finish({"hedge_phrases": {"lexicon|a", "lexicon|b"}})
     repository = acted.definitions.get_repository_def()
     sensor = repository.get_sensor_def("carry_batches_on")
     with dg.build_sensor_context(acted.instance, repository_def=repository) as context:
         requests = sensor.evaluate_tick(context).run_requests or []
-    assert sorted(str(request.partition_key) for request in requests) == ["panel|a", "panel|b"]
+    assert sorted(str(request.partition_key) for request in requests) == [
+        "panel|a",
+        "panel|b",
+    ]
     for request in requests:
-        assert {key.path[-1] for key in request.asset_selection or ()} == everything_of("panel|a").keys()
+        assert {key.path[-1] for key in request.asset_selection or ()} == everything_of(
+            "panel|a"
+        ).keys()
         assert dg.AssetCheckKey(dg.AssetKey("lunguage_plus_plus"), "conflict_free") in (
             request.asset_check_keys or ()
         )
@@ -117,19 +130,26 @@ def test_a_failed_batch_is_tried_again_when_it_is_taken_in_again_and_a_cancelled
     assert acted.tick() == {"hedge_phrases": {"lexicon|failed", "lexicon|cancelled"}}
 
 
-def test_phrases_that_could_not_be_extracted_hold_the_fits_of_their_batch_alone(acted: Acted) -> None:
+def test_phrases_that_could_not_be_extracted_hold_the_fits_of_their_batch_alone(
+    acted: Acted,
+) -> None:
     assert acted.tick() == {}
     acted.done(TAKEN_IN, "old")
     acted.outdated("hedge_phrases", "lexicon", "old")
     assert acted.tick() == {"hedge_phrases": {"lexicon|old"}}
     acted.fail(acted.start(["hedge_phrases"], "lexicon|old"))
     acted.deliver("new")
-    assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}, everything_of("panel|new")]
+    assert acted.carry() == [
+        {"hedge_phrases": {"lexicon|new"}},
+        everything_of("panel|new"),
+    ]
 
 
 def test_every_blocking_check_has_the_partitions_of_its_table() -> None:
     graph = defined().definitions.resolve_asset_graph()
-    blocking = [graph.get(key) for key in graph.asset_check_keys if graph.get(key).blocking]
+    blocking = [
+        graph.get(key) for key in graph.asset_check_keys if graph.get(key).blocking
+    ]
     assert {check.key.name for check in blocking} >= {"conflict_free"}
     for check in blocking:
         assert check.partitions_def == graph.get(check.key.asset_key).partitions_def, (
@@ -147,7 +167,9 @@ def test_while_a_command_of_the_home_is_at_work_nothing_is_requested_and_afterwa
     assert acted.tick() == {"hedge_phrases": {"lexicon|new"}}
 
 
-def test_a_new_ranking_refits_no_old_batch_and_a_new_batch_is_fitted_with_it(acted: Acted) -> None:
+def test_a_new_ranking_refits_no_old_batch_and_a_new_batch_is_fitted_with_it(
+    acted: Acted,
+) -> None:
     assert acted.tick() == {}
     acted.done(["reference_ranking"], "panel")
     assert acted.tick() == {}
@@ -168,7 +190,9 @@ def test_a_ranker_that_is_ranked_for_the_first_time_is_fitted_on_batches_that_co
     assert acted.tick() == everything_of("panel|later", "cues|later")
 
 
-def test_a_batch_that_comes_while_the_scale_is_in_the_making_waits_for_it(acted: Acted) -> None:
+def test_a_batch_that_comes_while_the_scale_is_in_the_making_waits_for_it(
+    acted: Acted,
+) -> None:
     acted.done(["hedge_vocabulary"], "lexicon")
     acted.outdated("reference_ranking", "panel")
     acted.deliver("new")
@@ -189,7 +213,9 @@ ENABLED = "[automation]\nenabled = true\nnightly = '30 2 * * *'\ntime_zone = 'Eu
 
 
 @pytest.mark.parametrize(("settings", "runs"), [("", "STOPPED"), (ENABLED, "RUNNING")])
-def test_nothing_starts_by_itself_before_somebody_says_so(settings: str, runs: str) -> None:
+def test_nothing_starts_by_itself_before_somebody_says_so(
+    settings: str, runs: str
+) -> None:
     repository = defined(settings).definitions.get_repository_def()
     assert repository.get_sensor_def("carry_batches_on").default_status.value == runs
     assert repository.get_schedule_def("nightly_release").default_status.value == runs
@@ -198,19 +224,27 @@ def test_nothing_starts_by_itself_before_somebody_says_so(settings: str, runs: s
 def test_the_nightly_release_is_of_every_ranker_with_a_ranking_and_a_finished_batch(
     finished: Finished,
 ) -> None:
-    now, night = HomeResource(root=str(finished.home)).standings(), datetime(2026, 11, 20, 2, tzinfo=UTC)
+    now, night = (
+        HomeResource(root=str(finished.home)).standings(),
+        datetime(2026, 11, 20, 2, tzinfo=UTC),
+    )
     keys = []
     for at in (night, night, night + timedelta(days=1)):
         (request,) = releases(now, ("panel", "cues", "lexicon"), at)
         assert request.partition_key == "panel"
         keys.append(request.run_key)
-    assert keys[0] == keys[1] != keys[2], "once a night, also when the daemon was restarted in it"
+    assert keys[0] == keys[1] != keys[2], (
+        "once a night, also when the daemon was restarted in it"
+    )
 
 
 @pytest.mark.parametrize(
-    "wrong", ["time_zone = 'Europe/Nowhere'", "nightly = 'every night'", "interval_s = 0"]
+    "wrong",
+    ["time_zone = 'Europe/Nowhere'", "nightly = 'every night'", "interval_s = 0"],
 )
-def test_a_setting_that_cannot_be_is_named_with_what_was_found(wrong: str, tmp_path: Path) -> None:
+def test_a_setting_that_cannot_be_is_named_with_what_was_found(
+    wrong: str, tmp_path: Path
+) -> None:
     (tmp_path / "settings.toml").write_text(f"[automation]\n{wrong}\n")
     with pytest.raises(ConfigurationError, match=r"automation\." + wrong.split()[0]):
         build_defs(HomeResource(root=str(tmp_path)))

@@ -21,13 +21,17 @@ pytestmark = pytest.mark.lengthy
 AUTOMATIC = "\n[automation]\nenabled = true\ninterval_s = 2\n"
 
 
-def test_the_daemon_carries_a_new_batch_to_its_result_once(ran: tuple[Path, str], tmp_path: Path) -> None:
+def test_the_daemon_carries_a_new_batch_to_its_result_once(
+    ran: tuple[Path, str], tmp_path: Path
+) -> None:
     home = tmp_path / "home"
     without_expectations(shutil.copytree(ran[0], home))
     write_sample(tmp_path / "more", reports=5, seed=8)
     with (home / "settings.toml").open("a") as stream:
         stream.write(AUTOMATIC)
-    registered = lunguage(home, "register", "--data", tmp_path / "more", "--batch", "second")
+    registered = lunguage(
+        home, "register", "--data", tmp_path / "more", "--batch", "second"
+    )
     assert registered.returncode == 0, registered.stderr
     served = ServedHome(home)
     served.start(webserver=False)
@@ -41,17 +45,23 @@ def test_the_daemon_carries_a_new_batch_to_its_result_once(ran: tuple[Path, str]
                 .success
             )
             wait_for(
-                lambda: _is_finished(instance), 300, f"the batch was not carried on\n{served.logs()}", every=1
+                lambda: _is_finished(instance),
+                300,
+                f"the batch was not carried on\n{served.logs()}",
+                every=1,
             )
             made = {table: _made_since(instance, table, before) for table in CARRIED}
             assert made.pop("hedge_phrases") == ["lexicon|second"]
             assert made == {table: ["panel|second"] for table in made}, (
                 "once each, and for the ranker in use alone"
             )
-            assert dg.evaluate_automation_conditions(definitions, instance).total_requested == 0, (
-                "as a daemon that starts afresh"
+            assert (
+                dg.evaluate_automation_conditions(definitions, instance).total_requested
+                == 0
+            ), "as a daemon that starts afresh"
+            automatic = instance.get_runs(
+                dg.RunsFilter(tags={"lunguage/launched_by": "carry_batches_on"})
             )
-            automatic = instance.get_runs(dg.RunsFilter(tags={"lunguage/launched_by": "carry_batches_on"}))
             assert len(automatic) == 2, "one for the extractor, one for the ranker"
     finally:
         served.stop()
@@ -64,7 +74,9 @@ def _is_finished(instance: dg.DagsterInstance) -> bool:
     failed = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE]))
     assert not failed, [run.run_id for run in failed]
     key = dg.MultiPartitionKey({"ranker": "panel", "report_batch": "second"})
-    chosen = dg.AssetRecordsFilter(asset_key=dg.AssetKey("lunguage_plus_plus"), asset_partitions=[key])
+    chosen = dg.AssetRecordsFilter(
+        asset_key=dg.AssetKey("lunguage_plus_plus"), asset_partitions=[key]
+    )
     if not instance.fetch_materializations(chosen, limit=1).records:
         return False
     unfinished = [
@@ -76,6 +88,13 @@ def _is_finished(instance: dg.DagsterInstance) -> bool:
     return not instance.get_runs(dg.RunsFilter(statuses=unfinished))
 
 
-def _made_since(instance: dg.DagsterInstance, table: str, before: int) -> list[str | None]:
-    chosen = dg.AssetRecordsFilter(asset_key=dg.AssetKey(table), after_storage_id=before)
-    return [record.partition_key for record in instance.fetch_materializations(chosen, limit=100).records]
+def _made_since(
+    instance: dg.DagsterInstance, table: str, before: int
+) -> list[str | None]:
+    chosen = dg.AssetRecordsFilter(
+        asset_key=dg.AssetKey(table), after_storage_id=before
+    )
+    return [
+        record.partition_key
+        for record in instance.fetch_materializations(chosen, limit=100).records
+    ]

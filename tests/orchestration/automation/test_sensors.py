@@ -18,7 +18,13 @@ from landing_drops import SPOKEN, Landing, csv
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration import automation as module
-from lunguage_assets.orchestration.automation import WEBHOOK, alert_text, alerts_sensor, landing_sensor, tell
+from lunguage_assets.orchestration.automation import (
+    WEBHOOK,
+    alert_text,
+    alerts_sensor,
+    landing_sensor,
+    tell,
+)
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.settings import LandingSettings
 
@@ -47,7 +53,9 @@ class Heard(HTTPServer):
                 pass
 
         super().__init__(("127.0.0.1", 0), Hook)
-        self.environment = {WEBHOOK: f"http://127.0.0.1:{self.server_port}/services/key"}
+        self.environment = {
+            WEBHOOK: f"http://127.0.0.1:{self.server_port}/services/key"
+        }
 
 
 @pytest.fixture
@@ -69,12 +77,18 @@ def test_a_failed_run_is_told_with_job_step_and_run_only(heard: Heard) -> None:
 
     with dg.DagsterInstance.ephemeral() as instance:
         done = reading.execute_in_process(instance=instance, raise_on_error=False)
-        event = next(event for event in done.all_events if event.event_type_value == "PIPELINE_FAILURE")
+        event = next(
+            event
+            for event in done.all_events
+            if event.event_type_value == "PIPELINE_FAILURE"
+        )
         context = dg.build_run_status_sensor_context(
             "alerts", event, instance, done.dagster_run
         ).for_run_failure()
         alerts_sensor(heard.environment)(context)
-    assert [said["text"] for said in heard.posted] == [alert_text("reading", done.run_id, ["break_off"])]
+    assert [said["text"] for said in heard.posted] == [
+        alert_text("reading", done.run_id, ["break_off"])
+    ]
     assert SECRET not in json.dumps(heard.posted)
 
 
@@ -84,7 +98,9 @@ def test_a_webhook_that_is_busy_is_asked_again(heard: Heard) -> None:
     assert heard.posted == [{"text": "once"}]
 
 
-@pytest.mark.parametrize("address", ["http://elsewhere.invalid/services/key", "hello-key"])
+@pytest.mark.parametrize(
+    "address", ["http://elsewhere.invalid/services/key", "hello-key"]
+)
 def test_what_cannot_be_told_is_an_error_that_keeps_the_address(address: str) -> None:
     with pytest.raises(ConfigurationError, match=WEBHOOK) as refused:
         tell("text", {WEBHOOK: address})
@@ -114,14 +130,19 @@ class Daemon:
             repository_name=None,
         )
         sensor = landing_sensor(
-            self.landing.home, LandingSettings(), self.definitions.jobs, lambda: self.landing.now
+            self.landing.home,
+            LandingSettings(),
+            self.definitions.jobs,
+            lambda: self.landing.now,
         )
         with context:
             data = sensor.evaluate_tick(context)
         self.cursor = data.cursor
         self.asked += data.run_requests or []
         for request in data.dynamic_partitions_requests or []:
-            self.instance.add_dynamic_partitions(request.partitions_def_name, request.partition_keys)
+            self.instance.add_dynamic_partitions(
+                request.partitions_def_name, request.partition_keys
+            )
         return data.skip_message or ""
 
     @property
@@ -132,7 +153,9 @@ class Daemon:
 @pytest.fixture(scope="module")
 def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dg.DagsterInstance]:
     """One for all tests: partitioned requests want an instance on disk."""
-    with dg.DagsterInstance.local_temp(str(tmp_path_factory.mktemp("instance"))) as kept:
+    with dg.DagsterInstance.local_temp(
+        str(tmp_path_factory.mktemp("instance"))
+    ) as kept:
         yield kept
 
 
@@ -175,7 +198,9 @@ def test_many_deliveries_at_once_are_each_registered_and_asked_for_once_over_sev
     assert sorted(map(str, daemon.keys)) == expected
     assert sorted(daemon.landing.batches) == expected
     assert len({request.run_key for request in daemon.asked}) == 30
-    assert set(daemon.instance.get_dynamic_partitions(REPORT_BATCH.name)) >= set(expected)
+    assert set(daemon.instance.get_dynamic_partitions(REPORT_BATCH.name)) >= set(
+        expected
+    )
     assert daemon.tick() == "Landing folder: 30 landed before."
     assert len(daemon.cursor or "") < 30
 
@@ -186,7 +211,9 @@ def test_a_batch_registered_by_a_tick_that_was_cut_off_is_asked_for_by_the_next(
     daemon.landing.drop("a.csv", csv(1))
     daemon.landing.drop("a.csv.done", "")
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_requests", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(
+            module, "_requests", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         with pytest.raises(KeyboardInterrupt):
             daemon.tick()
     assert list(daemon.landing.batches) == ["a"]
@@ -218,7 +245,9 @@ def test_names_of_files_and_words_of_reports_are_in_no_tick_tag_or_log(
     told.append(daemon.tick())
     told.append(daemon.tick(after_s=60.0))
     # The key of a batch is made of its file's name: it is the one thing that is told.
-    said = " ".join([*told, *(str(request.tags) for request in daemon.asked)]).replace("mrs-quillfeather", "")
+    said = " ".join([*told, *(str(request.tags) for request in daemon.asked)]).replace(
+        "mrs-quillfeather", ""
+    )
     assert "quarantined" in said
     assert "same content as batch" in said
     assert "uillfeather" not in said
@@ -230,9 +259,16 @@ def test_without_a_landing_folder_the_sensor_is_stopped_and_says_how_to_configur
 ) -> None:
     monkeypatch.delenv("LUNGUAGE_LANDING", raising=False)
     home = Home(tmp_path / "home")
-    assert landing_sensor(home, LandingSettings(), []).default_status is dg.DefaultSensorStatus.STOPPED
+    assert (
+        landing_sensor(home, LandingSettings(), []).default_status
+        is dg.DefaultSensorStatus.STOPPED
+    )
     with dg.build_sensor_context() as context:
-        told = landing_sensor(home, LandingSettings(), []).evaluate_tick(context).skip_message
+        told = (
+            landing_sensor(home, LandingSettings(), [])
+            .evaluate_tick(context)
+            .skip_message
+        )
     assert "settings.toml" in str(told)
     assert "LUNGUAGE_LANDING" in str(told)
     assert not home.root.exists()

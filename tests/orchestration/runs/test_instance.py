@@ -38,10 +38,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return Home(tmp_path / "home")
 
 
-def test_a_configuration_is_put_where_there_is_none_and_another_one_is_kept_and_said(home: Home) -> None:
+def test_a_configuration_is_put_where_there_is_none_and_another_one_is_kept_and_said(
+    home: Home,
+) -> None:
     file = home.dagster / "dagster.yaml"
     environment_of_children(home)
-    assert (home.dagster / "history" / "runs.db").exists(), "before webserver and daemon open it at once"
+    assert (home.dagster / "history" / "runs.db").exists(), (
+        "before webserver and daemon open it at once"
+    )
     assert file.read_bytes() == dagster_yaml().read_bytes()
     assert examination(home)[0] == "ok"
     file.write_text("{}\n")
@@ -80,30 +84,42 @@ def another() -> Iterator[psutil.Popen]:
     waiting.wait()
 
 
-def status_after_a_look(instance: dg.DagsterInstance, run_id: str) -> dg.DagsterRunStatus:
+def status_after_a_look(
+    instance: dg.DagsterInstance, run_id: str
+) -> dg.DagsterRunStatus:
     close_abandoned_runs(instance)
     found = instance.get_run_by_id(run_id)
     assert found is not None
     return found.status
 
 
-def test_a_run_whose_process_has_ended_is_closed_and_no_other(home: Home, another: psutil.Popen) -> None:
+def test_a_run_whose_process_has_ended_is_closed_and_no_other(
+    home: Home, another: psutil.Popen
+) -> None:
     """The log names the process of a code server; of a command also a tag does, from the first."""
     with dagster_instance(home) as instance:
         done = idle.execute_in_process(instance=instance).run_id
         (entry, *_) = instance.all_logs(done, of_type=dg.DagsterEventType.ENGINE_EVENT)
 
         def begun(**tags: str) -> str:
-            run = instance.create_run_for_job(idle, status=dg.DagsterRunStatus.STARTED, tags=tags)
-            data = type(entry.get_dagster_event().engine_event_data).in_process(another.pid)
+            run = instance.create_run_for_job(
+                idle, status=dg.DagsterRunStatus.STARTED, tags=tags
+            )
+            data = type(entry.get_dagster_event().engine_event_data).in_process(
+                another.pid
+            )
             instance.report_engine_event("Started process for run.", run, data)
             return str(run.run_id)
 
         here, elsewhere = begun(), begun(**{HOST_TAG: "elsewhere"})
         tags = {**executed_here(), PROCESS_TAG: str(another.pid)}
         waiting = dg.DagsterRunStatus.NOT_STARTED
-        hardly_begun = instance.create_run_for_job(idle, status=waiting, tags=tags).run_id
-        unknown = instance.create_run_for_job(idle, status=dg.DagsterRunStatus.STARTED).run_id
+        hardly_begun = instance.create_run_for_job(
+            idle, status=waiting, tags=tags
+        ).run_id
+        unknown = instance.create_run_for_job(
+            idle, status=dg.DagsterRunStatus.STARTED
+        ).run_id
         assert status_after_a_look(instance, here) is dg.DagsterRunStatus.STARTED
         assert status_after_a_look(instance, hardly_begun) is waiting
         another.send_signal(signal.SIGKILL)  # a zombie, until it is waited for
@@ -118,7 +134,11 @@ def test_a_run_whose_process_has_ended_is_closed_and_no_other(home: Home, anothe
 def test_no_other_module_imports_what_is_private_in_dagster() -> None:
     private = re.compile(r"^\s*(?:from|import) dagster\._", re.MULTILINE)
     package = Path(module.__file__).parents[2]
-    found = [file for file in package.rglob("*.py") if private.search(file.read_text(encoding="utf-8"))]
+    found = [
+        file
+        for file in package.rglob("*.py")
+        if private.search(file.read_text(encoding="utf-8"))
+    ]
     assert found == [Path(module.__file__)]
 
 

@@ -25,7 +25,10 @@ STAGES = [Stage("compare", (key,)) for key in MODELS]
 def calls_shown(small: SmallHome, judge: str) -> int:
     """Calls that the UI shows with a judge's comparisons."""
     event = small.instance.fetch_materializations(
-        dg.AssetRecordsFilter(dg.AssetKey("comparison_matches"), asset_partitions=[judge]), limit=1
+        dg.AssetRecordsFilter(
+            dg.AssetKey("comparison_matches"), asset_partitions=[judge]
+        ),
+        limit=1,
     ).records[0]
     assert event.asset_materialization is not None
     return int(event.asset_materialization.metadata["llm_calls"].value)  # type: ignore[arg-type]
@@ -35,7 +38,9 @@ def test_models_are_asked_at_the_same_time_and_store_what_each_would_store_alone
     finished: Finished, tmp_path: Path
 ) -> None:
     with LoopbackServer(latency=0.05) as server:
-        home = home_of(tmp_path / "home", finished, dict.fromkeys(MODELS, server.openai_url))
+        home = home_of(
+            tmp_path / "home", finished, dict.fromkeys(MODELS, server.openai_url)
+        )
         with SmallHome.opened(home, judges_file=str(home / "judges.toml")) as small:
             small.runner().run("panel", stages=STAGES)
             shown = [calls_shown(small, key) for key in MODELS]
@@ -43,21 +48,34 @@ def test_models_are_asked_at_the_same_time_and_store_what_each_would_store_alone
         firsts = {call.model: call.number for call in reversed(server.calls)}
         lasts = {call.model: call.number for call in server.calls}
     tables = home / "tables"
-    vocabulary = read_table(TABLES["hedge_vocabulary"], partition_path(tables, "hedge_vocabulary", "lexicon"))
+    vocabulary = read_table(
+        TABLES["hedge_vocabulary"],
+        partition_path(tables, "hedge_vocabulary", "lexicon"),
+    )
     alone = comparison_matches(vocabulary, CuesJudge.bundled("loopback"), settings)
     assert len(firsts) == 3
-    assert max(firsts.values()) < min(lasts.values()), "each was asked while the others were"
-    assert sum(shown) == len(server.calls), "what was paid is shown with the partition that it was paid for"
+    assert max(firsts.values()) < min(lasts.values()), (
+        "each was asked while the others were"
+    )
+    assert sum(shown) == len(server.calls), (
+        "what was paid is shown with the partition that it was paid for"
+    )
     for key in MODELS:
         path = partition_path(tables, "comparison_matches", key)
-        pd.testing.assert_frame_equal(read_table(TABLES["comparison_matches"], path), alone)
+        pd.testing.assert_frame_equal(
+            read_table(TABLES["comparison_matches"], path), alone
+        )
 
 
 def test_a_model_that_cannot_be_reached_says_so_in_its_own_run_and_the_others_answers_are_kept(
     finished: Finished, tmp_path: Path
 ) -> None:
     with LoopbackServer() as server:
-        urls = {"one": server.openai_url, "two": "http://127.0.0.1:9", "three": server.openai_url}
+        urls = {
+            "one": server.openai_url,
+            "two": "http://127.0.0.1:9",
+            "three": server.openai_url,
+        }
         home = home_of(tmp_path / "home", finished, urls)
         with SmallHome.opened(home, judges_file=str(home / "judges.toml")) as small:
             with pytest.raises(RunFailed, match=r"compare \(two\)"):

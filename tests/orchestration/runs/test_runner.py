@@ -20,7 +20,12 @@ NEW_BATCH = [
     "refit (panel x third)",
     "release (panel)",
 ]
-STICK = ["build_vocabulary (lexicon)", "compare (lexicon)", "compare (cues)", "rank (panel)"]
+STICK = [
+    "build_vocabulary (lexicon)",
+    "compare (lexicon)",
+    "compare (cues)",
+    "rank (panel)",
+]
 
 
 def stored(small: SmallHome) -> dict[str, bytes]:
@@ -35,7 +40,11 @@ def with_the_third(small: SmallHome, finished: Finished) -> SmallHome:
 def test_a_finished_home_is_left_as_it_is(small: SmallHome) -> None:
     before = contents(small.home.root)
     assert small.run() == []
-    changed = {name for name, content in contents(small.home.root).items() if before.get(name) != content}
+    changed = {
+        name
+        for name, content in contents(small.home.root).items()
+        if before.get(name) != content
+    }
     assert changed <= {"lunguage.duckdb", ".command.lock"}
 
 
@@ -56,7 +65,9 @@ def test_a_new_batch_goes_on_where_a_run_was_broken_off_and_nothing_of_the_other
     assert small.run() == NEW_BATCH[2:]
     after = stored(small)
     assert {name: after[name] for name in before} == before
-    assert {name.rpartition("/")[2] for name in after.keys() - before.keys()} == {"third.parquet"}
+    assert {name.rpartition("/")[2] for name in after.keys() - before.keys()} == {
+        "third.parquet"
+    }
     assert small.plan() == []
 
 
@@ -65,16 +76,22 @@ def test_a_run_that_failed_at_a_stage_keeps_what_was_made_and_says_why(
 ) -> None:
     with_the_third(small, finished)
     own = small.home.root / "pathways.yaml"
-    own.write_text(resource("pathways.yaml").read_text().replace("status: dp", "status: yes", 1))
+    own.write_text(
+        resource("pathways.yaml").read_text().replace("status: dp", "status: yes", 1)
+    )
     before = stored(small)
-    with pytest.raises(RunFailed, match=r"expand \(panel x first\): .*pathways.yaml.*line \d+"):
+    with pytest.raises(
+        RunFailed, match=r"expand \(panel x first\): .*pathways.yaml.*line \d+"
+    ):
         small.run()
     assert before.items() <= stored(small).items()
     own.unlink()
     assert small.plan() == NEW_BATCH[2:]
 
 
-def test_a_vocabulary_that_is_rebuilt_and_comes_out_the_same_leaves_the_fits_alone(small: SmallHome) -> None:
+def test_a_vocabulary_that_is_rebuilt_and_comes_out_the_same_leaves_the_fits_alone(
+    small: SmallHome,
+) -> None:
     before = stored(small)
     assert small.run(rebuild=True) == STICK
     assert stored(small) == before
@@ -85,16 +102,32 @@ def test_a_run_for_a_new_judge_makes_all_of_it_and_changes_no_byte_of_the_others
     small: SmallHome, tmp_path: Path
 ) -> None:
     preset = '[presets.offline]\npanel = "offline"\n'
-    text = resource("judges.toml").read_text().replace(preset, f'{preset}candidates = ["new"]\n')
+    text = (
+        resource("judges.toml")
+        .read_text()
+        .replace(preset, f'{preset}candidates = ["new"]\n')
+    )
     judges = tmp_path / "judges.toml"
-    judges.write_text(text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n')
+    judges.write_text(
+        text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n'
+    )
     before = contents(small.home.root)
     with SmallHome.opened(small.home.root, judges_file=str(judges)) as ours:
         made = ours.run("new")
         assert (made[0], made[-1]) == ("compare (new)", "release (new)")
         assert ours.plan("new") == []
     after = contents(small.home.root)
-    theirs = [name for name in before if name.split("/")[0] in ("tables", "release", "batches", "review")]
-    assert {name: after[name] for name in theirs} == {name: before[name] for name in theirs}
-    ranking = pd.read_parquet(small.home.root / "tables" / "reference_ranking" / "new.parquet")
-    assert len(ranking) == len(pd.read_parquet(small.home.root / "tables/reference_ranking/panel.parquet"))
+    theirs = [
+        name
+        for name in before
+        if name.split("/")[0] in ("tables", "release", "batches", "review")
+    ]
+    assert {name: after[name] for name in theirs} == {
+        name: before[name] for name in theirs
+    }
+    ranking = pd.read_parquet(
+        small.home.root / "tables" / "reference_ranking" / "new.parquet"
+    )
+    assert len(ranking) == len(
+        pd.read_parquet(small.home.root / "tables/reference_ranking/panel.parquet")
+    )

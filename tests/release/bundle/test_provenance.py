@@ -11,7 +11,12 @@ from small_release import Made
 
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.slots import ModelSlot
-from lunguage_assets.release.bundle.provenance import Origin, json_text, language_models, provenance
+from lunguage_assets.release.bundle.provenance import (
+    Origin,
+    json_text,
+    language_models,
+    provenance,
+)
 from lunguage_assets.settings import load_settings
 from lunguage_assets.structuring.model.structurer import structurer_identity
 
@@ -20,10 +25,18 @@ def told(made: Made, origin: Origin) -> dict[str, Any]:
     return provenance(origin, "panel", made.ranking, list(made.batches), ["lexical-1"])
 
 
-def test_it_names_software_packages_judges_ranking_files_and_batches(invented: Made) -> None:
+def test_it_names_software_packages_judges_ranking_files_and_batches(
+    invented: Made,
+) -> None:
     values = told(invented, invented.origin())
     assert values["software"]["name"] == "lunguage-assets"
-    assert set(values["packages"]) >= {"dagster", "numpy", "pandas", "pyarrow", "matplotlib"}
+    assert set(values["packages"]) >= {
+        "dagster",
+        "numpy",
+        "pandas",
+        "pyarrow",
+        "matplotlib",
+    }
     assert values["members"] == ["lexicon", "cues"]
     assert values["prompts"] is None, "rule-based judges read none"
     assert values["structurer"] is None, "findings were delivered"
@@ -31,7 +44,10 @@ def test_it_names_software_packages_judges_ranking_files_and_batches(invented: M
     identity = structurer_identity("rules", invented.origin().configuration)
     read = told(invented, replace(invented.origin(), batches=raw))["structurer"]
     assert read == {"key": "rules", "identity": identity, "model": None}
-    assert values["ranking"]["ranking_version"] == invented.ranking["ranking_version"].iloc[0]
+    assert (
+        values["ranking"]["ranking_version"]
+        == invented.ranking["ranking_version"].iloc[0]
+    )
     assert set(values["files"]) >= {"pathways", "blacklist", "anchors"}
     batches = {batch.key: batch.sha256 for batch in invented.home.registered()}
     assert {key: batch["sha256"] for key, batch in values["batches"].items()} == batches
@@ -39,9 +55,16 @@ def test_it_names_software_packages_judges_ranking_files_and_batches(invented: M
 
 def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
     origin = invented.origin()
-    paths = {"encoder_model": "/home/someone/models/biolord", "encoder_vectors": "~/vectors.parquet"}
+    paths = {
+        "encoder_model": "/home/someone/models/biolord",
+        "encoder_vectors": "~/vectors.parquet",
+    }
     implicit = origin.settings.implicit.model_copy(update=paths)
-    slot = ModelSlot(provider="transformers", model="/scratch/someone/medgemma", params={"max_new_tokens": 5})
+    slot = ModelSlot(
+        provider="transformers",
+        model="/scratch/someone/medgemma",
+        params={"max_new_tokens": 5},
+    )
     judges = origin.configuration.judges | {"lexicon": slot}
     origin = replace(
         origin,
@@ -57,19 +80,25 @@ def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
     assert text == json_text(told(invented, origin))
 
 
-def test_that_options_are_the_papers_and_which_are_not_is_told(invented: Made, tmp_path: Path) -> None:
+def test_that_options_are_the_papers_and_which_are_not_is_told(
+    invented: Made, tmp_path: Path
+) -> None:
     origin = invented.origin()
     (tmp_path / "settings.toml").write_text("as_published = true\n")
     asked = load_settings(tmp_path / "settings.toml")
     published = told(invented, replace(origin, settings=asked))["as_published"]
     assert published == {"asked": True, "other": {}}
-    lexical = asked.model_copy(update={"implicit": asked.implicit.model_copy(update={"encoder": "lexical"})})
-    assert told(invented, replace(origin, settings=lexical))["as_published"]["other"] == {
-        "implicit.encoder": {"published": "sentence", "used": "lexical"}
-    }
+    lexical = asked.model_copy(
+        update={"implicit": asked.implicit.model_copy(update={"encoder": "lexical"})}
+    )
+    assert told(invented, replace(origin, settings=lexical))["as_published"][
+        "other"
+    ] == {"implicit.encoder": {"published": "sentence", "used": "lexical"}}
 
 
-def test_language_models_are_told_with_model_parameters_and_prompts(invented: Made) -> None:
+def test_language_models_are_told_with_model_parameters_and_prompts(
+    invented: Made,
+) -> None:
     configuration = load_judges(preset="models-2025")
     members = configuration.members("panel")
     ranking = invented.ranking.assign(judges=[list(members)] * len(invented.ranking))

@@ -56,9 +56,20 @@ def sound(invented: Made) -> Stored:
     """What the release reads of a batch; two of its delivered rows were rejected, two studies set aside."""
     frames = invented.batches["first"].items()
     rows = {name: pa.Table.from_pandas(frame).to_pylist() for name, frame in frames}
-    refused = {"file": "a.csv", "study_id": "", "column": "", "found": "", "expected": "a study"}
+    refused = {
+        "file": "a.csv",
+        "study_id": "",
+        "column": "",
+        "found": "",
+        "expected": "a study",
+    }
     refused |= {"remedy": "fix it", "reason": "no study", "content": "{}"}
-    aside = {"subject_id": "", "step": "fitting", "table": "fitted_probabilities", "rule": "0 < p < 1"}
+    aside = {
+        "subject_id": "",
+        "step": "fitting",
+        "table": "fitted_probabilities",
+        "rule": "0 < p < 1",
+    }
     aside |= {"finding_ids": [], "found": "p 1"}
     return {
         **rows,
@@ -78,9 +89,13 @@ def older(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def files(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+def files(
+    invented: Made, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Path]:
     """The honest tables of the batch."""
-    return stored(tmp_path_factory.mktemp("honest"), {"first": invented.batches["first"]})["first"]
+    return stored(
+        tmp_path_factory.mktemp("honest"), {"first": invented.batches["first"]}
+    )["first"]
 
 
 def written(table: Table, rows: Rows, path: Path) -> Path:
@@ -95,7 +110,11 @@ def refused(release: Release, made: Made, older: Path, **analyses: pd.DataFrame)
     with pytest.raises((InvalidTable, MethodError)) as why:
         write_bundle(release, older, made.origin(), analyses, made.examples)
     assert contents(older) == before  # LATEST and the older version are as they were
-    assert {path.name for path in older.iterdir()} == {".lock", "LATEST", "v1"}  # nothing is left
+    assert {path.name for path in older.iterdir()} == {
+        ".lock",
+        "LATEST",
+        "v1",
+    }  # nothing is left
     return str(why.value)
 
 
@@ -117,7 +136,11 @@ def too_large(table: Table, rows: Rows, column: str) -> None:
 
 
 def falling(table: Table, rows: Rows, low: str, high: str) -> None:
-    rows[-1] |= {low: 0.9, high: 0.1} if table.column(low).type == "float" else {low: 1, high: 0}
+    rows[-1] |= (
+        {low: 0.9, high: 0.1}
+        if table.column(low).type == "float"
+        else {low: 1, high: 0}
+    )
 
 
 def of_another_form(table: Table, rows: Rows, column: str) -> None:
@@ -138,7 +161,9 @@ def held_elsewhere(table: Table, rows: Rows, column: str) -> None:
 def several(table: Table, rows: Rows, column: str) -> None:
     others = [code for code in table.column(column).choices if code != rows[-1][column]]
     number = table.column(column).type == "float"
-    rows[-1][column] = rows[-1][column] + 0.5 if number else others[0] if others else "another"
+    rows[-1][column] = (
+        rows[-1][column] + 0.5 if number else others[0] if others else "another"
+    )
 
 
 def twice(table: Table, rows: Rows, columns: str) -> None:
@@ -172,7 +197,11 @@ def breaking(table: Table, rule: str, rows: Rows) -> Rows:
 def storable_rules(table: Table) -> list[str]:
     """Every rule about values that a file of the table's schema has room to break."""
     rules = [rule for rule, _ in table.rules(table.frame())]
-    gaps = {f"{column.name} is never empty" for column in table.columns if column.type != "float"}
+    gaps = {
+        f"{column.name} is never empty"
+        for column in table.columns
+        if column.type != "float"
+    }
     return [rule for rule in rules if rule not in gaps]
 
 
@@ -181,7 +210,9 @@ def poisoned(table: Table, rows: Rows, rules: list[str]) -> Rows:
     return [*rows, *(row for rule in rules for row in breaking(table, rule, rows))]
 
 
-@pytest.mark.parametrize("table", TABLES_PER_BATCH.values(), ids=lambda table: table.name)
+@pytest.mark.parametrize(
+    "table", TABLES_PER_BATCH.values(), ids=lambda table: table.name
+)
 def test_stored_rows_that_break_a_rule_of_their_schema_seal_nothing_and_every_rule_is_named(
     table: Table,
     sound: Stored,
@@ -191,9 +222,15 @@ def test_stored_rows_that_break_a_rule_of_their_schema_seal_nothing_and_every_ru
     tmp_path: Path,
 ) -> None:
     rules = storable_rules(table)
-    if table.name == "lunguage_plus_plus":  # these are compared before any row is read: `TOGETHER`
-        rules = [rule for rule in rules if not re.match("(mode|ranking_version) ", rule)]
-    path = written(table, poisoned(table, sound[table.name], rules), tmp_path / "poisoned.parquet")
+    if (
+        table.name == "lunguage_plus_plus"
+    ):  # these are compared before any row is read: `TOGETHER`
+        rules = [
+            rule for rule in rules if not re.match("(mode|ranking_version) ", rule)
+        ]
+    path = written(
+        table, poisoned(table, sound[table.name], rules), tmp_path / "poisoned.parquet"
+    )
     release = opened(invented.ranking, {"first": {**files, table.name: path}})
     why = refused(release, invented, older)
     assert str(path) in why
@@ -205,17 +242,25 @@ def test_a_file_with_room_for_empty_cells_where_none_may_be_is_refused_by_its_sc
 ) -> None:
     table = TABLES_PER_BATCH["reports"]
     schema = pa.schema([field.with_nullable(True) for field in table.arrow])
-    pq.write_table(pa.Table.from_pylist(sound["reports"], schema=schema), tmp_path / "gaps.parquet")
+    pq.write_table(
+        pa.Table.from_pylist(sound["reports"], schema=schema), tmp_path / "gaps.parquet"
+    )
     with pytest.raises(InvalidTable, match="written under another schema"):
-        opened(invented.ranking, {"first": {**files, "reports": tmp_path / "gaps.parquet"}})
+        opened(
+            invented.ranking, {"first": {**files, "reports": tmp_path / "gaps.parquet"}}
+        )
 
 
 def test_a_ranking_or_analysis_that_breaks_a_rule_of_its_schema_seals_nothing_and_every_rule_is_named(
     invented: Made, older: Path
 ) -> None:
     release, rules = invented.release("first"), storable_rules(REFERENCE_RANKING)
-    rows = poisoned(REFERENCE_RANKING, pa.Table.from_pandas(invented.ranking).to_pylist(), rules)
-    why = refused(replace(release, ranking=REFERENCE_RANKING.frame(rows)), invented, older)
+    rows = poisoned(
+        REFERENCE_RANKING, pa.Table.from_pandas(invented.ranking).to_pylist(), rules
+    )
+    why = refused(
+        replace(release, ranking=REFERENCE_RANKING.frame(rows)), invented, older
+    )
     assert [rule for rule in rules if f"'{rule}'" not in why] == []
     wrong = audits()["pathway_audit"].assign(studies=1)
     why = refused(release, invented, older, pathway_audit=wrong)
@@ -228,7 +273,9 @@ def test_a_derived_row_that_breaks_its_schema_seals_nothing(
     function: str, invented: Made, older: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest = getattr(bundle, function)
-    monkeypatch.setattr(bundle, function, lambda *args: honest(*args).assign(source="!"))
+    monkeypatch.setattr(
+        bundle, function, lambda *args: honest(*args).assign(source="!")
+    )
     assert "source is one of" in refused(invented.release("first"), invented, older)
 
 
@@ -239,7 +286,8 @@ def rows_where(tables: Stored, **wanted: Any) -> Rows:
     return [
         row
         for row in rows
-        if row["finding_id"] not in parents and all(row[name] in held for name, held in wanted.items())
+        if row["finding_id"] not in parents
+        and all(row[name] in held for name, held in wanted.items())
     ]
 
 
@@ -260,9 +308,14 @@ def say_the_same(tables: Stored, *statuses: str) -> None:
         (a, b)
         for a in rows
         for b in rows
-        if a is not b and a["study_id"] == b["study_id"] and (a["status"], b["status"]) == statuses
+        if a is not b
+        and a["study_id"] == b["study_id"]
+        and (a["status"], b["status"]) == statuses
     )
-    second |= {name: first[name] for name in ("name", "ent", "currency", "location", "location_parts")}
+    second |= {
+        name: first[name]
+        for name in ("name", "ent", "currency", "location", "location_parts")
+    }
 
 
 def other_root(tables: Stored) -> None:
@@ -272,19 +325,35 @@ def other_root(tables: Stored) -> None:
 
 def surer_than_its_parent(tables: Stored) -> None:
     rows = by_id(tables)
-    child = next(row for row in rows_where(tables, **GENERATED) if rows[row["parent_id"]]["status"] == "tp")
+    child = next(
+        row
+        for row in rows_where(tables, **GENERATED)
+        if rows[row["parent_id"]]["status"] == "tp"
+    )
     child["status"] = "d" + child["status"][1]
 
 
 def denied_everywhere(tables: Stored) -> None:
-    stated = {row["study_id"]: row for row in rows_where(tables, **STATED | {"status": {"dn"}})}
+    stated = {
+        row["study_id"]: row
+        for row in rows_where(tables, **STATED | {"status": {"dn"}})
+    }
     child = next(
         row
         for row in rows_where(tables, **POSITIVE)
         if row["study_id"] in stated and place_parts(tuple(row["location_parts"]))
     )
-    stated[child["study_id"]] |= {"name": child["name"], "ent": child["ent"], "location": ""}
-    stated[child["study_id"]] |= {"location_parts": [], "morphology": "", "distribution": "", "severity": ""}
+    stated[child["study_id"]] |= {
+        "name": child["name"],
+        "ent": child["ent"],
+        "location": "",
+    }
+    stated[child["study_id"]] |= {
+        "location_parts": [],
+        "morphology": "",
+        "distribution": "",
+        "severity": "",
+    }
 
 
 def refers_to_itself(tables: Stored) -> None:
@@ -312,7 +381,11 @@ def changed(wanted: Mapping[str, Any], **values: Any) -> Callable[[Stored], None
 
 def beyond_its_parent(tables: Stored) -> None:
     rows = by_id(tables)
-    child = next(row for row in rows_where(tables, **POSITIVE) if rows[row["parent_id"]]["support"] < 0.9)
+    child = next(
+        row
+        for row in rows_where(tables, **POSITIVE)
+        if rows[row["parent_id"]]["support"] < 0.9
+    )
     child["prob"] = rows[child["parent_id"]]["prob"] + 1e-8
 
 
@@ -329,8 +402,14 @@ def one_more(tables: Stored, name: str) -> None:
 
 
 def lost_row(tables: Stored) -> None:
-    named = {token for row in tables["lunguage_plus_plus"] for token in row["evidence"] + row["associate"]}
-    row = next(row for row in rows_where(tables, **STATED) if row["finding_id"] not in named)
+    named = {
+        token
+        for row in tables["lunguage_plus_plus"]
+        for token in row["evidence"] + row["associate"]
+    }
+    row = next(
+        row for row in rows_where(tables, **STATED) if row["finding_id"] not in named
+    )
     tables["lunguage_plus_plus"].remove(row)
 
 
@@ -356,9 +435,13 @@ BELIEVED = {
         DEFINITE | {"status": {"dp"}}, p_low=0.9
     ),
     "a definite finding has p by its status": changed(DEFINITE, p_source="fitted"),
-    "a tentative finding has p by its fit, its phrases or nothing": changed(TENTATIVE, p_source="definitive"),
+    "a tentative finding has p by its fit, its phrases or nothing": changed(
+        TENTATIVE, p_source="definitive"
+    ),
     SURE: changed(TENTATIVE | {"status": {"tp"}}, prob=1.0, p_high=1.0, support=1.0),
-    "the support of a stated finding is p, or 1 - p of a denied one": changed(TENTATIVE, support=0.01),
+    "the support of a stated finding is p, or 1 - p of a denied one": changed(
+        TENTATIVE, support=0.01
+    ),
     "a generated row has p by its pathway, and says that it is a bound": changed(
         GENERATED, p_source="phrase"
     ),
@@ -366,14 +449,21 @@ BELIEVED = {
 }
 WITHOUT = {"mu": None, "mu_sd": None}
 PLACED = {
-    "a pair without information has p 0.5, from 0 to 1": lambda tables: fitted_and_stated(
-        tables, {"p": 0.5, "p_low": 0.1, "p_high": 1.0, "p_source": "none", **WITHOUT}
+    "a pair without information has p 0.5, from 0 to 1": lambda tables: (
+        fitted_and_stated(
+            tables,
+            {"p": 0.5, "p_low": 0.1, "p_high": 1.0, "p_source": "none", **WITHOUT},
+        )
     ),
     SURE: lambda tables: fitted_and_stated(
         tables, {"p": 1.0, "p_high": 1.0, "p_source": "phrase", **WITHOUT}
     ),
 }
-OF_ROWS = [(rule, change) for rules in (GUARANTEED, BELIEVED, PLACED) for rule, change in rules.items()]
+OF_ROWS = [
+    (rule, change)
+    for rules in (GUARANTEED, BELIEVED, PLACED)
+    for rule, change in rules.items()
+]
 OF_ALL = [
     ("do not balance", lambda tables: one_more(tables, "rows_in")),
     ("do not balance", lambda tables: one_more(tables, "generated")),
@@ -390,16 +480,23 @@ ALSO = {NO_CLASH: {ONE_ROW_PER_KEY}}
 def broken(frames: Mapping[str, pd.DataFrame]) -> set[str]:
     """The rules about rows of a batch, beyond the schemas, that do not hold."""
     rows, fitted, accounts = (
-        frames[name] for name in ("lunguage_plus_plus", "fitted_probabilities", "accounting")
+        frames[name]
+        for name in ("lunguage_plus_plus", "fitted_probabilities", "accounting")
     )
     explained = explained_studies(accounts)
-    guarantees = {one.guarantee for one in violations(rows, frames["reports"]["study_id"], explained)}
+    guarantees = {
+        one.guarantee
+        for one in violations(rows, frames["reports"]["study_id"], explained)
+    }
     rules = [*belief_rules(rows), *place_rules(fitted)]
     return guarantees | {rule for rule, wrong in rules if wrong.any()}
 
 
 def test_every_guarantee_and_every_rule_about_probabilities_has_a_case() -> None:
-    rows, fitted = (TABLES_PER_BATCH[name].frame() for name in ("lunguage_plus_plus", "fitted_probabilities"))
+    rows, fitted = (
+        TABLES_PER_BATCH[name].frame()
+        for name in ("lunguage_plus_plus", "fitted_probabilities")
+    )
     assert set(GUARANTEED) == set(GUARANTEES)
     assert set(BELIEVED) == {rule for rule, _ in belief_rules(rows)}
     assert set(PLACED) == {rule for rule, _ in place_rules(fitted)}
@@ -426,8 +523,20 @@ def test_rows_that_break_exactly_this_rule_seal_nothing(
 ) -> None:
     tables = copy.deepcopy(sound)
     change(tables)
-    other = {name: table for name, table in TABLES_PER_BATCH.items() if tables[name] != sound[name]}
-    now = {**frames, **{name: table.frame(tables[name]) for name, table in other.items()}}
+    other = {
+        name: table
+        for name, table in TABLES_PER_BATCH.items()
+        if tables[name] != sound[name]
+    }
+    now = {
+        **frames,
+        **{name: table.frame(tables[name]) for name, table in other.items()},
+    }
     assert broken(now) - ALSO.get(rule, set()) == {rule} & set(dict(OF_ROWS))
-    paths = {name: written(table, tables[name], tmp_path / name) for name, table in other.items()}
-    assert rule in refused(opened(invented.ranking, {"first": {**files, **paths}}), invented, older)
+    paths = {
+        name: written(table, tables[name], tmp_path / name)
+        for name, table in other.items()
+    }
+    assert rule in refused(
+        opened(invented.ranking, {"first": {**files, **paths}}), invented, older
+    )

@@ -21,7 +21,11 @@ from lunguage_assets.release.labels import (
     study_labels,
     what_is_said,
 )
-from lunguage_assets.tables.released import CHEXPERT, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES
+from lunguage_assets.tables.released import (
+    CHEXPERT,
+    CHEXPERT_LABELS,
+    CHEXPERT_PROBABILITIES,
+)
 
 HEADER = (
     "subject_id,study_id,Atelectasis,Cardiomegaly,Consolidation,Edema,Enlarged Cardiomediastinum,Fracture,"
@@ -40,7 +44,9 @@ def both(rows: Sequence[Said]) -> tuple[pd.DataFrame, pd.DataFrame]:
     outcome, (_, _, delivered) = run(rows), frames(list(rows))
     matches = outcome.expansion.matches
     labels = chexpert_labels(
-        what_is_said(outcome.rows, matches, listed(), outcome.resolution.log), delivered, listed()
+        what_is_said(outcome.rows, matches, listed(), outcome.resolution.log),
+        delivered,
+        listed(),
     )
     p = chexpert_probabilities(
         study_labels(outcome.rows, matches, delivered, listed(), outcome.resolution.log)
@@ -53,11 +59,15 @@ def both(rows: Sequence[Said]) -> tuple[pd.DataFrame, pd.DataFrame]:
 def cells(*rows: Said) -> dict[str, float]:
     """The cells of one study that are not blank."""
     labels, _ = both(rows)
-    return {str(name): value for name, value in labels[list(CHEXPERT)].iloc[0].dropna().items()}
+    return {
+        str(name): value
+        for name, value in labels[list(CHEXPERT)].iloc[0].dropna().items()
+    }
 
 
 @pytest.mark.parametrize(
-    ("status", "p", "cell"), [("dp", None, 1.0), ("tp", 0.95, -1.0), ("tn", 0.02, -1.0), ("dn", None, 0.0)]
+    ("status", "p", "cell"),
+    [("dp", None, 1.0), ("tp", 0.95, -1.0), ("tn", 0.02, -1.0), ("dn", None, 0.0)],
 )
 def test_doubt_in_either_direction_is_minus_one_whatever_p_is(
     status: str, p: float | None, cell: float
@@ -71,7 +81,9 @@ def test_what_is_only_implied_is_blank_and_its_p_is_in_the_other_file() -> None:
     assert p["Cardiomegaly"].iloc[0] > 0.5
 
 
-def test_a_sign_that_the_report_hedges_keeps_its_doubt_when_a_diagnosis_implies_it() -> None:
+def test_a_sign_that_the_report_hedges_keeps_its_doubt_when_a_diagnosis_implies_it() -> (
+    None
+):
     rows = [said("CHF", "dp"), said("cardiomegaly", "tp", p=0.4)]
     assert cells(*rows)["Cardiomegaly"] == -1.0
 
@@ -85,12 +97,18 @@ def test_no_finding_is_concluded_from_the_other_columns_as_in_the_former_file() 
 
 
 def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:
-    rows = [said("pneumonia", "tp", p=0.7), said("pneumothorax", "dn"), said("edema", study="s00000002")]
+    rows = [
+        said("pneumonia", "tp", p=0.7),
+        said("pneumothorax", "dn"),
+        said("edema", study="s00000002"),
+    ]
     read = []
     for frame in both(rows):
         frame.to_csv(tmp_path / "labels.csv", index=False)
         assert (tmp_path / "labels.csv").read_text().splitlines()[0] == HEADER
-        read.append(pd.read_csv(tmp_path / "labels.csv").set_index(["subject_id", "study_id"]))
+        read.append(
+            pd.read_csv(tmp_path / "labels.csv").set_index(["subject_id", "study_id"])
+        )
     former, probability = read
     assert former.index.dtypes.tolist() == [np.int64, np.int64]
     targets = former.replace(-1, 1).fillna(0).astype(int)  # the usual loader
@@ -101,15 +119,28 @@ def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:
 
 @examples(15)
 @given(reported)
-def test_a_cell_follows_the_status_of_the_label_wherever_the_report_decides_it(rows: list[Said]) -> None:
+def test_a_cell_follows_the_status_of_the_label_wherever_the_report_decides_it(
+    rows: list[Said],
+) -> None:
     outcome, (_, _, delivered) = run(rows), frames(rows)
-    frame = study_labels(outcome.rows, outcome.expansion.matches, delivered, listed(), outcome.resolution.log)
+    frame = study_labels(
+        outcome.rows,
+        outcome.expansion.matches,
+        delivered,
+        listed(),
+        outcome.resolution.log,
+    )
     labels, p = both(rows)
     order = np.random.default_rng(7).permutation(len(delivered))
     said_of = what_is_said(
-        outcome.rows.iloc[::-1], outcome.expansion.matches, listed(), outcome.resolution.log
+        outcome.rows.iloc[::-1],
+        outcome.expansion.matches,
+        listed(),
+        outcome.resolution.log,
     )
-    pd.testing.assert_frame_equal(chexpert_labels(said_of, delivered.iloc[order], listed()), labels)
+    pd.testing.assert_frame_equal(
+        chexpert_labels(said_of, delivered.iloc[order], listed()), labels
+    )
     own = set(outcome.rows.loc[outcome.rows["source"] == "original", "finding_id"])
     expected = {"dp": 1.0, "dn": 0.0, "tp": -1.0, "tn": -1.0}
     for name in set(CHEXPERT) - {"No Finding"}:
@@ -117,5 +148,8 @@ def test_a_cell_follows_the_status_of_the_label_wherever_the_report_decides_it(r
         np.testing.assert_array_equal(p[name], of["p"])
         assert (labels[name].isna() | of["p"].notna()).all(), "a cell has a probability"
         decided = of["finding_id"].isin(own)
-        assert labels.loc[decided, name].tolist() == of.loc[decided, "status"].map(expected).tolist()
+        assert (
+            labels.loc[decided, name].tolist()
+            == of.loc[decided, "status"].map(expected).tolist()
+        )
     assert set(labels["No Finding"].dropna()) <= {1.0}

@@ -36,20 +36,37 @@ def listed() -> LabelList:
 
 
 def labels(rows: Sequence[Said], mode: str = "method", **options: Any) -> pd.DataFrame:
-    outcome = in_mode(rows, mode, **options) if mode == "paper" else run(rows, **options)
+    outcome = (
+        in_mode(rows, mode, **options) if mode == "paper" else run(rows, **options)
+    )
     _, _, delivered = frames(list(rows))
-    return study_labels(outcome.rows, outcome.expansion.matches, delivered, listed(), outcome.resolution.log)
+    return study_labels(
+        outcome.rows,
+        outcome.expansion.matches,
+        delivered,
+        listed(),
+        outcome.resolution.log,
+    )
 
 
 def label(name: str, *rows: Said, **options: Any) -> dict[str, Any]:
     """The one label of one study."""
     frame = labels(rows, **options)
-    return {str(key): value for key, value in frame[frame["label"] == name].iloc[0].to_dict().items()}
+    return {
+        str(key): value
+        for key, value in frame[frame["label"] == name].iloc[0].to_dict().items()
+    }
 
 
-NODULE, LEAD = said("nodule", location="LLL"), said("fracture", location="pacemaker lead")
+NODULE, LEAD = (
+    said("nodule", location="LLL"),
+    said("fracture", location="pacemaker lead"),
+)
 LEFT = [said("effusion", status, location="left") for status in ("dp", "dn")]
-HEART, MILD = said("heart size", "dn", section="impr"), said("cardiomegaly", severity="mild")
+HEART, MILD = (
+    said("heart size", "dn", section="impr"),
+    said("cardiomegaly", severity="mild"),
+)
 NORMAL = said("acute cardiopulmonary process", "dn")
 HEALED = [
     ("lung lesion", said("granuloma")), ("lung lesion", said("nodule", morphology="calcified")),
@@ -60,8 +77,14 @@ HEALED = [
 REAL = ("hyperinflation", "fibrosis", "bulla", "hernia", "compression deformity")
 HARMLESS = ("degenerative changes", "tortuosity", "sternotomy", "pacemaker")
 MAY_BE_NEW = [
-    *(("lung lesion", said("nodule", morphology=kind)) for kind in ("non-calcified", "partially calcified")),
-    *(("fracture", said("fracture", onset=onset)) for onset in ("healing", "acute on chronic")),
+    *(
+        ("lung lesion", said("nodule", morphology=kind))
+        for kind in ("non-calcified", "partially calcified")
+    ),
+    *(
+        ("fracture", said("fracture", onset=onset))
+        for onset in ("healing", "acute on chronic")
+    ),
 ]
 
 CASES: list[tuple[str, list[Said], str]] = [
@@ -163,7 +186,9 @@ def test_unmentioned_is_null_everywhere_and_never_zero() -> None:
     frame = labels([said("nodule")])
     silent = frame[frame["source"] == "unmentioned"]
     assert LABELS.description.startswith("UNMENTIONED IS NOT ABSENT")
-    assert len(silent) == 19  # all but lung lesion, and no finding, which the nodule denies
+    assert (
+        len(silent) == 19
+    )  # all but lung lesion, and no finding, which the nodule denies
     for name in ("p", "p_low", "p_high", "p_source", "status", "finding_id"):
         assert silent[name].isna().all(), name
 
@@ -188,14 +213,27 @@ def test_the_four_statuses_have_their_usual_targets(
 
 def targets_of(frame: pd.DataFrame) -> list[float | None]:
     """U-Ones, U-Zeros, U-Ignore and soft of one label."""
-    made = [targets(frame, frame["label"], policy).p for policy in ("U-Ones", "U-Zeros", "U-Ignore", "soft")]
-    return [None if np.isnan(one).any() else pytest.approx(float(one[0, 0]), abs=1e-6) for one in made]
+    made = [
+        targets(frame, frame["label"], policy).p
+        for policy in ("U-Ones", "U-Zeros", "U-Ignore", "soft")
+    ]
+    return [
+        None if np.isnan(one).any() else pytest.approx(float(one[0, 0]), abs=1e-6)
+        for one in made
+    ]
 
 
 def test_an_implied_sign_is_a_bound_and_keeps_the_certainty_of_its_diagnosis() -> None:
     found = label("cardiomegaly", said("CHF", "tp", p=0.6))
     names = ("source", "status", "p", "p_high", "p_source", "p_is_bound")
-    assert [found[name] for name in names] == ["implied", "tp", 0.6, 1.0, "pathway", True]
+    assert [found[name] for name in names] == [
+        "implied",
+        "tp",
+        0.6,
+        1.0,
+        "pathway",
+        True,
+    ]
 
 
 def test_a_past_finding_is_not_present_and_not_mentioned() -> None:
@@ -209,21 +247,33 @@ def test_the_denial_of_a_kind_leaves_the_finding_open_and_is_no_hedge() -> None:
     denied = said("effusion", "dn", sent="No large effusion.", measurement="large")
     frame = labels([denied])
     found = frame[frame["label"] == "pleural effusion"]
-    assert found[["source", "p_source"]].to_numpy().tolist() == [["denied", "qualifier"]]
+    assert found[["source", "p_source"]].to_numpy().tolist() == [
+        ["denied", "qualifier"]
+    ]
     assert 0.0 < found["p"].iloc[0] < 0.1
     assert targets_of(found)[:3] == [0, 0, 0]
     assert label("pleural effusion", denied, said("effusion"))["p"] == 1.0
     assert label("pleural effusion", denied, said("effusion", "dn"))["p"] == 0.0
 
 
-TENSION = said("pneumothorax", "dn", sent="No tension pneumothorax.", morphology="tension")
+TENSION = said(
+    "pneumothorax", "dn", sent="No tension pneumothorax.", morphology="tension"
+)
 
 
 def test_the_certain_denial_of_a_kind_denies_the_whole_with_doubt() -> None:
     found = label("pneumothorax", TENSION)
-    assert (found["source"], found["status"], found["p_source"]) == ("denied", "tn", "qualifier")
+    assert (found["source"], found["status"], found["p_source"]) == (
+        "denied",
+        "tn",
+        "qualifier",
+    )
     assert found["p"] == pytest.approx((2 + 0.5) / (28 + 1))
-    assert targets_of(labels([TENSION]).query("label == 'pneumothorax'"))[:3] == [0, 0, 0]
+    assert targets_of(labels([TENSION]).query("label == 'pneumothorax'"))[:3] == [
+        0,
+        0,
+        0,
+    ]
 
 
 def test_the_certain_denial_of_a_kind_contradicts_no_statement() -> None:
@@ -237,7 +287,9 @@ def test_in_mode_paper_the_denial_of_a_kind_denies_the_whole() -> None:
 
 
 def test_a_denial_at_one_place_is_marked_as_such() -> None:
-    assert label("consolidation", said("consolidation", "dn", location="right"))["denied_at_place"]
+    assert label("consolidation", said("consolidation", "dn", location="right"))[
+        "denied_at_place"
+    ]
     assert not label("consolidation", said("consolidation", "dn"))["denied_at_place"]
     both = [said("consolidation", "dn", location="right"), said("consolidation", "dn")]
     assert not label("consolidation", *both)["denied_at_place"]
@@ -248,29 +300,79 @@ def test_a_denial_at_one_place_is_marked_as_such() -> None:
     [
         ([NORMAL, said("emphysema", "tp", p=0.3)], "stated", "tp", 0.7, 0.35, 0.85),
         ([NORMAL, said("emphysema", "tp", p=0.6)], "denied", "tn", 0.4, 0.2, 0.7),
-        ([NORMAL, said("emphysema", "tp", p=0.5), said("nodule", "tp", p=0.6)], "denied", "tn", 0.2, 0, 0.7),
-        ([NORMAL, said("emphysema", "tp", p=0.3), said("hernia")], "denied", "dn", 0, 0, 0),
-        ([NORMAL, said("effusion", "tn", p=0.1), said("nodule", "tn", p=0.2)], "stated", "tp", 0.8, 0, 0.9),
+        (
+            [NORMAL, said("emphysema", "tp", p=0.5), said("nodule", "tp", p=0.6)],
+            "denied",
+            "tn",
+            0.2,
+            0,
+            0.7,
+        ),
+        (
+            [NORMAL, said("emphysema", "tp", p=0.3), said("hernia")],
+            "denied",
+            "dn",
+            0,
+            0,
+            0,
+        ),
+        (
+            [NORMAL, said("effusion", "tn", p=0.1), said("nodule", "tn", p=0.2)],
+            "stated",
+            "tp",
+            0.8,
+            0,
+            0.9,
+        ),
         ([NORMAL, said("lung cancer", "tp", p=0.4)], "stated", "tp", 0.6, 0.3, 0.8),
         ([NORMAL, said("CHF", "tp", p=0.4)], "stated", "tp", 0.6, 0.3, 0.8),
-        ([said("pneumonia", "tp", p=0.3), said("nodule", "tp", p=0.8)], "denied", "tn", 0.14, 0, 0.6),
+        (
+            [said("pneumonia", "tp", p=0.3), said("nodule", "tp", p=0.8)],
+            "denied",
+            "tn",
+            0.14,
+            0,
+            0.6,
+        ),
     ],
-    ids=["one", "likely", "two", "certain", "denied with doubt", "a row of two labels", "implied", "none"],
+    ids=[
+        "one",
+        "likely",
+        "two",
+        "certain",
+        "denied with doubt",
+        "a row of two labels",
+        "implied",
+        "none",
+    ],
 )
 def test_everything_that_is_found_speaks_against_no_finding(
     rows: list[Said], source: str, status: str, p: float, low: float, high: float
 ) -> None:
     found = label("no finding", *rows)
-    assert (found["source"], found["status"], found["p_is_bound"]) == (source, status, True)
-    assert [found[name] for name in ("p", "p_low", "p_high")] == pytest.approx([p, low, high])
+    assert (found["source"], found["status"], found["p_is_bound"]) == (
+        source,
+        status,
+        True,
+    )
+    assert [found[name] for name in ("p", "p_low", "p_high")] == pytest.approx(
+        [p, low, high]
+    )
 
 
-@pytest.mark.parametrize(("sign", "name"), [("opacity", "lung opacity"), ("nodular opacity", "lung lesion")])
-def test_a_shadow_of_what_is_not_in_the_lung_is_neither_opacity_nor_lesion(sign: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("sign", "name"), [("opacity", "lung opacity"), ("nodular opacity", "lung lesion")]
+)
+def test_a_shadow_of_what_is_not_in_the_lung_is_neither_opacity_nor_lesion(
+    sign: str, name: str
+) -> None:
     rows = [said(sign), said("nipple shadow", "tp", p=0.7, evidence=[0])]
     assert label(name, *rows)["source"] == "unmentioned"
     assert label("no finding", *rows, NORMAL)["p"] == 1.0
-    assert label(name, *rows, said("pneumonia", "tp", p=0.4, evidence=[0]))["source"] == "stated"
+    assert (
+        label(name, *rows, said("pneumonia", "tp", p=0.4, evidence=[0]))["source"]
+        == "stated"
+    )
 
 
 def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> None:
@@ -278,25 +380,43 @@ def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> 
     presence of the sign.
     """
     file = tmp_path / "labels.yaml"
-    file.write_text("labels:\n  - name: volume loss\n    findings:\n      - names: [volume loss]\n")
+    file.write_text(
+        "labels:\n  - name: volume loss\n    findings:\n      - names: [volume loss]\n"
+    )
     outcome = in_mode([said("consolidation", "tp", p=0.6)], "paper")
     _, _, delivered = frames([said("consolidation", "tp", p=0.6)])
     found = study_labels(
-        outcome.rows, outcome.expansion.matches, delivered, load_label_list(file), outcome.resolution.log
+        outcome.rows,
+        outcome.expansion.matches,
+        delivered,
+        load_label_list(file),
+        outcome.resolution.log,
     ).iloc[0]
-    assert outcome.rows.loc[outcome.rows["name"] == "volume loss", "prob"].tolist() == [0.6]
+    assert outcome.rows.loc[outcome.rows["name"] == "volume loss", "prob"].tolist() == [
+        0.6
+    ]
     assert (found["source"], found["p"], found["p_high"]) == ("denied", 0.2, 0.4)
 
 
 @examples(15)
 @given(reported)
-def test_labels_fit_their_schema_and_never_say_what_no_row_says(rows: list[Said]) -> None:
+def test_labels_fit_their_schema_and_never_say_what_no_row_says(
+    rows: list[Said],
+) -> None:
     outcome = run(rows)
     _, _, delivered = frames(rows)
-    frame = study_labels(outcome.rows, outcome.expansion.matches, delivered, listed(), outcome.resolution.log)
+    frame = study_labels(
+        outcome.rows,
+        outcome.expansion.matches,
+        delivered,
+        listed(),
+        outcome.resolution.log,
+    )
     LABELS.to_arrow(frame)
     assert len(frame) == 21 * len(delivered)
-    current = outcome.rows[outcome.rows["currency"] == "current dx"].set_index("finding_id")
+    current = outcome.rows[outcome.rows["currency"] == "current dx"].set_index(
+        "finding_id"
+    )
     said_something = frame[~frame["source"].isin(["unmentioned", "contradictory"])]
     assert set(said_something["finding_id"]) <= set(current.index)
     assert (said_something["p_low"] <= said_something["p"]).all()
@@ -304,8 +424,13 @@ def test_labels_fit_their_schema_and_never_say_what_no_row_says(rows: list[Said]
     implied = said_something.loc[said_something["source"] == "implied", "finding_id"]
     assert set(current.loc[implied, "source"]) <= {"expansion"}
     order = np.random.default_rng(4).permutation(len(outcome.rows))
-    matches, log = outcome.expansion.matches.iloc[::-1], outcome.resolution.log.iloc[::-1]
-    again = study_labels(outcome.rows.iloc[order], matches, delivered.iloc[::-1], listed(), log)
+    matches, log = (
+        outcome.expansion.matches.iloc[::-1],
+        outcome.resolution.log.iloc[::-1],
+    )
+    again = study_labels(
+        outcome.rows.iloc[order], matches, delivered.iloc[::-1], listed(), log
+    )
     pd.testing.assert_frame_equal(again, frame)
 
 
@@ -313,8 +438,16 @@ def test_labels_fit_their_schema_and_never_say_what_no_row_says(rows: list[Said]
     ("content", "line", "field"),
     [
         ("labels:\n  - name: a\n", 2, "labels.0"),
-        ("labels:\n  - {name: a, diagnoses: [copd]}\n  - {name: a, diagnoses: [copd]}\n", 3, "labels.1.name"),
-        ("labels:\n  - {name: a, diagnoses: [copd], denied_by: [b]}\n", 2, "labels.0.denied_by"),
+        (
+            "labels:\n  - {name: a, diagnoses: [copd]}\n  - {name: a, diagnoses: [copd]}\n",
+            3,
+            "labels.1.name",
+        ),
+        (
+            "labels:\n  - {name: a, diagnoses: [copd], denied_by: [b]}\n",
+            2,
+            "labels.0.denied_by",
+        ),
     ],
     ids=["nothing states it", "twice", "unknown label"],
 )

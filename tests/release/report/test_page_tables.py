@@ -10,17 +10,26 @@ from headless_chromium import CHROMIUM, chromium
 
 from lunguage_assets.release.report.page_tables import page_table
 
-PREVALENCE = {"label": ["edema"], "prevalence": [0.1], "prevalence_low": [0.05], "prevalence_high": [0.34]}
+PREVALENCE = {
+    "label": ["edema"],
+    "prevalence": [0.1],
+    "prevalence_low": [0.05],
+    "prevalence_high": [0.34],
+}
 
 
 def test_an_interval_stands_in_the_cell_of_its_estimate() -> None:
-    table = page_table("ranking", pd.DataFrame({"mu": [1.0], "mu_low": [0.5], "mu_high": [2.0]}))
+    table = page_table(
+        "ranking", pd.DataFrame({"mu": [1.0], "mu_low": [0.5], "mu_high": [2.0]})
+    )
     assert table.columns == ["mu"]
     assert table.rows == [["1.00 (0.50 to 2.00)"]]
 
 
 def test_a_share_stands_in_the_cell_of_its_count() -> None:
-    table = page_table("certainty", pd.DataFrame({"total": [1200], "percent_total": [12.34]}))
+    table = page_table(
+        "certainty", pd.DataFrame({"total": [1200], "percent_total": [12.34]})
+    )
     assert table.columns == ["total"]
     assert table.rows == [["1,200 (12.3%)"]]
 
@@ -39,26 +48,41 @@ def test_an_estimate_without_an_interval_stands_alone() -> None:
 
 
 @pytest.mark.parametrize(("highest", "end"), [(0.34, 0.4), (0.02, 0.1), (0.97, 1.0)])
-def test_the_axis_of_prevalences_ends_above_the_highest_interval(highest: float, end: float) -> None:
-    table = page_table("labels", pd.DataFrame(PREVALENCE | {"prevalence_high": [highest]}))
+def test_the_axis_of_prevalences_ends_above_the_highest_interval(
+    highest: float, end: float
+) -> None:
+    table = page_table(
+        "labels", pd.DataFrame(PREVALENCE | {"prevalence_high": [highest]})
+    )
     (bar,) = table.bars
     assert table.axis_end == end
     assert bar is not None
-    assert (bar.low, bar.middle, bar.high) == pytest.approx((0.05 / end, 0.1 / end, highest / end))
+    assert (bar.low, bar.middle, bar.high) == pytest.approx(
+        (0.05 / end, 0.1 / end, highest / end)
+    )
 
 
 def test_probabilities_keep_the_whole_axis() -> None:
-    rows = pd.DataFrame({"phrase": ["may"], "p": [0.3], "p_low": [0.2], "p_high": [0.4]})
+    rows = pd.DataFrame(
+        {"phrase": ["may"], "p": [0.3], "p_low": [0.2], "p_high": [0.4]}
+    )
     assert page_table("ranking", rows).axis_end == 1.0
 
 
 @pytest.mark.lengthy
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-def test_no_column_is_cut_off_and_no_row_is_a_tower_at_1280_pixels(version: Path, tmp_path: Path) -> None:
+def test_no_column_is_cut_off_and_no_row_is_a_tower_at_1280_pixels(
+    version: Path, tmp_path: Path
+) -> None:
     with chromium(tmp_path / "profile", 1280, 900) as page:
         page.open((version / "open" / "report.html").as_uri(), "Lunguage++")
-        page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+        page.evaluate(
+            "document.querySelectorAll('details').forEach(part => part.open = true)"
+        )
         hidden = "[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth)"
-        assert page.evaluate(f"{hidden}.map(one => one.getAttribute('aria-label')).join()") == ""
+        assert (
+            page.evaluate(f"{hidden}.map(one => one.getAttribute('aria-label')).join()")
+            == ""
+        )
         heights = "[...document.querySelectorAll('tr')].map(row => row.getBoundingClientRect().height)"
         assert page.evaluate(f"Math.max(...{heights})") < 120

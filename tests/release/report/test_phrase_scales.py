@@ -34,7 +34,9 @@ SCALE = phrase_scale(RANKING, chosen_anchors("published"))
 
 def scale_of(**p_by_phrase: float) -> pd.DataFrame:
     """A scale with these p, none of them an anchor's."""
-    return pd.DataFrame({"phrase": list(p_by_phrase), "p": p_by_phrase.values(), "is_anchor": False})
+    return pd.DataFrame(
+        {"phrase": list(p_by_phrase), "p": p_by_phrase.values(), "is_anchor": False}
+    )
 
 
 def row(phrase: str) -> dict[str, object]:
@@ -91,7 +93,9 @@ def test_phrases_of_no_scale_have_nothing_beside_them() -> None:
 
 
 def test_an_anchor_at_its_own_number_is_no_agreement() -> None:
-    anchored = SCALE.assign(is_anchor=SCALE["phrase"].isin(["likely", "less likely", "most likely"]))
+    anchored = SCALE.assign(
+        is_anchor=SCALE["phrase"].isin(["likely", "less likely", "most likely"])
+    )
     distance = people_distance(anchored)
     assert distance is not None
     assert distance.n == 14

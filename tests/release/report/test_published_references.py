@@ -61,7 +61,9 @@ def test_every_published_number_is_a_rows_and_two_rows_of_one_wording_and_place_
     published = published_frame(resolved, taken.reports)
     numbered = published.set_index(["study_id", "idx"])["ent"].to_dict()
     for column in ("evidence", "associate"):
-        cells = zip(published["study_id"], published[column], resolved[column], strict=True)
+        cells = zip(
+            published["study_id"], published[column], resolved[column], strict=True
+        )
         for study, cell, tokens in cells:
             pointing = [one for one in parse_references(cell) if one.number is not None]
             for reference in pointing:
@@ -70,7 +72,12 @@ def test_every_published_number_is_a_rows_and_two_rows_of_one_wording_and_place_
             assert len(pointing) == sum(not token.startswith("~") for token in tokens)
     named = Vocabulary.from_terms(TERMS.frame())
     stated = resolved[resolved["source"] == "original"]
-    said_of = stated[["study_id", "currency", "ent", "location"]].itertuples(index=False)
-    keys = [(*one[:2], named.finding(one.ent), named.location_parts(one.location)) for one in said_of]
+    said_of = stated[["study_id", "currency", "ent", "location"]].itertuples(
+        index=False
+    )
+    keys = [
+        (*one[:2], named.finding(one.ent), named.location_parts(one.location))
+        for one in said_of
+    ]
     if len(set(keys)) < len(keys):
         assert "one-wording-two-names" in set(taken.intake_notes["reason"])

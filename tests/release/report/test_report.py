@@ -21,7 +21,19 @@ from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.context import ANALYSES
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
-WORDS = ("ent", "name", "phrase", "phrases", "hedge", "sent", "first", "second", "group", "finding", "label")
+WORDS = (
+    "ent",
+    "name",
+    "phrase",
+    "phrases",
+    "hedge",
+    "sent",
+    "first",
+    "second",
+    "group",
+    "finding",
+    "label",
+)
 """Columns that hold words of a corpus or of a person."""
 ENDS = ("less likely", "most likely")
 """Anchors keep their names: the scale hangs on them."""
@@ -38,7 +50,9 @@ class Page(HTMLParser):
         self.feed(self.raw)
         self.text = " ".join(" ".join(self.words).split())
 
-    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+    def handle_starttag(
+        self, tag: str, attrs: Sequence[tuple[str, str | None]]
+    ) -> None:
         self.elements.append((tag, dict(attrs)))
 
     def handle_data(self, data: str) -> None:
@@ -51,12 +65,26 @@ class Page(HTMLParser):
 SHARES = {"share": 0.7512, "share_low": 0.3, "share_high": 0.9}
 SAID: dict[str, list[dict[str, Any]]] = {
     "judge_agreement": [
-        {"measure": "pairwise agreement", "first": "cues", "second": "lexicon", "value": 0.8125, "n": 40}
+        {
+            "measure": "pairwise agreement",
+            "first": "cues",
+            "second": "lexicon",
+            "value": 0.8125,
+            "n": 40,
+        }
     ],
     "ranking_correlations": [{"first": "cues", "second": "lexicon", "spearman": 0.9}],
-    "ranking_robustness": [{"comparisons": n, "repeat": 0, "spearman": 0.9} for n in (5, 10)],
+    "ranking_robustness": [
+        {"comparisons": n, "repeat": 0, "spearman": 0.9} for n in (5, 10)
+    ],
     "fit_validation": [
-        {"strategy": strategy, "judges": "all", "opponent_limit": 5, "panel_steps": 1, "step": step}
+        {
+            "strategy": strategy,
+            "judges": "all",
+            "opponent_limit": 5,
+            "panel_steps": 1,
+            "step": step,
+        }
         | {"mean_distance": 9.0 / step, "phrases": 7, "seeds": 2}
         for strategy in ("draw probability", "random")
         for step in (1, 2)
@@ -67,15 +95,32 @@ SAID: dict[str, list[dict[str, Any]]] = {
     ],
     "distilled_evaluation": [
         {"test": test, "scorer": scorer, "rmse": 2.5}
-        for test, scorer in (("panel halves", "half the answers"), ("held-out sentences", "frozen"))
+        for test, scorer in (
+            ("panel halves", "half the answers"),
+            ("held-out sentences", "frozen"),
+        )
     ],
-    "pathway_audit": [{"diagnosis": "pneumonia", "studies": 41, "mentioned": 4, "as_implied": 3, **SHARES}],
+    "pathway_audit": [
+        {
+            "diagnosis": "pneumonia",
+            "studies": 41,
+            "mentioned": 4,
+            "as_implied": 3,
+            **SHARES,
+        }
+    ],
 }
 
 
 def analyses(version: str) -> dict[str, pd.DataFrame]:
     """One or more rows of each analysis, of a ranking of this version."""
-    plain: dict[str, Any] = {"string": "x", "int": 3, "float": 0.5, "bool": False, "strings": []}
+    plain: dict[str, Any] = {
+        "string": "x",
+        "int": 3,
+        "float": 0.5,
+        "bool": False,
+        "strings": [],
+    }
     made = {}
     for name, table in ANALYSES.items():
         row = {
@@ -91,10 +136,15 @@ def analyses(version: str) -> dict[str, pd.DataFrame]:
 def complete(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a version with all analyses, of a corpus with a name that must be escaped."""
     origin = invented.origin()
-    origin = replace(origin, corpus=replace(origin.corpus, name="<script>alert('corpus')</script> & more"))
+    origin = replace(
+        origin,
+        corpus=replace(origin.corpus, name="<script>alert('corpus')</script> & more"),
+    )
     made = analyses(str(invented.ranking["ranking_version"].iloc[0]))
     folder = tmp_path_factory.mktemp("complete")
-    return write_bundle(invented.release(), folder, origin, made, invented.examples).folder
+    return write_bundle(
+        invented.release(), folder, origin, made, invented.examples
+    ).folder
 
 
 @pytest.fixture(scope="module")
@@ -105,27 +155,54 @@ def page(complete: Path) -> Page:
 def test_the_page_loads_nothing_and_runs_nothing(page: Page) -> None:
     loading = ("src", "href", "srcset", "action", "data")
     named = [
-        attributes.get(name) for _, attributes in page.elements for name in loading if name in attributes
+        attributes.get(name)
+        for _, attributes in page.elements
+        for name in loading
+        if name in attributes
     ]
     assert len(named) > 10
-    assert all(str(address).startswith(("data:image/png;base64,", "#")) for address in named)
-    assert not [tag for tag, _ in page.elements if tag in ("script", "link", "iframe", "object", "form")]
-    (policy,) = [one for one in page.all("meta") if one.get("http-equiv") == "Content-Security-Policy"]
-    assert policy["content"] == "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-    assert "<script>alert('corpus')</script> & more" in page.text, "shown as text, as it was given"
+    assert all(
+        str(address).startswith(("data:image/png;base64,", "#")) for address in named
+    )
+    assert not [
+        tag
+        for tag, _ in page.elements
+        if tag in ("script", "link", "iframe", "object", "form")
+    ]
+    (policy,) = [
+        one
+        for one in page.all("meta")
+        if one.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert (
+        policy["content"]
+        == "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+    )
+    assert "<script>alert('corpus')</script> & more" in page.text, (
+        "shown as text, as it was given"
+    )
 
 
 @in_a_browser
 def test_no_word_of_a_corpus_runs_in_the_page(invented: Made, tmp_path: Path) -> None:
     """Findings, hedges, ids, what was rejected, names of raters and of the corpus: all code at once."""
-    made = {key: {n: _hostile(frame) for n, frame in b.items()} for key, b in invented.batches.items()}
+    made = {
+        key: {n: _hostile(frame) for n, frame in b.items()}
+        for key, b in invented.batches.items()
+    }
     release = opened(_hostile(invented.ranking), stored(tmp_path / "tables", made))
-    origin = replace(invented.origin(), corpus=replace(invented.origin().corpus, name=HOSTILE))
+    origin = replace(
+        invented.origin(), corpus=replace(invented.origin().corpus, name=HOSTILE)
+    )
     version = str(invented.ranking["ranking_version"].iloc[0])
     extra = {name: _hostile(frame) for name, frame in analyses(version).items()}
-    examples = invented.examples.rename(lambda word: word if word in ENDS else f"{word} {HOSTILE}")
+    examples = invented.examples.rename(
+        lambda word: word if word in ENDS else f"{word} {HOSTILE}"
+    )
     written = write_bundle(release, tmp_path / "release", origin, extra, examples)
-    require_harmless(Page(written.folder).raw, tmp_path, HOSTILE, f"may represent {HOSTILE}")
+    require_harmless(
+        Page(written.folder).raw, tmp_path, HOSTILE, f"may represent {HOSTILE}"
+    )
 
 
 def _hostile(frame: pd.DataFrame) -> pd.DataFrame:
@@ -134,32 +211,58 @@ def _hostile(frame: pd.DataFrame) -> pd.DataFrame:
 
     words = {n: frame[n].map(words_of, na_action="ignore")
              for n in WORDS if n in frame and frame[n].map(type).isin([str, type(None)]).all()}  # fmt: skip
-    return frame.assign(**{n: values.astype(frame[n].dtype) for n, values in words.items()})
+    return frame.assign(
+        **{n: values.astype(frame[n].dtype) for n, values in words.items()}
+    )
 
 
-def test_what_was_not_run_is_named_and_what_was_run_is_not(page: Page, version: Path) -> None:
+def test_what_was_not_run_is_named_and_what_was_run_is_not(
+    page: Page, version: Path
+) -> None:
     assert "Not run for this version" not in page.text
     bare = Page(version)
-    assert bare.text.count("lunguage analyse asks no judge and takes seconds; then lunguage run again.") == 6
-    for title in ("Agreement of judges", "Correlation of rankings", "Phrases fitted back"):
-        assert re.search(rf"Not in this version, with the reason at its place: [^.]*{title}", bare.text)
+    assert (
+        bare.text.count(
+            "lunguage analyse asks no judge and takes seconds; then lunguage run again."
+        )
+        == 6
+    )
+    for title in (
+        "Agreement of judges",
+        "Correlation of rankings",
+        "Phrases fitted back",
+    ):
+        assert re.search(
+            rf"Not in this version, with the reason at its place: [^.]*{title}",
+            bare.text,
+        )
     assert not (version / "open" / "judge_agreement.csv").exists()
 
 
-def test_the_tables_of_the_page_are_those_of_the_files(page: Page, complete: Path) -> None:
-    figures = pd.read_csv(complete / "open" / "table_figures.csv").set_index("measure")["value"]
+def test_the_tables_of_the_page_are_those_of_the_files(
+    page: Page, complete: Path
+) -> None:
+    figures = pd.read_csv(complete / "open" / "table_figures.csv").set_index("measure")[
+        "value"
+    ]
     for measure in ("studies", "patients", "rows out", "conflicts"):
-        assert re.search(rf"(^| ){measure} {figures[measure]:,.0f}( |$)", page.text), measure
+        assert re.search(rf"(^| ){measure} {figures[measure]:,.0f}( |$)", page.text), (
+            measure
+        )
     for phrase in pd.read_csv(complete / "open" / "ranking.csv")["phrase"]:
         assert phrase in page.text
 
 
-def test_the_page_begins_with_the_labels_and_folds_what_not_everybody_looks_for(page: Page) -> None:
+def test_the_page_begins_with_the_labels_and_folds_what_not_everybody_looks_for(
+    page: Page,
+) -> None:
     assert page.text.index("What the studies say of each label") < page.text.index(
         "From place to probability"
     )
     assert [tag for tag, _ in page.elements].count("details") > 20
-    assert [attributes for attributes in page.all("details") if "open" in attributes] == [{"open": None}] * 3
+    assert [
+        attributes for attributes in page.all("details") if "open" in attributes
+    ] == [{"open": None}] * 3
     titles = re.findall(r"<h3>([^<]*)</h3>", page.raw)
     assert len(set(titles)) == len(titles)
 
@@ -171,7 +274,9 @@ def test_labels_are_counted_by_what_the_studies_say_of_them(complete: Path) -> N
     kinds = ["present", "hedged", "absent", "implied", "contradictory", "unmentioned"]
     assert (counted[kinds].sum(axis=1) == studies).all()
     assert counted.index.tolist() == labels["label"].unique().tolist()
-    for label, rows in labels[labels["source"].isin(["stated", "denied"])].groupby("label"):
+    for label, rows in labels[labels["source"].isin(["stated", "denied"])].groupby(
+        "label"
+    ):
         line = counted.loc[label]
         assert line["prevalence"] == pytest.approx((rows["p"] >= 0.5).sum() / studies)
         assert line["hedged"] == rows["status"].isin(["tp", "tn"]).sum()
@@ -181,10 +286,16 @@ def test_labels_are_counted_by_what_the_studies_say_of_them(complete: Path) -> N
 
 def test_single_experts_are_numbered_by_their_agreement_with_the_ranking() -> None:
     agrees = {"zoe": 0.9, "amy": 0.5, "bob": 0.7}
-    rows = [share("with ranking", name, "panel", value) for name, value in agrees.items()]
+    rows = [
+        share("with ranking", name, "panel", value) for name, value in agrees.items()
+    ]
     rows.append(share("with expert", "amy", "zoe", 0.6))
     numbered = numbered_experts(EXPERT_AGREEMENT.frame(rows))
-    ranked = numbered[numbered["measure"] == "with ranking"].set_index("first")["value"].to_dict()
+    ranked = (
+        numbered[numbered["measure"] == "with ranking"]
+        .set_index("first")["value"]
+        .to_dict()
+    )
     assert ranked == {"expert 1": 0.9, "expert 2": 0.7, "expert 3": 0.5}
     pair = numbered[numbered["measure"] == "with expert"]
     assert pair[["first", "second"]].to_numpy().tolist() == [["expert 3", "expert 1"]]
@@ -196,7 +307,13 @@ def test_of_two_experts_no_single_one_is_shown() -> None:
 
 
 def share(measure: str, first: str, second: str, value: float) -> dict[str, Any]:
-    row = {"measure": measure, "coding": "none", "group": "all", "experts": 3, "first": first}
+    row = {
+        "measure": measure,
+        "coding": "none",
+        "group": "all",
+        "experts": 3,
+        "first": first,
+    }
     return row | {"second": second, "value": value, "low": None, "high": None, "n": 50}
 
 
@@ -216,6 +333,8 @@ def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
     invented: Made, tmp_path: Path
 ) -> None:
     other = analyses("of another ranking")
-    written = write_bundle(invented.release(), tmp_path, invented.origin(), other, invented.examples)
+    written = write_bundle(
+        invented.release(), tmp_path, invented.origin(), other, invented.examples
+    )
     assert Page(written.folder).text.count("it was made with another ranking") == 6
     assert not list(written.folder.rglob("judge_agreement.csv"))

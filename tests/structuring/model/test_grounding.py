@@ -38,9 +38,13 @@ DUMB = [account(name) for name in ("hist:1", "find:2", "find:3", "impr:1")]
 
 
 def read(
-    findings: list[Any], sentences: list[Any] | None = None, report: SectionedReport = REPORT
+    findings: list[Any],
+    sentences: list[Any] | None = None,
+    report: SectionedReport = REPORT,
 ) -> Grounded:
-    answer = parse_answer(answer_text(findings, DUMB if sentences is None else sentences))
+    answer = parse_answer(
+        answer_text(findings, DUMB if sentences is None else sentences)
+    )
     assert answer is not None
     return grounded(report, answer)
 
@@ -64,15 +68,22 @@ def assert_sound(found: Grounded) -> None:
         groups = [(mention.ent,), mention.location, *mention.attributes.values()]
         for group in groups:
             assert len(set(group)) == len(group)
-            assert all(sentence.span.begin <= s.begin < s.end <= sentence.span.end for s in group)
+            assert all(
+                sentence.span.begin <= s.begin < s.end <= sentence.span.end
+                for s in group
+            )
             assert all(word.strip() for word in words(*group))
         assert sentence.section != "other"
         assert mention.normed_ent == mention.normed_ent.lower() != ""
         assert (mention.cat in CATEGORIES, mention.status in STATUSES) == (True, True)
         assert set(mention.attributes) <= set(ATTRIBUTES)
         assert number not in (*mention.evidence, *mention.associate)
-        assert all(number in answer.mentions[goal].associate for goal in mention.evidence)
-    for position, (sentence, reading) in enumerate(zip(REPORT.sentences, answer.readings, strict=True)):
+        assert all(
+            number in answer.mentions[goal].associate for goal in mention.evidence
+        )
+    for position, (sentence, reading) in enumerate(
+        zip(REPORT.sentences, answer.readings, strict=True)
+    ):
         assert reading.account in TABLE_ACCOUNTS
         assert (reading.account == "findings") == (position in positions)
         assert sentence.section != "other" or reading.account == "nothing stated"
@@ -80,7 +91,17 @@ def assert_sound(found: Grounded) -> None:
         assert refused.section in ("", "hist", "find", "impr")
         assert len(refused.found) <= 80
         assert refused.reason.replace("-", "").isalpha()
-        known = ("", "ent", "normed_ent", "cat", "status", "location", "evidence", "associate", "account")
+        known = (
+            "",
+            "ent",
+            "normed_ent",
+            "cat",
+            "status",
+            "location",
+            "evidence",
+            "associate",
+            "account",
+        )
         assert refused.column in (*known, *ATTRIBUTES)
     assert 0 <= found.refused_share <= 1
     assert (found.refused_share == 0) == (not answer.refused)
@@ -95,14 +116,21 @@ _WORDS = st.sampled_from(
 _PLAIN = st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=6) | _WORDS
 _ANY = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 12) | _PLAIN,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
-_IDS = st.sampled_from(["hist:1", "find:1", "find:2", "FIND: 3", "impr:1", "other:1", "find:9", "1", ""])
+_IDS = st.sampled_from(
+    ["hist:1", "find:1", "find:2", "FIND: 3", "impr:1", "other:1", "find:9", "1", ""]
+)
 
 
 def _entry(**fields: Any) -> st.SearchStrategy[Any]:
-    return st.fixed_dictionaries({}, optional={name: field | _ANY for name, field in fields.items()})
+    return st.fixed_dictionaries(
+        {}, optional={name: field | _ANY for name, field in fields.items()}
+    )
 
 
 _FINDING = _entry(
@@ -115,7 +143,10 @@ _FINDING = _entry(
     certainty=st.sampled_from(["definitive", "tentative", "quite"]),
     places=st.lists(_WORDS, max_size=3),
     attributes=st.lists(
-        _entry(column=st.sampled_from([*ATTRIBUTES, "no change", "colour"]), words=_WORDS), max_size=3
+        _entry(
+            column=st.sampled_from([*ATTRIBUTES, "no change", "colour"]), words=_WORDS
+        ),
+        max_size=3,
     ),
     evidence=st.lists(st.integers(-1, 6), max_size=3),
     associate=st.lists(st.integers(-1, 6), max_size=3),
@@ -130,12 +161,17 @@ _SOUND_FINDING = st.builds(
     associate=st.lists(st.integers(1, 6), max_size=2),
 )
 _SENTENCE = _entry(
-    sentence=_IDS, account=st.sampled_from([*ACCOUNTS, "findings"]), reason=st.sampled_from([*REASONS, "why"])
+    sentence=_IDS,
+    account=st.sampled_from([*ACCOUNTS, "findings"]),
+    reason=st.sampled_from([*REASONS, "why"]),
 )
 
 
 @examples(150)
-@given(st.lists(_FINDING | _SOUND_FINDING | _ANY, max_size=6), st.lists(_SENTENCE | _ANY, max_size=5))
+@given(
+    st.lists(_FINDING | _SOUND_FINDING | _ANY, max_size=6),
+    st.lists(_SENTENCE | _ANY, max_size=5),
+)
 def test_whatever_json_comes_back_every_kept_value_quotes_its_sentence(
     findings: list[Any], sentences: list[Any]
 ) -> None:
@@ -167,18 +203,27 @@ def test_of_several_places_the_one_nearest_to_what_is_said_of_it_is_taken() -> N
             finding(2, "find:1", "opacity", places=["left base"]),
         ]
     )
-    stated = [words(mention.ent, *mention.location) for mention in found.report.mentions]
+    stated = [
+        words(mention.ent, *mention.location) for mention in found.report.mentions
+    ]
     assert stated == [["Opacity", "left base"], ["opacity", "right apex"]]
 
 
 def test_a_finding_at_two_places_is_two_rows_of_the_same_words() -> None:
     report = report_of("s00000002", find=["Opacities in the left base and right apex."])
-    rows = [finding(n, "find:1", "opacities", places=[p]) for n, p in ((1, "left base"), (2, "right apex"))]
+    rows = [
+        finding(n, "find:1", "opacities", places=[p])
+        for n, p in ((1, "left base"), (2, "right apex"))
+    ]
     found = read(rows, [], report)
     assert len({mention.ent for mention in found.report.mentions}) == 1
-    places = [words(*mention.location, report=report) for mention in found.report.mentions]
+    places = [
+        words(*mention.location, report=report) for mention in found.report.mentions
+    ]
     assert places == [["left base"], ["right apex"]]
-    assert refusals(read([rows[0], rows[0] | {"number": 2}], [], report)) == [("ent", "duplicate")]
+    assert refusals(read([rows[0], rows[0] | {"number": 2}], [], report)) == [
+        ("ent", "duplicate")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -209,16 +254,27 @@ def test_a_refused_finding_takes_its_values_with_it_and_references_to_it_are_ref
     [
         ({"places": ["left base", "hilum"]}, ("location", "not-in-sentence")),
         ({"places": ["left base", "left base"]}, ("location", "duplicate")),
-        ({"attributes": [{"column": "severity", "words": "severe"}]}, ("severity", "not-in-sentence")),
-        ({"attributes": [{"column": "colour", "words": "small"}]}, ("", "no-such-column")),
+        (
+            {"attributes": [{"column": "severity", "words": "severe"}]},
+            ("severity", "not-in-sentence"),
+        ),
+        (
+            {"attributes": [{"column": "colour", "words": "small"}]},
+            ("", "no-such-column"),
+        ),
         ({"evidence": [5]}, ("evidence", "no-such-finding")),
         ({"associate": [1]}, ("associate", "no-such-finding")),
         ({"name": "opacity, idx 1"}, ("normed_ent", "not-a-name")),
         ({"name": "opacity seen on 2031"}, ("normed_ent", "not-a-name")),
-        ({"name": "an opacity that the author saw there"}, ("normed_ent", "not-a-name")),
+        (
+            {"name": "an opacity that the author saw there"},
+            ("normed_ent", "not-a-name"),
+        ),
     ],
 )
-def test_a_refused_value_leaves_its_finding(fields: dict[str, Any], refused: tuple[str, str]) -> None:
+def test_a_refused_value_leaves_its_finding(
+    fields: dict[str, Any], refused: tuple[str, str]
+) -> None:
     found = read([finding(1, "find:1", "opacity", places=["left base"]) | fields])
     assert refusals(found) == [refused]
     (mention,) = found.report.mentions
@@ -227,19 +283,31 @@ def test_a_refused_value_leaves_its_finding(fields: dict[str, Any], refused: tup
 
 
 def test_the_way_back_of_an_evidence_is_an_associate() -> None:
-    found = read([finding(1, "impr:1", "pneumonia", evidence=[2]), finding(2, "impr:1", "opacity")])
+    found = read(
+        [
+            finding(1, "impr:1", "pneumonia", evidence=[2]),
+            finding(2, "impr:1", "opacity"),
+        ]
+    )
     opacity, pneumonia = found.report.mentions
     assert (pneumonia.evidence, opacity.associate, opacity.evidence) == ((0,), (1,), ())
 
 
 def test_a_sentence_that_the_answer_forgets_is_unreadable_and_a_fault() -> None:
-    found = read([finding(1, "find:1", "opacity"), finding(2, "find:2", "wound")], [account("hist:1")])
+    found = read(
+        [finding(1, "find:1", "opacity"), finding(2, "find:2", "wound")],
+        [account("hist:1")],
+    )
     accounts = [(reading.account, reading.reason) for reading in found.report.readings]
     assert accounts == [
         ("nothing stated", "other"), ("nothing stated", "section"), ("findings", ""),
         ("unreadable", "refused"), ("unreadable", "left out"), ("unreadable", "left out"),
     ]  # fmt: skip
-    assert refusals(found) == [("ent", "not-in-sentence"), ("account", "left-out"), ("account", "left-out")]
+    assert refusals(found) == [
+        ("ent", "not-in-sentence"),
+        ("account", "left-out"),
+        ("account", "left-out"),
+    ]
     assert found.points == [
         "finding 2, ent: words that do not stand in its sentence",
         "sentence find:3, account: the sentence has neither a finding nor an account",
@@ -253,9 +321,18 @@ def test_what_is_refused_is_shown_short_and_never_in_the_points() -> None:
         [
             finding(1, planted, planted),
             finding(2, "find:1", planted),
-            finding(3, "find:1", "opacity", name=planted * 2, attributes=[{"column": planted, "words": "x"}]),
+            finding(
+                3,
+                "find:1",
+                "opacity",
+                name=planted * 2,
+                attributes=[{"column": planted, "words": "x"}],
+            ),
         ],
-        [{"sentence": planted, "account": planted}, {"sentence": "find:2", "account": planted}],
+        [
+            {"sentence": planted, "account": planted},
+            {"sentence": "find:2", "account": planted},
+        ],
     )
     assert "zanzibar" not in " ".join(found.points)
     assert "zanzibar" not in repr(found)
@@ -273,7 +350,9 @@ def test_what_is_refused_is_shown_short_and_never_in_the_points() -> None:
         "```json\n{\"findings\": []\n```", '{"findings": [1' + "0" * 5000 + '], "sentences": []}',
     ],
 )  # fmt: skip
-def test_what_is_not_exactly_an_answer_is_unreadable_but_one_fence_is_tolerated(text: str) -> None:
+def test_what_is_not_exactly_an_answer_is_unreadable_but_one_fence_is_tolerated(
+    text: str,
+) -> None:
     assert parse_answer(text) is None
     plain = answer_text([finding(1, "find:1", "opacity")])
     assert parse_answer(f"  ```json\n{plain}\n```\n") == parse_answer(plain) is not None
@@ -281,7 +360,9 @@ def test_what_is_not_exactly_an_answer_is_unreadable_but_one_fence_is_tolerated(
 
 def test_the_schema_names_every_code_and_requires_everything() -> None:
     schema = json.loads(ANSWER_SCHEMA)
-    finding, sentence = (schema["properties"][name]["items"] for name in ("findings", "sentences"))
+    finding, sentence = (
+        schema["properties"][name]["items"] for name in ("findings", "sentences")
+    )
     attribute = finding["properties"]["attributes"]["items"]
     assert finding["properties"]["category"]["enum"] == list(CATEGORIES)
     assert attribute["properties"]["column"]["enum"] == list(ATTRIBUTES)

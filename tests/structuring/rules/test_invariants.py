@@ -40,7 +40,9 @@ def _values(mention):
 
 @examples(500)
 @given(sentences | st.text(max_size=80), sections)
-def test_every_value_is_a_piece_of_the_sentence_and_every_code_is_known(sentence, section):
+def test_every_value_is_a_piece_of_the_sentence_and_every_code_is_known(
+    sentence, section
+):
     reading = STRUCTURER.read_sentence(sentence, section)
     assert (reading.account == "findings") == bool(reading.mentions)
     assert reading.account == "findings" or reading.reason
@@ -81,14 +83,21 @@ def test_a_denied_list_denies_every_member(findings, denial, joint):
 @given(lists, st.data())
 def test_a_no_before_a_finding_never_leaves_it_positive(findings, data):
     at = data.draw(st.integers(0, len(findings) - 1))
-    named = [f"no {finding}" if n == at else finding for n, finding in enumerate(findings)]
-    mentions = STRUCTURER.read_sentence(f"There is {', '.join(named)}.", "find").mentions
+    named = [
+        f"no {finding}" if n == at else finding for n, finding in enumerate(findings)
+    ]
+    mentions = STRUCTURER.read_sentence(
+        f"There is {', '.join(named)}.", "find"
+    ).mentions
     assert mentions[at].status == "dn"
     assert [mention.status for mention in mentions[:at]] == ["dp"] * at
 
 
 @examples(200)
-@given(lists, st.sampled_from(["may represent", "suggestive of", "could be", "consistent with"]))
+@given(
+    lists,
+    st.sampled_from(["may represent", "suggestive of", "could be", "consistent with"]),
+)
 def test_a_hedge_leaves_its_whole_list_open(findings, hedge):
     sentence = f"Findings {hedge} {' or '.join(findings)}."
     mentions = STRUCTURER.read_sentence(sentence, "find").mentions
@@ -100,7 +109,11 @@ def test_a_hedge_leaves_its_whole_list_open(findings, hedge):
 def test_a_report_is_its_sentences_one_after_the_other(parts):
     text, cut = "", []
     for number, (section, sentence) in enumerate(parts, start=1):
-        cut.append(Sentence(section, number, Span(len(text), len(text) + len(sentence)), sentence))
+        cut.append(
+            Sentence(
+                section, number, Span(len(text), len(text) + len(sentence)), sentence
+            )
+        )
         text += sentence + "\n"
     report = SectionedReport("s00000001", text, tuple(cut))
     (answer,) = STRUCTURER.structure([report])
@@ -112,7 +125,10 @@ def test_a_report_is_its_sentences_one_after_the_other(parts):
     assert len(answer.readings) == len(parts)
     for mention in answer.mentions:
         section = cut[mention.sentence].section
-        others = (answer.mentions[other].sentence for other in (*mention.evidence, *mention.associate))
+        others = (
+            answer.mentions[other].sentence
+            for other in (*mention.evidence, *mention.associate)
+        )
         assert all(cut[other].section == section for other in others)
         assert all(0 <= span.begin < span.end <= len(text) for span in _values(mention))
 
@@ -125,14 +141,25 @@ def test_a_delivered_vocabulary_widens_the_words_and_changes_the_identity():
         ("CF", "", "effusion", "something else"),
     ]
     columns = ("category", "subcategory", "target_term", "normed_term")
-    wider = RuleStructurer(TERMS.frame(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))))
+    wider = RuleStructurer(
+        TERMS.frame(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))
+    )
     text = "Frilly snowstorm pattern in the ostiomeatal pit."
     (mention,) = wider.read_sentence(text, "find").mentions
-    assert (mention.normed_ent, mention.cat, mention.status) == ("snowstorm", "PF", "dp")
+    assert (mention.normed_ent, mention.cat, mention.status) == (
+        "snowstorm",
+        "PF",
+        "dp",
+    )
     assert [span.of(text) for span in mention.location] == ["ostiomeatal pit"]
     assert [span.of(text) for span in mention.attributes["morphology"]] == ["Frilly"]
-    assert wider.read_sentence("Effusion.", "find").mentions[0].normed_ent == "pleural effusion"
-    assert wider.identity != STRUCTURER.identity == RuleStructurer(TERMS.frame()).identity
+    assert (
+        wider.read_sentence("Effusion.", "find").mentions[0].normed_ent
+        == "pleural effusion"
+    )
+    assert (
+        wider.identity != STRUCTURER.identity == RuleStructurer(TERMS.frame()).identity
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,9 +168,17 @@ def test_a_delivered_vocabulary_widens_the_words_and_changes_the_identity():
         ("", "unreadable", "no words"),
         ("XXXX ___ .", "unreadable", "no words"),
         ("effusion or " * 400, "unreadable", "length"),
-        ("Der Herzschatten ist schmal und die Lunge frei von Infiltraten.", "unreadable", "language"),
+        (
+            "Der Herzschatten ist schmal und die Lunge frei von Infiltraten.",
+            "unreadable",
+            "language",
+        ),
         ("Thank you for this referral.", "nothing stated", "no finding named"),
-        ("Recommend CT to exclude malignancy.", "not about the patient now", "recommendation"),
+        (
+            "Recommend CT to exclude malignancy.",
+            "not about the patient now",
+            "recommendation",
+        ),
         ("If clinically indicated.", "not about the patient now", "condition"),
         ("Mother had tuberculosis.", "not about the patient now", "somebody else"),
     ],
@@ -163,13 +198,17 @@ def test_a_sentence_without_rows_says_why(sentence, account, reason):
         ("findings", "PF:", "XX:", "'XX' is no code"),
     ],
 )
-def test_a_wrong_word_file_is_named_with_its_field(tmp_path, monkeypatch, name, old, new, place):
+def test_a_wrong_word_file_is_named_with_its_field(
+    tmp_path, monkeypatch, name, old, new, place
+):
     for folder in ("structuring", "assertion"):
         for file in resource(folder).iterdir():
             (tmp_path / file.name).write_bytes(file.read_bytes())
     wrong = tmp_path / f"{name}.yaml"
     assert old in wrong.read_text(encoding="utf-8")
-    wrong.write_text(wrong.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    wrong.write_text(
+        wrong.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8"
+    )
     for reader in (word_files, cues):
         monkeypatch.setattr(reader, "resource", lambda *parts: tmp_path / parts[-1])
     with pytest.raises(ConfigurationError) as error:

@@ -24,7 +24,8 @@ def _cases(group: str) -> list[tuple[str, str]]:
     table = (Path(__file__).parent / "statements.txt").read_text(encoding="utf-8")
     lines = table.split(f"[{group}]\n")[1].split("\n\n")[0].splitlines()
     return [
-        (sentence.strip(), rows.strip()) for sentence, _, rows in (line.partition("->") for line in lines)
+        (sentence.strip(), rows.strip())
+        for sentence, _, rows in (line.partition("->") for line in lines)
     ]
 
 
@@ -35,13 +36,19 @@ def check(sentence: str, expected: str, section: SectionCode = "find") -> None:
 
 
 def _check_rows(text: str, mentions: Sequence[Mention], expected: str) -> None:
-    rows = [_parsed(row) for row in (part.strip() for part in expected.split(";")) if row]
-    assert [f"{m.status} {m.normed_ent}" for m in mentions] == [f"{r['status']} {r['name']}" for r in rows]
+    rows = [
+        _parsed(row) for row in (part.strip() for part in expected.split(";")) if row
+    ]
+    assert [f"{m.status} {m.normed_ent}" for m in mentions] == [
+        f"{r['status']} {r['name']}" for r in rows
+    ]
     for mention, row in zip(mentions, rows, strict=True):
         if row["place"]:
             assert _words(text, mention.location) == row["place"].strip("-")
         if row["column"]:
-            assert _words(text, mention.attributes.get(row["column"], ())) == row["words"]
+            assert (
+                _words(text, mention.attributes.get(row["column"], ())) == row["words"]
+            )
         if row["support"]:
             assert mention.evidence == (int(row["support"]),)
 
@@ -65,10 +72,15 @@ GROUPS = (
 
 
 @pytest.mark.parametrize(
-    ("group", "sentence", "expected"), [(group, *case) for group in GROUPS for case in _cases(group)]
+    ("group", "sentence", "expected"),
+    [(group, *case) for group in GROUPS for case in _cases(group)],
 )
 def test_a_sentence_states_its_rows(group, sentence, expected):
-    check(sentence, expected, {"history": "hist", "conclusions": "impr"}.get(group, "find"))
+    check(
+        sentence,
+        expected,
+        {"history": "hist", "conclusions": "impr"}.get(group, "find"),
+    )
 
 
 def _families() -> list[tuple[str, str, str]]:
@@ -104,9 +116,13 @@ def test_a_sentence_may_speak_of_the_finding_before(sentences, expected):
         ("Right effusion.", "The effusion is small.", False),
     ],
 )
-def test_what_an_addendum_takes_back_is_past_by_its_heading(before, addendum, taken_back):
+def test_what_an_addendum_takes_back_is_past_by_its_heading(
+    before, addendum, taken_back
+):
     text = f"IMPRESSION: {before}\n\nADDENDUM: {addendum}"
     (answer,) = STRUCTURER.structure([sectioned("1", text)])
     first, last = answer.mentions[0], answer.mentions[-1]
-    assert [span.of(text) for span in first.attributes.get("past_hx", ())] == ["ADDENDUM"] * taken_back
+    assert [span.of(text) for span in first.attributes.get("past_hx", ())] == [
+        "ADDENDUM"
+    ] * taken_back
     assert "past_hx" not in last.attributes

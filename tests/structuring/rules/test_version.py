@@ -28,21 +28,41 @@ def digest(text: str) -> str:
 def answers() -> dict[str, str]:
     """Digest of each sentence of statements.txt -> digest of what is read in it, in every section."""
     lines = (FOLDER / "statements.txt").read_text(encoding="utf-8").splitlines()
-    sentences = sorted({line.partition("->")[0].strip() for line in lines if "->" in line and line[0] != "#"})
+    sentences = sorted(
+        {
+            line.partition("->")[0].strip()
+            for line in lines
+            if "->" in line and line[0] != "#"
+        }
+    )
     return {
-        digest(sentence): digest(repr([STRUCTURER.read_sentence(sentence, section) for section in SECTIONS]))
+        digest(sentence): digest(
+            repr([STRUCTURER.read_sentence(sentence, section) for section in SECTIONS])
+        )
         for sentence in sentences
     }
 
 
 def test_an_answer_that_changes_raises_the_version() -> None:
-    pinned = json.loads(PINNED.read_text()) if PINNED.exists() else {"identity": "", "answers": {}}
+    pinned = (
+        json.loads(PINNED.read_text())
+        if PINNED.exists()
+        else {"identity": "", "answers": {}}
+    )
     found = answers()
     if pinned["identity"] == STRUCTURER.identity:
-        changed = [key for key, answer in pinned["answers"].items() if found.get(key, answer) != answer]
-        assert not changed, "raise VERSION in structuring/rules/lexicon.py, then pin the answers again"
+        changed = [
+            key
+            for key, answer in pinned["answers"].items()
+            if found.get(key, answer) != answer
+        ]
+        assert not changed, (
+            "raise VERSION in structuring/rules/lexicon.py, then pin the answers again"
+        )
     if os.environ.get("LUNGUAGE_WRITE_GOLDEN"):
         content = {"identity": STRUCTURER.identity, "answers": found}
         PINNED.write_text(json.dumps(content, indent=0, sort_keys=True) + "\n")
         pytest.skip("pinned")
-    assert pinned["identity"] == STRUCTURER.identity, "words or version changed: pin the answers again"
+    assert pinned["identity"] == STRUCTURER.identity, (
+        "words or version changed: pin the answers again"
+    )
