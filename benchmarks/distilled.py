@@ -31,11 +31,11 @@ from lunguage_assets.explicit.rating.ranking import (
     comparison_matches,
     reference_ranking,
 )
-from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.distilled import DistilledScorer
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES, HEDGE_VOCABULARY
+from lunguage_assets.workspace.store import partition_path, read_table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from simulation import Noise, SimulatedJudge

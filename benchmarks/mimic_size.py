@@ -29,7 +29,6 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.runs.instance import dagster_instance
 from lunguage_assets.sample import (
     ABOUT,
@@ -39,6 +38,7 @@ from lunguage_assets.sample import (
     sample_studies,
     write_sample,
 )
+from lunguage_assets.workspace.home import Home
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from recombined import Pools, pools_of, recombined

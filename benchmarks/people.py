@@ -28,8 +28,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.data_files import resource
-from lunguage_assets.draws import digest
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.agreement import judge_agreement
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
@@ -50,6 +48,8 @@ from lunguage_assets.explicit.fit.readers import (
 from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.files import edited_rows
+from lunguage_assets.packaged_data import resource
+from lunguage_assets.randomness import digest
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES
 

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
         reward_function,
         reward_function_of,
     )
-    from lunguage_assets.release.targets import Targets, targets
+    from lunguage_assets.labels.targets import Targets, targets
 
 _PLACES = {
     "annotation.annotation": ("Annotation", "annotate", "read"),
     "annotation.scoring": ("Scores", "rewards", "score"),
     "annotation.training": ("RadEvalMetric", "reward_function", "reward_function_of"),
-    "release.targets": ("Targets", "targets"),
+    "labels.targets": ("Targets", "targets"),
 }
 __all__ = [
     "Annotation",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.rights import keep_private
+from lunguage_assets.permissions import keep_private
 
 
 @dg.definitions

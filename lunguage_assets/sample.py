@@ -19,8 +19,8 @@ from typing import Literal
 
 import pandas as pd
 
-from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.packaged_data import resource
 
 Prose = Literal["plain", "varied"]
 RawFormat = Literal["table", "mimic", "text"]

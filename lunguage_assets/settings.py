@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, did_you_mean
+from lunguage_assets.packaged_data import resource
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 DataClass = Literal["synthetic", "credentialed"]

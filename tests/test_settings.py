@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.settings import Settings, departures, load_settings
 
 

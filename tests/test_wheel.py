@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = """
 import lunguage_assets
 from lunguage_assets.cli.main import commands
-from lunguage_assets.data_files import expectation
+from lunguage_assets.packaged_data import expectation
 for words in ("sample --reports 12 --out delivery", "run --data delivery --batch b", "read report.txt"):
     commands(words.split(), standalone_mode=False)
 print(lunguage_assets.__file__, sorted(path.name for path in expectation().glob("*")))

@@ -26,13 +26,12 @@ from pygments.util import ClassNotFound
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.files import cell_text
-from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.implicit.pathways.pathways import load_dictionary, pathway_tree
-from lunguage_assets.release.bundle.bundle import table_section
-from lunguage_assets.release.report.paper_tables import (
+from lunguage_assets.release.paper_tables import (
     published_experts,
     published_values,
 )
+from lunguage_assets.release.write import table_section
 from lunguage_assets.tables import RELEASE, TABLES, TERMS
 from lunguage_assets.tables.columns import CONFLICT_SOURCES
 from lunguage_assets.tables.released import (
@@ -40,6 +39,7 @@ from lunguage_assets.tables.released import (
     CHEXPERT_PROBABILITIES,
     LABELS,
 )
+from lunguage_assets.workspace.store import PARTITIONED_BY
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<=\]\()(?!\w+:)[^)#\s]+")

@@ -35,13 +35,13 @@ from lunguage_assets.implicit.statements.label_file import LabelList, load_label
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.quality.rules import Aside, broken_studies, require_few, studies_of
-from lunguage_assets.release.labels import (
+from lunguage_assets.labels.study_labels import (
     READ,
     SaidOfLabels,
     study_labels,
     what_is_said,
 )
+from lunguage_assets.quality.rules import Aside, broken_studies, require_few, studies_of
 from lunguage_assets.settings import CorpusSettings, load_settings
 from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import RuleStructurer

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.annotation.shown import ShownReport, by_report, shown_reports
-from lunguage_assets.data_files import page_template
+from lunguage_assets.packaged_data import page_template
 from lunguage_assets.release.explain import shown
 
 POLICY = (

@@ -28,8 +28,8 @@ from lunguage_assets.annotation.significance import (
     Significance,
     packaged_significance,
 )
-from lunguage_assets.draws import Floats
 from lunguage_assets.errors import InputError
+from lunguage_assets.randomness import Floats
 
 LEAST_P = 0.01
 """What the logarithmic score takes for a p of 0, and 1 less it for 1: what is said without doubt may err."""

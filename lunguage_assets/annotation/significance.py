@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field, model_validator
 
 from lunguage_assets.caches import ENTRIES
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.data_files import read_as, resource, wrong_at
 from lunguage_assets.implicit.rows import tokens
+from lunguage_assets.packaged_data import read_as, resource, wrong_at
 from lunguage_assets.tables import TERMS
 
 Level = Literal["urgent", "actionable", "incidental", "expected", "none"]

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from lunguage_assets.assertion.cues import cue_path
 from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import remembered
-from lunguage_assets.data_files import read_as, wrong_at
+from lunguage_assets.packaged_data import read_as, wrong_at
 
 _WORD = re.compile(r"[^\W\d_]+")
 

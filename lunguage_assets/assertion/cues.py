@@ -26,8 +26,8 @@ from lunguage_assets.assertion.categories import (
     Reach,
 )
 from lunguage_assets.assertion.tokens import Tokenizer, bundled_tokenizer, groups_of
-from lunguage_assets.data_files import read_as, resource, wrong_at
 from lunguage_assets.errors import ConfigurationError, did_you_mean
+from lunguage_assets.packaged_data import read_as, resource, wrong_at
 
 FILES = ("negation", "hedges", "time", "asides", "contextual")
 MOST_WORDINGS = 10_000

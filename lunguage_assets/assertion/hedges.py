@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, get_args
 from pydantic import BaseModel
 
 from lunguage_assets.assertion.cues import Cue, Example
-from lunguage_assets.data_files import read_as, resource
+from lunguage_assets.packaged_data import read_as, resource
 
 Side = Literal["right", "left", "both", "list"]
 """Where the finding stands, seen from the phrase; `list`: it joins alternatives."""

@@ -12,7 +12,7 @@ from pydantic import BaseModel, RootModel
 from lunguage_assets.assertion.plurals import Singulars
 from lunguage_assets.assertion.word_files import word_file
 from lunguage_assets.caches import remembered
-from lunguage_assets.data_files import read_as, resource
+from lunguage_assets.packaged_data import read_as, resource
 
 MASK = "<finding>"
 """Stands for the finding in a judge's question."""

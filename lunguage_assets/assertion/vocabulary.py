@@ -26,7 +26,7 @@ from lunguage_assets.assertion.tokens import (
     groups_of,
 )
 from lunguage_assets.assertion.word_files import require, word_file, word_path
-from lunguage_assets.data_files import read_as, resource
+from lunguage_assets.packaged_data import read_as, resource
 from lunguage_assets.tables import ATTRIBUTES
 from lunguage_assets.tables.columns import CATEGORIES
 

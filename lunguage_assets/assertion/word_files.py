@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import RootModel
 
-from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.packaged_data import read_as, resource
 
 
 class _WordFile(RootModel[dict[str, list[str] | dict[str, list[str]]]]):

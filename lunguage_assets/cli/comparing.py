@@ -162,14 +162,14 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
     from lunguage_assets.implicit.statements.label_file import load_label_list
-    from lunguage_assets.release.outcomes.calibrating import (
+    from lunguage_assets.labels.calibration import (
         calibration,
         label_outcomes,
         rated_by_readers,
         refitted_anchors,
         write_calibration,
     )
-    from lunguage_assets.release.outcomes.files import (
+    from lunguage_assets.labels.other_labels import (
         fitted_of,
         read_outcomes,
         released_labels,
@@ -229,8 +229,8 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.files import write_csv
     from lunguage_assets.implicit.statements.label_file import load_label_list
-    from lunguage_assets.release.outcomes.calibrating import compared
-    from lunguage_assets.release.outcomes.files import (
+    from lunguage_assets.labels.calibration import compared
+    from lunguage_assets.labels.other_labels import (
         DIFFERING,
         read_label_file,
         released_labels,

@@ -22,15 +22,15 @@ from lunguage_assets.judges.asking.progress import (
     Report,
     listening,
 )
-from lunguage_assets.release.bundle.versions import current_version, report_of
+from lunguage_assets.workspace.versions import current_version, report_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from lunguage_assets.cli.options import Chosen
-    from lunguage_assets.current.standing import Stage
-    from lunguage_assets.home.home import Home
+    from lunguage_assets.lineage.staleness import Stage
     from lunguage_assets.orchestration.runs.runner import RunSummary
+    from lunguage_assets.workspace.home import Home
 
 LINE_EVERY_S = 60.0
 """Judges that are being asked get a line so often."""

@@ -12,11 +12,11 @@ import click
 
 from lunguage_assets.cli.options import FILE, GIVEN_FILE, Chosen, chooses, existing_home
 from lunguage_assets.errors import ConfigurationError, LunguageError, printable
-from lunguage_assets.rights import open_to_others
+from lunguage_assets.permissions import open_to_others
 
 if TYPE_CHECKING:
-    from lunguage_assets.current.standing import Standings
     from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.lineage.staleness import Standings
     from lunguage_assets.settings import DataClass
 
 
@@ -37,7 +37,7 @@ def status(chosen: Chosen) -> None:
 
 
 def _lines(chosen: Chosen) -> Iterator[str]:
-    from lunguage_assets.current.reads import broken_files
+    from lunguage_assets.lineage.input_fingerprints import broken_files
 
     place, now, corpus = chosen.home, chosen.standings(), chosen.home.corpus()
     named = (
@@ -67,7 +67,7 @@ def _studies(now: Standings, batch: str) -> int | None:
     """Studies of a batch; None while it is not taken in."""
     import pyarrow.parquet as pq
 
-    from lunguage_assets.home.store import partition_path
+    from lunguage_assets.workspace.store import partition_path
 
     try:
         with partition_path(now.home.tables, "reports", batch).open("rb") as stream:
@@ -80,8 +80,8 @@ def _ranker(
     now: Standings, ranker: str, batches: int, spent: Mapping[str, float]
 ) -> Iterator[str]:
     """What there is of a ranker, and what a run for it would make; `spent` are US dollars by judge."""
-    from lunguage_assets.current.standing import plan
-    from lunguage_assets.release.bundle.versions import current_version
+    from lunguage_assets.lineage.staleness import plan
+    from lunguage_assets.workspace.versions import current_version
 
     folder = now.home.release / ranker
     released = current_version(folder)
@@ -149,9 +149,9 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     from dataclasses import replace
     from datetime import UTC, datetime
 
-    from lunguage_assets.current.reads import broken_files
     from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS
     from lunguage_assets.judges.opening import ask_once, examination
+    from lunguage_assets.lineage.input_fingerprints import broken_files
     from lunguage_assets.orchestration.runs.instance import (
         examination as instance_examination,
     )

@@ -19,7 +19,7 @@ from lunguage_assets.cli.making import analyse, distill, estimate, land, registe
 from lunguage_assets.cli.reading import annotate, explain, read, sample
 from lunguage_assets.cli.training import score, targets
 from lunguage_assets.errors import LunguageError, printable
-from lunguage_assets.rights import keep_private
+from lunguage_assets.permissions import keep_private
 
 
 def main() -> None:
@@ -86,7 +86,7 @@ def _status() -> int:
                 "rights (chmod u+rwX), or see that nothing else holds it, and run the same command again: "
                 "what is finished is kept."
             )
-        from lunguage_assets.orchestration.withheld import messages_may_be_shown, where
+        from lunguage_assets.orchestration.redaction import messages_may_be_shown, where
 
         if messages_may_be_shown():
             raise

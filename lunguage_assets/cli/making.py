@@ -25,8 +25,8 @@ from lunguage_assets.cli.options import (
 from lunguage_assets.errors import ConfigurationError, LunguageError, printable
 
 if TYPE_CHECKING:
-    from lunguage_assets.current.standing import Stage, Standings
     from lunguage_assets.judges.configuration import JudgesConfiguration
+    from lunguage_assets.lineage.staleness import Stage, Standings
     from lunguage_assets.orchestration.runs.runner import RunSummary
 
 
@@ -81,7 +81,7 @@ def run(
         run_display,
         spending_lines,
     )
-    from lunguage_assets.current.standing import plan
+    from lunguage_assets.lineage.staleness import plan
     from lunguage_assets.settings import departures
 
     place, judges = chosen.home, chosen.judges(ranker)
@@ -147,8 +147,8 @@ def _require_judges(
     """
     from datetime import UTC, datetime
 
-    from lunguage_assets.current.standing import asks_judges
     from lunguage_assets.judges.opening import examination
+    from lunguage_assets.lineage.staleness import asks_judges
 
     asked: set[str] = set()
     for stage in stages:
@@ -195,9 +195,9 @@ def estimate(
 
     Without --data, of everything that is registered, as `lunguage run` makes it.
     """
-    from lunguage_assets.data_files import resource
     from lunguage_assets.files import replace_text
     from lunguage_assets.orchestration.estimate import estimate_run
+    from lunguage_assets.packaged_data import resource
 
     chosen.judges(ranker)
     if chosen.data is None:
@@ -322,7 +322,7 @@ def analyse(chosen: Chosen, ranker: str, cues: bool, against: Path | None) -> No
         _print_cue_counts(chosen, against)
         return
     from lunguage_assets.cli.console import print_analyses, run_display
-    from lunguage_assets.current.standing import Stage
+    from lunguage_assets.lineage.staleness import Stage
     from lunguage_assets.orchestration.runs.runner import Runner
 
     chosen.judges(ranker)
@@ -341,11 +341,11 @@ def _print_cue_counts(chosen: Chosen, against: Path | None) -> None:
     """Print the rows of all batches by cue; it prints no text of a report."""
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.corpus.intake import take_in_gold
-    from lunguage_assets.home.store import is_stored, partition_path, read_table
     from lunguage_assets.judges.configuration import RULES
     from lunguage_assets.structuring.agreement import gold_rows
     from lunguage_assets.structuring.cue_counts import cue_counts, summed_cue_counts
     from lunguage_assets.tables import STRUCTURED_FINDINGS
+    from lunguage_assets.workspace.store import is_stored, partition_path, read_table
 
     home = chosen.home
     gold_file = against or (home.gold_findings if home.gold_findings.exists() else None)
@@ -400,7 +400,7 @@ def distill(chosen: Chosen, ranker: str, encoder: str | None, tune: bool) -> Non
         print_table,
         run_display,
     )
-    from lunguage_assets.current.standing import Stage
+    from lunguage_assets.lineage.staleness import Stage
     from lunguage_assets.orchestration.runs.runner import Runner
 
     chosen.judges(ranker)
@@ -443,8 +443,8 @@ def land(chosen: Chosen, now: bool) -> None:
     The sensor `landing`, when it runs, or the job `ingest` then ingests the batches. Ends with status 1 when
     a delivery was put aside.
     """
-    from lunguage_assets.landing import QUARANTINE, landing_folder
-    from lunguage_assets.landing import land as make_pass
+    from lunguage_assets.workspace.landing import QUARANTINE, landing_folder
+    from lunguage_assets.workspace.landing import land as make_pass
 
     settings = chosen.settings.landing
     if (folder := landing_folder(chosen.home, settings)) is None:

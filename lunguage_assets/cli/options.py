@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from dagster import DagsterInstance
 
-    from lunguage_assets.current.standing import Standings
-    from lunguage_assets.home.home import Batch, Home, Registration
     from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.lineage.staleness import Standings
     from lunguage_assets.orchestration.resources import HomeResource
     from lunguage_assets.settings import DataClass, Settings
+    from lunguage_assets.workspace.home import Batch, Home, Registration
 
 Command = Callable[..., Any]
 
@@ -138,7 +138,7 @@ def chooses(*options: str, there: bool = False) -> Callable[[Command], Command]:
 
 def chosen_home(folder: Path) -> Home:
     """The home in a folder."""
-    from lunguage_assets.home.home import Home
+    from lunguage_assets.workspace.home import Home
 
     return Home(folder.expanduser().resolve())
 
@@ -188,7 +188,7 @@ class Chosen:
 
     def register(self) -> list[Batch]:
         """The batches that the files are; says so when they were registered under another key."""
-        from lunguage_assets.home.home import batch_keys
+        from lunguage_assets.workspace.home import batch_keys
 
         key, registered = self._taken_by(self.home.register)
         for one, asked in zip(
@@ -206,7 +206,7 @@ class Chosen:
 
     def _taken_by(self, take: Callable[..., Any]) -> tuple[str, Any]:
         """The key for the files, and what a method of the home makes of them."""
-        from lunguage_assets.home.home import batch_key
+        from lunguage_assets.workspace.home import batch_key
 
         if self.data is None:
             raise click.UsageError("Missing option '--data'.")
@@ -290,7 +290,7 @@ class Chosen:
         """What is current in the home, with the releases of another folder, and another one who fits;
         `verify` as in `Standings`.
         """
-        from lunguage_assets.current.standing import Standings
+        from lunguage_assets.lineage.staleness import Standings
 
         prompts = _path("LUNGUAGE_PROMPTS")
         return Standings(
@@ -299,8 +299,8 @@ class Chosen:
 
     def stored(self, table: str, key: str) -> pd.DataFrame:
         """A stored partition. Raises `ConfigurationError`: it is not there; says what to do to have it."""
-        from lunguage_assets.home.store import partition_path, read_table
         from lunguage_assets.tables import TABLES
+        from lunguage_assets.workspace.store import partition_path, read_table
 
         path = partition_path(self.home.tables, table, key)
         if not path.exists():

@@ -45,7 +45,7 @@ def targets(
     """Write the labels of the newest release as targets: a row per study or image, per label a target with
     its interval, null where the report gives none.
     """
-    from lunguage_assets.release.targets import ORDERS, targets
+    from lunguage_assets.labels.targets import ORDERS, targets
 
     named = (
         order

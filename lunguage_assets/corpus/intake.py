@@ -18,7 +18,6 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.caches import remembered
-from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.corpus.columns import clean, clean_list, first_alternative
 from lunguage_assets.corpus.delivery import FINDINGS, Corpus, Delivery
 from lunguage_assets.corpus.findings import (
@@ -34,6 +33,7 @@ from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.corpus.views import parse_default_view
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import InputError, InvalidTable
+from lunguage_assets.parallel import by_studies, joined
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import ATTRIBUTES, REPORTS, SECTIONS
 from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS

@@ -11,7 +11,7 @@ from typing import Any, Self
 import pandas as pd
 import yaml
 
-from lunguage_assets.data_files import resource
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED
 
 _SHOWN = 80

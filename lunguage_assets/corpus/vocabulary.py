@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from lunguage_assets.assertion.plurals import Singulars
 from lunguage_assets.caches import remembered
-from lunguage_assets.data_files import read_as, resource
+from lunguage_assets.packaged_data import read_as, resource
 from lunguage_assets.tables.columns import CATEGORIES
 
 _WORD = re.compile(r"[^\W_]+")

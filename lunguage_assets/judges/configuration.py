@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
-from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError, did_you_mean
 from lunguage_assets.judges.slots import JudgeSlot, ModelSlot, OfflineSlot, Part
+from lunguage_assets.packaged_data import read_as, resource
 
 PANEL = "panel"
 """The ranker that pools the panel of the home's preset; that of another preset is named as the preset, and

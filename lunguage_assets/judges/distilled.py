@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lunguage_assets.draws import Floats
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_file, replace_text
 from lunguage_assets.hub import files_digest, found_model, quiet_transformers
 from lunguage_assets.judges.protocol import MASK
+from lunguage_assets.randomness import Floats
 
 Vectors = NDArray[np.float32]
 

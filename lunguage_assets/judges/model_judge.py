@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.ledger.attempts import model_identity, request_key
@@ -29,6 +28,7 @@ from lunguage_assets.judges.protocol import (
     ExtractionQuestion,
 )
 from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
+from lunguage_assets.packaged_data import resource
 
 LABELS = ("sentence_1", "sentence_2")
 """The allowed answers of a comparison."""

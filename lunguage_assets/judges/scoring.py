@@ -11,13 +11,13 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from lunguage_assets.draws import Floats
 from lunguage_assets.judges.protocol import (
     Choice,
     ComparisonQuestion,
     ExtractionAnswer,
     ExtractionQuestion,
 )
+from lunguage_assets.randomness import Floats
 
 
 @runtime_checkable

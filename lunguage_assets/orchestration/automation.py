@@ -15,24 +15,24 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
-from lunguage_assets.current.reads import NOTHING
-from lunguage_assets.current.recipes import RECIPES, STEP_OF, dimensions_of
-from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.home.home import Home
-from lunguage_assets.landing import (
+from lunguage_assets.lineage.input_fingerprints import NOTHING
+from lunguage_assets.lineage.recipes import RECIPES, STEP_OF, dimensions_of
+from lunguage_assets.lineage.staleness import Standings
+from lunguage_assets.orchestration.assets.edited_files import FILES
+from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
+from lunguage_assets.orchestration.redaction import plain_failures
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.instance import is_at_work
+from lunguage_assets.settings import AutomationSettings, LandingSettings
+from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.landing import (
     QUARANTINE,
     PassReport,
     land,
     landing_folder,
     load_record,
 )
-from lunguage_assets.orchestration.assets.edited_files import FILES
-from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
-from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.instance import is_at_work
-from lunguage_assets.orchestration.withheld import plain_failures
-from lunguage_assets.settings import AutomationSettings, LandingSettings
 
 SENSOR = "carry_batches_on"
 CARRIED = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from lunguage_assets.current.recipes import RECIPES, STEPS_OF_JOB
+from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
 from lunguage_assets.orchestration.assets import analysis, corpus, explicit, implicit
 from lunguage_assets.orchestration.assets.edited_files import edited_files
 from lunguage_assets.orchestration.assets.release import release_asset
@@ -19,8 +19,8 @@ from lunguage_assets.orchestration.automation import (
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.metadata import COSTS
 from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.redaction import withhold_messages
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.withheld import withhold_messages
 
 TABLE_ASSETS: dict[str, TableAsset] = {
     found.name: found

@@ -13,21 +13,21 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
-from lunguage_assets.current.recipes import RECIPES, STEP_OF
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.explicit.analysis.agreement import Verification
 from lunguage_assets.explicit.distilled.evaluation import shortcomings
 from lunguage_assets.explicit.distilled.places import UNLIKE
-from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import is_stored, partition_path, read_table
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_violations
 from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.lineage.recipes import RECIPES, STEP_OF
 from lunguage_assets.orchestration.metadata import examples, markdown
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.suites import examined, load_suite, suite_file
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
 from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
+from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.store import is_stored, partition_path, read_table
 
 WARN, ERROR = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
 

@@ -18,7 +18,6 @@ import pandas as pd
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, receive
-from lunguage_assets.current.standing import Stage, Standings, asks_judges, plan
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import (
@@ -31,8 +30,6 @@ from lunguage_assets.explicit.rating.ranking import (
     comparison_matches,
     reference_ranking,
 )
-from lunguage_assets.home.home import Batch, Home, Registration
-from lunguage_assets.home.store import partition_path, read_table, stored_partitions
 from lunguage_assets.judges.estimate import (
     FINDINGS_TOKENS_PER_SENTENCE,
     LABEL_TOKENS,
@@ -52,6 +49,7 @@ from lunguage_assets.judges.opening import rule_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import OfflineSlot
+from lunguage_assets.lineage.staleness import Stage, Standings, asks_judges, plan
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.structuring.contract import Sentence
 from lunguage_assets.structuring.model.structurer import (
@@ -66,6 +64,12 @@ from lunguage_assets.structuring.rows import (
 )
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import HEDGE_PHRASES, TABLES
+from lunguage_assets.workspace.home import Batch, Home, Registration
+from lunguage_assets.workspace.store import (
+    partition_path,
+    read_table,
+    stored_partitions,
+)
 
 LEARNT_FROM = 2000
 """Sentences that a panel is asked about, once, so that a distilled model can learn (docs/distilled.md)."""

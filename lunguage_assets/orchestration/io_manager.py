@@ -16,10 +16,13 @@ import pandas as pd
 from dagster_duckdb import DuckDBResource
 from upath import UPath
 
-from lunguage_assets.current.recipes import not_there
 from lunguage_assets.errors import MethodError
-from lunguage_assets.home import store
-from lunguage_assets.home.store import (
+from lunguage_assets.lineage.recipes import not_there
+from lunguage_assets.orchestration.partitions import store_keys
+from lunguage_assets.orchestration.redaction import plain_failures
+from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace import store
+from lunguage_assets.workspace.store import (
     PARTITIONED_BY,
     Encoded,
     is_local,
@@ -27,9 +30,6 @@ from lunguage_assets.home.store import (
     partition_path,
     publish,
 )
-from lunguage_assets.orchestration.partitions import store_keys
-from lunguage_assets.orchestration.withheld import plain_failures
-from lunguage_assets.tables import TABLES
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from lunguage_assets.current.recipes import (
+from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.lineage.recipes import (
     BATCH,
     RECIPES,
     STEP_OF,
@@ -15,8 +16,7 @@ from lunguage_assets.current.recipes import (
     Input,
     dimensions_of,
 )
-from lunguage_assets.home.home import Home
-from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.workspace.home import Home
 
 REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.explicit.distilled.training import Training
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
@@ -25,8 +24,6 @@ from lunguage_assets.explicit.fit.probability import (
     unmapped,
 )
 from lunguage_assets.explicit.rating.ranking import published_instead
-from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.hub import packaged_copy
 from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.asking.progress import Progress, announce
@@ -36,11 +33,14 @@ from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import Judge
-from lunguage_assets.rights import require_private
+from lunguage_assets.lineage.staleness import Standings
+from lunguage_assets.permissions import require_private
 from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.structuring.contract import Structurer
 from lunguage_assets.structuring.model.structurer import open_structurer
 from lunguage_assets.tables.explicit import DISTILLED_EVALUATION, DISTILLED_SCORER
+from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.store import partition_path, read_table
 
 VARIABLES: Mapping[str, str] = {
     "judges_file": "LUNGUAGE_JUDGES",

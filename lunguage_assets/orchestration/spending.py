@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import dagster as dg
 
-from lunguage_assets.home.store import fingerprint
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.judges.ledger.bills import Bill, ByJudge, Charges
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.metadata import markdown
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.workspace.store import fingerprint
 
 LOG_EVERY_S = 30.0
 """A judge that is being asked reports so often in the run's log."""

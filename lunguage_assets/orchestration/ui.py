@@ -39,7 +39,7 @@ from starlette.websockets import WebSocketClose
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.orchestration.runs.instance import LOCATION, close_abandoned_runs
-from lunguage_assets.rights import keep_private
+from lunguage_assets.permissions import keep_private
 
 _MODULE = "lunguage_assets.orchestration.ui"  # of a name of its own where it is what was started
 HEALTH = "/server_info"

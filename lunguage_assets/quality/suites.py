@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from lunguage_assets.data_files import expectation, read_as
 from lunguage_assets.files import is_numeric, shown_phrase
+from lunguage_assets.packaged_data import expectation, read_as
 from lunguage_assets.tables.schema import Table
 
 EXAMPLES = 20

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import yaml
 
-from lunguage_assets.data_files import resource
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.structuring.rows import read_cues
 
 _WORDS = yaml.safe_load(resource("explain.yaml").read_text("utf-8"))

@@ -23,19 +23,19 @@ from lunguage_assets.assertion.tokens import alternatives
 from lunguage_assets.assertion.word_files import word_file
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, InvalidTable
-from lunguage_assets.home.store import (
+from lunguage_assets.implicit.rows import BARE, natural
+from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
+from lunguage_assets.packaged_data import resource
+from lunguage_assets.release.deciding_cues import deciding_cues, told_cues
+from lunguage_assets.tables import ATTRIBUTES, TABLES, TERMS
+from lunguage_assets.tables.columns import A_ROW, MEANINGS
+from lunguage_assets.workspace.store import (
     PARTITIONED_BY,
     is_stored,
     partition_path,
     read_rows,
 )
-from lunguage_assets.implicit.rows import BARE, natural
-from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
-from lunguage_assets.release.deciding_cues import deciding_cues, told_cues
-from lunguage_assets.tables import ATTRIBUTES, TABLES, TERMS
-from lunguage_assets.tables.columns import A_ROW, MEANINGS
 
 TABLES_OF_A_STUDY = {
     name: TABLES[name]

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.texts.receiving import Received
+from lunguage_assets.parallel import by_studies, joined
 from lunguage_assets.structuring.contract import (
     SectionedReport,
     Sentence,

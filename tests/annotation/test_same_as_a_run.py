@@ -10,10 +10,10 @@ from raw_deliveries import REPORTS
 from small_homes import SmallHome
 
 import lunguage_assets
-from lunguage_assets.current.standing import plan
-from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.lineage.staleness import plan
 from lunguage_assets.orchestration.runs import runner
 from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
+from lunguage_assets.workspace.store import partition_path, read_table
 
 TEXTS = pd.DataFrame(
     {

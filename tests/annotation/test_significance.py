@@ -13,9 +13,9 @@ from lunguage_assets.annotation.significance import (
     load_significance,
     packaged_significance,
 )
-from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.statements.label_file import load_label_list
+from lunguage_assets.packaged_data import read_as, resource
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,10 +12,10 @@ import people
 import pytest
 from people import ChainResult, PeopleSet
 
-from lunguage_assets.data_files import resource
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.fit.probability import NoScale
-from lunguage_assets.release.report.phrase_scales import published_scales
+from lunguage_assets.packaged_data import resource
+from lunguage_assets.release.phrase_scales import published_scales
 from lunguage_assets.settings import ExplicitSettings
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -13,12 +13,12 @@ from commands import lunguage
 from finished_homes import Finished
 from platform_support import contents
 
-from lunguage_assets.data_files import resource
-from lunguage_assets.home.home import Home
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.runs.instance import dagster_instance
+from lunguage_assets.packaged_data import resource
+from lunguage_assets.workspace.home import Home
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 from commands import lunguage
 from finished_homes import Finished
 
-from lunguage_assets.home.store import partition_path, read_table
-from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS, PATHWAY_AUDIT
+from lunguage_assets.workspace.store import partition_path, read_table
+from lunguage_assets.workspace.versions import current_version
 
 
 @pytest.fixture

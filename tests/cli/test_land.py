@@ -11,8 +11,8 @@ from landing_drops import DECLARED, Landing, csv
 
 from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
+from lunguage_assets.workspace.home import Home
 
 
 @pytest.fixture

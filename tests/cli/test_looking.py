@@ -11,7 +11,7 @@ from loopback import LoopbackServer
 
 from lunguage_assets.cli import console
 from lunguage_assets.cli.console import print_table
-from lunguage_assets.data_files import resource
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 
 LOOKING = {

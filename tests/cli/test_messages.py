@@ -13,9 +13,9 @@ from finished_homes import Finished
 
 from lunguage_assets.cli import console
 from lunguage_assets.cli.options import Chosen
-from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.progress import Progress, steps_of
 from lunguage_assets.orchestration.runs.runner import RunSummary
+from lunguage_assets.workspace.home import Home
 
 JUDGES = """
 preset = "cloud"

@@ -14,8 +14,8 @@ from commands import lunguage
 from finished_homes import Finished, brief_analyses
 from platform_support import contents
 
-from lunguage_assets.data_files import resource
-from lunguage_assets.release.bundle.versions import current_version
+from lunguage_assets.packaged_data import resource
+from lunguage_assets.workspace.versions import current_version
 
 
 @pytest.fixture

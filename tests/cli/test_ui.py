@@ -29,7 +29,7 @@ from headless_chromium import CHROMIUM, Page, chromium
 from platform_support import environment, without_expectations
 from served_home import LAUNCH, wait_for
 
-from lunguage_assets.data_files import resource
+from lunguage_assets.packaged_data import resource
 
 
 class UI:

@@ -15,8 +15,8 @@ from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.errors import InputError
-from lunguage_assets.home.home import Home
 from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.workspace.home import Home
 
 REPORT = b"FINDINGS: No effusion."
 

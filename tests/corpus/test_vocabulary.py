@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.corpus.vocabulary import Vocabulary, built_in_forms, plain
-from lunguage_assets.data_files import resource
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TERMS
 
 BARE = Vocabulary.from_terms(TERMS.frame())

@@ -20,9 +20,9 @@ from platform_support import environment, without_expectations
 from scaled_out import Services, eventually
 from upath import UPath
 
-from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.sample import write_sample
+from lunguage_assets.workspace.home import Home
 
 REASON = scaled_out.missing()
 pytestmark = [

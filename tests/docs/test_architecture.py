@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lunguage_assets.current.recipes import RECIPES
+from lunguage_assets.lineage.recipes import RECIPES
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "lunguage_assets"

@@ -34,7 +34,7 @@ from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import Prompt
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration import estimate as orchestration_estimate
-from lunguage_assets.orchestration import withheld
+from lunguage_assets.orchestration import redaction
 from lunguage_assets.sample import write_sample
 
 SETTINGS = (
@@ -283,7 +283,7 @@ def test_a_step_that_bursts_quotes_nothing_and_leaves_no_home(
     def burst(*_: object) -> None:
         raise ValueError(quoted)
 
-    monkeypatch.setattr(withheld, "_at_work", set())
+    monkeypatch.setattr(redaction, "_at_work", set())
     monkeypatch.setattr(orchestration_estimate, "hedge_phrases", burst)
     said = printed(
         tmp_path / "home", "estimate", "--data", delivery, "--preset", "models-2025"

@@ -18,7 +18,6 @@ from fake_model import BINDING, FakeModel, draw, reply
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import MANY, Asker, NothingReadable
 from lunguage_assets.judges.ledger.ledger import Ledger
@@ -32,6 +31,7 @@ from lunguage_assets.judges.model_judge import (
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.requests import Reply, Request
 from lunguage_assets.judges.slots import Limits
+from lunguage_assets.packaged_data import resource
 
 PAIRS = [
     ComparisonQuestion(

@@ -13,10 +13,10 @@ from finished_homes import Finished
 from quick_instance import quick_instance
 from small_homes import SmallHome
 
-from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES
+from lunguage_assets.workspace.store import partition_path, read_table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "adding.md"
 

@@ -17,9 +17,7 @@ from finished_homes import Finished
 from small_homes import SmallHome
 from stored_tables import store_table
 
-from lunguage_assets.current.recipes import STEP_OF, STEPS_OF_JOB
-from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.lineage.recipes import STEP_OF, STEPS_OF_JOB
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.assets import explicit
 from lunguage_assets.orchestration.checks import (
@@ -30,6 +28,8 @@ from lunguage_assets.orchestration.checks import (
 )
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import FITTED_PROBABILITIES, REPORTS, TABLES
+from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.store import partition_path, read_table
 
 PANEL_SECOND = {"ranker": "panel", "report_batch": "second"}
 WARN, ERROR = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR

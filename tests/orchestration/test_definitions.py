@@ -15,7 +15,7 @@ import dagster as dg
 import pytest
 from hostile_words import HOSTILE
 
-from lunguage_assets.current.recipes import STEP_OF
+from lunguage_assets.lineage.recipes import STEP_OF
 from lunguage_assets.orchestration.build import asset_jobs, build_defs
 from lunguage_assets.orchestration.metadata import (
     SHOWN,

@@ -10,7 +10,7 @@ from dagster._core.definitions.data_version import (
 from dagster._core.loader import LoadingContextForTest
 from small_homes import SmallHome
 
-from lunguage_assets.current.recipes import RECIPES
+from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.orchestration.assets.edited_files import (
     FILES,
     note_versions,

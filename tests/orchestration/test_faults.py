@@ -15,7 +15,7 @@ import pytest
 from platform_support import contents, environment, without_expectations
 from served_home import ServedHome, wait_for
 
-from lunguage_assets.current.recipes import RECIPES, STEPS_OF_JOB
+from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
 
 pytestmark = pytest.mark.lengthy
 

@@ -9,12 +9,12 @@ import dagster as dg
 import pytest
 from dagster._core.errors import DagsterInvalidConfigError
 
-from lunguage_assets.current.recipes import STEPS_OF_JOB
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home.home import Home
 from lunguage_assets.judges.model_judge import load_prompts
+from lunguage_assets.lineage.recipes import STEPS_OF_JOB
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import VARIABLES, HomeResource
+from lunguage_assets.workspace.home import Home
 
 KEY = "sk-not-a-real-key"
 FIELDS = [field.name for field in fields(HomeResource)]

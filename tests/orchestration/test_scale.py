@@ -16,15 +16,15 @@ import pytest
 from finished_homes import QUICK_STICK, Finished
 from small_homes import SmallHome, write_deliveries
 
-from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.orchestration.assets import explicit
 from lunguage_assets.orchestration.runs.runner import RunFailed
-from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import (
     COMPARISON_MATCHES,
     FITTED_PROBABILITIES,
     REFERENCE_RANKING,
 )
+from lunguage_assets.workspace.store import partition_path, read_table
+from lunguage_assets.workspace.versions import current_version
 
 RATINGS = "rater,phrase,sentence,rating\na,surely,1,90\nb,surely,1,80\na,hardly,1,20\nb,hardly,1,10\n"
 

@@ -12,17 +12,17 @@ import pytest
 from small_homes import SmallHome, said_of
 from stored_tables import store_table
 
-from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.home.store import (
+from lunguage_assets.lineage.recipes import RECIPES
+from lunguage_assets.orchestration.automation import Ready, is_ready
+from lunguage_assets.structuring import rows as rows_of_texts
+from lunguage_assets.structuring.rows import StructuredTables, structured_tables
+from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import (
     PARTITIONED_BY,
     MadeOf,
     partition_path,
     read_table,
 )
-from lunguage_assets.orchestration.automation import Ready, is_ready
-from lunguage_assets.structuring import rows as rows_of_texts
-from lunguage_assets.structuring.rows import StructuredTables, structured_tables
-from lunguage_assets.tables import TABLES
 
 REPORTS = {
     "a1": "INDICATION: Cough.\nTECHNIQUE: PA and lateral views.\nFINDINGS: Possible pneumonia in the left "

@@ -15,8 +15,8 @@ from asked_reports import model_like
 from loopback import LoopbackServer
 from planted import PLANTED
 
-from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import partition_path, read_table
 
 pytestmark = pytest.mark.lengthy
 

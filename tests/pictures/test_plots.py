@@ -26,7 +26,7 @@ from lunguage_assets.explicit.fit.probability import probability as probability_
 from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.pictures import plots
-from lunguage_assets.release.report.phrase_scales import (
+from lunguage_assets.release.phrase_scales import (
     phrase_scale,
     published_scales,
     rated_phrases,

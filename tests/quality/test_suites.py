@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from lunguage_assets.data_files import expectation
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.checks import WITH_SUITE
+from lunguage_assets.packaged_data import expectation
 from lunguage_assets.quality.suites import (
     Examined,
     columns_named,

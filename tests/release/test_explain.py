@@ -29,8 +29,6 @@ from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.cli.reading import TextKeptBack, explain
 from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import PARTITIONED_BY, partition_path
 from lunguage_assets.release.deciding_cues import SAYS_BY_KIND
 from lunguage_assets.release.explain import (
     NO_PATHWAY,
@@ -52,6 +50,8 @@ from lunguage_assets.tables import INTAKE_NOTES, REJECTED, SET_ASIDE
 from lunguage_assets.tables.columns import MATCH_REASONS
 from lunguage_assets.tables.columns import P_SOURCES as P_SOURCE_CODES
 from lunguage_assets.tables.implicit import RESOLUTION_LOG
+from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.store import PARTITIONED_BY, partition_path
 
 SECRET = "The invented sentence that nobody else may read."
 

@@ -16,8 +16,8 @@ from dagster._core.execution.api import create_execution_plan
 from dagster._core.storage.tags import PARTITION_NAME_TAG
 from quick_instance import quick_instance
 
-from lunguage_assets.current.recipes import dimensions_of
-from lunguage_assets.current.standing import CURRENT, Standing, Standings
+from lunguage_assets.lineage.recipes import dimensions_of
+from lunguage_assets.lineage.staleness import CURRENT, Standing, Standings
 from lunguage_assets.orchestration.automation import CARRIED as STEPS
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import store_keys

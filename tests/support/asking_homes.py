@@ -8,9 +8,9 @@ from pathlib import Path
 from finished_homes import Finished
 from stored_tables import store_table
 
-from lunguage_assets.home.store import partition_path, read_table, stored_record
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import partition_path, read_table, stored_record
 
 MODELS = ("one", "two", "three")
 JUDGE = """

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 from lunguage_assets.pictures import plots
-from lunguage_assets.release.report import report
+from lunguage_assets.release import report
 
 _DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.home.home import Home
-from lunguage_assets.landing import PassReport, land
+from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.landing import PassReport, land
 
 COLUMNS = [
     "subject_id",

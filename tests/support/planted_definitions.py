@@ -9,7 +9,7 @@ from typing import Any
 
 from planted_runs import burst
 
-from lunguage_assets.home import store
+from lunguage_assets.workspace import store
 
 logging.basicConfig(level=logging.DEBUG)
 _store = store.publish_table

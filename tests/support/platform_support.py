@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lunguage_assets.data_files import expectation
+from lunguage_assets.packaged_data import expectation
 
 
 def environment(home: Path) -> dict[str, str]:

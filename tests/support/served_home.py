@@ -18,9 +18,9 @@ from typing import Any
 
 from platform_support import environment
 
-from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration import ui as guarded
 from lunguage_assets.orchestration.runs.instance import environment_of_children
+from lunguage_assets.workspace.home import Home
 
 LAUNCH = """
 mutation Launch($params: ExecutionParams!) {

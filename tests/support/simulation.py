@@ -16,7 +16,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, ndtri, stdtrit
 
-from lunguage_assets.draws import U64, mix, text_hash
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import (
@@ -29,6 +28,7 @@ from lunguage_assets.judges.protocol import (
     ExtractionAnswer,
     ExtractionQuestion,
 )
+from lunguage_assets.randomness import U64, mix, text_hash
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_VOCABULARY
 

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 from blank_pictures import blank_pictures
 from quick_instance import quick_instance
 
-from lunguage_assets.current.recipes import RECIPES, STEP_OF, STEPS_OF_JOB
-from lunguage_assets.current.standing import Stage, Standings, plan
+from lunguage_assets.lineage.recipes import RECIPES, STEP_OF, STEPS_OF_JOB
+from lunguage_assets.lineage.staleness import Stage, Standings, plan
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys

@@ -23,7 +23,6 @@ from lunguage_assets.explicit.rating.ranking import (
     comparison_matches,
     reference_ranking,
 )
-from lunguage_assets.home.home import Home
 from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.apart import load_blacklist
@@ -36,14 +35,15 @@ from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.opening import rule_judge
-from lunguage_assets.release.bundle.bundle import write_bundle
-from lunguage_assets.release.bundle.context import Release
-from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
-from lunguage_assets.release.bundle.provenance import Origin, read_origin
-from lunguage_assets.release.report.paper_tables import paper_tables as counted_tables
+from lunguage_assets.release.context import Release
+from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
+from lunguage_assets.release.paper_tables import paper_tables as counted_tables
+from lunguage_assets.release.provenance import Origin, read_origin
+from lunguage_assets.release.write import write_bundle
 from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.tables import PATHWAY_AUDIT, SET_ASIDE
+from lunguage_assets.workspace.home import Home
 
 WORD = "Quokkalantern"
 """Planted into every sentence and report of a delivery that counts as patients'."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 from upath import UPath
 
-from lunguage_assets.home.store import Encoded, MadeOf, encode, publish_table
 from lunguage_assets.tables.schema import Table
+from lunguage_assets.workspace.store import Encoded, MadeOf, encode, publish_table
 
 
 def store_table(

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import trueskill as package
 
-from lunguage_assets.draws import Floats, Integers, text_hash
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders
+from lunguage_assets.randomness import Floats, Integers, text_hash
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import JUDGE_AGREEMENT, RANKING_CORRELATIONS
 from lunguage_assets.tables.schema import Table

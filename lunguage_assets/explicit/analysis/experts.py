@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.data_files import page_template, resource
-from lunguage_assets.draws import coins, mix, text_hash, text_hashes
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.explicit.analysis.agreement import (
     MeasuredValue,
@@ -28,6 +26,8 @@ from lunguage_assets.explicit.analysis.agreement import (
 from lunguage_assets.explicit.fit.anchors import RATING_COLUMNS
 from lunguage_assets.explicit.hedges.hedging import normal_phrase
 from lunguage_assets.files import edited_rows, replace_text, sheet, write_private
+from lunguage_assets.packaged_data import page_template, resource
+from lunguage_assets.randomness import coins, mix, text_hash, text_hashes
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")

@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.draws import U64, Integers, below, mix, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.fits import (
     INVALID,
@@ -33,6 +32,7 @@ from lunguage_assets.explicit.fit.fits import (
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import ranks
 from lunguage_assets.explicit.rating.ranking import CollectedAnswers, collect_answers
+from lunguage_assets.randomness import U64, Integers, below, mix, text_hash, text_hashes
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
 from lunguage_assets.tables.analyses import FIT_VALIDATION, RANKING_ROBUSTNESS

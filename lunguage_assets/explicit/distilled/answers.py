@@ -17,12 +17,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import log_ndtr
 
-from lunguage_assets.draws import Floats, Integers, mix, text_hashes
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.fits import Reference, posterior_of_a_panel
 from lunguage_assets.explicit.fit.fitting import sentence_key, tentative_rows
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.readings import NOISE
+from lunguage_assets.randomness import Floats, Integers, mix, text_hashes
 
 FEWEST = 50
 """Fitted sentences below which nothing is learnt."""

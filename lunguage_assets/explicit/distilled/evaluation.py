@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.draws import Floats
 from lunguage_assets.explicit.distilled.answers import Answers
 from lunguage_assets.explicit.distilled.head import out_of_fold
 from lunguage_assets.explicit.distilled.training import (
@@ -26,6 +25,7 @@ from lunguage_assets.explicit.fit.probability import Z95, Calibration, probabili
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.asking.progress import steps_of
 from lunguage_assets.judges.distilled import Errors, stored_model
+from lunguage_assets.randomness import Floats
 from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
 
 MOST_ERROR, LEAST_COVERAGE = 1.5, 0.93

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from lunguage_assets.draws import Floats
 from lunguage_assets.explicit.distilled.answers import Answers
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.distilled import Head, Vectors
+from lunguage_assets.randomness import Floats
 
 SPREADS = (1.5, 3.0, 6.0, 12.0, 24.0)
 """Ridges that are tried, as the prior standard deviation of mu at a usual sentence."""

@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.draws import Floats
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.distilled.answers import Answers, folds, phrase_folds
 from lunguage_assets.explicit.distilled.head import (
@@ -41,6 +40,7 @@ from lunguage_assets.judges.distilled import (
     stored_arrays,
     write_scorer,
 )
+from lunguage_assets.randomness import Floats
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
 
 FOLDS = 4

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from lunguage_assets.draws import Floats, text_hash
 from lunguage_assets.explicit.distilled.answers import Answers
 from lunguage_assets.files import replace_file
 from lunguage_assets.judges.asking.progress import steps_of
 from lunguage_assets.judges.distilled import Head, MaskedEncoder
+from lunguage_assets.randomness import Floats, text_hash
 
 LEARNING_RATE, HEAD_RATE, SENTENCES_AT_ONCE = 1e-4, 3e-3, 32
 

@@ -14,7 +14,6 @@ import pandas as pd
 from pydantic import BaseModel, Field, model_validator
 from scipy.special import logit
 
-from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.fit.readers import (
@@ -26,6 +25,7 @@ from lunguage_assets.explicit.fit.readers import (
     spread_of_points,
 )
 from lunguage_assets.files import edited_rows
+from lunguage_assets.packaged_data import read_as, resource
 
 RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
 

@@ -18,7 +18,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from lunguage_assets.draws import (
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.fit.probability import placed
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
+from lunguage_assets.judges.rules.lexicon import ruler_sentences
+from lunguage_assets.judges.scoring import Scorer
+from lunguage_assets.randomness import (
     U64,
     Floats,
     Integers,
@@ -28,12 +34,6 @@ from lunguage_assets.draws import (
     text_hash,
     text_hashes,
 )
-from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.probability import placed
-from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
-from lunguage_assets.judges.rules.lexicon import ruler_sentences
-from lunguage_assets.judges.scoring import Scorer
 from lunguage_assets.settings import ExplicitSettings
 
 VOID_STEPS = 10

@@ -15,7 +15,6 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lunguage_assets.draws import digest
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.fits import (
     INVALID,
@@ -40,6 +39,7 @@ from lunguage_assets.explicit.fit.probability import (
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.asking.progress import Fitting, announce
 from lunguage_assets.judges.protocol import Judge
+from lunguage_assets.randomness import digest
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.explicit import FIT_LOG

@@ -14,9 +14,9 @@ from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass as checked_dataclass
 from scipy.special import expit
 
-from lunguage_assets.draws import Floats
 from lunguage_assets.errors import MethodError
 from lunguage_assets.files import shown_phrase
+from lunguage_assets.randomness import Floats
 
 Z95 = 1.959963984540054
 _Share = Annotated[float, Field(gt=0.0, lt=1.0)]

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lunguage_assets.draws import Floats, Integers, below, mix, text_hash
 from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.randomness import Floats, Integers, below, mix, text_hash
 from lunguage_assets.settings import ExplicitSettings
 
 ORDERS_PER_RESAMPLE = 2

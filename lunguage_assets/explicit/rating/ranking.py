@@ -16,16 +16,6 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.assertion.hedges import published_ranking
-from lunguage_assets.draws import (
-    U64,
-    Integers,
-    coins,
-    digest,
-    mix,
-    smallest,
-    text_hash,
-    text_hashes,
-)
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import (
@@ -37,6 +27,16 @@ from lunguage_assets.explicit.rating.readings import (
     reading_deviation,
 )
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
+from lunguage_assets.randomness import (
+    U64,
+    Integers,
+    coins,
+    digest,
+    mix,
+    smallest,
+    text_hash,
+    text_hashes,
+)
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, REFERENCE_RANKING
 

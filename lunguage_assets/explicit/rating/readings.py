@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from lunguage_assets.draws import Floats, Integers
 from lunguage_assets.explicit.rating.trueskill import BETA
+from lunguage_assets.randomness import Floats, Integers
 
 NOISE = math.sqrt(2.0) * BETA
 """Standard deviation of the difference of two performances."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erfcx
 
-from lunguage_assets.draws import Floats
+from lunguage_assets.randomness import Floats
 
 MU = 25.0
 SIGMA = 8.333

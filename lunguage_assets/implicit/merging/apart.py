@@ -20,7 +20,6 @@ from pydantic import BaseModel, model_validator
 
 from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import ENTRIES, remembered
-from lunguage_assets.data_files import read_as, resource, wrong_at
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
@@ -32,6 +31,7 @@ from lunguage_assets.implicit.rows import (
     united_cells,
 )
 from lunguage_assets.implicit.statements.places import says_resolved
+from lunguage_assets.packaged_data import read_as, resource, wrong_at
 
 COURSES = ("improved", "no_change", "worsened")
 _ONE_OF_THEM = ("onset", "severity")

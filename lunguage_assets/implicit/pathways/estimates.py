@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.draws import Floats
 from lunguage_assets.implicit.pathways.audit import (
     Counts,
     EdgeKey,
@@ -28,6 +27,7 @@ from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.rows import PAPER, by_study, read_rows, rounded, values_of
 from lunguage_assets.implicit.statements.against import Statements
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.randomness import Floats
 
 EXPERTS = (9.0, 1.0)
 """Beta prior of P(sign | diagnosis) for the experts' "above 0.8": mean 0.9, above 0.8 with 0.87."""

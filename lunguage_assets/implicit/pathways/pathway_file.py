@@ -18,8 +18,8 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 from lunguage_assets.assertion.phrases import split_by_denial
 from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import remembered
-from lunguage_assets.data_files import wrong_at
 from lunguage_assets.implicit.rows import cell_parts, collapsed, tokens, united_cells
+from lunguage_assets.packaged_data import wrong_at
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
 T = TypeVar("T")

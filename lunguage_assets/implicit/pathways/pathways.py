@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from lunguage_assets.caches import remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
-from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathway_file import (
     PLAIN,
@@ -30,6 +29,7 @@ from lunguage_assets.implicit.pathways.pathway_file import (
 )
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Content, Row
 from lunguage_assets.implicit.statements.places import says_resolved
+from lunguage_assets.packaged_data import read_as, resource
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
 Subject = tuple[str, frozenset[str]]

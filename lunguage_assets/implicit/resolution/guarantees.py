@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.cores import by_studies
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.expansion.expand import Expansion
 from lunguage_assets.implicit.resolution.resolve import Resolution
@@ -27,6 +26,7 @@ from lunguage_assets.implicit.rows import (
 )
 from lunguage_assets.implicit.statements.against import Statements, grouped, is_present
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.parallel import by_studies
 from lunguage_assets.tables import ACCOUNTING
 
 ONE_ROW_PER_KEY = "no key has two rows"

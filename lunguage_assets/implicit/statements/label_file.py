@@ -16,7 +16,6 @@ from lunguage_assets.assertion.axes import axes_of, has_axes
 from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
-from lunguage_assets.data_files import read_as, resource, wrong_at
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathway_file import ListedWords
 from lunguage_assets.implicit.pathways.pathways import (
@@ -26,6 +25,7 @@ from lunguage_assets.implicit.pathways.pathways import (
     load_dictionary,
 )
 from lunguage_assets.implicit.rows import Content, Row, content_of, tokens
+from lunguage_assets.packaged_data import read_as, resource, wrong_at
 from lunguage_assets.tables import TERMS
 
 REFINING = ("morphology", "distribution", "severity", "onset")

@@ -14,8 +14,8 @@ from pydantic import BaseModel, Field
 
 from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import ENTRIES, remembered
-from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.implicit.rows import tokens
+from lunguage_assets.packaged_data import read_as, resource
 
 _BOTH = frozenset({"left", "right"})
 

@@ -17,7 +17,6 @@ from pydantic import BaseModel
 
 from lunguage_assets.assertion.hedges import bundled_lexicon
 from lunguage_assets.assertion.tokens import alternatives
-from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.judges.protocol import ExtractionQuestion
 from lunguage_assets.judges.rules.reading import (
     DOUBTING,
@@ -30,6 +29,7 @@ from lunguage_assets.judges.rules.reading import (
     texts_of,
     words_of,
 )
+from lunguage_assets.packaged_data import read_as, resource
 
 VERSION = "4"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""

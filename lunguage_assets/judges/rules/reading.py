@@ -21,7 +21,6 @@ from lunguage_assets.assertion.governing import (
     hedges_in,
 )
 from lunguage_assets.caches import remembered
-from lunguage_assets.draws import Floats
 from lunguage_assets.judges.protocol import (
     MASK,
     Choice,
@@ -30,6 +29,7 @@ from lunguage_assets.judges.protocol import (
     ExtractionQuestion,
 )
 from lunguage_assets.judges.scoring import chosen, unknown_deviation
+from lunguage_assets.randomness import Floats
 
 _TOKEN = re.compile(
     r"<finding>|and/or|vs\.|[a-z]+(?:['’-][a-z]+)*|\d+(?:[.,]\d+)*|[;:.,?()/]"

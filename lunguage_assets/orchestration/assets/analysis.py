@@ -8,7 +8,6 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.current.standing import Keys
 from lunguage_assets.explicit.analysis.agreement import (
     judge_agreement as judges_with_each_other,
 )
@@ -25,19 +24,20 @@ from lunguage_assets.explicit.analysis.validation import (
 from lunguage_assets.explicit.analysis.validation import (
     ranking_robustness as rank_with_half,
 )
-from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.implicit.pathways.audit import Counts, audit_table, edge_counts
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
 )
 from lunguage_assets.implicit.statements.label_file import load_label_list
+from lunguage_assets.lineage.staleness import Keys
 from lunguage_assets.orchestration.assets.explicit import by_judge
 from lunguage_assets.orchestration.assets.release import newest_studies
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TERMS
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
+from lunguage_assets.workspace.store import partition_path, read_table
 
 
 @table_asset("analysis")

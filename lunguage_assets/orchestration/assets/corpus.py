@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.corpus.intake import take_in, take_in_gold, take_in_structured
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
@@ -18,14 +17,15 @@ from lunguage_assets.corpus.texts.receiving import (
     receive,
     without_other_languages,
 )
-from lunguage_assets.current.old_ids import translate_corrections
-from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.current.standing import Keys
 from lunguage_assets.judges.configuration import RADGRAPH, RADGRAPH_SECOND, RULES
+from lunguage_assets.lineage.old_ids import translate_corrections
+from lunguage_assets.lineage.recipes import RECIPES
+from lunguage_assets.lineage.staleness import Keys
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.metadata import SHOWN, markdown
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.spending import Spending
+from lunguage_assets.parallel import by_studies, joined
 from lunguage_assets.quality.rules import Aside, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import (

@@ -8,10 +8,6 @@ from contextlib import suppress
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.current.old_ids import require_known_rows
-from lunguage_assets.current.reads import NOTHING
-from lunguage_assets.current.recipes import not_there
-from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.explicit.analysis.agreement import verify_with_package
 from lunguage_assets.explicit.distilled.answers import Answers, panel_answers
@@ -37,6 +33,10 @@ from lunguage_assets.explicit.rating.ranking import match_questions, schedule
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.files import sheet_frame, write_csv
 from lunguage_assets.judges.protocol import ask_panel
+from lunguage_assets.lineage.input_fingerprints import NOTHING
+from lunguage_assets.lineage.old_ids import require_known_rows
+from lunguage_assets.lineage.recipes import not_there
+from lunguage_assets.lineage.staleness import Keys
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.checks import verification_result
 from lunguage_assets.orchestration.io_manager import stored_table

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.cores import by_studies, joined
-from lunguage_assets.current.standing import Keys
 from lunguage_assets.implicit.expansion.expand import Expansion, expand, expansion_tools
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
 from lunguage_assets.implicit.resolution.guarantees import account
@@ -17,9 +15,11 @@ from lunguage_assets.implicit.resolution.resolve import (
     resolution_tools,
     resolve,
 )
+from lunguage_assets.lineage.staleness import Keys
 from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
 from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.parallel import by_studies, joined
 from lunguage_assets.quality.rules import Aside, set_aside_frame, studies_of
 
 

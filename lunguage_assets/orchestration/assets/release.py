@@ -11,22 +11,22 @@ import pandas as pd
 from dagster_duckdb import DuckDBResource
 from upath import UPath
 
-from lunguage_assets.current.recipes import RECIPES, dimensions_of
-from lunguage_assets.current.recipes import RELEASE as STEP
-from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import MethodError
-from lunguage_assets.home.store import is_stored, partition_path, read_table
+from lunguage_assets.lineage.recipes import RECIPES, dimensions_of
+from lunguage_assets.lineage.recipes import RELEASE as STEP
+from lunguage_assets.lineage.staleness import Standings
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import column_schema, counts
 from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.redaction import plain_failures
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.withheld import plain_failures
-from lunguage_assets.release.bundle.bundle import write_bundle
-from lunguage_assets.release.bundle.context import ANALYSES, Release
-from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
-from lunguage_assets.release.bundle.provenance import read_origin
+from lunguage_assets.release.context import ANALYSES, Release
+from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
+from lunguage_assets.release.provenance import read_origin
+from lunguage_assets.release.write import write_bundle
 from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
+from lunguage_assets.workspace.store import is_stored, partition_path, read_table
 
 MEMORY = "1GB"
 """What DuckDB may take while a release is written."""

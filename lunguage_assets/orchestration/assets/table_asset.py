@@ -13,18 +13,9 @@ from typing import Any, NamedTuple
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.current.recipes import BATCH, RECIPES, dimensions_of
-from lunguage_assets.current.standing import Keys, Standings
 from lunguage_assets.errors import InvalidTable, MethodError
-from lunguage_assets.home.store import (
-    SET_ASIDE,
-    VERSION,
-    Encoded,
-    MadeOf,
-    encode,
-    fingerprint,
-    partition_path,
-)
+from lunguage_assets.lineage.recipes import BATCH, RECIPES, dimensions_of
+from lunguage_assets.lineage.staleness import Keys, Standings
 from lunguage_assets.orchestration.assets.edited_files import files_read
 from lunguage_assets.orchestration.automation import CARRIED, condition
 from lunguage_assets.orchestration.checks import (
@@ -37,12 +28,21 @@ from lunguage_assets.orchestration.checks import (
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import COUNTED, asset_options, counts
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
+from lunguage_assets.orchestration.redaction import plain_failures
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.spending import Account, Spending
-from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.quality import rules
 from lunguage_assets.quality.rules import Aside, studies_of
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import (
+    SET_ASIDE,
+    VERSION,
+    Encoded,
+    MadeOf,
+    encode,
+    fingerprint,
+    partition_path,
+)
 
 Result = dg.MaterializeResult[Any]
 Frames = Mapping[Keys, pd.DataFrame]

@@ -27,9 +27,9 @@ from dagster._core.remote_origin import (
 # The same: how the code location is loaded.
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
-from lunguage_assets.data_files import dagster_yaml
-from lunguage_assets.home.home import ENVIRONMENT_VARIABLE, Home
-from lunguage_assets.orchestration.withheld import REDACTION_VARIABLE, redaction
+from lunguage_assets.orchestration.redaction import REDACTION_VARIABLE, redaction
+from lunguage_assets.packaged_data import dagster_yaml
+from lunguage_assets.workspace.home import ENVIRONMENT_VARIABLE, Home
 
 LOCATION = "lunguage_assets.definitions"
 """Name of the code location, as `lunguage ui` and workspace.yaml load it."""

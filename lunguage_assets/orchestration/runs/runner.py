@@ -16,10 +16,9 @@ import duckdb
 import psutil
 from sqlalchemy.exc import DBAPIError
 
-from lunguage_assets.current.recipes import REBUILT, STEPS_OF_JOB
-from lunguage_assets.current.standing import Stage, plan
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.home.store import remove_abandoned_files
+from lunguage_assets.lineage.recipes import REBUILT, STEPS_OF_JOB
+from lunguage_assets.lineage.staleness import Stage, plan
 from lunguage_assets.orchestration.assets.edited_files import note_versions
 from lunguage_assets.orchestration.assets.explicit import prefetch_comparisons
 from lunguage_assets.orchestration.build import build_defs
@@ -36,6 +35,7 @@ from lunguage_assets.orchestration.runs.instance import (
     executed_here,
     runs_of_location,
 )
+from lunguage_assets.workspace.store import remove_abandoned_files
 
 COMPARE = "compare"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from lunguage_assets.data_files import resource
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.structuring.contract import (
     Account,
     Mention,

@@ -16,7 +16,6 @@ from pathlib import Path
 import pandas as pd
 
 from lunguage_assets.assertion.vocabulary import content_hash
-from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.configuration import (
@@ -29,6 +28,7 @@ from lunguage_assets.judges.model_judge import read_templates
 from lunguage_assets.judges.opening import Surroundings, open_asker
 from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
 from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.structuring.contract import (
     SectionedReport,
     Sentence,

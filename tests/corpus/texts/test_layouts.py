@@ -23,8 +23,8 @@ from raw_deliveries import (
 from lunguage_assets.corpus.delivery import content_hash, find_delivery
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
-from lunguage_assets.home.home import Home
 from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.workspace.home import Home
 
 STUDIES = [f"s{report.study}" for report in REPORTS]
 TEXTS = [report.text.strip() for report in REPORTS]

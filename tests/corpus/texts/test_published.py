@@ -26,9 +26,9 @@ from lunguage_assets.corpus.texts.layouts import raw_reports, write_packed
 from lunguage_assets.corpus.texts.raw import patient_of, study_of
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
-from lunguage_assets.home.home import Home
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import STRUCTURED_FINDINGS
+from lunguage_assets.workspace.home import Home
 
 GRAPH = graph("No effusion .", ("effusion", "OBS-DA", []))
 TRAIN = "train_metadata_view_position.json"

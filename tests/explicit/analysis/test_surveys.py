@@ -29,11 +29,11 @@ from lunguage_assets.explicit.analysis.experts import (
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import partition_path
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.settings import DataClass, ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY, REFERENCE_RANKING
+from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.store import partition_path
 
 PUBLISHED = hedge_vocabulary(HEDGE_PHRASES.frame(), ExplicitSettings())
 RULER = reference_ranking(PUBLISHED, {"lexicon": pd.DataFrame()}, ExplicitSettings())

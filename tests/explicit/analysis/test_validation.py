@@ -12,7 +12,6 @@ import pytest
 from invented_answers import Decide, decided_by_pair, noisy, ranked, recorded
 from tentative_findings import ScriptedJudge
 
-from lunguage_assets.draws import mix, text_hashes
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis import validation
 from lunguage_assets.explicit.analysis.validation import (
@@ -28,6 +27,7 @@ from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.fitting import fit_sentences
 from lunguage_assets.explicit.rating.ranking import collect_answers
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
+from lunguage_assets.randomness import mix, text_hashes
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
 from lunguage_assets.tables.analyses import FIT_VALIDATION, RANKING_ROBUSTNESS

@@ -20,7 +20,6 @@ from tentative_findings import (
     own_vocabulary,
 )
 
-from lunguage_assets.draws import coins, mix, smallest, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fits import EXAMPLES_DRAWN_FROM, STOPS, Reference
@@ -40,6 +39,7 @@ from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.scoring import Scorer, unknown_deviation
+from lunguage_assets.randomness import coins, mix, smallest, text_hash, text_hashes
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES
 from lunguage_assets.tables.explicit import FIT_LOG

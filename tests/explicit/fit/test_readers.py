@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from profiles import examples
 from scipy.special import expit, logit
 
-from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.readers import (
@@ -25,6 +24,7 @@ from lunguage_assets.explicit.fit.readers import (
     spread_of_numbers,
     spread_of_points,
 )
+from lunguage_assets.packaged_data import resource
 
 HEADER = "phrase,people,mean,sd,p10,p25,median,p75,p90\n"
 LIKELY = "Likely,90,73,9,60,67,75,80,85\n"

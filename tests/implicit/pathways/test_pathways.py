@@ -8,9 +8,9 @@ import pytest
 from invented_reports import dictionary, run, said, vocabulary
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathways import load_dictionary, pathway_tree
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TERMS
 
 PUBLISHED = {  # variants, pathways, depth, width: the table of implicit.md section 3

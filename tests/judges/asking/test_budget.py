@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.limits import (
     Budget,
@@ -32,6 +31,7 @@ from lunguage_assets.judges.requests import (
 )
 from lunguage_assets.judges.slots import Limits, Price
 from lunguage_assets.orchestration.resources import VARIABLES, HomeResource
+from lunguage_assets.workspace.home import Home
 
 PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))
 COST = (40 * 1.0 + 4 * 10.0) / 1e6

@@ -16,7 +16,6 @@ from profiles import examples
 
 from lunguage_assets.assertion.governing import governing_cues
 from lunguage_assets.assertion.hedges import published_ranking
-from lunguage_assets.draws import text_hash
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
@@ -28,6 +27,7 @@ from lunguage_assets.judges.protocol import (
 )
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge, ruler_sentences
+from lunguage_assets.randomness import text_hash
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
 

@@ -18,14 +18,14 @@ import tiny_encoder
 from finished_homes import Finished
 from small_homes import SmallHome
 
-from lunguage_assets.current.standing import Stage
 from lunguage_assets.explicit.distilled import answers
-from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.lineage.staleness import Stage
 from lunguage_assets.orchestration import resources
 from lunguage_assets.orchestration.automation import is_ready
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import partition_path, read_table
 
 pytestmark = pytest.mark.skipif(
     bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing())

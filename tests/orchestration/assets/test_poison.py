@@ -21,24 +21,24 @@ from platform_support import contents
 from small_homes import SmallHome, contradicting_itself, said_of, store_unchecked
 from stored_tables import store_table
 
-from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.home.store import (
-    partition_path,
-    read_table,
-    stored_partitions,
-    stored_record,
-)
 from lunguage_assets.implicit.resolution.resolve import Resolution
+from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.orchestration.assets import implicit, table_asset
 from lunguage_assets.orchestration.build import TABLE_ASSETS
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.spending import Spending
-from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import (
     DEDUPLICATED_FINDINGS,
     FITTED_PROBABILITIES,
     LUNGUAGE_PLUS_PLUS,
 )
+from lunguage_assets.workspace.store import (
+    partition_path,
+    read_table,
+    stored_partitions,
+    stored_record,
+)
+from lunguage_assets.workspace.versions import current_version
 
 BATCHES = ("first", "second")
 SOUND, POISONED = BATCHES

@@ -13,9 +13,9 @@ from finished_homes import Finished
 from platform_support import contents
 from small_homes import SmallHome, said_of
 
-from lunguage_assets.current.recipes import RECIPES, STEPS_OF_JOB
-from lunguage_assets.data_files import resource
-from lunguage_assets.release.bundle.versions import current_version
+from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
+from lunguage_assets.packaged_data import resource
+from lunguage_assets.workspace.versions import current_version
 
 
 def release_of(finished: Finished) -> Path:

@@ -14,15 +14,15 @@ from platform_support import contents
 from small_homes import SmallHome, contradicting_itself, said_of
 
 from lunguage_assets.cli.console import summary_lines
-from lunguage_assets.current.recipes import RECIPES, dimensions_of
 from lunguage_assets.explicit.fit.fitting import FitTables
-from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.implicit.resolution.resolve import Resolution
+from lunguage_assets.lineage.recipes import RECIPES, dimensions_of
 from lunguage_assets.orchestration.assets import corpus, explicit, implicit
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.rules import OF_STUDIES
-from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import partition_path, read_table
+from lunguage_assets.workspace.versions import current_version
 
 KEYS = {"ranker": "panel", "report_batch": "first", "judge": "lexicon"}
 STEPS = (

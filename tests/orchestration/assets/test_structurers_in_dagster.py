@@ -22,11 +22,11 @@ from small_homes import SmallHome
 from lunguage_assets.cli.making import analyse
 from lunguage_assets.corpus.lunguage import lunguage_frame
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.estimate import estimate_run
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.store import partition_path, read_table
 
 JUDGES = """
 preset = "p"

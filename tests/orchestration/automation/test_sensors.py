@@ -16,7 +16,6 @@ import pytest
 from landing_drops import SPOKEN, Landing, csv
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration import automation as module
 from lunguage_assets.orchestration.automation import (
     WEBHOOK,
@@ -27,6 +26,7 @@ from lunguage_assets.orchestration.automation import (
 )
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.settings import LandingSettings
+from lunguage_assets.workspace.home import Home
 
 SECRET = "the heart of somebody"
 

@@ -16,8 +16,6 @@ from click.testing import CliRunner
 
 from lunguage_assets.cli.main import commands
 from lunguage_assets.corpus.delivery import Corpus
-from lunguage_assets.data_files import dagster_yaml
-from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.runs import instance as module
 from lunguage_assets.orchestration.runs.instance import (
     HOST_TAG,
@@ -30,6 +28,8 @@ from lunguage_assets.orchestration.runs.instance import (
     executed_here,
     is_at_work,
 )
+from lunguage_assets.packaged_data import dagster_yaml
+from lunguage_assets.workspace.home import Home
 
 
 @pytest.fixture

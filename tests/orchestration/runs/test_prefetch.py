@@ -12,12 +12,12 @@ from finished_homes import Finished
 from loopback import LoopbackServer
 from small_homes import SmallHome
 
-from lunguage_assets.current.standing import Stage
 from lunguage_assets.explicit.rating.ranking import comparison_matches
-from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.lineage.staleness import Stage
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import partition_path, read_table
 
 STAGES = [Stage("compare", (key,)) for key in MODELS]
 

@@ -10,9 +10,9 @@ from finished_homes import Finished
 from platform_support import contents
 from small_homes import SmallHome
 
-from lunguage_assets.current.standing import Stage
-from lunguage_assets.data_files import resource
+from lunguage_assets.lineage.staleness import Stage
 from lunguage_assets.orchestration.runs.runner import RunFailed
+from lunguage_assets.packaged_data import resource
 
 NEW_BATCH = [
     "ingest (third)",

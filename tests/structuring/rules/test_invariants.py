@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.assertion import cues, word_files
-from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import ATTRIBUTES, STATUSES, TERMS

@@ -1,0 +1,155 @@
+"""Labels in the shape of MIMIC-CXR's CheXpert file: what its readers find in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from generated_reports import reports as reported
+from hypothesis import given
+from invented_reports import Said, frames, run, said
+from profiles import examples
+
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.labels.study_labels import (
+    chexpert_labels,
+    chexpert_probabilities,
+    study_labels,
+    what_is_said,
+)
+from lunguage_assets.tables.released import (
+    CHEXPERT,
+    CHEXPERT_LABELS,
+    CHEXPERT_PROBABILITIES,
+)
+
+HEADER = (
+    "subject_id,study_id,Atelectasis,Cardiomegaly,Consolidation,Edema,Enlarged Cardiomediastinum,Fracture,"
+    "Lung Lesion,Lung Opacity,No Finding,Pleural Effusion,Pleural Other,Pneumonia,Pneumothorax,"
+    "Support Devices"
+)
+
+
+@lru_cache(maxsize=1)
+def listed() -> LabelList:
+    return load_label_list()
+
+
+def both(rows: Sequence[Said]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The two frames of some rows, the schemas asserted."""
+    outcome, (_, _, delivered) = run(rows), frames(list(rows))
+    matches = outcome.expansion.matches
+    labels = chexpert_labels(
+        what_is_said(outcome.rows, matches, listed(), outcome.resolution.log),
+        delivered,
+        listed(),
+    )
+    p = chexpert_probabilities(
+        study_labels(outcome.rows, matches, delivered, listed(), outcome.resolution.log)
+    )
+    CHEXPERT_LABELS.to_arrow(labels)
+    CHEXPERT_PROBABILITIES.to_arrow(p)
+    return labels, p
+
+
+def cells(*rows: Said) -> dict[str, float]:
+    """The cells of one study that are not blank."""
+    labels, _ = both(rows)
+    return {
+        str(name): value
+        for name, value in labels[list(CHEXPERT)].iloc[0].dropna().items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "p", "cell"),
+    [("dp", None, 1.0), ("tp", 0.95, -1.0), ("tn", 0.02, -1.0), ("dn", None, 0.0)],
+)
+def test_doubt_in_either_direction_is_minus_one_whatever_p_is(
+    status: str, p: float | None, cell: float
+) -> None:
+    assert cells(said("pneumonia", status, p=p)).get("Pneumonia") == cell
+
+
+def test_what_is_only_implied_is_blank_and_its_p_is_in_the_other_file() -> None:
+    labels, p = both([said("CHF", "dp")])
+    assert labels[list(CHEXPERT)].iloc[0].isna().all()
+    assert p["Cardiomegaly"].iloc[0] > 0.5
+
+
+def test_a_sign_that_the_report_hedges_keeps_its_doubt_when_a_diagnosis_implies_it() -> (
+    None
+):
+    rows = [said("CHF", "dp"), said("cardiomegaly", "tp", p=0.4)]
+    assert cells(*rows)["Cardiomegaly"] == -1.0
+
+
+def test_no_finding_is_concluded_from_the_other_columns_as_in_the_former_file() -> None:
+    assert cells(said("pneumothorax", "dn")) == {"Pneumothorax": 0.0, "No Finding": 1.0}
+    assert cells(said("picc", "dp")) == {"Support Devices": 1.0, "No Finding": 1.0}
+    assert "No Finding" not in cells(said("pneumothorax", "tn", p=0.1))
+    assert "No Finding" not in cells(said("acute cardiopulmonary process", "tn", p=0.2))
+    assert "No Finding" not in cells(said("pneumothorax", "dn"), said("COPD", "dp"))
+
+
+def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:
+    rows = [
+        said("pneumonia", "tp", p=0.7),
+        said("pneumothorax", "dn"),
+        said("edema", study="s00000002"),
+    ]
+    read = []
+    for frame in both(rows):
+        frame.to_csv(tmp_path / "labels.csv", index=False)
+        assert (tmp_path / "labels.csv").read_text().splitlines()[0] == HEADER
+        read.append(
+            pd.read_csv(tmp_path / "labels.csv").set_index(["subject_id", "study_id"])
+        )
+    former, probability = read
+    assert former.index.dtypes.tolist() == [np.int64, np.int64]
+    targets = former.replace(-1, 1).fillna(0).astype(int)  # the usual loader
+    assert targets["Pneumonia"].tolist() == [1, 0]
+    assert targets["Edema"].tolist() == [0, 1]
+    assert probability["Pneumonia"].iloc[0] == 0.7
+
+
+@examples(15)
+@given(reported)
+def test_a_cell_follows_the_status_of_the_label_wherever_the_report_decides_it(
+    rows: list[Said],
+) -> None:
+    outcome, (_, _, delivered) = run(rows), frames(rows)
+    frame = study_labels(
+        outcome.rows,
+        outcome.expansion.matches,
+        delivered,
+        listed(),
+        outcome.resolution.log,
+    )
+    labels, p = both(rows)
+    order = np.random.default_rng(7).permutation(len(delivered))
+    said_of = what_is_said(
+        outcome.rows.iloc[::-1],
+        outcome.expansion.matches,
+        listed(),
+        outcome.resolution.log,
+    )
+    pd.testing.assert_frame_equal(
+        chexpert_labels(said_of, delivered.iloc[order], listed()), labels
+    )
+    own = set(outcome.rows.loc[outcome.rows["source"] == "original", "finding_id"])
+    expected = {"dp": 1.0, "dn": 0.0, "tp": -1.0, "tn": -1.0}
+    for name in set(CHEXPERT) - {"No Finding"}:
+        of = frame[frame["chexpert"] == name].reset_index(drop=True)
+        np.testing.assert_array_equal(p[name], of["p"])
+        assert (labels[name].isna() | of["p"].notna()).all(), "a cell has a probability"
+        decided = of["finding_id"].isin(own)
+        assert (
+            labels.loc[decided, name].tolist()
+            == of.loc[decided, "status"].map(expected).tolist()
+        )
+    assert set(labels["No Finding"].dropna()) <= {1.0}

@@ -1,0 +1,251 @@
+"""Labels as targets: in the order and under the policy that was asked for, and never a 0 for nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from small_release import Made
+
+import lunguage_assets
+from lunguage_assets.errors import ConfigurationError, InputError
+from lunguage_assets.labels.targets import ORDERS, POLICIES
+from lunguage_assets.release.write import write_bundle
+from lunguage_assets.settings import ReleaseSettings
+from lunguage_assets.tables.released import CHEXPERT
+
+REPORTS = {
+    "certain": "FINDINGS: There is a pleural effusion. No pneumothorax.",
+    "hedged": "FINDINGS: Possible pneumonia. No large pleural effusion.",
+    "both": "FINDINGS: There is a pneumothorax. No pneumothorax.",
+    "silent": "FINDINGS: Portable film.",
+}
+
+
+@pytest.fixture(scope="module")
+def labels() -> pd.DataFrame:
+    frame = pd.DataFrame({"study_id": list(REPORTS), "report": list(REPORTS.values())})
+    return lunguage_assets.annotate(frame).labels
+
+
+def cell(
+    labels: pd.DataFrame, study: str, label: str, policy: str = "soft", **options: Any
+) -> float:
+    made = lunguage_assets.targets(labels, [label], policy, **options)
+    return float(made.p[made.ids.tolist().index(study), 0])
+
+
+def test_unmentioned_and_contradictory_labels_are_masked_and_not_zero(
+    labels: pd.DataFrame,
+) -> None:
+    made = lunguage_assets.targets(labels, ["pneumothorax", "fracture"])
+    assert made.ids.tolist() == list(REPORTS)
+    assert made.mask.tolist() == [
+        [True, False],
+        [False, False],
+        [False, False],
+        [False, False],
+    ]
+    for values in (made.p, made.low, made.high):
+        assert np.array_equal(np.isnan(values), ~made.mask)
+    assert made.p[0, 0] == 0.0
+
+
+def test_a_hedge_without_information_is_masked(labels: pd.DataFrame) -> None:
+    silenced = labels.assign(
+        p_source=labels["p_source"].mask(labels["status"] == "tp", "none")
+    )
+    assert np.isnan(cell(silenced, "hedged", "pneumonia"))
+
+
+@pytest.mark.parametrize("policy", POLICIES[1:4])
+def test_a_hedged_no_finding_is_a_target_of_the_soft_policy_alone(
+    labels: pd.DataFrame, policy: str
+) -> None:
+    assert np.isnan(cell(labels, "hedged", "No Finding", policy))
+    assert 0.0 < cell(labels, "hedged", "No Finding") < 1.0
+
+
+def test_implied_labels_are_targets_only_when_they_are_asked_for(
+    labels: pd.DataFrame,
+) -> None:
+    assert np.isnan(cell(labels, "hedged", "lung opacity"))
+    assert cell(labels, "hedged", "lung opacity", implied=True) > 0.2
+
+
+def test_columns_stand_in_the_order_of_the_library(labels: pd.DataFrame) -> None:
+    made = lunguage_assets.targets(labels, "torchxrayvision")
+    assert made.labels[7] == "Effusion"
+    assert made.p[0, 7] == 1.0
+    assert not made.mask[
+        :, [made.labels.index("Hernia"), made.labels.index("Mass")]
+    ].any()
+    assert len(made.labels) == 18
+    assert set(ORDERS["chexpert"]) == set(CHEXPERT)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": ["pneumonia", "Pneumonia"]}, "name it once"),
+        ({"order": ["pnuemonia"]}, "Did you mean 'pneumonia'"),
+        ({"order": "nih"}, "expected torchxrayvision, chexpert"),
+        ({"policy": "u-one"}, "expected one of soft, U-Ones"),
+    ],
+)
+def test_what_is_unknown_is_named(
+    labels: pd.DataFrame, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        lunguage_assets.targets(labels, **options)
+
+
+def test_every_image_of_a_study_has_the_targets_of_the_study(
+    version: Path, tmp_path: Path
+) -> None:
+    studies = lunguage_assets.targets(version.parent, "mimic-cxr")
+    own = [study.removeprefix("s") for study in studies.ids[[1, 0, 1]]]
+    images = pd.DataFrame(
+        {"dicom_id": ["b1", "a", "b2", "other"], "study_id": [*own, "1"]}
+    )
+    images.to_csv(tmp_path / "metadata.csv.gz", index=False)
+    made = lunguage_assets.targets(
+        version, "mimic-cxr", images=tmp_path / "metadata.csv.gz"
+    )
+    assert made.ids.tolist() == ["b1", "a", "b2"]
+    for name in ("p", "mask", "low", "high"):
+        assert np.array_equal(
+            getattr(made, name), getattr(studies, name)[[1, 0, 1]], equal_nan=True
+        )
+
+
+def test_images_of_chexpert_plus_are_found_by_patient_and_study(
+    labels: pd.DataFrame, tmp_path: Path
+) -> None:
+    source = labels["study_id"].map(
+        {"certain": "patient00007/study2", "hedged": "patient00007/study12"}
+    )
+    paths = [
+        f"train/patient00007/study{number}/view1_frontal.jpg" for number in (12, 2, 1)
+    ]
+    pd.DataFrame({"path_to_image": paths, "report": ""}).to_csv(
+        tmp_path / "plus.csv", index=False
+    )
+    delivered = labels.assign(source_id=source.fillna(labels["study_id"]))
+    made = lunguage_assets.targets(
+        delivered, ["effusion"], images=tmp_path / "plus.csv"
+    )
+    assert made.ids.tolist() == paths[:2]
+    assert made.p[1, 0] == 1.0
+
+
+def test_a_table_of_no_images_of_the_release_is_refused(
+    labels: pd.DataFrame, tmp_path: Path
+) -> None:
+    (tmp_path / "images.csv").write_text("dicom_id,study_id\na,1\n")
+    with pytest.raises(InputError, match="1 images of other studies"):
+        lunguage_assets.targets(labels, images=tmp_path / "images.csv")
+    (tmp_path / "images.csv").write_text("dicom,study\na,1\n")
+    with pytest.raises(
+        InputError, match="expected dicom_id and study_id, or path_to_image"
+    ):
+        lunguage_assets.targets(labels, images=tmp_path / "images.csv")
+
+
+def test_a_release_has_estimates_only_where_they_are_asked_for(
+    invented: Made, version: Path, tmp_path: Path, unreported: None
+) -> None:
+    for name in ("Lunguage_plus_plus", "labels"):
+        assert (
+            "p_estimate"
+            not in pq.read_schema(version / "restricted" / f"{name}.parquet").names
+        )
+    with pytest.raises(ConfigurationError, match="Set p_estimate = true under"):
+        lunguage_assets.targets(version, policy="estimate")
+    origin = invented.origin()
+    settings = origin.settings.model_copy(
+        update={"release": ReleaseSettings(p_estimate=True)}
+    )
+    asked = replace(origin, settings=settings)
+    written = write_bundle(
+        invented.release(), tmp_path / "panel", asked, {}, invented.examples
+    ).folder
+    rows = pd.read_parquet(written / "restricted" / "Lunguage_plus_plus.parquet")
+    assert (rows["p_estimate"].notna() == (rows["source"] == "expansion")).all()
+    labels = pd.read_parquet(written / "restricted" / "labels.parquet")
+    assert (labels["p_estimate"].notna() == (labels["source"] == "implied")).all()
+    assert labels["p_estimate"].notna().any()
+    assert "p_estimate" in (written / "open" / "data_dictionary.md").read_text()
+    plain = lunguage_assets.targets(version)
+    made = lunguage_assets.targets(written, policy="estimate")
+    assert np.array_equal(made.p[plain.mask], plain.p[plain.mask])
+    assert made.mask.sum() > plain.mask.sum()
+
+
+def test_the_parquet_says_the_same_with_null_for_no_target(
+    version: Path, tmp_path: Path
+) -> None:
+    made = lunguage_assets.targets(version, policy="U-Ignore")
+    made.write(tmp_path / "targets.parquet")
+    table = pq.read_table(tmp_path / "targets.parquet")
+    assert table.schema.metadata[b"policy"] == b"U-Ignore"
+    read = table.to_pandas()
+    assert table.column("Fracture").null_count == int(
+        (~made.mask[:, made.labels.index("Fracture")]).sum()
+    )
+    assert np.array_equal(read[list(made.labels)].to_numpy(), made.p, equal_nan=True)
+    assert read["id"].tolist() == made.ids.tolist()
+
+
+def test_a_folder_without_a_release_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="found no labels"):
+        lunguage_assets.targets(tmp_path)
+
+
+def test_what_annotate_returns_gives_the_targets_of_its_labels() -> None:
+    annotation = lunguage_assets.annotate(list(REPORTS.values()))
+    assert np.array_equal(
+        lunguage_assets.targets(annotation).p,
+        lunguage_assets.targets(annotation.labels).p,
+        equal_nan=True,
+    )
+
+
+def test_something_that_holds_no_labels_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"release: found a dict; expected the folder of a release"
+    ):
+        lunguage_assets.targets({})  # type: ignore[arg-type]
+
+
+def test_labels_without_a_column_are_refused_by_its_name(labels: pd.DataFrame) -> None:
+    with pytest.raises(
+        InputError, match=r"labels, column 'p_low': found no column 'p_low'"
+    ):
+        lunguage_assets.targets(labels.drop(columns="p_low"))
+
+
+def test_reports_of_one_id_are_refused_by_their_row(labels: pd.DataFrame) -> None:
+    with pytest.raises(
+        InputError,
+        match=f"row {len(labels)}, column 'label': found a label of one report",
+    ):
+        lunguage_assets.targets(pd.concat([labels, labels]))
+
+
+@pytest.mark.parametrize("p", [7.0, -0.1])
+def test_a_p_that_is_no_probability_is_refused_by_its_row(
+    labels: pd.DataFrame, p: float
+) -> None:
+    wrong = labels["p"].astype("float64")
+    wrong.iloc[3] = p
+    with pytest.raises(
+        InputError,
+        match=rf"labels, row 3, column 'p': found {p}; expected a probability",
+    ):
+        lunguage_assets.targets(labels.assign(p=wrong))

@@ -1,0 +1,110 @@
+"""Of unexpected errors their kind and places are told, and their messages only of an invented corpus; also
+where an estimate runs steps without Dagster.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from commands import lunguage
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration import estimate, redaction
+from lunguage_assets.orchestration.redaction import (
+    REDACTION_VARIABLE,
+    messages_may_be_shown,
+    plain_failures,
+    withhold_messages,
+)
+
+QUOTED = "There may be a nodule near the rim."
+
+
+@pytest.fixture(autouse=True)
+def nobody_has_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(REDACTION_VARIABLE, raising=False)
+    monkeypatch.setattr(redaction, "_at_work", set())
+
+
+def burst() -> None:
+    raise KeyError(QUOTED)
+
+
+def everything_told(error: BaseException) -> str:
+    """Description and metadata, and whatever Dagster would store of an error that this one came from."""
+    assert isinstance(error, dg.Failure)
+    context = None if error.__suppress_context__ else error.__context__
+    return f"{error.description} {error.metadata} {error.__cause__} {context}"
+
+
+@pytest.mark.parametrize(
+    ("data_class", "variable", "shown"),
+    [
+        (None, "", False),
+        ("credentialed", "", False),
+        ("credentialed", "false", False),
+        ("synthetic", "", True),
+        ("synthetic", "true", False),
+    ],
+)
+def test_messages_are_shown_of_a_corpus_that_is_known_to_be_synthetic_and_of_no_other(
+    data_class: str | None, variable: str, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(REDACTION_VARIABLE, variable)
+    before = dict(os.environ)
+    withhold_messages(data_class)  # type: ignore[arg-type]
+    assert messages_may_be_shown() is shown
+    assert dict(os.environ) == before
+    with pytest.raises(KeyError if shown else dg.Failure), plain_failures():
+        burst()
+
+
+def test_a_withheld_error_tells_its_kind_and_every_place_and_not_what_it_quoted() -> (
+    None
+):
+    with pytest.raises(dg.Failure) as raised, plain_failures("nothing stored: "):
+        burst()
+    told = everything_told(raised.value)
+    assert raised.value.description is not None
+    assert raised.value.description.startswith(
+        "nothing stored: unexpected KeyError in "
+    )
+    assert "in burst" in told
+    assert QUOTED not in told
+    assert not raised.value.allow_retries
+
+
+def test_what_a_person_can_act_on_is_told_in_full_and_an_interruption_passes() -> None:
+    with (
+        pytest.raises(dg.Failure, match="name another folder") as raised,
+        plain_failures(),
+    ):
+        raise ConfigurationError("name another folder")
+    assert not raised.value.allow_retries, "the same again would fail the same way"
+    with pytest.raises(KeyboardInterrupt), plain_failures():
+        raise KeyboardInterrupt
+
+
+def test_a_step_that_bursts_ends_the_estimate_quotes_nothing_and_leaves_no_home(
+    five: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def burst(*_: object) -> None:
+        raise ValueError(QUOTED)
+
+    monkeypatch.setattr(redaction, "_at_work", set())
+    monkeypatch.setattr(estimate, "hedge_phrases", burst)
+    home = tmp_path / "home"
+    said = lunguage(home, "estimate", "--data", five, "--preset", "models-2025")
+    assert said.returncode == 1
+    assert "unexpected ValueError in" in said.stderr
+    assert QUOTED not in said.stdout + said.stderr
+    assert not home.exists()
+
+
+def test_another_home_that_is_opened_later_shows_nothing_of_patients() -> None:
+    withhold_messages("credentialed")
+    withhold_messages("synthetic")
+    assert not messages_may_be_shown()

@@ -1,0 +1,88 @@
+"""Tables of the page: an estimate with its interval in one cell, bars on the axis that they need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from headless_chromium import CHROMIUM, chromium
+
+from lunguage_assets.release.page_tables import page_table
+
+PREVALENCE = {
+    "label": ["edema"],
+    "prevalence": [0.1],
+    "prevalence_low": [0.05],
+    "prevalence_high": [0.34],
+}
+
+
+def test_an_interval_stands_in_the_cell_of_its_estimate() -> None:
+    table = page_table(
+        "ranking", pd.DataFrame({"mu": [1.0], "mu_low": [0.5], "mu_high": [2.0]})
+    )
+    assert table.columns == ["mu"]
+    assert table.rows == [["1.00 (0.50 to 2.00)"]]
+
+
+def test_a_share_stands_in_the_cell_of_its_count() -> None:
+    table = page_table(
+        "certainty", pd.DataFrame({"total": [1200], "percent_total": [12.34]})
+    )
+    assert table.columns == ["total"]
+    assert table.rows == [["1,200 (12.3%)"]]
+
+
+def test_of_a_wide_table_the_papers_value_stands_in_the_cell_of_ours() -> None:
+    wide = {f"column_{number}": ["x"] for number in range(12)}
+    frame = pd.DataFrame({**wide, "p_mean": [0.4312], "published_p_mean": [0.45]})
+    table = page_table("certainty", frame)
+    assert table.columns[-1] == "p_mean [paper]"
+    assert table.rows[0][-1] == "0.431 [0.450]"
+
+
+def test_an_estimate_without_an_interval_stands_alone() -> None:
+    rows = pd.DataFrame({"value": [0.5, 0.6], "low": [0.4, None], "high": [0.6, None]})
+    assert page_table("judge_agreement", rows).rows == [["0.5 (0.4 to 0.6)"], ["0.6"]]
+
+
+@pytest.mark.parametrize(("highest", "end"), [(0.34, 0.4), (0.02, 0.1), (0.97, 1.0)])
+def test_the_axis_of_prevalences_ends_above_the_highest_interval(
+    highest: float, end: float
+) -> None:
+    table = page_table(
+        "labels", pd.DataFrame(PREVALENCE | {"prevalence_high": [highest]})
+    )
+    (bar,) = table.bars
+    assert table.axis_end == end
+    assert bar is not None
+    assert (bar.low, bar.middle, bar.high) == pytest.approx(
+        (0.05 / end, 0.1 / end, highest / end)
+    )
+
+
+def test_probabilities_keep_the_whole_axis() -> None:
+    rows = pd.DataFrame(
+        {"phrase": ["may"], "p": [0.3], "p_low": [0.2], "p_high": [0.4]}
+    )
+    assert page_table("ranking", rows).axis_end == 1.0
+
+
+@pytest.mark.lengthy
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_no_column_is_cut_off_and_no_row_is_a_tower_at_1280_pixels(
+    version: Path, tmp_path: Path
+) -> None:
+    with chromium(tmp_path / "profile", 1280, 900) as page:
+        page.open((version / "open" / "report.html").as_uri(), "Lunguage++")
+        page.evaluate(
+            "document.querySelectorAll('details').forEach(part => part.open = true)"
+        )
+        hidden = "[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth)"
+        assert (
+            page.evaluate(f"{hidden}.map(one => one.getAttribute('aria-label')).join()")
+            == ""
+        )
+        heights = "[...document.querySelectorAll('tr')].map(row => row.getBoundingClientRect().height)"
+        assert page.evaluate(f"Math.max(...{heights})") < 120

@@ -1,0 +1,397 @@
+"""The paper's tables on any corpus: counted from the stored tables, each count named, published values beside
+the published corpus only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from generated_reports import reports as reported
+from hypothesis import given
+from invented_reports import Outcome, Said, dictionary, frames, run, said
+from profiles import examples
+from small_release import paper_tables
+
+from lunguage_assets.release import paper_tables as counting
+from lunguage_assets.release.paper_tables import published_values
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
+from lunguage_assets.tables.released import PAPER_TABLES
+
+
+def stored(rows: list[Said]) -> tuple[Outcome, dict[str, pd.DataFrame]]:
+    outcome = run(rows)
+    _, fitted, delivered = frames(rows)
+    return outcome, {
+        "fitted_probabilities": fitted,
+        "reports": delivered,
+        "pathway_matches": outcome.expansion.matches,
+        "lunguage_plus_plus": outcome.rows,
+        "resolution_log": outcome.resolution.log,
+        "conflicts": outcome.resolution.conflicts,
+        "accounting": outcome.accounting,
+    }
+
+
+def tables_of(*rows: Said) -> SimpleNamespace:
+    return paper_tables(stored(list(rows))[1], dictionary().statistics())
+
+
+def line(frame: pd.DataFrame, **key: str) -> dict[str, Any]:
+    for name, value in key.items():
+        frame = frame[frame[name] == value]
+    assert len(frame) == 1
+    return {str(name): value for name, value in frame.iloc[0].to_dict().items()}
+
+
+def figure(tables: SimpleNamespace, measure: str) -> float:
+    return float(line(tables.figures, measure=measure)["value"])
+
+
+def statuses(values: dict[str, Any]) -> list[int]:
+    """Rows with status dp, dn, tp, tn."""
+    return [
+        values[f"{c}_{p}"]
+        for c in ("definitive", "tentative")
+        for p in ("positive", "negative")
+    ]
+
+
+def test_certainty_counts_stated_current_rows_and_the_p_of_tentative_ones() -> None:
+    rows = [
+        said("pneumonia", "dp", location="right upper lobe"),
+        said("pneumonia", "tp", p=0.4, location="left upper lobe"),
+        said("aspiration pneumonia", "tp", p=0.8, location="right"),
+        said("pneumonia", "tp", p=None, location="left"),
+        said("pneumonia", "dn", past_hx="history of"),
+        said("nodule", "tn", p=0.1),
+    ]
+    table = tables_of(*rows).certainty
+    pneumonia = line(table, diagnosis="pneumonia")
+    assert statuses(pneumonia) == [1, 0, 3, 0]
+    assert pneumonia["no_information"] == 1
+    np.testing.assert_allclose(
+        [pneumonia[f"p_{part}"] for part in ("mean", "sd", "min", "max")],
+        [0.6, 0.2, 0.4, 0.8],
+    )
+    assert line(table, diagnosis="all diagnoses")["tentative_negative"] == 0
+    assert line(table, diagnosis="all findings")["tentative_negative"] == 1
+    assert line(table, diagnosis="all findings")["p_min"] == 0.1
+    assert np.isnan(line(table, diagnosis="fracture")["p_mean"])
+
+
+def test_the_structure_of_the_pathways_is_that_of_the_method() -> None:
+    tables = tables_of(said("nodule"))
+    published = published_values()
+    for name, structure in published["structure"].items():
+        assert {
+            part: line(tables.expansion, diagnosis=name)[part]
+            for part in ("variants", "pathways", "depth", "width")
+        } == structure
+    for measure in (
+        "diagnoses",
+        "variants",
+        "pathways",
+        "highest depth",
+        "highest width",
+    ):
+        assert figure(tables, measure) == published["figures"][measure]
+    for measure in ("mean depth", "mean width"):
+        assert round(figure(tables, measure), 2) == published["figures"][measure]
+
+
+def test_expansion_is_counted_below_the_stated_diagnosis_to_the_leaves() -> None:
+    """CHF -> cardiomegaly -> heart size; pulmonary edema -> consolidation (opacity), effusion by
+    view (blunting). No symptom.
+    """
+    tables = tables_of(said("CHF", view="pa"))
+    failure = line(tables.expansion, diagnosis="congestive heart failure")
+    assert (
+        failure["stated"],
+        failure["expanded"],
+        failure["generated"],
+        failure["added"],
+    ) == (1, 1, 7, 7)
+    assert (
+        line(tables.expansion, diagnosis="pulmonary edema")["expanded_generated"] == 1
+    )
+    assert line(tables.expansion, diagnosis="pulmonary edema")["generated"] == 0
+    assert figure(tables, "generated rows out") == 7
+    assert figure(tables, "stated findings that expand") == 1
+
+
+def test_conflicts_are_crossed_by_type_and_source_with_what_became_of_the_rows() -> (
+    None
+):
+    rows = [said("fever", "dn"), said("pneumonia", "tp", p=0.6), said("opacity", "dp")]
+    rows += [said("mass", "dp"), said("mass", "dn")]
+    rows += [
+        said("nodule", "tp", p=0.4, measurement="5 mm"),
+        said("nodule", "tp", p=0.6, measurement="8 mm"),
+    ]
+    table = tables_of(*rows).conflicts
+    counts = ["conflicts", "suppressed", "merged", "removed"]
+    found = {
+        (values["conflict_type"], values["source"]): tuple(
+            values[name] for name in counts
+        )
+        for values in table.to_dict("records")
+        if values["conflicts"]
+    }
+    assert found == {
+        ("polarity", "original-original"): (1, 0, 0, 2),  # both masses go
+        ("certainty_pos", "original-expansion"): (
+            1,
+            1,
+            0,
+            0,
+        ),  # the opacity was never generated
+        ("duplicate_pos", "original-original"): (1, 0, 1, 0),
+    }
+    assert len(table) == 24
+    assert table["published"].isna().all()
+
+
+@examples(25)
+@given(reported)
+def test_the_tables_agree_with_the_rows_they_are_counted_from(rows: list[Said]) -> None:
+    outcome, tables = stored(rows)
+    if not len(outcome.deduplicated):
+        return
+    made = paper_tables(tables, dictionary().statistics())
+    for name, table in PAPER_TABLES.items():
+        table.to_arrow(vars(made)[name])
+    counts = Counter(outcome.rows["source"])
+    assert figure(made, "stated rows out") == counts["original"]
+    every = line(made.expansion, diagnosis="all diagnoses")
+    assert figure(made, "generated rows out") == counts["expansion"] == every["added"]
+    assert made.expansion["added"].sum() == 2 * every["added"]
+    before, taken = (
+        figure(made, "rows before resolution"),
+        figure(made, "rows that resolution took away"),
+    )
+    assert before - taken == len(outcome.rows)
+    generated = outcome.expansion.expansions["outcome"].value_counts()
+    assert every["generated"] == generated.get("generated", 0)
+    assert every["already_stated"] == generated.get("already stated", 0)
+    assert made.conflicts["conflicts"].sum() == len(outcome.resolution.conflicts)
+    everything = line(made.certainty, diagnosis="all findings")
+    delivered = frames(rows)[0]
+    current = delivered[delivered["currency"] == "current dx"]
+    counted = [
+        (current["status"] == status).sum() for status in ("dp", "dn", "tp", "tn")
+    ]
+    assert statuses(everything) == counted
+    assert everything["total"] == sum(counted) == len(current)
+
+
+def test_the_fits_are_told_by_mean_and_range_with_the_published_values_beside() -> None:
+    _, tables = stored([said("pneumonia", "tp", p=0.4), said("edema", "tp", p=0.6)])
+    fits = tables["fitted_probabilities"].sort_values("p")
+    placed = {
+        "steps": [10, 11],
+        "rank": [4, 4],
+        "mu": [20.0, 21.0],
+        "mu_sd": [1.0, 1.0],
+    }
+    fits = fits.assign(p_source="fitted", **placed).astype({"rank": "Int64"})
+    tables |= {"fitted_probabilities": fits}
+    table = paper_tables(tables, dictionary().statistics()).fit
+    steps, rank = line(table, measure="steps"), line(table, measure="rank")
+    assert [steps[name] for name in ("n", "mean", "sd", "minimum", "maximum")] == [
+        2,
+        10.5,
+        0.5,
+        10,
+        11,
+    ]
+    assert (rank["mean"], rank["published_minimum"], rank["published_maximum"]) == (
+        5,
+        1,
+        43,
+    )
+    assert line(table, measure="mu")["published_mean"] == 22.62
+    assert tables_of(said("nodule")).fit["mean"].isna().all()
+
+
+def test_published_values_stand_beside_the_published_corpus_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, tables = stored([said("pneumonia", "tp", p=0.6), said("nodule", "dp")])
+    elsewhere = paper_tables(tables, dictionary().statistics())
+    monkeypatch.setattr(counting, "is_the_published_corpus", lambda *_: True)
+    here = paper_tables(tables, dictionary().statistics())
+    for frame in (elsewhere.expansion, elsewhere.conflicts, elsewhere.figures):
+        assert frame.filter(like="published").isna().all(axis=None)
+    assert (
+        line(
+            here.conflicts, conflict_type="duplicate_pos", source="expansion-expansion"
+        )["published"]
+        == 181
+    )
+    assert np.isnan(
+        line(here.conflicts, conflict_type="repeat_dp", source="original-original")[
+            "published"
+        ]
+    )
+    assert (
+        here.conflicts["published"].sum()
+        == line(here.figures, measure="conflicts")["published"]
+        == 774
+    )
+    assert (
+        line(here.expansion, diagnosis="congestive heart failure")["published_width"]
+        == 6
+    )
+    assert line(here.figures, measure="rows out")["published"] == 18810
+    assert (
+        line(here.figures, measure="rows that resolution took away")["published"] == 406
+    )
+
+
+def test_counts_of_table_2_stand_beside_the_published_corpus_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, tables = stored([said("pneumonia", "tp", p=0.6)])
+    elsewhere = paper_tables(tables, dictionary().statistics()).certainty
+    monkeypatch.setattr(counting, "is_the_published_corpus", lambda *_: True)
+    here = paper_tables(tables, dictionary().statistics()).certainty
+    counts = [
+        f"published_{name}"
+        for name in ("definitive_positive", "definitive_negative", "tentative")
+    ]
+    assert elsewhere[counts].isna().all(axis=None)
+    assert [line(here, diagnosis="pneumonia")[name] for name in counts] == [
+        32,
+        193,
+        214,
+    ]
+
+
+def test_p_of_table_2_stands_beside_any_corpus() -> None:
+    table = tables_of(said("nodule")).certainty
+    names = [f"published_p_{part}" for part in ("mean", "sd", "min", "max")]
+    assert [line(table, diagnosis="fracture")[name] for name in names] == [
+        0.219,
+        0.165,
+        0.102,
+        0.336,
+    ]
+    assert [line(table, diagnosis="all findings")[name] for name in names] == [
+        0.459,
+        0.185,
+        0.102,
+        0.892,
+    ]
+    assert all(np.isnan(line(table, diagnosis="all diagnoses")[name]) for name in names)
+
+
+def test_both_halves_of_table_3_stand_beside_the_published_corpus(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, tables = stored([said("pneumonia", "dp")])
+    monkeypatch.setattr(counting, "is_the_published_corpus", lambda *_: True)
+    table = paper_tables(tables, dictionary().statistics()).expansion
+    names = ["published_width", "published_expanded", "published_added"]
+    assert [line(table, diagnosis="copd")[name] for name in names] == [5, 30, 88]
+    assert [line(table, diagnosis="all diagnoses")[name] for name in names[1:]] == [
+        2639,
+        4761,
+    ]
+
+
+def test_conflicts_are_told_by_source_with_the_share_of_polarity() -> None:
+    made = tables_of(
+        said("pneumonia", "tp", p=0.6), said("opacity", "dp")
+    )  # less surely implied than stated
+    assert (
+        figure(made, "conflicts with expansions")
+        == figure(made, "conflicts: original-expansion")
+        == 1
+    )
+    assert figure(made, "share of polarity in conflicts: original-expansion") == 0
+    assert figure(made, "conflicts: expansion-expansion") == 0
+    assert np.isnan(figure(made, "share of polarity in conflicts: expansion-expansion"))
+
+
+def test_numbers_of_the_published_conflicts_agree_with_their_table() -> None:
+    values, crossed = published_values()["figures"], published_values()["conflicts"]
+    for number, source in ((1, "original-expansion"), (2, "expansion-expansion")):
+        total = sum(row[number] for row in crossed.values())
+        assert total == values[f"conflicts: {source}"]
+        assert (
+            round(crossed["polarity"][number] / total, 3)
+            == values[f"share of polarity in conflicts: {source}"]
+        )
+    with_expansions = (
+        values["conflicts: original-expansion"]
+        + values["conflicts: expansion-expansion"]
+    )
+    assert with_expansions == values["conflicts with expansions"]
+    share = round(with_expansions / values["rows before resolution"], 3)
+    assert share == values["conflicts with expansions per row"]
+
+
+def test_printed_shares_of_experts_average_to_the_printed_averages_but_for_medgemma() -> (
+    None
+):
+    means = counting.published_experts().mean(numeric_only=True).round(2).to_dict()
+    printed = {
+        second: value
+        for measure, _, _, second, value in published_values()["agreement"]["experts"]
+        if measure.startswith("with ")
+    }
+    assert means == printed | {"medgemma-27b": 0.78}
+    assert printed["medgemma-27b"] == 0.77
+
+
+def test_rows_of_table_3_add_to_other_sums_than_the_printed_ones() -> None:
+    printed = pd.DataFrame(published_values()["expansion"]).T
+    rows = printed.drop("all diagnoses").sum()
+    assert (rows["expanded"], rows["added"]) == (2639, 4670)
+    assert printed.loc["all diagnoses"].tolist() == [2639, 4761]
+
+
+def test_published_shares_stand_beside_groups_of_experts() -> None:
+    groups = (
+        "all",
+        "writer",
+        "occupation: general practitioner",
+        "occupation: dentist",
+    )
+    rows = [
+        {"measure": "with ranking", "coding": "none", "group": group, "experts": 2, "first": "",
+         "second": "panel", "value": 0.5, "low": None, "high": None, "n": 9}
+        for group in groups
+    ]  # fmt: skip
+    printed = counting.printed_agreement_of_groups(EXPERT_AGREEMENT.frame(rows))
+    assert printed.dropna().tolist() == [0.78, 0.80, 0.74]
+    assert np.isnan(printed.iloc[3])
+
+
+def test_the_published_figures_agree_with_each_other() -> None:
+    """A slip of the pen in the file would stand beside every reader's own figures."""
+    values = published_values()["figures"]
+    assert (
+        values["rows before resolution"] - values["rows that resolution took away"]
+        == values["rows out"]
+    )
+    assert (
+        values["stated rows out"] + values["generated rows out"] == values["rows out"]
+    )
+    crossed = published_values()["conflicts"]
+    assert sum(sum(row) for row in crossed.values()) == values["conflicts"]
+    for number, source in enumerate(
+        ("original-original", "original-expansion", "expansion-expansion")
+    ):
+        share = (
+            sum(row[number] for row in crossed.values())
+            / values["rows before resolution"]
+        )
+        assert round(share, 3) == values[f"conflicts per row: {source}"]
+    structure = pd.DataFrame(published_values()["structure"]).T
+    assert (len(structure), *structure[["variants", "pathways"]].sum()) == (14, 98, 33)

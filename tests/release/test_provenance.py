@@ -1,0 +1,111 @@
+"""Provenance: everything that decides a release, nothing that does not, no path of a person."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from small_release import Made
+
+from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.release.provenance import (
+    Origin,
+    json_text,
+    language_models,
+    provenance,
+)
+from lunguage_assets.settings import load_settings
+from lunguage_assets.structuring.model.structurer import structurer_identity
+
+
+def told(made: Made, origin: Origin) -> dict[str, Any]:
+    return provenance(origin, "panel", made.ranking, list(made.batches), ["lexical-1"])
+
+
+def test_it_names_software_packages_judges_ranking_files_and_batches(
+    invented: Made,
+) -> None:
+    values = told(invented, invented.origin())
+    assert values["software"]["name"] == "lunguage-assets"
+    assert set(values["packages"]) >= {
+        "dagster",
+        "numpy",
+        "pandas",
+        "pyarrow",
+        "matplotlib",
+    }
+    assert values["members"] == ["lexicon", "cues"]
+    assert values["prompts"] is None, "rule-based judges read none"
+    assert values["structurer"] is None, "findings were delivered"
+    raw = [replace(batch, kind="text") for batch in invented.origin().batches]
+    identity = structurer_identity("rules", invented.origin().configuration)
+    read = told(invented, replace(invented.origin(), batches=raw))["structurer"]
+    assert read == {"key": "rules", "identity": identity, "model": None}
+    assert (
+        values["ranking"]["ranking_version"]
+        == invented.ranking["ranking_version"].iloc[0]
+    )
+    assert set(values["files"]) >= {"pathways", "blacklist", "anchors"}
+    batches = {batch.key: batch.sha256 for batch in invented.home.registered()}
+    assert {key: batch["sha256"] for key, batch in values["batches"].items()} == batches
+
+
+def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
+    origin = invented.origin()
+    paths = {
+        "encoder_model": "/home/someone/models/biolord",
+        "encoder_vectors": "~/vectors.parquet",
+    }
+    implicit = origin.settings.implicit.model_copy(update=paths)
+    slot = ModelSlot(
+        provider="transformers",
+        model="/scratch/someone/medgemma",
+        params={"max_new_tokens": 5},
+    )
+    judges = origin.configuration.judges | {"lexicon": slot}
+    origin = replace(
+        origin,
+        settings=origin.settings.model_copy(update={"implicit": implicit}),
+        configuration=origin.configuration.model_copy(update={"judges": judges}),
+    )
+    text = json_text(told(invented, origin))
+    assert "someone" not in text
+    assert "~" not in text
+    assert '"biolord"' in text
+    assert '"medgemma"' in text
+    assert not re.search(r"\d{4}-\d\d-\d\dT|\d\d:\d\d:\d\d", text)
+    assert text == json_text(told(invented, origin))
+
+
+def test_that_options_are_the_papers_and_which_are_not_is_told(
+    invented: Made, tmp_path: Path
+) -> None:
+    origin = invented.origin()
+    (tmp_path / "settings.toml").write_text("as_published = true\n")
+    asked = load_settings(tmp_path / "settings.toml")
+    published = told(invented, replace(origin, settings=asked))["as_published"]
+    assert published == {"asked": True, "other": {}}
+    lexical = asked.model_copy(
+        update={"implicit": asked.implicit.model_copy(update={"encoder": "lexical"})}
+    )
+    assert told(invented, replace(origin, settings=lexical))["as_published"][
+        "other"
+    ] == {"implicit.encoder": {"published": "sentence", "used": "lexical"}}
+
+
+def test_language_models_are_told_with_model_parameters_and_prompts(
+    invented: Made,
+) -> None:
+    configuration = load_judges(preset="models-2025")
+    members = configuration.members("panel")
+    ranking = invented.ranking.assign(judges=[list(members)] * len(invented.ranking))
+    origin = replace(invented.origin(), configuration=configuration)
+    values = provenance(origin, "panel", ranking, ["first"], [])
+    assert language_models(configuration, members) == list(members)
+    assert values["judges"]["gpt-4o"]["model"] == "gpt-4o"
+    assert set(values["judges"]) == {*members, configuration.extractor}
+    assert re.fullmatch(r"[0-9a-f]{12}", values["prompts"])
+    assert "http" not in json_text(values), "addresses of servers are nobody's business"

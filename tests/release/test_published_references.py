@@ -1,0 +1,83 @@
+"""A published number points to the row that the delivered reference meant, whatever was delivered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from delivered_rows import as_csv, row
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+from profiles import examples
+
+from lunguage_assets.annotation.method import bundled_method
+from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.findings import parse_references
+from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.release.write import published_frame
+from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.tables import TERMS
+
+NAMES = [
+    "edema",
+    "Edema",
+    "effusion",
+    "pleural effusion",
+    "fluid, left base",
+    "left base",
+    "opacities",
+    "chf",
+]
+fragments = st.one_of(
+    st.sampled_from([*NAMES, "haze", "nan"]),
+    st.integers(0, 12).map(lambda number: f"idx{number}"),
+    st.sampled_from(["IDX 3", "idx00004", "idx" + "9" * 20, "idx", "~idx7"]),
+)
+cells = st.lists(fragments, max_size=5).map(", ".join)
+delivered = st.fixed_dictionaries(
+    {
+        "ent": st.sampled_from(NAMES),
+        "normed_ent": st.sampled_from(["", "", "edema", "effusion"]),
+        "location": st.sampled_from(["", "left", "right"]),
+        "section": st.sampled_from(["find", "impr", "hist"]),
+        "ent_idx": st.integers(1, 9).map(str),
+        "dx_status": st.sampled_from(["positive", "positive", "negative"]),
+        "evidence": cells,
+        "associate": cells,
+        "study_id": st.sampled_from(["s50000001", "s50000001", "s50000002"]),
+    }
+)
+
+
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(delivered, min_size=1, max_size=9))
+def test_every_published_number_is_a_rows_and_two_rows_of_one_wording_and_place_are_noted(
+    tmp_path: Path, said: list[dict[str, str]]
+) -> None:
+    rows = [row(number, **values) for number, values in enumerate(said)]
+    (tmp_path / "Lunguage.csv").write_text(as_csv(rows), encoding="utf-8")
+    taken = take_in(find_delivery(tmp_path), CorpusSettings())
+    resolved = bundled_method().conclude(vars(taken))["lunguage_plus_plus"]
+    published = published_frame(resolved, taken.reports)
+    numbered = published.set_index(["study_id", "idx"])["ent"].to_dict()
+    for column in ("evidence", "associate"):
+        cells = zip(
+            published["study_id"], published[column], resolved[column], strict=True
+        )
+        for study, cell, tokens in cells:
+            pointing = [one for one in parse_references(cell) if one.number is not None]
+            for reference in pointing:
+                assert reference.parts
+                assert ", ".join(reference.parts) == numbered[study, reference.number]
+            assert len(pointing) == sum(not token.startswith("~") for token in tokens)
+    named = Vocabulary.from_terms(TERMS.frame())
+    stated = resolved[resolved["source"] == "original"]
+    said_of = stated[["study_id", "currency", "ent", "location"]].itertuples(
+        index=False
+    )
+    keys = [
+        (*one[:2], named.finding(one.ent), named.location_parts(one.location))
+        for one in said_of
+    ]
+    if len(set(keys)) < len(keys):
+        assert "one-wording-two-names" in set(taken.intake_notes["reason"])

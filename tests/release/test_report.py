@@ -1,0 +1,340 @@
+"""The report: one file that needs nothing else, says where every number comes from, and names what was not
+run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hostile_words import HOSTILE, in_a_browser, require_harmless
+from small_release import Made, opened, stored
+
+from lunguage_assets.explicit.analysis.experts import numbered_experts
+from lunguage_assets.release.context import ANALYSES
+from lunguage_assets.release.write import write_bundle
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
+
+WORDS = (
+    "ent",
+    "name",
+    "phrase",
+    "phrases",
+    "hedge",
+    "sent",
+    "first",
+    "second",
+    "group",
+    "finding",
+    "label",
+)
+"""Columns that hold words of a corpus or of a person."""
+ENDS = ("less likely", "most likely")
+"""Anchors keep their names: the scale hangs on them."""
+
+
+class Page(HTMLParser):
+    """Elements with their attributes in order, and the text."""
+
+    def __init__(self, version: Path) -> None:
+        super().__init__()
+        self.raw = (version / "open" / "report.html").read_text(encoding="utf-8")
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(self.raw)
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(
+        self, tag: str, attrs: Sequence[tuple[str, str | None]]
+    ) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+SHARES = {"share": 0.7512, "share_low": 0.3, "share_high": 0.9}
+SAID: dict[str, list[dict[str, Any]]] = {
+    "judge_agreement": [
+        {
+            "measure": "pairwise agreement",
+            "first": "cues",
+            "second": "lexicon",
+            "value": 0.8125,
+            "n": 40,
+        }
+    ],
+    "ranking_correlations": [{"first": "cues", "second": "lexicon", "spearman": 0.9}],
+    "ranking_robustness": [
+        {"comparisons": n, "repeat": 0, "spearman": 0.9} for n in (5, 10)
+    ],
+    "fit_validation": [
+        {
+            "strategy": strategy,
+            "judges": "all",
+            "opponent_limit": 5,
+            "panel_steps": 1,
+            "step": step,
+        }
+        | {"mean_distance": 9.0 / step, "phrases": 7, "seeds": 2}
+        for strategy in ("draw probability", "random")
+        for step in (1, 2)
+    ],
+    "expert_agreement": [
+        {"group": "all", "first": who, "second": "panel", "value": 0.75, "n": 9}
+        for who in ("", "dr-nameless")
+    ],
+    "distilled_evaluation": [
+        {"test": test, "scorer": scorer, "rmse": 2.5}
+        for test, scorer in (
+            ("panel halves", "half the answers"),
+            ("held-out sentences", "frozen"),
+        )
+    ],
+    "pathway_audit": [
+        {
+            "diagnosis": "pneumonia",
+            "studies": 41,
+            "mentioned": 4,
+            "as_implied": 3,
+            **SHARES,
+        }
+    ],
+}
+
+
+def analyses(version: str) -> dict[str, pd.DataFrame]:
+    """One or more rows of each analysis, of a ranking of this version."""
+    plain: dict[str, Any] = {
+        "string": "x",
+        "int": 3,
+        "float": 0.5,
+        "bool": False,
+        "strings": [],
+    }
+    made = {}
+    for name, table in ANALYSES.items():
+        row = {
+            c.name: None if c.nullable else c.choices[0] if c.choices else plain[c.type]
+            for c in table.columns
+        }
+        row |= {"ranking_version": version}
+        made[name] = table.frame([row | values for values in SAID[name]])
+    return made
+
+
+@pytest.fixture(scope="module")
+def complete(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a version with all analyses, of a corpus with a name that must be escaped."""
+    origin = invented.origin()
+    origin = replace(
+        origin,
+        corpus=replace(origin.corpus, name="<script>alert('corpus')</script> & more"),
+    )
+    made = analyses(str(invented.ranking["ranking_version"].iloc[0]))
+    folder = tmp_path_factory.mktemp("complete")
+    return write_bundle(
+        invented.release(), folder, origin, made, invented.examples
+    ).folder
+
+
+@pytest.fixture(scope="module")
+def page(complete: Path) -> Page:
+    return Page(complete)
+
+
+def test_the_page_loads_nothing_and_runs_nothing(page: Page) -> None:
+    loading = ("src", "href", "srcset", "action", "data")
+    named = [
+        attributes.get(name)
+        for _, attributes in page.elements
+        for name in loading
+        if name in attributes
+    ]
+    assert len(named) > 10
+    assert all(
+        str(address).startswith(("data:image/png;base64,", "#")) for address in named
+    )
+    assert not [
+        tag
+        for tag, _ in page.elements
+        if tag in ("script", "link", "iframe", "object", "form")
+    ]
+    (policy,) = [
+        one
+        for one in page.all("meta")
+        if one.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert (
+        policy["content"]
+        == "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+    )
+    assert "<script>alert('corpus')</script> & more" in page.text, (
+        "shown as text, as it was given"
+    )
+
+
+@in_a_browser
+def test_no_word_of_a_corpus_runs_in_the_page(invented: Made, tmp_path: Path) -> None:
+    """Findings, hedges, ids, what was rejected, names of raters and of the corpus: all code at once."""
+    made = {
+        key: {n: _hostile(frame) for n, frame in b.items()}
+        for key, b in invented.batches.items()
+    }
+    release = opened(_hostile(invented.ranking), stored(tmp_path / "tables", made))
+    origin = replace(
+        invented.origin(), corpus=replace(invented.origin().corpus, name=HOSTILE)
+    )
+    version = str(invented.ranking["ranking_version"].iloc[0])
+    extra = {name: _hostile(frame) for name, frame in analyses(version).items()}
+    examples = invented.examples.rename(
+        lambda word: word if word in ENDS else f"{word} {HOSTILE}"
+    )
+    written = write_bundle(release, tmp_path / "release", origin, extra, examples)
+    require_harmless(
+        Page(written.folder).raw, tmp_path, HOSTILE, f"may represent {HOSTILE}"
+    )
+
+
+def _hostile(frame: pd.DataFrame) -> pd.DataFrame:
+    def words_of(value: str | None) -> str | None:
+        return f"{value} {HOSTILE}" if value and value not in ENDS else value
+
+    words = {n: frame[n].map(words_of, na_action="ignore")
+             for n in WORDS if n in frame and frame[n].map(type).isin([str, type(None)]).all()}  # fmt: skip
+    return frame.assign(
+        **{n: values.astype(frame[n].dtype) for n, values in words.items()}
+    )
+
+
+def test_what_was_not_run_is_named_and_what_was_run_is_not(
+    page: Page, version: Path
+) -> None:
+    assert "Not run for this version" not in page.text
+    bare = Page(version)
+    assert (
+        bare.text.count(
+            "lunguage analyse asks no judge and takes seconds; then lunguage run again."
+        )
+        == 6
+    )
+    for title in (
+        "Agreement of judges",
+        "Correlation of rankings",
+        "Phrases fitted back",
+    ):
+        assert re.search(
+            rf"Not in this version, with the reason at its place: [^.]*{title}",
+            bare.text,
+        )
+    assert not (version / "open" / "judge_agreement.csv").exists()
+
+
+def test_the_tables_of_the_page_are_those_of_the_files(
+    page: Page, complete: Path
+) -> None:
+    figures = pd.read_csv(complete / "open" / "table_figures.csv").set_index("measure")[
+        "value"
+    ]
+    for measure in ("studies", "patients", "rows out", "conflicts"):
+        assert re.search(rf"(^| ){measure} {figures[measure]:,.0f}( |$)", page.text), (
+            measure
+        )
+    for phrase in pd.read_csv(complete / "open" / "ranking.csv")["phrase"]:
+        assert phrase in page.text
+
+
+def test_the_page_begins_with_the_labels_and_folds_what_not_everybody_looks_for(
+    page: Page,
+) -> None:
+    assert page.text.index("What the studies say of each label") < page.text.index(
+        "From place to probability"
+    )
+    assert [tag for tag, _ in page.elements].count("details") > 20
+    assert [
+        attributes for attributes in page.all("details") if "open" in attributes
+    ] == [{"open": None}] * 3
+    titles = re.findall(r"<h3>([^<]*)</h3>", page.raw)
+    assert len(set(titles)) == len(titles)
+
+
+def test_labels_are_counted_by_what_the_studies_say_of_them(complete: Path) -> None:
+    counted = pd.read_csv(complete / "open" / "table_labels.csv", index_col="label")
+    labels = pd.read_csv(complete / "restricted" / "labels.csv")
+    studies = labels["study_id"].nunique()
+    kinds = ["present", "hedged", "absent", "implied", "contradictory", "unmentioned"]
+    assert (counted[kinds].sum(axis=1) == studies).all()
+    assert counted.index.tolist() == labels["label"].unique().tolist()
+    for label, rows in labels[labels["source"].isin(["stated", "denied"])].groupby(
+        "label"
+    ):
+        line = counted.loc[label]
+        assert line["prevalence"] == pytest.approx((rows["p"] >= 0.5).sum() / studies)
+        assert line["hedged"] == rows["status"].isin(["tp", "tn"]).sum()
+        assert line["present"] == (rows["status"] == "dp").sum()
+    assert counted["hedged"].sum() > 0
+
+
+def test_single_experts_are_numbered_by_their_agreement_with_the_ranking() -> None:
+    agrees = {"zoe": 0.9, "amy": 0.5, "bob": 0.7}
+    rows = [
+        share("with ranking", name, "panel", value) for name, value in agrees.items()
+    ]
+    rows.append(share("with expert", "amy", "zoe", 0.6))
+    numbered = numbered_experts(EXPERT_AGREEMENT.frame(rows))
+    ranked = (
+        numbered[numbered["measure"] == "with ranking"]
+        .set_index("first")["value"]
+        .to_dict()
+    )
+    assert ranked == {"expert 1": 0.9, "expert 2": 0.7, "expert 3": 0.5}
+    pair = numbered[numbered["measure"] == "with expert"]
+    assert pair[["first", "second"]].to_numpy().tolist() == [["expert 3", "expert 1"]]
+
+
+def test_of_two_experts_no_single_one_is_shown() -> None:
+    rows = [share("with ranking", name, "panel", 0.5) for name in ("amy", "bob")]
+    assert numbered_experts(EXPERT_AGREEMENT.frame(rows)).empty
+
+
+def share(measure: str, first: str, second: str, value: float) -> dict[str, Any]:
+    row = {
+        "measure": measure,
+        "coding": "none",
+        "group": "all",
+        "experts": 3,
+        "first": first,
+    }
+    return row | {"second": second, "value": value, "low": None, "high": None, "n": 50}
+
+
+def test_table_1_of_the_paper_stands_on_every_page(page: Page) -> None:
+    for word in ("oncologist", "30 to 40 years", "general practitioner", "average"):
+        assert word in page.text
+
+
+def test_experts_are_averaged_and_nobody_is_named(complete: Path) -> None:
+    assert "with ranking" in (complete / "open" / "expert_agreement.csv").read_text()
+    for path in complete.rglob("*"):
+        assert not path.is_file() or b"dr-nameless" not in path.read_bytes(), path.name
+
+
+@pytest.mark.usefixtures("unreported")
+def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
+    invented: Made, tmp_path: Path
+) -> None:
+    other = analyses("of another ranking")
+    written = write_bundle(
+        invented.release(), tmp_path, invented.origin(), other, invented.examples
+    )
+    assert Page(written.folder).text.count("it was made with another ranking") == 6
+    assert not list(written.folder.rglob("judge_agreement.csv"))

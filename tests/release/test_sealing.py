@@ -1,0 +1,540 @@
+"""Nothing is sealed, named as newest or overwritten unless every rule holds on exactly the rows that are
+written.
+
+One case for each rule: of the schemas, of the guarantees, of the beliefs, of the accounts. The cases are made
+from the lists of rules themselves, so that a new rule without a case fails.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from platform_support import contents
+from small_release import Made, audits, opened, stored, write_release
+
+from lunguage_assets.errors import InvalidTable, MethodError
+from lunguage_assets.implicit.resolution.guarantees import (
+    GUARANTEES,
+    LIVING_PARENT,
+    NO_CLASH,
+    NO_SURER,
+    NOT_AGAINST,
+    ONE_ROW_PER_KEY,
+    STUDY_PRESENT,
+    UNIQUE_NUMBERS,
+    WHOLE_REFERENCES,
+    explained_studies,
+    violations,
+)
+from lunguage_assets.implicit.statements.places import place_parts
+from lunguage_assets.quality.rules import belief_rules, place_rules
+from lunguage_assets.release import write
+from lunguage_assets.release.context import Release
+from lunguage_assets.release.newest import TABLES_PER_BATCH
+from lunguage_assets.release.write import write_bundle
+from lunguage_assets.tables import REFERENCE_RANKING
+from lunguage_assets.tables.schema import Table
+
+Row = dict[str, Any]
+Rows = list[Row]
+Stored = dict[str, Rows]
+"""Rows of the tables of one batch."""
+
+
+@pytest.fixture(scope="module")
+def sound(invented: Made) -> Stored:
+    """What the release reads of a batch; two of its delivered rows were rejected, two studies set aside."""
+    frames = invented.batches["first"].items()
+    rows = {name: pa.Table.from_pandas(frame).to_pylist() for name, frame in frames}
+    refused = {
+        "file": "a.csv",
+        "study_id": "",
+        "column": "",
+        "found": "",
+        "expected": "a study",
+    }
+    refused |= {"remedy": "fix it", "reason": "no study", "content": "{}"}
+    aside = {
+        "subject_id": "",
+        "step": "fitting",
+        "table": "fitted_probabilities",
+        "rule": "0 < p < 1",
+    }
+    aside |= {"finding_ids": [], "found": "p 1"}
+    return {
+        **rows,
+        "rejected": [{**refused, "line": line} for line in (1, 2)],
+        "set_aside": [{**aside, "study_id": f"s9999999{number}"} for number in (1, 2)],
+    }
+
+
+@pytest.fixture(scope="module")
+def older(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of releases in which an earlier, honest version is sealed, without figures."""
+    folder = tmp_path_factory.mktemp("sealed") / "panel"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(write, "report_figures", lambda _: {})
+        write_release(invented, folder, "first")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def files(
+    invented: Made, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Path]:
+    """The honest tables of the batch."""
+    return stored(
+        tmp_path_factory.mktemp("honest"), {"first": invented.batches["first"]}
+    )["first"]
+
+
+def written(table: Table, rows: Rows, path: Path) -> Path:
+    """A file as another program could have put it there: of the schema, its rows not looked at."""
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.arrow), path)
+    return path
+
+
+def refused(release: Release, made: Made, older: Path, **analyses: pd.DataFrame) -> str:
+    """Try to seal the release beside the older one: why it was refused, nothing having changed."""
+    before = contents(older)
+    with pytest.raises((InvalidTable, MethodError)) as why:
+        write_bundle(release, older, made.origin(), analyses, made.examples)
+    assert contents(older) == before  # LATEST and the older version are as they were
+    assert {path.name for path in older.iterdir()} == {
+        ".lock",
+        "LATEST",
+        "v1",
+    }  # nothing is left
+    return str(why.value)
+
+
+def absent(table: Table, rows: Rows, column: str) -> None:
+    rows[-1][column] = math.nan if table.column(column).type == "float" else None
+
+
+def other_code(table: Table, rows: Rows, column: str) -> None:
+    first = table.column(column).choices[0]
+    rows[-1][column] = not first if isinstance(first, bool) else "no such code"
+
+
+def too_small(table: Table, rows: Rows, column: str) -> None:
+    rows[-1][column] = type(rows[-1][column] or 0)(table.column(column).minimum - 1)
+
+
+def too_large(table: Table, rows: Rows, column: str) -> None:
+    rows[-1][column] = type(rows[-1][column] or 0)(table.column(column).maximum + 1)
+
+
+def falling(table: Table, rows: Rows, low: str, high: str) -> None:
+    rows[-1] |= (
+        {low: 0.9, high: 0.1}
+        if table.column(low).type == "float"
+        else {low: 1, high: 0}
+    )
+
+
+def of_another_form(table: Table, rows: Rows, column: str) -> None:
+    rows[-1][column] = "" if re.search(table.column(column).pattern, "!") else "!"
+
+
+def there_or_not(table: Table, rows: Rows, column: str) -> None:
+    some = {"string": rows[0]["study_id"], "float": 0.5}[table.column(column).type]
+    rows[-1][column] = some if rows[-1][column] is None else None
+
+
+def held_elsewhere(table: Table, rows: Rows, column: str) -> None:
+    (rule,) = (one for one in table.only if one.column == column)
+    row = next(row for row in reversed(rows) if row[rule.when] not in rule.values)
+    row[column] = True if table.column(column).type == "bool" else "words"
+
+
+def several(table: Table, rows: Rows, column: str) -> None:
+    others = [code for code in table.column(column).choices if code != rows[-1][column]]
+    number = table.column(column).type == "float"
+    rows[-1][column] = (
+        rows[-1][column] + 0.5 if number else others[0] if others else "another"
+    )
+
+
+def twice(table: Table, rows: Rows, columns: str) -> None:
+    rows[-1] |= {name: rows[-2][name] for name in columns.split(", ")}
+
+
+KINDS: Mapping[str, Callable[..., None]] = {
+    r"(\w+) is never empty": absent,
+    r"(\w+) is one of .*": other_code,
+    r"(\w+) >= -?[\d.]+": too_small,
+    r"(\w+) <= -?[\d.]+": too_large,
+    r"(\w+) <= ([a-z]\w*)": falling,
+    r"(\w+) has the form .*": of_another_form,
+    r"(\w+) is there exactly where .*": there_or_not,
+    r"(\w+) holds something only where .*": held_elsewhere,
+    r"(\w+) has one value": several,
+    r"\((.*)\) is unique": twice,
+}
+
+
+def breaking(table: Table, rule: str, rows: Rows) -> Rows:
+    """Rows that, beside the others, break a rule. A rule of an unknown kind has no case, and fails here."""
+    changed = [dict(row) for row in rows]
+    (change, names), = (
+        (change, found.groups()) for kind, change in KINDS.items() if (found := re.fullmatch(kind, rule))
+    )  # fmt: skip
+    change(table, changed, *names)
+    return [row for row, before in zip(changed, rows, strict=True) if row != before]
+
+
+def storable_rules(table: Table) -> list[str]:
+    """Every rule about values that a file of the table's schema has room to break."""
+    rules = [rule for rule, _ in table.rules(table.frame())]
+    gaps = {
+        f"{column.name} is never empty"
+        for column in table.columns
+        if column.type != "float"
+    }
+    return [rule for rule in rules if rule not in gaps]
+
+
+def poisoned(table: Table, rows: Rows, rules: list[str]) -> Rows:
+    """The rows, and for each of these rules those that break it."""
+    return [*rows, *(row for rule in rules for row in breaking(table, rule, rows))]
+
+
+@pytest.mark.parametrize(
+    "table", TABLES_PER_BATCH.values(), ids=lambda table: table.name
+)
+def test_stored_rows_that_break_a_rule_of_their_schema_seal_nothing_and_every_rule_is_named(
+    table: Table,
+    sound: Stored,
+    files: Mapping[str, Path],
+    invented: Made,
+    older: Path,
+    tmp_path: Path,
+) -> None:
+    rules = storable_rules(table)
+    if (
+        table.name == "lunguage_plus_plus"
+    ):  # these are compared before any row is read: `TOGETHER`
+        rules = [
+            rule for rule in rules if not re.match("(mode|ranking_version) ", rule)
+        ]
+    path = written(
+        table, poisoned(table, sound[table.name], rules), tmp_path / "poisoned.parquet"
+    )
+    release = opened(invented.ranking, {"first": {**files, table.name: path}})
+    why = refused(release, invented, older)
+    assert str(path) in why
+    assert [rule for rule in rules if f"'{rule}'" not in why] == []
+
+
+def test_a_file_with_room_for_empty_cells_where_none_may_be_is_refused_by_its_schema(
+    sound: Stored, files: Mapping[str, Path], invented: Made, tmp_path: Path
+) -> None:
+    table = TABLES_PER_BATCH["reports"]
+    schema = pa.schema([field.with_nullable(True) for field in table.arrow])
+    pq.write_table(
+        pa.Table.from_pylist(sound["reports"], schema=schema), tmp_path / "gaps.parquet"
+    )
+    with pytest.raises(InvalidTable, match="written under another schema"):
+        opened(
+            invented.ranking, {"first": {**files, "reports": tmp_path / "gaps.parquet"}}
+        )
+
+
+def test_a_ranking_or_analysis_that_breaks_a_rule_of_its_schema_seals_nothing_and_every_rule_is_named(
+    invented: Made, older: Path
+) -> None:
+    release, rules = invented.release("first"), storable_rules(REFERENCE_RANKING)
+    rows = poisoned(
+        REFERENCE_RANKING, pa.Table.from_pandas(invented.ranking).to_pylist(), rules
+    )
+    why = refused(
+        replace(release, ranking=REFERENCE_RANKING.frame(rows)), invented, older
+    )
+    assert [rule for rule in rules if f"'{rule}'" not in why] == []
+    wrong = audits()["pathway_audit"].assign(studies=1)
+    why = refused(release, invented, older, pathway_audit=wrong)
+    assert "pathway_audit" in why
+    assert "'mentioned <= studies'" in why
+
+
+@pytest.mark.parametrize("function", ["released_rows", "label_frame"])
+def test_a_derived_row_that_breaks_its_schema_seals_nothing(
+    function: str, invented: Made, older: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = getattr(write, function)
+    monkeypatch.setattr(write, function, lambda *args: honest(*args).assign(source="!"))
+    assert "source is one of" in refused(invented.release("first"), invented, older)
+
+
+def rows_where(tables: Stored, **wanted: Any) -> Rows:
+    """LUNGUAGE_PLUS_PLUS rows that nothing is generated from, with these values."""
+    rows = tables["lunguage_plus_plus"]
+    parents = {row["parent_id"] for row in rows}
+    return [
+        row
+        for row in rows
+        if row["finding_id"] not in parents
+        and all(row[name] in held for name, held in wanted.items())
+    ]
+
+
+STATED, GENERATED = {"source": {"original"}}, {"source": {"expansion"}}
+DEFINITE = STATED | {"status": {"dp", "dn"}}
+TENTATIVE = STATED | {"status": {"tp", "tn"}, "p_source": {"fitted"}}
+POSITIVE = GENERATED | {"status": {"dp", "tp"}}
+
+
+def by_id(tables: Stored, name: str = "lunguage_plus_plus") -> dict[str, Row]:
+    return {row["finding_id"]: row for row in tables[name]}
+
+
+def say_the_same(tables: Stored, *statuses: str) -> None:
+    """Let two stated rows of a study speak of one thing at one place."""
+    rows = rows_where(tables, **DEFINITE)
+    first, second = next(
+        (a, b)
+        for a in rows
+        for b in rows
+        if a is not b
+        and a["study_id"] == b["study_id"]
+        and (a["status"], b["status"]) == statuses
+    )
+    second |= {
+        name: first[name]
+        for name in ("name", "ent", "currency", "location", "location_parts")
+    }
+
+
+def other_root(tables: Stored) -> None:
+    child = rows_where(tables, **GENERATED)[0]
+    child["root_id"] = rows_where(tables, **STATED)[0]["finding_id"]
+
+
+def surer_than_its_parent(tables: Stored) -> None:
+    rows = by_id(tables)
+    child = next(
+        row
+        for row in rows_where(tables, **GENERATED)
+        if rows[row["parent_id"]]["status"] == "tp"
+    )
+    child["status"] = "d" + child["status"][1]
+
+
+def denied_everywhere(tables: Stored) -> None:
+    stated = {
+        row["study_id"]: row
+        for row in rows_where(tables, **STATED | {"status": {"dn"}})
+    }
+    child = next(
+        row
+        for row in rows_where(tables, **POSITIVE)
+        if row["study_id"] in stated and place_parts(tuple(row["location_parts"]))
+    )
+    stated[child["study_id"]] |= {
+        "name": child["name"],
+        "ent": child["ent"],
+        "location": "",
+    }
+    stated[child["study_id"]] |= {
+        "location_parts": [],
+        "morphology": "",
+        "distribution": "",
+        "severity": "",
+    }
+
+
+def refers_to_itself(tables: Stored) -> None:
+    row = rows_where(tables, **STATED)[0]
+    row["associate"] = [*row["associate"], row["finding_id"]]
+
+
+def silent_study(tables: Stored) -> None:
+    gone = tables["lunguage_plus_plus"][0]["study_id"]
+    for name in ("lunguage_plus_plus", "accounting", "conflicts"):
+        tables[name] = [row for row in tables[name] if row["study_id"] != gone]
+
+
+def child_before_its_parent(tables: Stored) -> None:
+    rows = by_id(tables)
+    child = rows_where(tables, **GENERATED)[0]
+    parent = rows[child["root_id"]]
+    child["idx"], parent["idx"] = parent["idx"], child["idx"]
+
+
+def changed(wanted: Mapping[str, Any], **values: Any) -> Callable[[Stored], None]:
+    """Other values in the first row that has what is wanted."""
+    return lambda tables: rows_where(tables, **wanted)[0].update(values)
+
+
+def beyond_its_parent(tables: Stored) -> None:
+    rows = by_id(tables)
+    child = next(
+        row
+        for row in rows_where(tables, **POSITIVE)
+        if rows[row["parent_id"]]["support"] < 0.9
+    )
+    child["prob"] = rows[child["parent_id"]]["prob"] + 1e-8
+
+
+def fitted_and_stated(tables: Stored, fit: Mapping[str, Any]) -> None:
+    """Change a fit and the row that has it alike."""
+    row = rows_where(tables, **TENTATIVE | {"status": {"tp"}})[0]
+    by_id(tables, "fitted_probabilities")[row["finding_id"]].update(fit)
+    row |= {"prob": fit["p"], "support": fit["p"]}
+    row |= {name: fit[name] for name in ("p_low", "p_high", "p_source") if name in fit}
+
+
+def one_more(tables: Stored, name: str) -> None:
+    tables["accounting"][0][name] += 1
+
+
+def lost_row(tables: Stored) -> None:
+    named = {
+        token
+        for row in tables["lunguage_plus_plus"]
+        for token in row["evidence"] + row["associate"]
+    }
+    row = next(
+        row for row in rows_where(tables, **STATED) if row["finding_id"] not in named
+    )
+    tables["lunguage_plus_plus"].remove(row)
+
+
+def older_ranking(tables: Stored) -> None:
+    for row in tables["lunguage_plus_plus"]:
+        row["ranking_version"] = "another"
+
+
+SURE = "a tentative finding is never certain: 0 < p < 1"
+
+GUARANTEED = {
+    ONE_ROW_PER_KEY: lambda tables: say_the_same(tables, "dn", "dn"),
+    NO_CLASH: lambda tables: say_the_same(tables, "dn", "dp"),
+    LIVING_PARENT: other_root,
+    NO_SURER: surer_than_its_parent,
+    NOT_AGAINST: denied_everywhere,
+    WHOLE_REFERENCES: refers_to_itself,
+    STUDY_PRESENT: silent_study,
+    UNIQUE_NUMBERS: child_before_its_parent,
+}
+BELIEVED = {
+    "a definite finding is certain: 1 if present, 0 if absent": changed(
+        DEFINITE | {"status": {"dp"}}, p_low=0.9
+    ),
+    "a definite finding has p by its status": changed(DEFINITE, p_source="fitted"),
+    "a tentative finding has p by its fit, its phrases or nothing": changed(
+        TENTATIVE, p_source="definitive"
+    ),
+    SURE: changed(TENTATIVE | {"status": {"tp"}}, prob=1.0, p_high=1.0, support=1.0),
+    "the support of a stated finding is p, or 1 - p of a denied one": changed(
+        TENTATIVE, support=0.01
+    ),
+    "a generated row has p by its pathway, and says that it is a bound": changed(
+        GENERATED, p_source="phrase"
+    ),
+    "an implied finding is not more probable than its parent": beyond_its_parent,
+}
+WITHOUT = {"mu": None, "mu_sd": None}
+PLACED = {
+    "a pair without information has p 0.5, from 0 to 1": lambda tables: (
+        fitted_and_stated(
+            tables,
+            {"p": 0.5, "p_low": 0.1, "p_high": 1.0, "p_source": "none", **WITHOUT},
+        )
+    ),
+    SURE: lambda tables: fitted_and_stated(
+        tables, {"p": 1.0, "p_high": 1.0, "p_source": "phrase", **WITHOUT}
+    ),
+}
+OF_ROWS = [
+    (rule, change)
+    for rules in (GUARANTEED, BELIEVED, PLACED)
+    for rule, change in rules.items()
+]
+OF_ALL = [
+    ("do not balance", lambda tables: one_more(tables, "rows_in")),
+    ("do not balance", lambda tables: one_more(tables, "generated")),
+    ("not the rows that accounting counted", lost_row),
+    ("another in mode method", changed(STATED, ranking_version="another")),
+    ("another in mode method", older_ranking),
+    ("in mode paper", changed(STATED, mode="paper")),
+]
+"""What is no rule of single rows, by what its refusal says."""
+ALSO = {NO_CLASH: {ONE_ROW_PER_KEY}}
+"""What cannot be broken without something else."""
+
+
+def broken(frames: Mapping[str, pd.DataFrame]) -> set[str]:
+    """The rules about rows of a batch, beyond the schemas, that do not hold."""
+    rows, fitted, accounts = (
+        frames[name]
+        for name in ("lunguage_plus_plus", "fitted_probabilities", "accounting")
+    )
+    explained = explained_studies(accounts)
+    guarantees = {
+        one.guarantee
+        for one in violations(rows, frames["reports"]["study_id"], explained)
+    }
+    rules = [*belief_rules(rows), *place_rules(fitted)]
+    return guarantees | {rule for rule, wrong in rules if wrong.any()}
+
+
+def test_every_guarantee_and_every_rule_about_probabilities_has_a_case() -> None:
+    rows, fitted = (
+        TABLES_PER_BATCH[name].frame()
+        for name in ("lunguage_plus_plus", "fitted_probabilities")
+    )
+    assert set(GUARANTEED) == set(GUARANTEES)
+    assert set(BELIEVED) == {rule for rule, _ in belief_rules(rows)}
+    assert set(PLACED) == {rule for rule, _ in place_rules(fitted)}
+
+
+@pytest.fixture(scope="module")
+def frames(sound: Stored) -> Mapping[str, pd.DataFrame]:
+    """The rows that the cases change; they break no rule."""
+    found = {name: table.frame(sound[name]) for name, table in TABLES_PER_BATCH.items()}
+    assert broken(found) == set()
+    return found
+
+
+@pytest.mark.parametrize(("rule", "change"), [*OF_ROWS, *OF_ALL])
+def test_rows_that_break_exactly_this_rule_seal_nothing(
+    rule: str,
+    change: Callable[[Stored], None],
+    sound: Stored,
+    frames: Mapping[str, pd.DataFrame],
+    files: Mapping[str, Path],
+    invented: Made,
+    older: Path,
+    tmp_path: Path,
+) -> None:
+    tables = copy.deepcopy(sound)
+    change(tables)
+    other = {
+        name: table
+        for name, table in TABLES_PER_BATCH.items()
+        if tables[name] != sound[name]
+    }
+    now = {
+        **frames,
+        **{name: table.frame(tables[name]) for name, table in other.items()},
+    }
+    assert broken(now) - ALSO.get(rule, set()) == {rule} & set(dict(OF_ROWS))
+    paths = {
+        name: written(table, tables[name], tmp_path / name)
+        for name, table in other.items()
+    }
+    assert rule in refused(
+        opened(invented.ranking, {"first": {**files, **paths}}), invented, older
+    )

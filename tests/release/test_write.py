@@ -1,0 +1,386 @@
+"""A release as a version with two parts: what is in it, and that nothing of a report is in the open one."""
+
+from __future__ import annotations
+
+import base64
+import io
+import random
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import duckdb
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+from PIL import Image
+from platform_support import contents
+from small_release import WORD, Made, opened, stored
+from upath import UPath
+
+from lunguage_assets import parallel
+from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.release import newest
+from lunguage_assets.release.context import Release
+from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
+from lunguage_assets.release.write import write_bundle
+from lunguage_assets.settings import DataClass
+from lunguage_assets.tables import REJECTED
+
+REFUSED = {
+    **{
+        "file": "a.csv",
+        "line": 1,
+        "study_id": "",
+        "column": "",
+        "found": "-1",
+        "expected": "a study",
+    },
+    **{"remedy": "fix it", "reason": "no study", "content": "=1+1"},
+}
+
+
+def test_every_checksum_holds_for_the_version_and_for_each_part_alone(
+    version: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(version / "open", tmp_path / "passed_on")
+    for folder in (version, version / "restricted", tmp_path / "passed_on"):
+        subprocess.run(
+            ["sha256sum", "--check", "--quiet", "SHA256SUMS"],
+            cwd=folder,
+            timeout=60,
+            check=True,
+        )
+
+
+def test_every_column_of_every_file_is_in_the_data_dictionary_and_no_other_file_is(
+    version: Path,
+) -> None:
+    page = (version / "open" / "data_dictionary.md").read_text(encoding="utf-8")
+    described = {
+        file: re.findall(r"^\| `(.+?)` \|", body, re.MULTILINE)
+        for heading, body in re.findall(
+            r"^## (.+?)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL
+        )
+        for file in re.findall(r"`([^`]+)`", heading)
+    }
+    columns = {}
+    for path in version.glob("*/*"):
+        if path.suffix in (".csv", ".parquet"):
+            read = (
+                pd.read_parquet(path)
+                if path.suffix == ".parquet"
+                else pd.read_csv(path, nrows=0)
+            )
+            columns[str(path.relative_to(version))] = list(read.columns)
+    assert described == columns
+
+
+def test_the_csv_keeps_its_thirty_columns_and_the_parquet_has_the_cues(
+    version: Path,
+) -> None:
+    rows = version / "restricted" / "Lunguage_plus_plus.csv"
+    columns = pd.read_csv(rows, nrows=0).columns
+    assert (len(columns), "cues" in columns) == (30, False)
+    assert "cues" in pq.read_schema(rows.with_suffix(".parquet")).names
+
+
+@pytest.mark.lengthy
+def test_hugging_face_loads_the_folder(
+    version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = pytest.importorskip("datasets", reason="needs the extra dev (datasets)")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    rows = pd.read_parquet(version / "restricted" / "Lunguage_plus_plus.parquet")
+    unnamed = datasets.load_dataset(str(version), cache_dir=str(tmp_path))["train"]
+    assert unnamed["finding_id"][:] == rows["finding_id"].tolist()
+    labels = datasets.load_dataset(str(version), "labels", cache_dir=str(tmp_path))[
+        "train"
+    ]
+    assert labels.num_rows == len(
+        pd.read_parquet(version / "restricted" / "labels.parquet")
+    )
+    studies = datasets.load_dataset(str(version), "studies", cache_dir=str(tmp_path))[
+        "train"
+    ]
+    assert studies.features["study_number"].dtype == "int64"
+
+
+def test_only_invented_reports_have_a_licence_and_each_part_says_what_it_may_be_used_for(
+    version: Path, of_patients: Path
+) -> None:
+    for folder, licence in ((version, "mit"), (of_patients, "other")):
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        assert yaml.safe_load(text.split("---\n", 2)[1])["license"] == licence
+        assert "Unmentioned is not absent" in text
+        assert "prob_is_bound" in text
+        labels = (folder / "restricted" / "LABELS.md").read_text(encoding="utf-8")
+        assert labels.split("\n")[2].startswith("**Unmentioned is not absent.**")
+    assert "No licence is granted" in (of_patients / "LICENSE").read_text(
+        encoding="utf-8"
+    )
+    assert "data use agreement" in (of_patients / "restricted" / "USE.md").read_text()
+    assert "no count of reports" in (
+        of_patients / "open" / "USE.md"
+    ).read_text().replace("\n", " ")
+    assert "invented" in (version / "restricted" / "USE.md").read_text()
+
+
+@pytest.mark.lengthy
+def test_the_same_release_gives_the_same_bytes_whatever_the_order_and_place_of_its_rows(
+    invented: Made, version: Path, tmp_path: Path
+) -> None:
+    """Some tables are stored in another order, and all of them on another file system."""
+    batches = {}
+    for key, tables in invented.batches.items():
+        mixed = {
+            name: tables[name].sample(
+                frac=1, random_state=random.Random(name).randrange(99)
+            )
+            for name in ("lunguage_plus_plus", "reports")
+        }
+        batches[key] = tables | mixed
+    there = UPath("memory://release-tables")
+    for paths in stored(tmp_path / "stored", batches).values():
+        for path in paths.values():
+            remote = there / str(path.relative_to(tmp_path))
+            remote.parent.mkdir(parents=True, exist_ok=True)
+            remote.write_bytes(path.read_bytes())
+    remote_paths = {
+        key: {name: there / f"stored/{key}/{name}.parquet" for name in TABLES_PER_BATCH}
+        for key in batches
+    }
+    again = Release(
+        "panel", invented.ranking, NewestStudies(duckdb.connect(), remote_paths)
+    )
+    written = write_bundle(
+        again, tmp_path / "panel", invented.origin(), {}, invented.examples
+    )
+    assert contents(tmp_path / "panel") == contents(version.parent)
+    once_more = write_bundle(
+        again, tmp_path / "panel", invented.origin(), {}, invented.examples
+    )
+    assert (once_more.version, once_more.is_new) == (written.version, False)
+
+
+@pytest.mark.lengthy
+def test_read_five_studies_at_a_time_in_two_processes_every_file_says_the_same(
+    invented: Made, version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(newest, "STUDIES_AT_ONCE", 5)
+    monkeypatch.setattr(parallel, "ALONE", 8)
+
+    def data_of(folder: Path) -> dict[str, object]:
+        """A Parquet by its rows, because parts become its row groups."""
+        files = (
+            path
+            for path in folder.rglob("*")
+            if path.suffix in (".csv", ".parquet", ".json", ".png")
+        )
+        return {
+            str(path.relative_to(folder)): path.read_bytes()
+            if path.suffix != ".parquet"
+            else pq.read_table(path).to_pylist()
+            for path in files
+        }
+
+    release = replace(invented.release(), processes=2)
+    apart = write_bundle(
+        release, tmp_path, invented.origin(), {}, invented.examples
+    ).folder
+    assert data_of(apart) == data_of(version)
+    assert (
+        pq.ParquetFile(apart / "restricted/Lunguage_plus_plus.parquet").num_row_groups
+        >= 3
+    )
+
+
+def test_of_a_study_that_came_again_the_newest_delivery_is_read(invented: Made) -> None:
+    release = invented.release()
+    (part,) = (
+        one.frames()
+        for one in release.studies.parts("batch", ["reports", "lunguage_plus_plus"])
+    )
+    first, second = (
+        set(invented.batches[key]["reports"]["study_id"]) for key in ("first", "second")
+    )
+    assert first & second
+    for table in part.values():
+        batch_of = dict(zip(table["study_id"], table["report_batch"], strict=True))
+        assert all(
+            batch == ("second" if study in second else "first")
+            for study, batch in batch_of.items()
+        )
+    assert len(part["reports"]) == len(first | second)
+
+
+def test_rows_without_a_readable_study_are_kept_of_every_batch(
+    invented: Made, tmp_path: Path
+) -> None:
+    rejected = {"rejected": REJECTED.frame([REFUSED])}
+    batches = {key: tables | rejected for key, tables in invented.batches.items()}
+    studies = opened(invented.ranking, stored(tmp_path, batches)).studies
+    (part,) = (one.frames() for one in studies.parts("batch", ["rejected"]))
+    assert part["rejected"]["report_batch"].tolist() == ["first", "second"]
+
+
+@pytest.mark.usefixtures("unreported")
+def test_rejected_rows_hold_no_formula_and_the_published_cells_are_exact(
+    invented: Made, tmp_path: Path
+) -> None:
+    tables = invented.batches["first"]
+    odd = tables["lunguage_plus_plus"].assign(ent="=1+1")
+    made = tables | {"rejected": REJECTED.frame([REFUSED]), "lunguage_plus_plus": odd}
+    release = opened(invented.ranking, stored(tmp_path / "tables", {"first": made}))
+    written = write_bundle(
+        release, tmp_path / "release", invented.origin(), {}, invented.examples
+    ).folder
+    shown = pd.read_csv(
+        written / "restricted" / "rejected.csv", dtype=str, keep_default_na=False
+    )
+    assert (shown["found"][0], shown["content"][0], shown["line"][0]) == (
+        "'-1",
+        "'=1+1",
+        "1",
+    )
+    published = pd.read_csv(
+        written / "restricted" / "Lunguage_plus_plus.csv", dtype=str
+    )
+    assert set(published["ent"]) == {"=1+1"}
+
+
+def test_the_name_of_a_corpus_stands_in_the_pages_as_it_is(
+    invented: Made, tmp_path: Path
+) -> None:
+    name = "A*B*\n# <b>C</b> [d](http://e) \x1b[31m"
+    for data_class in get_args(DataClass):
+        origin = replace(invented.origin(), corpus=Corpus(name, data_class))
+        folder = write_bundle(
+            opened(invented.ranking, {}),
+            tmp_path / data_class,
+            origin,
+            {},
+            invented.examples,
+        ).folder
+        card = (folder / "README.md").read_text(encoding="utf-8")
+        _, front, page = card.split("---\n", 2)
+        assert yaml.safe_load(front)["pretty_name"] == f"Lunguage++ of {name}"
+        shown = MarkdownIt("commonmark").render(page)
+        assert (
+            "<h1>Lunguage++ of A*B* # &lt;b&gt;C&lt;/b&gt; [d](http://e) \\x1b[31m</h1>"
+            in shown
+        )
+        assert "\x1b" not in card + (folder / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_a_release_of_no_batch_has_every_file_with_its_header(
+    invented: Made, tmp_path: Path
+) -> None:
+    written = write_bundle(
+        opened(invented.ranking, {}), tmp_path, invented.origin(), {}, invented.examples
+    )
+    assert pd.read_csv(
+        written.folder / "restricted" / "Lunguage_plus_plus.csv"
+    ).shape == (0, 30)
+    assert pd.read_csv(written.folder / "restricted" / "labels.csv").empty
+    assert written.summary["rows_out"] == 0
+
+
+def said(path: Path) -> str:
+    """Everything that a file says: its bytes as text, columns unpacked, words of pictures."""
+    data = path.read_bytes()
+    parts = [data.decode("utf-8", "replace"), data.decode("utf-16-le", "replace")]
+    if path.suffix == ".parquet":
+        parts += [
+            str(pq.read_table(path).to_pylist()),
+            str(pq.read_metadata(path).metadata),
+        ]
+    inside = re.findall(rb"data:image/png;base64,([A-Za-z0-9+/=]+)", data)
+    pictures = (
+        [data]
+        if path.suffix == ".png"
+        else [base64.b64decode(found) for found in inside]
+    )
+    return "\n".join(
+        [*parts, *(str(Image.open(io.BytesIO(png)).info) for png in pictures)]
+    )
+
+
+def outside_restricted(version: Path) -> list[Path]:
+    files = (path for path in version.rglob("*") if path.is_file())
+    return [
+        path for path in files if "restricted" not in path.relative_to(version).parts
+    ]
+
+
+def test_no_word_identifier_or_sentence_of_a_patients_report_is_outside_the_restricted_part(
+    patients: Made, of_patients: Path
+) -> None:
+    tables = [batch["reports"] for batch in patients.batches.values()]
+    keys = {
+        key
+        for reports in tables
+        for key in (*reports["study_id"], *reports["subject_id"])
+    }
+    pieces = {
+        piece.strip()
+        for tables in patients.batches.values()
+        for sentence in tables["lunguage_plus_plus"]["sent"]
+        for piece in sentence.split(f" near the {WORD}")
+        if len(piece.split()) > 3
+    }
+    assert len(pieces) > 20
+    secrets = re.compile(
+        "|".join(map(re.escape, [WORD, WORD.lower(), *sorted(keys), *sorted(pieces)]))
+    )
+    files = outside_restricted(of_patients)
+    names = {"README.md", "provenance.json", "ranking.csv", "data_dictionary.md"}
+    assert {path.name for path in files} >= names
+    assert [path.name for path in files if secrets.search(said(path))] == []
+    inside = (path for path in (of_patients / "restricted").iterdir() if path.is_file())
+    held = {path.name for path in inside if secrets.search(said(path))}
+    expected = {
+        "Lunguage_plus_plus.csv",
+        "Lunguage_plus_plus.parquet",
+        "rejected.csv",
+        "labels.parquet",
+    }
+    assert held >= expected, "the search finds them"
+
+
+def test_what_counts_reports_of_patients_is_in_the_restricted_part_alone(
+    of_patients: Path,
+) -> None:
+    counting = {"report.html", "figures", "table_certainty.csv", "pathway_audit.csv"}
+    parts = {
+        part: {path.name for path in (of_patients / part).iterdir()}
+        for part in ("open", "restricted")
+    }
+    assert counting <= parts["restricted"]
+    assert parts["open"] == {
+        "ranking.csv", "phrase_scale.csv", "pathways.yaml", "blacklist.yaml", "provenance.json",
+        "data_dictionary.md", "USE.md", "SHA256SUMS",
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("unreported")
+def test_a_phrase_of_patients_reports_that_may_be_a_sentence_is_not_spelled_out(
+    patients: Made, tmp_path: Path
+) -> None:
+    sentence = "in this patient of ours we suspect"
+    ranking = patients.ranking.assign(
+        phrase=patients.ranking["phrase"].replace("may be", sentence)
+    )
+    release = replace(patients.release(), ranking=ranking)
+    written = write_bundle(
+        release, tmp_path, patients.origin(), {}, patients.examples
+    ).folder
+    for name in ("ranking", "phrase_scale"):
+        phrases = pd.read_csv(written / "open" / f"{name}.csv")["phrase"].tolist()
+        assert "(a phrase of 7 words)" in phrases
+        assert sentence not in phrases

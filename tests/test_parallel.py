@@ -1,0 +1,181 @@
+"""Chunks of studies in several processes: the same bytes as all studies at once, and no process is left."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+import psutil
+import pytest
+from platform_support import environment
+
+from lunguage_assets import parallel
+from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.intake import take_in, take_in_structured
+from lunguage_assets.corpus.texts.receiving import Received, receive
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.implicit.expansion.expand import Expansion, expand, expansion_tools
+from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
+from lunguage_assets.implicit.resolution.resolve import (
+    Resolution,
+    resolution_tools,
+    resolve,
+)
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.sample import write_raw_sample, write_sample
+from lunguage_assets.settings import load_settings
+from lunguage_assets.structuring.rows import (
+    StructuredTables,
+    read_reports,
+    structured_reports,
+)
+from lunguage_assets.structuring.rules.structurer import rule_structurer
+from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
+from lunguage_assets.workspace.store import encode
+
+
+@pytest.fixture
+def in_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "CHUNK", 4)
+    monkeypatch.setattr(parallel, "ALONE", 8)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
+
+
+def stored(frames: dict[str, pd.DataFrame]) -> dict[str, bytes]:
+    return {name: encode(TABLES[name], frame).content for name, frame in frames.items()}
+
+
+def implicit_half(folder: Path) -> dict[str, bytes]:
+    settings, taken = (
+        load_settings(),
+        take_in(find_delivery(folder), load_settings().corpus),
+    )
+    given = (taken.findings, FITTED_PROBABILITIES.frame())
+    merged = parallel.joined(
+        parallel.by_studies(
+            deduplicate,
+            given,
+            merging_tools,
+            settings.implicit,
+            taken.terms,
+            folder,
+            None,
+        )
+    )
+    found = parallel.by_studies(expand, (merged,), expansion_tools, None, taken.terms)
+    both = Expansion(*map(parallel.joined, zip(*found, strict=True)))
+    frames = (merged, *both)
+    resolved: Sequence[Resolution] = parallel.by_studies(
+        resolve, frames, resolution_tools, taken.terms, "", None, None
+    )
+    return stored(
+        {
+            "deduplicated_findings": merged,
+            "pathway_matches": both.matches,
+            "expansions": both.expansions,
+            "lunguage_plus_plus": parallel.joined([one.rows for one in resolved]),
+            "resolution_log": parallel.joined([one.log for one in resolved]),
+            "conflicts": parallel.joined([one.conflicts for one in resolved]),
+        }
+    )
+
+
+def test_the_implicit_half_in_chunks_and_processes_stores_the_bytes_of_all_studies_at_once(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    write_sample(tmp_path, reports=18, seed=3)
+    at_once = implicit_half(tmp_path)
+    request.getfixturevalue("in_two_processes")
+    assert implicit_half(tmp_path) == at_once
+
+
+def text_half(received: Received, processes: int | None) -> dict[str, bytes]:
+    read = read_reports(received, processes)
+    given = read.report_texts, read.report_sentences
+    made = parallel.by_studies(
+        structured_reports, given, rule_structurer, None, processes=processes
+    )
+    structured = StructuredTables(
+        *(parallel.joined(frames) for frames in zip(*made, strict=True))
+    )
+    texts = Received(
+        read.report_texts, read.rejected_reports, read.reading_notes, received.terms
+    )
+    options = load_settings().corpus
+    taken = take_in_structured(
+        texts, structured.structured_findings, options, processes
+    )
+    return stored({**vars(read), **structured._asdict(), **vars(taken)})
+
+
+def test_reports_are_read_structured_and_taken_in_in_processes_to_the_bytes_of_all_at_once(
+    tmp_path: Path, in_two_processes: None
+) -> None:
+    write_raw_sample(
+        tmp_path / "raw", tmp_path / "truth", 10, 3, form="table", prose="varied"
+    )
+    received = receive(find_delivery(tmp_path / "raw"), load_settings().corpus)
+    assert text_half(received, None) == text_half(received, 1)
+
+
+def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) -> None:
+    program = (
+        "import time; import pandas as pd; from lunguage_assets import parallel; parallel.ALONE = 1\n"
+        "if __name__ == '__main__':\n"
+        "    frame = pd.DataFrame({'study_id': [f's{n}' for n in range(1000)]})\n"
+        "    parallel.by_studies(len, [frame], tuple, processes=2)\n"
+        "    print('begun', flush=True); time.sleep(600)\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    command = [sys.executable, str(tmp_path / "program.py")]
+    given = environment(tmp_path)
+    with subprocess.Popen(
+        command, env=given, stdout=subprocess.PIPE, text=True
+    ) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "begun\n"
+        children = psutil.Process(started.pid).children(recursive=True)
+        assert children
+        started.send_signal(signal.SIGKILL)
+    assert psutil.wait_procs(children, timeout=60)[1] == []
+
+
+@pytest.mark.parametrize("written", ["two", "0", "-1", "²"])
+def test_a_number_of_processes_that_is_none_is_refused_by_name(
+    tmp_path: Path, written: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=r"\$LUNGUAGE_PROCESSES"):
+        _ = HomeResource(root=str(tmp_path), processes=written).processes_at_once
+
+
+def test_a_system_that_does_not_tell_who_may_use_its_cores_has_all_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """macOS has no `sched_getaffinity`."""
+    monkeypatch.delattr("os.sched_getaffinity")
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert parallel.usable_cores() == 3
+
+
+def words_of(file: Path) -> tuple[str]:
+    """Tools that are made of a file."""
+    return (file.read_text(),)
+
+
+def said(rows: pd.DataFrame, words: str) -> list[str]:
+    return [words] * len(rows)
+
+
+def test_a_file_that_is_edited_between_two_steps_is_read_again_by_processes_that_stay(
+    tmp_path: Path, in_two_processes: None
+) -> None:
+    rows = pd.DataFrame({"study_id": [f"s{number:08d}" for number in range(12)]})
+    file = tmp_path / "pathways.yaml"
+    for words in ("before", "after"):
+        file.write_text(words)
+        found = parallel.by_studies(said, (rows,), words_of, file)
+        assert {one for part in found for one in part} == {words}

@@ -1,0 +1,112 @@
+"""A home holds one corpus of one data class, and batches that never change."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from lunguage_assets.errors import ConfigurationError, CorpusMismatch, KeyTaken
+from lunguage_assets.sample import write_sample
+from lunguage_assets.workspace.home import Home, batch_key
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample(tmp_path_factory.mktemp("deliveries") / "one", 1)
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample(tmp_path_factory.mktemp("deliveries") / "other", 2)
+
+
+def sample(folder: Path, seed: int) -> Path:
+    write_sample(folder, reports=2, seed=seed)
+    return folder
+
+
+def test_a_batch_is_immutable_and_its_key_names_one_content(
+    tmp_path: Path, one: Path, other: Path
+) -> None:
+    home = Home(tmp_path / "home")
+    [first] = home.register(one, "b")
+    assert home.register(one, "b") == [first]
+    with pytest.raises(KeyTaken, match="another key"):
+        home.register(other, "b")
+    assert [batch.key for batch in home.registered()] == ["b"]
+    assert home.register(other, "c")[0].number == 1
+
+
+@pytest.mark.parametrize(
+    "key", [".", "..", ".x.tmp", ".lock", "", "a/b", "A", "x" * 129]
+)
+def test_a_key_that_is_a_place_or_looks_unfinished_is_refused(
+    tmp_path: Path, one: Path, key: str
+) -> None:
+    home = Home(tmp_path / "home")
+    with pytest.raises(ConfigurationError, match="not usable; expected"):
+        home.register(one, key)
+    assert home.registered() == []
+    assert home.register(one, "x.tmp.")[0].key == "x.tmp."
+
+
+def test_undeclared_text_counts_as_credentialed_and_is_not_mixed_with_synthetic(
+    tmp_path: Path, one: Path
+) -> None:
+    home = Home(tmp_path / "home")
+    home.register(one, "synthetic")
+    undeclared = shutil.copytree(one, tmp_path / "undeclared")
+    (undeclared / "corpus.toml").unlink()
+    with pytest.raises(CorpusMismatch, match="credentialed"):
+        home.register(undeclared, "credentialed")
+    apart = Home(tmp_path / "other")
+    apart.register(undeclared, "credentialed")
+    corpus = apart.corpus()
+    assert corpus is not None
+    assert corpus.data_class == "credentialed"
+
+
+def test_a_registration_that_was_killed_leaves_nothing_that_counts(
+    tmp_path: Path, one: Path
+) -> None:
+    home = Home(tmp_path / "home")
+    abandoned = home.batches / ".b.0123.tmp"
+    abandoned.mkdir(parents=True)
+    (abandoned / "Lunguage.csv").write_text("half")
+    assert home.registered() == []
+    home.register(one, "b")
+    assert not abandoned.exists()
+
+
+@pytest.mark.parametrize(
+    ("folder", "key"),
+    [
+        *(
+            ("Delivery 2026-11", "delivery-2026-11"),
+            ("Für Max!", "f-r-max"),
+            ("!!!", "batch"),
+        ),
+        ("mimic-cxr/2.1.0", "mimic-cxr-2.1.0"),
+    ],
+)
+def test_a_folder_name_gives_a_usable_batch_key(
+    folder: str, key: str, tmp_path: Path
+) -> None:
+    assert batch_key(tmp_path / folder) == key
+
+
+def test_first_runs_at_once_remember_one_preset_and_keep_what_a_person_wrote(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path)
+    home.settings_file.write_text("strict = true\n")
+    with ThreadPoolExecutor(8) as runs:
+        list(
+            runs.map(home.remember_preset, [f"preset-{number}" for number in range(8)])
+        )
+    written = home.settings_file.read_text()
+    assert written.count("preset = ") == 1
+    assert written.endswith("strict = true\n")

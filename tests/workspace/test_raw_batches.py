@@ -1,0 +1,151 @@
+"""Raw reports in a home: one file per batch, several batches of a large delivery, each patient in one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+from profiles import examples
+from raw_deliveries import REPORTS, write_mimic_tree, write_openi_tables, write_table
+
+from lunguage_assets.corpus.delivery import Delivery, content_hash
+from lunguage_assets.corpus.texts.receiving import receive
+from lunguage_assets.errors import InputError
+from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.workspace.home import Batch, Home, batch_key
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+def texts(delivery: Delivery) -> pd.DataFrame:
+    return receive(delivery, CorpusSettings()).report_texts
+
+
+def stored(home: Home, batches: list[Batch]) -> pd.DataFrame:
+    return pd.concat(
+        [texts(home.delivery(batch.key)) for batch in batches], ignore_index=True
+    )
+
+
+def test_a_registered_tree_is_one_file_with_the_same_reports(
+    tmp_path: Path, home: Home
+) -> None:
+    write_mimic_tree(tmp_path / "d")
+    [preview] = home.examine(tmp_path / "d", "d")
+    [batch] = home.register(tmp_path / "d", "d")
+    assert preview.batch == batch == home.batch("d")
+    assert (batch.kind, batch.files) == (
+        "text",
+        ("raw_reports.parquet", "mimic-cxr-2.0.0-metadata.csv"),
+    )
+    files = {path.name for path in (home.batches / "d").iterdir()}
+    assert files == {"batch.json", *batch.files}
+    pd.testing.assert_frame_equal(texts(home.delivery("d")), texts(preview.delivery))
+    assert content_hash(home.delivery("d")) == batch.sha256
+
+
+def test_a_table_whose_columns_are_called_otherwise_is_the_same_batch(
+    tmp_path: Path, home: Home
+) -> None:
+    (tmp_path / "reports.csv").write_text("study_id,report\n50000001,No effusion.\n")
+    [batch] = home.register(tmp_path / "reports.csv", "a")
+    (tmp_path / "reports.csv").write_text(
+        "Accession_No,study_id,Text\n50000001,x,No effusion.\n"
+    )
+    assert home.register(
+        tmp_path / "reports.csv", "b", columns=("accession no", "Text")
+    ) == [batch]
+    with pytest.raises(
+        InputError, match=r"'Accession_No', 'study_id', 'Text'.*also \['txt'\]"
+    ):
+        home.register(tmp_path / "reports.csv", "c", columns=("study_id", "txt"))
+    with pytest.raises(InputError, match="found no table"):
+        home.register(tmp_path, "d", columns=("study_id", "text"))
+
+
+@pytest.mark.parametrize("write", [write_mimic_tree, write_table])
+def test_a_large_delivery_becomes_several_batches_and_loses_nothing(
+    tmp_path: Path, home: Home, write: object
+) -> None:
+    write(tmp_path / "d")  # type: ignore[operator]
+    previewed = home.examine(tmp_path / "d", "d", batch_reports=3)
+    batches = home.register(tmp_path / "d", "d", batch_reports=3)
+    assert [one.batch for one in previewed] == batches == home.registered()
+    assert [batch.key for batch in batches] == [
+        f"d-{number:03d}" for number in range(1, len(batches) + 1)
+    ]
+    assert [batch.number for batch in batches] == list(range(len(batches)))
+    whole = texts(home.examine(tmp_path / "d", "d")[0].delivery)
+    found = stored(home, batches).sort_values("study_id", ignore_index=True)
+    pd.testing.assert_frame_equal(found, whole)
+    for one in previewed:
+        pd.testing.assert_frame_equal(
+            texts(one.delivery), texts(home.delivery(one.batch.key))
+        )
+    assert home.register(tmp_path / "d", "d", batch_reports=3) == batches
+
+
+@given(
+    patients=st.lists(st.integers(0, 5), min_size=1, max_size=30),
+    most=st.integers(1, 8),
+)
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_all_reports_of_a_patient_are_in_one_batch(
+    tmp_path_factory: pytest.TempPathFactory, patients: list[int], most: int
+) -> None:
+    folder = tmp_path_factory.mktemp("parts")
+    rows = [
+        (f"s{50000000 + at}", f"p{10000000 + own}") for at, own in enumerate(patients)
+    ]
+    frame = pd.DataFrame(rows, columns=["study_id", "subject_id"]).assign(
+        report="No effusion."
+    )
+    frame.to_csv(folder / "reports.csv", index=False)
+    home = Home(folder / "home")
+    batches = home.register(folder, "d", batch_reports=most)
+    owners = [set(texts(home.delivery(batch.key))["subject_id"]) for batch in batches]
+    assert sum(map(len, owners)) == len(set(patients))
+    assert sorted(stored(home, batches)["study_id"]) == sorted(
+        study for study, _ in rows
+    )
+    assert all(owners)
+    if len(patients) <= most:
+        assert [batch.key for batch in batches] == ["d"]
+
+
+def test_the_batches_of_a_tree_have_the_metadata_of_their_own_studies(
+    tmp_path: Path, home: Home
+) -> None:
+    write_mimic_tree(tmp_path / "d")
+    (tmp_path / "d" / "Lunguage_vocab.csv").write_text(
+        "category,target_term,normed_term\nPF,x,y\n"
+    )
+    batches = home.register(tmp_path / "d", "d", batch_reports=5)
+    for batch in batches:
+        delivery = home.delivery(batch.key)
+        assert delivery.metadata is not None
+        rows = pd.read_csv(delivery.metadata, dtype=str)
+        assert {f"s{study}" for study in rows["study_id"]} == set(
+            texts(delivery)["study_id"]
+        )
+        assert delivery.vocabulary is not None
+    assert sum(len(texts(home.delivery(batch.key))) for batch in batches) == len(
+        REPORTS
+    )
+
+
+def test_views_and_texts_of_several_files_come_from_the_one_stored(
+    tmp_path: Path, home: Home
+) -> None:
+    path, _ = write_openi_tables(tmp_path / "d")
+    assert batch_key(path) == "indiana_reports"
+    [before] = home.examine(path, "o")
+    home.register(path, "o")
+    pd.testing.assert_frame_equal(texts(home.delivery("o")), texts(before.delivery))
+    assert home.batch("o").files == ("raw_reports.parquet",)

@@ -1,0 +1,162 @@
+"""The store: validated before it is written, replaced as a whole, readable by any DuckDB client at any
+time.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from stored_tables import store_table
+from upath import UPath
+
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.orchestration.io_manager import build_catalog
+from lunguage_assets.tables import REFERENCE_RANKING, TABLES, TERMS
+from lunguage_assets.workspace.store import (
+    PARTITIONED_BY,
+    MadeOf,
+    encode,
+    partition_path,
+    publish_table,
+    read_table,
+    remove_abandoned_files,
+    stored_record,
+    verified_record,
+)
+
+
+def terms(*spellings: str) -> pd.DataFrame:
+    return TERMS.frame(
+        [
+            {"category": "PF", "subcategory": "", "target_term": s, "normed_term": s}
+            for s in spellings
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda f: f.drop(columns="subcategory"), "subcategory"),
+        (lambda f: f.assign(surplus="x"), "surplus"),
+        (lambda f: f.assign(target_term=1), "target_term"),
+        (
+            lambda f: f.assign(target_term=pd.Series([None, None], dtype="str")),
+            "target_term",
+        ),
+        (lambda f: f.assign(target_term="same", normed_term="same"), "unique"),
+    ],
+    ids=["missing column", "extra column", "wrong type", "empty value", "repeated key"],
+)
+def test_an_invalid_frame_is_refused_by_name_and_the_stored_one_stays(
+    tmp_path: Path, change, named: str
+) -> None:
+    path = tmp_path / "t.parquet"
+    store_table(TERMS, terms("opacity", "nodule"), path)
+    before = path.read_bytes()
+    with pytest.raises(InvalidTable, match=named):
+        store_table(TERMS, change(terms("opacity", "nodule")), path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=lambda t: t.name)
+def test_an_empty_table_is_a_table_and_keeps_its_types(tmp_path: Path, table) -> None:
+    store_table(table, table.frame(), tmp_path / "t.parquet")
+    back = read_table(table, tmp_path / "t.parquet")
+    assert len(back) == 0
+    assert (
+        back.dtypes.astype(str).to_dict() == table.frame().dtypes.astype(str).to_dict()
+    )
+    assert pq.read_schema(tmp_path / "t.parquet").equals(table.arrow)
+
+
+def test_a_partition_of_another_schema_is_not_read(tmp_path: Path) -> None:
+    store_table(TERMS, terms("opacity"), tmp_path / "t.parquet")
+    with pytest.raises(InvalidTable, match="Materialise it again"):
+        read_table(REFERENCE_RANKING, tmp_path / "t.parquet")
+
+
+def test_what_a_killed_writer_left_is_removed_once_it_is_old(tmp_path: Path) -> None:
+    old, fresh = (
+        tmp_path / "terms" / ".a.parquet.1.tmp",
+        tmp_path / "terms" / ".a.parquet.2.tmp",
+    )
+    store_table(TERMS, terms("opacity"), tmp_path / "terms" / "a.parquet")
+    for path in (old, fresh):
+        path.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    assert remove_abandoned_files(tmp_path) == 1
+    assert sorted(path.name for path in (tmp_path / "terms").iterdir()) == [
+        fresh.name,
+        "a.parquet",
+    ]
+
+
+def test_every_table_is_a_view_with_its_partition_keys_even_before_anything_is_stored(
+    tmp_path: Path,
+) -> None:
+    build_catalog(tmp_path / "tables", tmp_path / "l.duckdb")
+    with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as connection:
+        for name, table in TABLES.items():
+            columns = [
+                row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()
+            ]
+            assert columns == [*PARTITIONED_BY[name], *table.names]
+            assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (0,)
+
+
+@pytest.mark.usefixtures("few_views")
+def test_brackets_and_asterisks_in_the_place_of_the_tables_are_no_patterns(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "home [1] *{a}'?" / "tables"
+    store_table(TERMS, terms("opacity"), partition_path(root, "terms", "first"))
+    store_table(
+        TERMS,
+        terms("mass"),
+        partition_path(tmp_path / "home 1 *{a}'?" / "tables", "terms", "no"),
+    )
+    build_catalog(root, tmp_path / "l.duckdb")
+    with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as client:
+        assert client.execute("SELECT report_batch FROM terms").fetchall() == [
+            ("first",)
+        ]
+
+
+def test_rows_changed_in_place_are_found_by_whoever_verifies_or_reads(
+    tmp_path: Path,
+) -> None:
+    frame = terms("effusion")
+    path = partition_path(tmp_path, TERMS.name, "first")
+    publish_table(encode(TERMS, frame, ["first"]), path)
+    content = bytearray(path.read_bytes())
+    content[6] ^= 0xFF
+    path.write_bytes(content)
+    assert verified_record(TERMS, path) is None
+    with pytest.raises((InvalidTable, OSError)):
+        read_table(TERMS, path)
+
+
+def test_a_record_is_read_without_the_rows_and_again_when_the_file_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = partition_path(tmp_path, TERMS.name, "first")
+    publish_table(encode(TERMS, TERMS.frame(), ["first"], MadeOf("1")), path)
+    monkeypatch.setattr(
+        Path, "read_bytes", lambda self: pytest.fail("the rows were read")
+    )
+    monkeypatch.setattr(
+        UPath, "read_bytes", lambda self: pytest.fail("the rows were read")
+    )
+    first = stored_record(TERMS, path)
+    publish_table(encode(TERMS, TERMS.frame(), ["first"], MadeOf("2")), path)
+    second = stored_record(TERMS, path)
+    assert first is not None
+    assert second is not None
+    assert (first.made_of.code, second.made_of.code) == ("1", "2")

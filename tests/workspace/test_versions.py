@@ -1,0 +1,171 @@
+"""Versions beside each other: whole or not there, one for a content; killed, doubled, damaged, kept."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from killed_process import killed_at, looked_at
+from platform_support import contents
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.files import replace_text
+from lunguage_assets.workspace.versions import (
+    LATEST,
+    SUMS,
+    current_version,
+    file_digest,
+)
+from lunguage_assets.workspace.versions import publish as published
+
+FIRST = {
+    "open/a.csv": "a\n1\n",
+    "restricted/b.csv": "b\n2\n",
+    "restricted/only_first.csv": "x\n",
+}
+SECOND = {"open/a.csv": "a\n1\n", "restricted/b.csv": "b\n3\n"}
+
+
+def publish(folder: Path, files: dict[str, str], keep: int = 0) -> str:
+    """The name of the version with these files."""
+
+    def build(version: Path) -> dict[str, str]:
+        for path, text in files.items():
+            replace_text(version / path, text)
+        return {}
+
+    return published(folder, build, keep).version
+
+
+def sums_hold(folder: Path) -> bool:
+    listed = dict(
+        reversed(line.split("  ", 1))
+        for line in (folder / SUMS).read_text().splitlines()
+    )
+    files = [
+        path for path in folder.rglob("*") if path.is_file() and path != folder / SUMS
+    ]
+    return listed == {
+        str(path.relative_to(folder)): file_digest(path) for path in files
+    }
+
+
+def modified(folder: Path) -> dict[str, tuple[int, int]]:
+    found = ((path, path.stat()) for path in folder.rglob("*"))
+    return {
+        str(path.relative_to(folder)): (of.st_ino, of.st_mtime_ns) for path, of in found
+    }
+
+
+def test_a_version_is_whole_and_named_by_latest_and_the_same_content_again_touches_nothing(
+    tmp_path: Path,
+) -> None:
+    assert publish(tmp_path, FIRST) == "v1"
+    assert current_version(tmp_path) == tmp_path / "v1"
+    assert all(
+        sums_hold(tmp_path / part) for part in ("v1", "v1/open", "v1/restricted")
+    )
+    assert not any(
+        path.stat().st_mode & 0o222
+        for path in (tmp_path / "v1").rglob("*")
+        if path.is_file()
+    )
+    assert {path.name for path in tmp_path.iterdir()} == {".lock", LATEST, "v1"}
+    before = modified(tmp_path)
+    assert publish(tmp_path, dict(reversed(FIRST.items()))) == "v1"
+    assert modified(tmp_path) == before
+
+
+def test_the_number_counts_contents_and_an_earlier_content_is_its_version_again(
+    tmp_path: Path,
+) -> None:
+    assert (publish(tmp_path, FIRST), publish(tmp_path, SECOND)) == ("v1", "v2")
+    assert publish(tmp_path, FIRST) == "v1"
+    assert current_version(tmp_path) == tmp_path / "v1"
+    assert publish(tmp_path, SECOND | {"open/a.csv": "new\n"}) == "v3"
+
+
+@pytest.mark.parametrize("damaged", ["restricted/b.csv", f"open/{SUMS}"])
+@pytest.mark.parametrize("found", ["no file", "another file"])
+def test_a_sealed_version_that_lost_a_file_or_was_edited_is_refused_by_its_name(
+    damaged: str, found: str, tmp_path: Path
+) -> None:
+    file = tmp_path / publish(tmp_path, FIRST) / damaged
+    file.unlink()
+    if found == "another file":
+        file.write_text("one row more\n")
+    with pytest.raises(
+        ConfigurationError,
+        match=rf"v1/{damaged}: found {found}; expected that of version v1",
+    ):
+        publish(tmp_path, FIRST)
+
+
+def test_retention_keeps_the_last_and_the_current_version_and_numbers_go_on(
+    tmp_path: Path,
+) -> None:
+    for number in range(4):
+        publish(tmp_path, FIRST | {"open/a.csv": f"{number}\n"})
+    publish(tmp_path, FIRST | {"open/a.csv": "0\n"}, keep=2)
+    assert {path.name for path in tmp_path.glob("v*")} == {"v1", "v3", "v4"}
+    assert publish(tmp_path, SECOND, keep=1) == "v5"
+    assert [path.name for path in tmp_path.glob("v*")] == ["v5"]
+
+
+def test_killed_before_any_step_no_version_is_half_and_the_next_run_ends_the_same(
+    tmp_path: Path,
+) -> None:
+    names = ("folder", "undisturbed", "killed", "left")
+    folder, undisturbed, killed, left = (tmp_path / name for name in names)
+    for begun in (folder, undisturbed, killed):
+        first = publish(begun, FIRST)
+    publish(undisturbed, SECOND, keep=1)
+    looked_at(
+        lambda step: shutil.copytree(folder, left / f"{step}"),
+        lambda: publish(folder, SECOND, keep=1),
+    )
+    assert killed_at(12, lambda: publish(killed, SECOND, keep=1))
+    assert sorted(contents(killed).values()) == sorted(
+        contents(left / "12").values()
+    ), "as one really killed"
+    states = sorted(left.iterdir())
+    for state in states:
+        versions = list(state.glob("v*"))
+        assert versions
+        assert all(sums_hold(path) for path in versions)
+        assert current_version(state) in versions
+        publish(state, SECOND, keep=1)
+        assert contents(state) == contents(undisturbed)
+    assert len(states) > 15
+    assert first not in {path.name for path in folder.glob("v*")}
+
+
+def test_two_writers_take_turns_and_every_content_has_a_number_of_its_own(
+    tmp_path: Path,
+) -> None:
+    def write(who: str) -> int:
+        child = os.fork()
+        if child:
+            return child
+        try:
+            texts = [f"{who} {number}" for number in range(6)]
+            names = [
+                publish(tmp_path / "release", FIRST | {"open/a.csv": text})
+                for text in texts
+            ]
+            (tmp_path / who).write_text(" ".join(names))
+            os._exit(0)
+        finally:
+            os._exit(1)
+
+    writers = [write("one"), write("two")]
+    assert [
+        os.waitstatus_to_exitcode(os.waitpid(writer, 0)[1]) for writer in writers
+    ] == [0, 0]
+    names = [
+        name for who in ("one", "two") for name in (tmp_path / who).read_text().split()
+    ]
+    assert sorted(int(name[1:]) for name in names) == list(range(1, 13))
+    assert all(sums_hold(tmp_path / "release" / name) for name in names)
