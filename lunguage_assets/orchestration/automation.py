@@ -25,6 +25,7 @@ from lunguage_assets.orchestration.redaction import plain_failures
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import is_at_work
 from lunguage_assets.settings import AutomationSettings, LandingSettings
+from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.landing import (
     QUARANTINE,
@@ -35,9 +36,8 @@ from lunguage_assets.workspace.landing import (
 )
 
 SENSOR = "carry_batches_on"
-CARRIED = (
-    *("structured_findings", "findings", "hedge_phrases", "fitted_probabilities"),
-    *("deduplicated_findings", "expansions", "lunguage_plus_plus"),
+AUTOMATED_STEPS = tuple(
+    step for step in RECIPES if step in TABLES and TABLES[step].automated
 )
 """Steps that a new batch goes through, upstream first."""
 

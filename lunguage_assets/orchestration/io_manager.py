@@ -23,7 +23,6 @@ from lunguage_assets.orchestration.redaction import plain_failures
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace import store
 from lunguage_assets.workspace.store import (
-    PARTITIONED_BY,
     Encoded,
     is_local,
     open_place,
@@ -112,7 +111,7 @@ class TableStore(dg.IOManager):
         table = context.asset_key.path[-1]
         if table in TABLES:
             return stored_table(
-                self.place, table, store_keys(key, PARTITIONED_BY[table])
+                self.place, table, store_keys(key, TABLES[table].partitioned_by)
             )
         try:
             return pd.read_parquet(

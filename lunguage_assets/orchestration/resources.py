@@ -38,7 +38,8 @@ from lunguage_assets.permissions import require_private
 from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.structuring.contract import Structurer
 from lunguage_assets.structuring.model.structurer import open_structurer
-from lunguage_assets.tables.explicit import DISTILLED_EVALUATION, DISTILLED_SCORER
+from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
+from lunguage_assets.tables.explicit import DISTILLED_SCORER
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
 

@@ -34,15 +34,6 @@ _SHOWN = frozenset({"p", "prob", "p_low", "p_high", "support"})
 _ROWS_SHOWN = 3
 _NUMBERS = ("int", "float", "bool")
 
-OF_STUDIES = frozenset(
-    {
-        "structured_findings", "findings", "hedge_phrases", "fitted_probabilities",
-        "deduplicated_findings", "pathway_matches", "expansions",
-        "lunguage_plus_plus", "resolution_log", "conflicts", "accounting",
-    }
-)  # fmt: skip
-"""Tables whose rows go with their study. The others list what was delivered or asked."""
-
 
 class Aside(NamedTuple):
     """A rule that a study breaks: the step and table where, the rows, and their values without any text."""
@@ -177,7 +168,7 @@ def broken_studies(
     """
     found: set[Aside] = set()
     for name, frame in frames.items():
-        if name in OF_STUDIES:
+        if TABLES[name].per_study:
             TABLES[name].require_columns(frame)
             for rule, broken in _rules(TABLES[name], frame):
                 for study, rows in frame[broken].groupby("study_id", dropna=False):
@@ -247,13 +238,14 @@ def studies_of(asides: Iterable[Aside]) -> frozenset[str]:
 def without_studies(
     frames: Mapping[str, Any], studies: frozenset[str]
 ) -> dict[str, Any]:
-    """The frames, those of `OF_STUDIES` without the rows of some studies; what is no frame stays."""
+    """The frames, those whose rows go with their study without the rows of some studies; what is no frame stays."""
     kept = dict(frames)
-    for name in OF_STUDIES & kept.keys() if studies else ():
-        if isinstance(kept[name], pd.DataFrame):
-            kept[name] = kept[name][~kept[name]["study_id"].isin(studies)].reset_index(
-                drop=True
-            )
+    if not studies:
+        return kept
+    for name, frame in frames.items():
+        if isinstance(frame, pd.DataFrame) and TABLES[name].per_study:
+            is_kept = ~frame["study_id"].isin(studies)
+            kept[name] = frame[is_kept].reset_index(drop=True)
     return kept
 
 

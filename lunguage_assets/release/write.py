@@ -65,15 +65,11 @@ _TEMPLATES = {
     "restricted/LABELS.md": "LABELS.md.j2",
 }
 
-PLAIN = (
-    "resolution_log",
-    "conflicts",
-    "pathway_matches",
-    "accounting",
-    "rejected",
-    "set_aside",
-)
+PLAIN = tuple(name for name, table in TABLES.items() if table.released == "as stored")
 """Tables that are written as they are stored, with the batch."""
+
+_TOLD_FIRST = ("resolution_log", "conflicts", "pathway_matches", "accounting")
+"""Of `PLAIN`, what the dictionary describes before the others: why rows are as they are."""
 
 _HEAD = """# Data dictionary of this release
 
@@ -450,7 +446,7 @@ def _tables() -> Iterator[tuple[str, Table]]:
         ("Lunguage_plus_plus.csv", _published()),
         ("Lunguage_plus_plus.parquet", RELEASE),
     )
-    for name in PLAIN:
+    for name in (*_TOLD_FIRST, *(name for name in PLAIN if name not in _TOLD_FIRST)):
         yield (
             name,
             replace(
@@ -484,11 +480,11 @@ def _published() -> Table:
         for name in PUBLISHED_COLUMNS
     ]
     return Table(
-        "lunguage_plus_plus_csv",
-        "Lunguage++ in exactly the thirty published columns, with references as 'name, idxN'. The Parquet of "
+        name="lunguage_plus_plus_csv",
+        description="Lunguage++ in exactly the thirty published columns, with references as 'name, idxN'. The Parquet of "
         "the same name has the same rows with their provenance.",
-        tuple(columns),
-        ("study_id", "idx"),
+        key=("study_id", "idx"),
+        columns=tuple(columns),
     )
 
 

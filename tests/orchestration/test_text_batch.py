@@ -18,7 +18,6 @@ from lunguage_assets.structuring import rows as rows_of_texts
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import (
-    PARTITIONED_BY,
     MadeOf,
     partition_path,
     read_table,
@@ -65,7 +64,7 @@ def table(small: SmallHome, name: str, **others: str) -> pd.DataFrame:
         "ranker": "panel",
         "judge": "lexicon",
     } | others
-    chosen = [keys[dimension] for dimension in PARTITIONED_BY[name]]
+    chosen = [keys[dimension] for dimension in TABLES[name].partitioned_by]
     return read_table(TABLES[name], partition_path(small.home.tables, name, *chosen))
 
 
@@ -91,7 +90,11 @@ def test_the_same_run_makes_nothing_of_raw_reports_for_a_batch_of_findings(
         "structured_findings",
         "sentence_accounts",
     ):
-        keys = ("rules", "five") if "structurer" in PARTITIONED_BY[name] else ("five",)
+        keys = (
+            ("rules", "five")
+            if "structurer" in TABLES[name].partitioned_by
+            else ("five",)
+        )
         assert not partition_path(text_home.home.tables, name, *keys).exists()
     record = text_home.standings().record("findings", "five")
     assert record is not None
@@ -184,7 +187,9 @@ def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_senten
         "lunguage_plus_plus",
     ):
         tables = RECIPES[step].tables
-        place = {dimension: keys[dimension] for dimension in PARTITIONED_BY[tables[0]]}
+        place = {
+            dimension: keys[dimension] for dimension in TABLES[tables[0]].partitioned_by
+        }
         text_home.make(tables, place if len(place) > 1 else "raw")
     (aside,) = table(text_home, "set_aside").to_dict("records")
     assert (aside["study_id"], aside["step"]) == (study, "structured_findings")

@@ -18,7 +18,7 @@ from quick_instance import quick_instance
 
 from lunguage_assets.lineage.recipes import dimensions_of
 from lunguage_assets.lineage.staleness import CURRENT, Standing, Standings
-from lunguage_assets.orchestration.automation import CARRIED as STEPS
+from lunguage_assets.orchestration.automation import AUTOMATED_STEPS
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.resources import HomeResource
@@ -27,7 +27,7 @@ TAKEN_IN = ("findings",)
 _OF_TEXTS = ("structured_findings", "findings")
 """Steps that only batches of raw reports are carried through; those acted out here are of findings."""
 
-CARRIED = tuple(step for step in STEPS if step not in _OF_TEXTS)
+CARRIED = tuple(step for step in AUTOMATED_STEPS if step not in _OF_TEXTS)
 """Assets that a batch is carried through, upstream first."""
 
 OF_RANKER = frozenset(CARRIED) - {"hedge_phrases"}

@@ -18,7 +18,6 @@ from lunguage_assets.errors import InvalidTable
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.tables import REFERENCE_RANKING, TABLES, TERMS
 from lunguage_assets.workspace.store import (
-    PARTITIONED_BY,
     MadeOf,
     encode,
     partition_path,
@@ -107,7 +106,7 @@ def test_every_table_is_a_view_with_its_partition_keys_even_before_anything_is_s
             columns = [
                 row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()
             ]
-            assert columns == [*PARTITIONED_BY[name], *table.names]
+            assert columns == [*table.partitioned_by, *table.names]
             assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (0,)
 
 

@@ -17,7 +17,7 @@ from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.lineage.recipes import BATCH, RECIPES, dimensions_of
 from lunguage_assets.lineage.staleness import Keys, Standings
 from lunguage_assets.orchestration.assets.edited_files import files_read
-from lunguage_assets.orchestration.automation import CARRIED, condition
+from lunguage_assets.orchestration.automation import condition
 from lunguage_assets.orchestration.checks import (
     CheckContext,
     check_results,
@@ -26,7 +26,7 @@ from lunguage_assets.orchestration.checks import (
     refused,
 )
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import COUNTED, asset_options, counts
+from lunguage_assets.orchestration.metadata import asset_options, counts
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.redaction import plain_failures
 from lunguage_assets.orchestration.resources import HomeResource
@@ -48,9 +48,6 @@ Result = dg.MaterializeResult[Any]
 Frames = Mapping[Keys, pd.DataFrame]
 """An input of which an asset reads several partitions, by their keys in the order of the store."""
 
-LISTING = ("structured_findings", "findings", "lunguage_plus_plus")
-"""Assets that are told which studies are set aside: what was delivered, which they read, keeps them all."""
-
 JUDGES_POOL = "judges"
 """Pool of the assets that ask judges: of the runs in the queue one at a time asks, because a budget holds by
 process.
@@ -69,7 +66,7 @@ class TableAsset(NamedTuple):
     ) -> dg.AssetsDefinition:
         """The asset as Dagster knows it: everything that is not its function comes from its recipe."""
         recipe, options = RECIPES[self.name], asset_options(self.name, self.group)
-        if self.name in CARRIED:
+        if TABLES[self.name].automated:
             options["automation_condition"] = condition(of, self.name)
 
         @dg.multi_asset(
@@ -137,7 +134,7 @@ class TableAsset(NamedTuple):
         ]
         shown = {**(result.metadata or {}), **spending.metadata()}
         shown |= {f"{table}_rows": len(frames[table]) for table in recipe.tables[1:]}
-        if column := COUNTED.get(self.name):
+        if column := TABLES[self.name].counted:
             shown[column] = counts(frames[self.name][column], column)
         if asides:
             shown["studies_set_aside"] = len(studies_of(asides))
@@ -181,7 +178,7 @@ def _computed(
     single = {
         key: frame for key, frame in read.items() if isinstance(frame, pd.DataFrame)
     }
-    of_studies = not rules.OF_STUDIES.isdisjoint(RECIPES[name].tables)
+    of_studies = any(TABLES[table].per_study for table in RECIPES[name].tables)
     before = (
         [one for frame in single.values() for one in frame.attrs[SET_ASIDE]]
         if of_studies
@@ -193,7 +190,7 @@ def _computed(
     delivered = read["reports"]["study_id"].tolist() if "reports" in read else []
     while True:
         studies = studies_of(asides)
-        told = {"set_aside": asides} if name in LISTING else {}
+        told = {"set_aside": asides} if TABLES[name].receives_set_aside else {}
         result = compute(**rules.without_studies(read, studies), **told)
         frames = (
             {name: result.value}
