@@ -481,8 +481,11 @@ def _published() -> Table:
     ]
     return Table(
         name="lunguage_plus_plus_csv",
-        description="Lunguage++ in exactly the thirty published columns, with references as 'name, idxN'. The Parquet of "
-        "the same name has the same rows with their provenance.",
+        description=(
+            "Lunguage++ in exactly the thirty published columns, with references as "
+            "'name, idxN'. The Parquet of the same name has the same rows with their "
+            "provenance."
+        ),
         key=("study_id", "idx"),
         columns=tuple(columns),
     )
