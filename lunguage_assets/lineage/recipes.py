@@ -45,7 +45,7 @@ class Recipe:
     Args:
         tables: all by the same partition keys.
         inputs: tables that it reads.
-        reads: what it reads besides, by the names that `reads.Reads` knows.
+        reads: what it reads besides, by the names that `InputFingerprints` knows.
         code: raised by one whenever the code of the step gives another result for the same inputs.
         asks_judges: whether making it may cost money.
         by_query: it reads the complete batches of its ranker by SQL, a part at a time; no table whole.

@@ -49,7 +49,7 @@ from lunguage_assets.judges.opening import rule_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import OfflineSlot
-from lunguage_assets.lineage.staleness import Stage, Standings, asks_judges, plan
+from lunguage_assets.lineage.staleness import Stage, StalenessChecker, asks_judges, plan
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.structuring.contract import Sentence
 from lunguage_assets.structuring.model.structurer import (
@@ -178,7 +178,7 @@ class _Preview:
                 self.findings_of(batch)  # unusable files would stop an offline run too
             self.remarks.append(_FREE)
             return
-        self.now = Standings(
+        self.now = StalenessChecker(
             self.home, self.judges, self.resource.prompts, fit=self.resource.fit
         )
         self.stages = plan(self.now, self.ranker, rebuild=rebuild)

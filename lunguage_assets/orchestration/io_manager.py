@@ -23,7 +23,7 @@ from lunguage_assets.orchestration.redaction import plain_failures
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace import store
 from lunguage_assets.workspace.store import (
-    Encoded,
+    EncodedTable,
     is_local,
     open_place,
     partition_path,
@@ -52,7 +52,7 @@ class TableStore(dg.IOManager):
         return UPath(open_place(self.root))
 
     def handle_output(
-        self, context: dg.OutputContext, obj: Sequence[Encoded] | pd.DataFrame
+        self, context: dg.OutputContext, obj: Sequence[EncodedTable] | pd.DataFrame
     ) -> None:
         """Store the tables of a step, its own last, or a plain frame."""
         with plain_failures("nothing stored: "):

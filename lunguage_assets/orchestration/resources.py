@@ -33,7 +33,7 @@ from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import Judge
-from lunguage_assets.lineage.staleness import Standings
+from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.permissions import require_private
 from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.structuring.contract import Structurer
@@ -168,13 +168,13 @@ class HomeResource:
         """Where paid answers are kept."""
         return self.ledger or str(self.home.root / "ledger.sqlite")
 
-    def standings(self, *, verify: bool = False) -> Standings:
-        """What is current in this home now; `verify` as in `Standings`."""
-        return Standings(
+    def staleness(self, *, verify: bool = False) -> StalenessChecker:
+        """What is current in this home now; `verify` as in `StalenessChecker`."""
+        return StalenessChecker(
             self.home, self.judges, self.prompts, self.releases, self.fit, verify=verify
         )
 
-    def distilled(self, ranker: str, now: Standings) -> DistilledScorer:
+    def distilled(self, ranker: str, now: StalenessChecker) -> DistilledScorer:
         """The model that a ranker's judges taught. Raises `MethodError` when it is not there, or stale; says
         what to do.
         """

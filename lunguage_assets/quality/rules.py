@@ -27,7 +27,7 @@ from lunguage_assets.implicit.statements.against import QUALIFIER
 from lunguage_assets.tables import SET_ASIDE, TABLES
 from lunguage_assets.tables.schema import Table
 
-MOST = 0.01
+MAX_QUARANTINED_SHARE = 0.01
 """Share of a batch's studies that may be set aside, one study at least."""
 
 _SHOWN = frozenset({"p", "prob", "p_low", "p_high", "support"})
@@ -35,7 +35,7 @@ _ROWS_SHOWN = 3
 _NUMBERS = ("int", "float", "bool")
 
 
-class Aside(NamedTuple):
+class InvalidStudy(NamedTuple):
     """A rule that a study breaks: the step and table where, the rows, and their values without any text."""
 
     study_id: str
@@ -160,13 +160,13 @@ def broken_studies(
     frames: Mapping[str, pd.DataFrame],
     delivered: Iterable[str] = (),
     processes: int | None = 1,
-) -> list[Aside]:
+) -> list[InvalidStudy]:
     """Every rule that a study breaks in the tables that a step made, sorted; `delivered` studies must be in
-    LUNGUAGE_PLUS_PLUS, or explained by ACCOUNTING; `processes` as in `cores.by_studies`. Raises
+    LUNGUAGE_PLUS_PLUS, or explained by ACCOUNTING; `processes` as in `parallel.map_studies`. Raises
     `InvalidTable` when columns or types are not those of the table, rows break a rule about the whole, or a
     row that breaks a rule has no study.
     """
-    found: set[Aside] = set()
+    found: set[InvalidStudy] = set()
     for name, frame in frames.items():
         if TABLES[name].per_study:
             TABLES[name].require_columns(frame)
@@ -198,7 +198,7 @@ def broken_studies(
 
 def _aside(
     study: str, step: str, table: str, rule: str, rows: pd.DataFrame, ids: Iterable[str]
-) -> Aside:
+) -> InvalidStudy:
     """A broken rule with the numbers of the columns that it speaks of and of the belief, never a text."""
     if not study:
         raise InvalidTable(
@@ -216,10 +216,14 @@ def _aside(
         )
         for row in rows.head(_ROWS_SHOWN)[numbers].itertuples(index=False)
     )
-    return Aside(study, step, table, rule, tuple(map(str, ids)), "; ".join(values))
+    return InvalidStudy(
+        study, step, table, rule, tuple(map(str, ids)), "; ".join(values)
+    )
 
 
-def set_aside_frame(asides: Sequence[Aside], reports: pd.DataFrame) -> pd.DataFrame:
+def set_aside_frame(
+    asides: Sequence[InvalidStudy], reports: pd.DataFrame
+) -> pd.DataFrame:
     """SET_ASIDE, with the patients of REPORTS."""
     patients = dict(zip(reports["study_id"], reports["subject_id"], strict=True))
     return SET_ASIDE.frame(
@@ -230,7 +234,7 @@ def set_aside_frame(asides: Sequence[Aside], reports: pd.DataFrame) -> pd.DataFr
     )
 
 
-def studies_of(asides: Iterable[Aside]) -> frozenset[str]:
+def studies_of(asides: Iterable[InvalidStudy]) -> frozenset[str]:
     """The studies that are set aside."""
     return frozenset(one.study_id for one in asides)
 
@@ -250,18 +254,26 @@ def without_studies(
 
 
 def require_few(
-    new: Sequence[Aside], asides: Sequence[Aside], of: int, *, strict: bool
+    new: Sequence[InvalidStudy],
+    asides: Sequence[InvalidStudy],
+    of: int,
+    *,
+    strict: bool,
 ) -> None:
     """Raise `InvalidTable` where too many of a batch's (`of`) studies break a rule, or any when strict; `new`
     is what the step itself found, `asides` all so far.
     """
-    if not strict and len(studies_of(asides)) <= max(1, MOST * of):
+    if not strict and len(studies_of(asides)) <= max(1, MAX_QUARANTINED_SHARE * of):
         return
     named = (
         f"{one.rule} ({one.table}, {one.study_id}: {one.found or 'no row'})"
         for one in new[:5]
     )
-    why = "and the option strict is set" if strict else f"more than {MOST:.0%}"
+    why = (
+        "and the option strict is set"
+        if strict
+        else f"more than {MAX_QUARANTINED_SHARE:.0%}"
+    )
     raise InvalidTable(
         f"{new[0].table}: {len(studies_of(new))} of {of} studies break a rule, {why}; nothing stored: "
         f"{'; '.join(dict.fromkeys(named))}. Run it again with the newest version; if the rows still break "

@@ -44,7 +44,7 @@ _ACCOUNTS = [column.name for column in ACCOUNTING.columns if column.type == "int
 @dataclass(frozen=True)
 class Release:
     """A ranker's ranking, and of each study the newest delivery over its batches; `processes` as in
-    `cores.by_studies`; `distilled`: the model that placed findings of some batches, and of which.
+    `parallel.map_studies`; `distilled`: the model that placed findings of some batches, and of which.
     """
 
     ranker: str

@@ -30,7 +30,7 @@ from lunguage_assets.labels.study_labels import (
     what_is_said,
 )
 from lunguage_assets.packaged_data import page_template
-from lunguage_assets.parallel import each
+from lunguage_assets.parallel import map_chunks
 from lunguage_assets.quality.rules import refuse_broken
 from lunguage_assets.release.context import (
     ANALYSES,
@@ -163,7 +163,7 @@ def _write_restricted(
     for write, order, names in written:
         parts = ((part,) for part in studies.parts(order, names))
         with growing_files(folder) as append:
-            for files in each(
+            for files in map_chunks(
                 write, parts, _tools, *ranked, studies=count, processes=processes
             ):
                 append(files)

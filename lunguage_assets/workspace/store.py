@@ -56,7 +56,7 @@ _TAIL = 8
 
 
 @dataclass(frozen=True)
-class MadeOf:
+class Lineage:
     """What a partition of a step was made of.
 
     Args:
@@ -73,12 +73,12 @@ class MadeOf:
 @dataclass(frozen=True)
 class TableRecord:
     """A stored table's record. `set_aside`: studies that are not in it because a row broke a rule, here or
-    before, each as the values of `quality.rules.Aside`.
+    before, each as the values of `quality.rules.InvalidStudy`.
     """
 
     table: str
     keys: tuple[str, ...]
-    made_of: MadeOf
+    made_of: Lineage
     content: str
     set_aside: tuple[tuple[Any, ...], ...] = ()
 
@@ -101,7 +101,7 @@ class TableRecord:
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedTable:
     """A validated table as the bytes of its Parquet file."""
 
     frame: pd.DataFrame
@@ -121,9 +121,9 @@ def encode(
     table: Table,
     frame: pd.DataFrame,
     keys: Sequence[str] = (),
-    made_of: MadeOf | None = None,
+    made_of: Lineage | None = None,
     set_aside: Sequence[tuple[Any, ...]] = (),
-) -> Encoded:
+) -> EncodedTable:
     """Validate a frame and encode it with its record. Raises `InvalidTable`: the frame does not fit the
     schema.
     """
@@ -133,10 +133,10 @@ def encode(
         writer.write_table(content)
         rows = hashlib.sha256(stream.getbuffer()).hexdigest()
         record = TableRecord(
-            table.name, tuple(keys), made_of or MadeOf(), rows, tuple(set_aside)
+            table.name, tuple(keys), made_of or Lineage(), rows, tuple(set_aside)
         )
         writer.add_key_value_metadata({_KEY.decode(): record.written()})
-    return Encoded(frame, stream.getvalue(), record)
+    return EncodedTable(frame, stream.getvalue(), record)
 
 
 def read_record(content: bytes) -> TableRecord | None:
@@ -157,7 +157,7 @@ def _recorded(metadata: pq.FileMetaData) -> TableRecord | None:
     try:
         values = json.loads((metadata.metadata or {})[_KEY])
         aside = tuple(map(tuple, values.get("set_aside", ())))
-        made_of, keys = MadeOf(**values["made_of"]), tuple(values["keys"])
+        made_of, keys = Lineage(**values["made_of"]), tuple(values["keys"])
         return TableRecord(values["table"], keys, made_of, values["content"], aside)
     except (KeyError, TypeError, ValueError):
         return None
@@ -177,7 +177,7 @@ def stored_partitions(root: UPath | Path, table: str) -> list[tuple[str, ...]]:
     return sorted((*folders, file.removesuffix(".parquet")) for *folders, file in found)
 
 
-def publish_table(encoded: Encoded, path: UPath | Path) -> None:
+def publish_table(encoded: EncodedTable, path: UPath | Path) -> None:
     """Write under a temporary name, then rename: readers see the old table or the new one, never a part.
     Raises `NotWritten`: the disk is full or forbids it; what was stored before is kept.
     """

@@ -18,7 +18,7 @@ from lunguage_assets.errors import InvalidTable
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.tables import REFERENCE_RANKING, TABLES, TERMS
 from lunguage_assets.workspace.store import (
-    MadeOf,
+    Lineage,
     encode,
     partition_path,
     publish_table,
@@ -146,7 +146,7 @@ def test_a_record_is_read_without_the_rows_and_again_when_the_file_is_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = partition_path(tmp_path, TERMS.name, "first")
-    publish_table(encode(TERMS, TERMS.frame(), ["first"], MadeOf("1")), path)
+    publish_table(encode(TERMS, TERMS.frame(), ["first"], Lineage("1")), path)
     monkeypatch.setattr(
         Path, "read_bytes", lambda self: pytest.fail("the rows were read")
     )
@@ -154,7 +154,7 @@ def test_a_record_is_read_without_the_rows_and_again_when_the_file_is_another(
         UPath, "read_bytes", lambda self: pytest.fail("the rows were read")
     )
     first = stored_record(TERMS, path)
-    publish_table(encode(TERMS, TERMS.frame(), ["first"], MadeOf("2")), path)
+    publish_table(encode(TERMS, TERMS.frame(), ["first"], Lineage("2")), path)
     second = stored_record(TERMS, path)
     assert first is not None
     assert second is not None

@@ -58,7 +58,7 @@ IN_VAIN = 20
 UNREACHED = 4
 """Tries of a question to a service that has not answered any yet, and to which no connection is made."""
 
-MANY = 10
+MIN_ANSWERS_TO_JUDGE = 10
 """Answers of which one at least can be read, if the model is any use."""
 
 _NAME = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127})?")
@@ -172,7 +172,7 @@ class Asker:
         """
         self._asked += len(values)
         self._read += sum(value is not None for value in values)
-        if self._asked >= MANY and not self._read:
+        if self._asked >= MIN_ANSWERS_TO_JUDGE and not self._read:
             raise NothingReadable(
                 f"judge {self.key!r}: of {self._asked} answers none can be read; expected what the prompts "
                 "ask for. Look at its model, mode, parameters and prompts, or leave it out of the preset. "

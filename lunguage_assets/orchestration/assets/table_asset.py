@@ -15,7 +15,7 @@ import pandas as pd
 
 from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.lineage.recipes import BATCH, RECIPES, dimensions_of
-from lunguage_assets.lineage.staleness import Keys, Standings
+from lunguage_assets.lineage.staleness import Keys, StalenessChecker
 from lunguage_assets.orchestration.assets.edited_files import files_read
 from lunguage_assets.orchestration.automation import condition
 from lunguage_assets.orchestration.checks import (
@@ -32,13 +32,13 @@ from lunguage_assets.orchestration.redaction import plain_failures
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.spending import Account, Spending
 from lunguage_assets.quality import rules
-from lunguage_assets.quality.rules import Aside, studies_of
+from lunguage_assets.quality.rules import InvalidStudy, studies_of
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import (
     SET_ASIDE,
     VERSION,
-    Encoded,
-    MadeOf,
+    EncodedTable,
+    Lineage,
     encode,
     fingerprint,
     partition_path,
@@ -80,7 +80,7 @@ class TableAsset(NamedTuple):
         )
         def materialize(
             context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
-        ) -> Iterator[dg.AssetCheckResult | dg.Output[Sequence[Encoded]]]:
+        ) -> Iterator[dg.AssetCheckResult | dg.Output[Sequence[EncodedTable]]]:
             keys = store_keys(context.partition_key, recipe.dimensions)
             with plain_failures():
                 spending = Spending(
@@ -114,19 +114,19 @@ class TableAsset(NamedTuple):
 
     def made(
         self, home: HomeResource, keys: Keys, spending: Spending
-    ) -> tuple[list[Encoded], dict[str, Any], Sequence[dg.AssetCheckResult]]:
+    ) -> tuple[list[EncodedTable], dict[str, Any], Sequence[dg.AssetCheckResult]]:
         """What it makes of one partition: its tables, its own first, what the UI shows of them, and checks of
         its own. Nothing is stored. Raises `MethodError` when something that it reads is not there,
         `InvalidTable` when too many studies break a rule.
         """
-        recipe, now = RECIPES[self.name], home.standings()
+        recipe, now = RECIPES[self.name], home.staleness()
         read, versions = ({}, None) if recipe.by_query else _read(self.name, keys, now)
         made_of = now.made_of(self.name, keys, versions)
         asking = {"spending": spending} if recipe.asks_judges else {}
         compute = partial(self.compute, home=home, keys=keys, **asking)
         result, frames, asides = _computed(self.name, compute, read, home)
         self._require_unchanged(
-            made_of, home.standings().made_of(self.name, keys, versions)
+            made_of, home.staleness().made_of(self.name, keys, versions)
         )
         encoded = [
             encode(TABLES[one], frames[one], keys, made_of, asides)
@@ -140,7 +140,7 @@ class TableAsset(NamedTuple):
             shown["studies_set_aside"] = len(studies_of(asides))
         return encoded, shown, result.check_results or ()
 
-    def _require_unchanged(self, before: MadeOf, after: MadeOf) -> None:
+    def _require_unchanged(self, before: Lineage, after: Lineage) -> None:
         """Refuse a result while which something that it was made of was edited: nobody could say of what.
 
         Args:
@@ -170,7 +170,7 @@ def _computed(
     compute: Callable[..., Result],
     read: Mapping[str, Any],
     home: HomeResource,
-) -> tuple[Result, Mapping[str, pd.DataFrame], Sequence[Aside]]:
+) -> tuple[Result, Mapping[str, pd.DataFrame], Sequence[InvalidStudy]]:
     """What an asset's function gives, its tables by name, and the studies that are set aside: before, or
     because they break a rule now, when it is computed again without them. Raises `InvalidTable` when they are
     too many, or one still breaks a rule without its rows.
@@ -185,7 +185,10 @@ def _computed(
         else []
     )
     asides = sorted(
-        {Aside(study, *rest, tuple(ids), found) for study, *rest, ids, found in before}
+        {
+            InvalidStudy(study, *rest, tuple(ids), found)
+            for study, *rest, ids, found in before
+        }
     )
     delivered = read["reports"]["study_id"].tolist() if "reports" in read else []
     while True:
@@ -214,7 +217,7 @@ def _computed(
 
 
 def _read(
-    name: str, keys: Keys, now: Standings
+    name: str, keys: Keys, now: StalenessChecker
 ) -> tuple[dict[str, Any], dict[tuple[str, Keys], str]]:
     """Table -> frame that an asset reads, or `Frames`; and the version of each partition. What is read on
     request is left out while it is not there.
