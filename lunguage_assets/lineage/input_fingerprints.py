@@ -146,7 +146,7 @@ def broken_files(home: Home) -> list[str]:
     from lunguage_assets.assertion.own_cues import read_own_cues
     from lunguage_assets.corpus.vocabulary import Vocabulary
     from lunguage_assets.explicit.hedges.hedging import load_corrections
-    from lunguage_assets.implicit.merging.apart import load_blacklist
+    from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
 
     readers: list[Callable[[], object]] = [

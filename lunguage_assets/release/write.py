@@ -25,8 +25,8 @@ from lunguage_assets.implicit.statements.label_file import LabelList, load_label
 from lunguage_assets.labels.study_labels import (
     chexpert_labels,
     chexpert_probabilities,
+    label_evidence,
     label_frame,
-    what_is_said,
 )
 from lunguage_assets.packaged_data import page_template
 from lunguage_assets.parallel import each
@@ -197,7 +197,7 @@ def _labels(
     rows, matches, reports, log, fitted = part.frames().values()
     refuse_broken("fitted_probabilities", fitted)
     refuse_broken("lunguage_plus_plus", rows)
-    said = what_is_said(rows, matches, listed, log)
+    said = label_evidence(rows, matches, listed, log)
     labels = label_frame(said, reports, listed)
     return {
         "labels.parquet": LABELS.to_arrow(labels),
