@@ -17,13 +17,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.implicit.merging.beliefs import ALTERNATIVE
+from lunguage_assets.implicit.merging.probabilities import ALTERNATIVE
 from lunguage_assets.implicit.resolution.guarantees import (
     balance,
     explained_studies,
     violations,
 )
-from lunguage_assets.implicit.statements.against import QUALIFIER
+from lunguage_assets.implicit.statements.contradictions import QUALIFIER
 from lunguage_assets.tables import SET_ASIDE, TABLES
 from lunguage_assets.tables.schema import Table
 

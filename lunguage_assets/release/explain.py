@@ -25,7 +25,7 @@ from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import ConfigurationError, InvalidTable
 from lunguage_assets.implicit.rows import BARE, natural
-from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
+from lunguage_assets.implicit.statements.contradictions import QUALIFIER, qualifying
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.deciding_cues import deciding_cues, told_cues
 from lunguage_assets.tables import ATTRIBUTES, TABLES, TERMS

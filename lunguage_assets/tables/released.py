@@ -23,22 +23,6 @@ from lunguage_assets.tables.columns import (
 from lunguage_assets.tables.implicit import LUNGUAGE_PLUS_PLUS
 from lunguage_assets.tables.schema import Column, Table, Where
 
-P_ESTIMATE = probability(
-    "p_estimate",
-    "Estimate of P(present) of what is only implied, by a noisy-OR network over the "
-    "pathways of the study, beside its bound. It takes reports that mention a sign for "
-    "reports that do not; unmentioned is not missing at random. Null of everything "
-    "else",
-    nullable=True,
-)
-"""A column of RELEASE and LABELS where `p_estimate` is set."""
-
-
-def with_estimates(table: Table) -> Table:
-    """A table with the column `p_estimate`."""
-    return replace(table, columns=(*table.columns, P_ESTIMATE))
-
-
 PUBLISHED_COLUMNS: tuple[str, ...] = (
     "idx",
     "subject_id",

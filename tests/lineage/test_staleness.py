@@ -32,6 +32,7 @@ from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import (
     TableRecord,
+    fingerprint,
     partition_path,
     read_table,
     stored_record,
@@ -476,6 +477,11 @@ def test_a_judge_of_its_own_has_all_that_is_shared_and_makes_the_rest(
         "release (cues)",
     ]
     assert small.plan("cues") == alone
+
+
+def test_an_option_that_went_makes_no_release_stale(small: SmallHome) -> None:
+    recorded_before = fingerprint({"p_estimate": False})
+    assert small.standings().fingerprint("release settings", {}) == recorded_before
 
 
 def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:

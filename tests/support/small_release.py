@@ -25,8 +25,8 @@ from lunguage_assets.explicit.rating.ranking import (
 )
 from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
-from lunguage_assets.implicit.merging.apart import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
+from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
 from lunguage_assets.implicit.pathways.pathways import (
     DiagnosisStatistics,
     load_dictionary,

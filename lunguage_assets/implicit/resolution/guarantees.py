@@ -24,7 +24,11 @@ from lunguage_assets.implicit.rows import (
     read_rows,
     values_of,
 )
-from lunguage_assets.implicit.statements.against import Statements, grouped, is_present
+from lunguage_assets.implicit.statements.contradictions import (
+    Statements,
+    grouped,
+    is_present,
+)
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.parallel import map_studies
 from lunguage_assets.tables import ACCOUNTING

@@ -24,7 +24,7 @@ from lunguage_assets.explicit.analysis.validation import (
 from lunguage_assets.explicit.analysis.validation import (
     ranking_robustness as rank_with_half,
 )
-from lunguage_assets.implicit.pathways.audit import Counts, audit_table, edge_counts
+from lunguage_assets.implicit.expansion.audit import Counts, audit_table, edge_counts
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
