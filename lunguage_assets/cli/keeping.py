@@ -150,7 +150,7 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     from datetime import UTC, datetime
 
     from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS
-    from lunguage_assets.judges.opening import ask_once, examination
+    from lunguage_assets.judges.opening import ask_once, examine_judges
     from lunguage_assets.lineage.input_fingerprints import broken_files
     from lunguage_assets.orchestration.runs.instance import (
         examination as instance_examination,
@@ -159,10 +159,10 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     root, judges, today = chosen.home.root, chosen.judges(), datetime.now(UTC).date()
     is_new = chosen.home.corpus() is None
     given: DataClass = "synthetic" if is_new else chosen.data_class
-    lines = [*examination(judges, given, today, os.environ)]
+    lines = [*examine_judges(judges, given, today, os.environ)]
     if is_new:  # nobody knows yet whose text it will hold
         told = "the home holds no corpus yet: judges may be asked about synthetic text where nothing is refused"
-        of_patients = examination(judges, "credentialed", today, os.environ)
+        of_patients = examine_judges(judges, "credentialed", today, os.environ)
         refused_to_patients = [
             one for one in of_patients if one[0] == "refusal" and one not in lines
         ]
@@ -184,13 +184,13 @@ def doctor(chosen: Chosen, ask: bool) -> None:
         shared = "LUNGUAGE_DAILY_BUDGET holds for all that share the ledger"
         lines.append(("ok", f"--budget holds within one process; {shared}"))
     if ask:
-        surroundings = replace(chosen.resource().surroundings(), data_class=given)
+        context = replace(chosen.resource().judge_context(), data_class=given)
         for key in judges.models:
-            of_judge = examination(judges, given, today, os.environ, only={key})
+            of_judge = examine_judges(judges, given, today, os.environ, only={key})
             if not any(
                 severity == "refusal" for severity, _ in of_judge
             ):  # else it was said above
-                lines.append(ask_once(key, judges, surroundings))
+                lines.append(ask_once(key, judges, context))
     for severity, message in lines:
         click.echo(f"{severity:<8} {message}")
     if refused := sum(severity == "refusal" for severity, _ in lines):

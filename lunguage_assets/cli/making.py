@@ -150,7 +150,7 @@ def _require_judges(
     """
     from datetime import UTC, datetime
 
-    from lunguage_assets.judges.opening import examination
+    from lunguage_assets.judges.opening import examine_judges
     from lunguage_assets.lineage.staleness import asks_judges
 
     asked: set[str] = set()
@@ -163,7 +163,7 @@ def _require_judges(
     if asked and (ledger := chosen.paid_answers()) is not None:
         answered = set(ledger.statistics()["model"])
         asked = {key for key in asked if judges.models[key].model not in answered}
-    found = examination(
+    found = examine_judges(
         judges, chosen.data_class, datetime.now(UTC).date(), os.environ, only=asked
     )
     refusals = [message for severity, message in found if severity == "refusal"]

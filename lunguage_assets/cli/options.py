@@ -236,7 +236,7 @@ class Chosen:
         """The ledger, where anything was paid for."""
         from lunguage_assets.judges.ledger.ledger import Ledger
 
-        return Ledger.at(self.ledger_place)
+        return Ledger.open_read_only(self.ledger_place)
 
     def _variables_in_use(self) -> dict[str, str]:
         """The environment variables that name judges because no option does, by the field of the home."""

@@ -31,7 +31,7 @@ from lunguage_assets.judges.configuration import JudgesConfiguration, load_judge
 from lunguage_assets.judges.distilled import DistilledScorer, has_gpu
 from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.opening import Surroundings, open_judge
+from lunguage_assets.judges.opening import JudgeContext, open_judge
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.permissions import require_private
@@ -224,7 +224,7 @@ class HomeResource:
         bill: Bill | None = None,
     ) -> Judge:
         """A judge of the active preset, ready to be asked about this corpus; raises as `open_judge`."""
-        return open_judge(key, self.judges, self.surroundings(progress, bill))
+        return open_judge(key, self.judges, self.judge_context(progress, bill))
 
     def structurer(
         self,
@@ -238,16 +238,16 @@ class HomeResource:
             key,
             self.judges,
             terms,
-            lambda: self.surroundings(progress, bill),
+            lambda: self.judge_context(progress, bill),
             self.home.assertion_file,
         )
 
-    def surroundings(
+    def judge_context(
         self, progress: Callable[[Progress], None] = announce, bill: Bill | None = None
-    ) -> Surroundings:
+    ) -> JudgeContext:
         """What a language model needs of this home."""
         corpus = self.home.corpus()
-        return Surroundings(
+        return JudgeContext(
             data_class=corpus.data_class if corpus is not None else "credentialed",
             open_ledger=lambda: open_ledger(self.ledger_place),
             budget=_budget(self.budget, self.daily_budget),

@@ -24,6 +24,7 @@ from lunguage_assets.judges.asking.asker import (
     Asker,
     NothingReadable,
 )
+from lunguage_assets.judges.judge_config import Limits
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import (
     LABELS,
@@ -34,7 +35,6 @@ from lunguage_assets.judges.model_judge import (
 )
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.requests import Reply, Request
-from lunguage_assets.judges.slots import Limits
 from lunguage_assets.packaged_data import resource
 
 PAIRS = [

@@ -22,7 +22,7 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import placed
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
-from lunguage_assets.judges.rules.lexicon import ruler_sentences
+from lunguage_assets.judges.rules.lexicon import reference_sentences
 from lunguage_assets.judges.scoring import Scorer
 from lunguage_assets.randomness import (
     U64,
@@ -85,7 +85,7 @@ class Reference:
         listed = zip(retained["phrase"], retained["example_sentences"], strict=True)
         examples: Mapping[str, Sequence[str]] = dict(listed)
         if set(ordered["ruler"]) == {"published"} and set(retained["ruler"]) == {"own"}:
-            examples = ruler_sentences()
+            examples = reference_sentences()
         mu, sigma = (
             ordered[name].to_numpy(dtype=np.float64) for name in ("mu", "sigma")
         )
