@@ -30,17 +30,17 @@ from lunguage_assets.pictures.plots import (
 )
 from lunguage_assets.release.context import ReportContext
 from lunguage_assets.release.page_tables import page_table
-from lunguage_assets.release.paper_tables import (
-    printed_agreement,
-    printed_agreement_of_groups,
-    published_experts,
-    published_values,
-)
 from lunguage_assets.release.phrase_scales import (
     people_distance,
     published_scales,
     rated_phrases,
     widest_gap,
+)
+from lunguage_assets.release.published_values import (
+    published_agreement,
+    published_agreement_of_groups,
+    published_experts,
+    published_values,
 )
 from lunguage_assets.tables import PATHWAY_AUDIT
 from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
@@ -173,10 +173,10 @@ def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
         )
     made = context.analyses
     if (judges := made.get("judge_agreement")) is not None:
-        printed = printed_agreement(judges, "judges")
+        printed = published_agreement(judges, "judges")
         shown["judge_agreement"] = judges.assign(published=printed)[_AGREEMENT]
     if (experts := made.get("expert_agreement")) is not None and len(experts):
-        printed = printed_agreement_of_groups(experts)
+        printed = published_agreement_of_groups(experts)
         shown["expert_agreement"] = experts.assign(published=printed)[
             ["group", "experts", *_AGREEMENT]
         ]
