@@ -71,7 +71,7 @@ def _agreement(cells: pd.DataFrame) -> dict[str, Any]:
     # -1 and blank say nothing against which a p could be held.
     certain = cells[cells["p"].notna() & cells["other_answer"].isin(("0", "1"))]
     p = certain["p"].to_numpy(np.float64)
-    outcome = (certain["other_answer"] == "1").astype("float64").to_numpy()
+    outcome = np.asarray(certain["other_answer"] == "1", dtype=np.float64)
     return {
         "cells": int(counts.sum()),
         "agreement": agreement,

@@ -48,7 +48,7 @@ from lunguage_assets.release.published_values import (
     published_values,
 )
 from lunguage_assets.tables import PATHWAY_AUDIT
-from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
+from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
 from lunguage_assets.tables.released import LABEL_TABLE, PAPER_TABLES
 
 _DESCRIBED_TABLES = {

@@ -13,7 +13,7 @@ from typing import Any
 from lunguage_assets.assertion.tokens import alternatives
 from lunguage_assets.assertion.word_files import word_file
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
+from lunguage_assets.implicit.statements.contradictions import QUALIFIER, qualifying
 from lunguage_assets.tables import ATTRIBUTES, TERMS
 from lunguage_assets.tables.columns import MEANINGS
 

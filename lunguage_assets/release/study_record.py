@@ -19,29 +19,12 @@ from lunguage_assets.release.row_words import Record
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import A_ROW
 from lunguage_assets.workspace.store import (
-    PARTITIONED_BY,
     is_stored,
     partition_path,
     read_rows,
 )
 
-TABLES_OF_A_STUDY = {
-    name: TABLES[name]
-    for name in (
-        "reports",
-        "rejected",
-        "intake_notes",
-        "fitted_probabilities",
-        "deduplicated_findings",
-        "pathway_matches",
-        "expansions",
-        "conflicts",
-        "resolution_log",
-        "lunguage_plus_plus",
-        "accounting",
-        "set_aside",
-    )
-}
+TABLES_OF_A_STUDY = {name: table for name, table in TABLES.items() if table.explained}
 """What is read of a study."""
 
 
@@ -146,7 +129,7 @@ class _Results:
 
     def _path(self, name: str, batch: str) -> UPath:
         keys = {"ranker": self.ranker, "report_batch": batch}
-        dimensions = PARTITIONED_BY[name]
+        dimensions = TABLES_OF_A_STUDY[name].partitioned_by
         return partition_path(
             self.root, name, *(keys[dimension] for dimension in dimensions)
         )
