@@ -41,7 +41,12 @@ from lunguage_assets.labels.study_labels import (
     label_evidence,
     study_labels,
 )
-from lunguage_assets.quality.rules import Aside, broken_studies, require_few, studies_of
+from lunguage_assets.quality.rules import (
+    InvalidStudy,
+    broken_studies,
+    require_few,
+    studies_of,
+)
 from lunguage_assets.settings import CorpusSettings, load_settings
 from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
@@ -218,7 +223,7 @@ class Method:
         """What follows from findings, to the labels; a study that breaks a rule of a run is in `set_aside`
         alone. Raises `InvalidTable`: one still breaks a rule when it is left out.
         """
-        asides: set[Aside] = set()
+        asides: set[InvalidStudy] = set()
         while True:
             studies = studies_of(asides)
             made = self._made(read, studies)
@@ -226,7 +231,9 @@ class Method:
             if not new:
                 return {
                     **made,
-                    "set_aside": pd.DataFrame(sorted(asides), columns=Aside._fields),
+                    "set_aside": pd.DataFrame(
+                        sorted(asides), columns=InvalidStudy._fields
+                    ),
                 }
             if studies_of(new) <= studies:
                 require_few(new, new, len(read["reports"]), strict=True)

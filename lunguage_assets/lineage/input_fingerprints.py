@@ -53,8 +53,8 @@ _OF = {
 """Name of what differs from partition to partition -> the dimension that it depends on."""
 
 
-class Reads:
-    """Fingerprints for `Standings`; each is read when it is asked for, and then kept."""
+class InputFingerprints:
+    """Fingerprints for `StalenessChecker`; each is read when it is asked for, and then kept."""
 
     def __init__(
         self, home: Home, judges: JudgesConfiguration, prompts: Path | None = None

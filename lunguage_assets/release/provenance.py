@@ -28,8 +28,8 @@ from lunguage_assets.implicit.pathways.pathways import (
     load_dictionary,
 )
 from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.judges.judge_config import LLMJudgeConfig, bound_to
 from lunguage_assets.judges.model_judge import load_prompts
-from lunguage_assets.judges.slots import ModelSlot, bound_to
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.settings import Settings, departures
 from lunguage_assets.structuring.model.structurer import structurer_identity
@@ -203,7 +203,7 @@ def language_models(
     return [
         key
         for key in dict.fromkeys(keys)
-        if isinstance(configuration.judges.get(key), ModelSlot)
+        if isinstance(configuration.judges.get(key), LLMJudgeConfig)
     ]
 
 

@@ -29,7 +29,7 @@ from lunguage_assets.labels.study_labels import (
     label_frame,
 )
 from lunguage_assets.packaged_data import page_template
-from lunguage_assets.parallel import each
+from lunguage_assets.parallel import map_chunks
 from lunguage_assets.quality.rules import refuse_broken
 from lunguage_assets.release.context import (
     ANALYSES,
@@ -63,15 +63,11 @@ _TEMPLATES = {
     "restricted/LABELS.md": "LABELS.md.j2",
 }
 
-PLAIN = (
-    "resolution_log",
-    "conflicts",
-    "pathway_matches",
-    "accounting",
-    "rejected",
-    "set_aside",
-)
+PLAIN = tuple(name for name, table in TABLES.items() if table.released == "as stored")
 """Tables that are written as they are stored, with the batch."""
+
+_TOLD_FIRST = ("resolution_log", "conflicts", "pathway_matches", "accounting")
+"""Of `PLAIN`, what the dictionary describes before the others: why rows are as they are."""
 
 _HEAD = """# Data dictionary of this release
 
@@ -147,7 +143,7 @@ def _write_restricted(release: Release, folder: Path) -> None:
     for write, order, names in written:
         parts = ((part,) for part in studies.parts(order, names))
         with growing_files(folder) as append:
-            for files in each(
+            for files in map_chunks(
                 write, parts, _tools, *ranked, studies=count, processes=processes
             ):
                 append(files)
@@ -415,7 +411,7 @@ def _tables() -> Iterator[tuple[str, Table]]:
         ("Lunguage_plus_plus.csv", _published()),
         ("Lunguage_plus_plus.parquet", RELEASE),
     )
-    for name in PLAIN:
+    for name in (*_TOLD_FIRST, *(name for name in PLAIN if name not in _TOLD_FIRST)):
         yield (
             name,
             replace(
@@ -449,11 +445,14 @@ def _published() -> Table:
         for name in PUBLISHED_COLUMNS
     ]
     return Table(
-        "lunguage_plus_plus_csv",
-        "Lunguage++ in exactly the thirty published columns, with references as 'name, idxN'. The Parquet of "
-        "the same name has the same rows with their provenance.",
-        tuple(columns),
-        ("study_id", "idx"),
+        name="lunguage_plus_plus_csv",
+        description=(
+            "Lunguage++ in exactly the thirty published columns, with references as "
+            "'name, idxN'. The Parquet of the same name has the same rows with their "
+            "provenance."
+        ),
+        key=("study_id", "idx"),
+        columns=tuple(columns),
     )
 
 

@@ -31,7 +31,7 @@ from lunguage_assets.implicit.statements.contradictions import (
     is_present,
 )
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.parallel import by_studies
+from lunguage_assets.parallel import map_studies
 from lunguage_assets.tables import ACCOUNTING
 
 ONE_ROW_PER_KEY = "no key has two rows"
@@ -173,12 +173,12 @@ def violations(
         rows: LUNGUAGE_PLUS_PLUS of whole studies.
         studies: those of the input.
         explained: those that may be without rows (`explained_studies`).
-        processes: as in `parallel`.
+        processes: as in `parallel.map_studies`.
 
     Returns:
         None when all hold.
     """
-    found = by_studies(_violations, (rows,), _labels, processes=processes)
+    found = map_studies(_violations, (rows,), _labels, processes=processes)
     missing = set(studies) - set(rows["study_id"].unique()) - set(explained)
     absent = [Violation(STUDY_PRESENT, study, ()) for study in sorted(missing)]
     return [*chain(*found), *absent]
@@ -207,7 +207,7 @@ def refuse_violations(
         rows: LUNGUAGE_PLUS_PLUS of whole studies.
         accounts: ACCOUNTING of the same studies.
         reports: REPORTS of the same studies.
-        processes: as in `parallel`.
+        processes: as in `parallel.map_studies`.
 
     Raises:
         InvalidTable: the first violations, with their rows.
