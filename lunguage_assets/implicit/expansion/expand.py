@@ -85,6 +85,7 @@ def expand(
     children: list[Row] = []
     for study in by_study(read_rows(deduplicated)):
         stated_matches = [match(row, dictionary) for row in study]
+        # Most studies expand nothing: their statements need not be read.
         if not any(stated.matched for stated in stated_matches):
             matches += stated_matches
             continue

@@ -65,6 +65,7 @@ class StatedSigns:
         return strongest(self._rows_stating(child, edge, parent), self._by_id)
 
     def _rows_stating(self, child: Row, edge: Edge, parent: Row) -> Iterator[Row]:
+        # The paper compares names and locations, and nothing else.
         if not child.policy.recognises_other_wordings:
             return self._at_a_compatible_location(child)
         if edge.is_symptom:
@@ -150,6 +151,7 @@ class StatedSigns:
 
 def strongest(rows: Iterable[Row], by_id: Mapping[str, Row]) -> Row | None:
     """Find the preferred row; a merged row counts through its survivor."""
+    # The survivor stays in the result, so that the link to it holds.
     survivors = (
         by_id[row.merged_into] if row.merged_into is not None else row for row in rows
     )

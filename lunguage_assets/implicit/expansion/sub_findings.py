@@ -37,6 +37,7 @@ def sub_finding(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
     child.parent_id = parent.finding_id
     child.root_id = parent.root_id or parent.finding_id
     child.depth = parent.depth + 1 if parent.is_generated else 1
+    # It has evidence of its own only when it is expanded in turn.
     child.evidence = ()
     child.associate = (parent.finding_id,)
     child.merged_ids = ()

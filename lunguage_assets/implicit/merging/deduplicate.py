@@ -114,6 +114,7 @@ def deduplicate(
         survivor = min(group.rows, key=priority)
         _merge(group.rows, survivor, blacklist, group.similarity_by_id)
 
+    # Similar rows are merged first: a survivor stands for all of them here.
     labels = labels or load_label_list()
     for study in studies:
         if policy.merges_repeated_statements:

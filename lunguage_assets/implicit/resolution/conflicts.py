@@ -68,6 +68,7 @@ def _ids_by_kind(rows: Sequence[Row]) -> dict[_Kind, set[str]]:
         equals.setdefault((row.status, row.source), []).append(row)
     ids_by_kind: dict[_Kind, set[str]] = {}
     for some, others in combinations_with_replacement(equals.values(), 2):
+        # One row alone is no conflict with itself.
         if some is others and len(some) == 1:
             continue
         kind = _Kind(

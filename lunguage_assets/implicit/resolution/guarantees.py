@@ -260,6 +260,7 @@ def _violations_of_study(
 
 
 def _is_surer_than_parent(row: Row, by_id: Mapping[str, Row]) -> bool:
+    # "Possible pneumonia" implies no definite opacity.
     parent = by_id.get(row.parent_id or "")
     if parent is None or not parent.positive:
         return False

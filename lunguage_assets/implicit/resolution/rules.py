@@ -25,6 +25,7 @@ class Rule(NamedTuple):
 
 def originals_outrank_expansions(rows: Sequence[Row]) -> list[Row]:
     """Keep what the report states, where it meets what a pathway implies."""
+    # What a report says of a sign counts more than what its diagnosis usually shows.
     stated = [row for row in rows if not row.is_generated]
     return stated or list(rows)
 
@@ -34,6 +35,7 @@ def definite_contradiction(rows: Sequence[Row]) -> list[Row]:
 
     "There is an effusion." and "No effusion.": nobody can say which of them holds.
     """
+    # A tentative row among them lets rule 3 decide.
     statuses = {row.status for row in rows}
     return [] if statuses == {"dp", "dn"} else list(rows)
 

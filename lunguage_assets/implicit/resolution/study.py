@@ -129,6 +129,7 @@ class StudyResolver:
         children_ids = {
             child.finding_id for child in self._children.get(loser.finding_id, ())
         }
+        # The loser's sub-findings go with it: they are no evidence of the survivor.
         evidence = tuple(token for token in loser.evidence if token not in children_ids)
         survivor.evidence = united_tokens(survivor.evidence, evidence)
         survivor.associate = united_tokens(survivor.associate, loser.associate)
