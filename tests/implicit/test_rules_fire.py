@@ -168,11 +168,11 @@ RULES: list[Any] = [
 
 
 @pytest.mark.parametrize(
-    ("place", "name", "off", "rows", "seen", "on_result", "off_result"), RULES
+    ("module", "name", "off", "rows", "seen", "on_result", "off_result"), RULES
 )
 def test_a_rule_that_is_switched_off_is_missed(
     monkeypatch: pytest.MonkeyPatch,
-    place: object,
+    module: object,
     name: str,
     off: object,
     rows: list[Said],
@@ -184,8 +184,8 @@ def test_a_rule_that_is_switched_off_is_missed(
         AlikeEmbedder() if seen is merged else None
     )  # merging is put to the test by an encoder that finds all alike
     assert seen(run(rows, embedder=embedder)) == on_result
-    monkeypatch.setattr(place, name, off)
+    monkeypatch.setattr(module, name, off)
     pathways = (
-        load_dictionary(None, vocabulary()) if place is pathway_file else None
+        load_dictionary(None, vocabulary()) if module is pathway_file else None
     )  # what has been read is remembered
     assert seen(run(rows, embedder=embedder, pathways=pathways)) == off_result
