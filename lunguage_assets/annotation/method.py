@@ -22,8 +22,8 @@ from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases, hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
 from lunguage_assets.implicit.merging.deduplicate import believed_rows, deduplicate
 from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
 from lunguage_assets.implicit.pathways.pathways import load_dictionary

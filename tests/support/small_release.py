@@ -23,8 +23,8 @@ from lunguage_assets.explicit.rating.ranking import (
     comparison_matches,
     reference_ranking,
 )
-from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
 from lunguage_assets.implicit.pathways.pathways import (
