@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from lunguage_assets.cli.main import commands
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import HomeResource

@@ -136,7 +136,7 @@ def read_cells(
     header, records = read_records(
         path, may_be_empty=may_be_empty, keep_bytes=keep_bytes
     )
-    places = columns.column_places(header)
+    places = columns.index_by_name(header)
     columns.require_columns(path.name, header, places, required, optional)
     at = [(name, places.get(name, len(header))) for name in (*required, *optional)]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import clean, column_places, study_id
+from lunguage_assets.corpus.columns import clean, index_by_name, study_id
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import read_cells, read_records
 from lunguage_assets.corpus.views import coded_views, named_views, written
@@ -147,7 +147,7 @@ def read_patients(path: Path) -> dict[str, str]:
 def split_metadata(path: Path, places: Mapping[Path, Collection[str]]) -> None:
     """Write the rows of the studies of each place there, with the same header, as plain CSV."""
     header, records = read_records(path, may_be_empty=True)
-    at = column_places(header).get("study_id", len(header))
+    at = index_by_name(header).get("study_id", len(header))
     whole = [record.values for record in records if not record.broken]
     owners = [
         study_id(clean(values[at])) if at < len(values) else None for values in whole
