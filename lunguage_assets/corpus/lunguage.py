@@ -387,6 +387,7 @@ def lunguage_frame(
     )
     texts = report_texts.set_index("study_id")
     written_reference: dict[tuple[str, str], str] = {}
+    row: Any
     for row in rows[["study_id", "section", "ent_idx", "normed_ent"]].itertuples():
         reference = f"{row.section}:{row.ent_idx}"
         written = f"{row.normed_ent}, idx{row.ent_idx}"
