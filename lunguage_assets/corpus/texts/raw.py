@@ -3,8 +3,8 @@
 Here: the record that every reader gives; its text from its bytes (encoding, control
 characters, markup, ends of lines); ids of studies and patients from whatever a hospital
 calls them. Numbers of up to 18 digits stay themselves, filled up to eight. Any other id
-stands as a number of 17 digits that follows from the id alone, so that it is the same in
-every delivery.
+stands as a number of 17 digits that follows from the id alone, so that it is the same
+in every delivery.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from dataclasses import dataclass, field
 from lunguage_assets.corpus import columns
 
 LARGEST = 1_000_000
-"""Bytes of the largest text that can be one report; of a larger one only a little more is read."""
+"""Bytes of the largest text that can be one report.
+
+Of a larger one only a little more is read.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,7 @@ _REFERENCE = re.compile(
     r"&(?:amp|lt|gt|nbsp|quot|apos|deg|#\d{1,6}|#x[0-9a-f]{1,5});", re.I
 )
 _ENDLESS_REFERENCE = re.compile(r"&#(?:[0-9]{20,}|x[0-9a-f]{20,});?", re.I)
-"""No character has such a number, and Python refuses to read one of thousands of digits."""
+"""No character has such a number, and Python refuses to read thousands of digits."""
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
