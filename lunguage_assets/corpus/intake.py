@@ -33,7 +33,7 @@ from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.corpus.views import parse_default_view
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import InputError, InvalidTable
-from lunguage_assets.parallel import by_studies, joined
+from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import ATTRIBUTES, REPORTS, SECTIONS
 from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
@@ -172,7 +172,7 @@ def take_in_structured(
             `report_texts` (`view_source` "report text").
         structured_findings: `tables.STRUCTURED_FINDINGS` of one structurer.
         settings: `default_view` counts where a study's views are unknown.
-        processes: as in `parallel.by_studies`.
+        processes: as in `parallel.map_studies`.
 
     Raises:
         InvalidTable: a row belongs to a study without a report.
@@ -182,7 +182,7 @@ def take_in_structured(
     log = IntakeLog.of(received.rejected, received.intake_notes)
     notes_on_sequences = IntakeLog()
     texts = _with_sequences(received, notes_on_sequences)
-    parts: list[_TakenPart] = by_studies(
+    parts: list[_TakenPart] = map_studies(
         _take_in_part,
         (texts, _numbered(structured_findings)),
         _part_tools,
