@@ -27,6 +27,7 @@ from lunguage_assets.corpus.delivery import (
 from lunguage_assets.corpus.packages import TABLE_FORM, is_package, only_member
 from lunguage_assets.corpus.records import read_header
 from lunguage_assets.corpus.texts import layouts, published
+from lunguage_assets.corpus.texts.json_entries import JSON_FORM, holds_json
 from lunguage_assets.corpus.texts.layouts import TextSource
 from lunguage_assets.errors import InputError, printable
 
@@ -186,7 +187,7 @@ def _require_one_kind(
 def _content_told(path: Path) -> str:
     """Tell the columns of a table, or the keys of a JSON file, as far as known."""
     with suppress(InputError):
-        if published.JSON_FORM.search(path.name):
+        if JSON_FORM.search(path.name):
             return f" with {published.told_keys(path)}"
         if _TABLE.search(path.name):
             names = columns.shown_names(read_header(path), _KNOWN_COLUMNS)
@@ -292,7 +293,7 @@ def _sources_of_files(files: Sequence[Path]) -> list[TextSource]:
     """
     kind_of_table = {path: table_holds(path) for path in files if _is_table(path)}
     shape_of_json = {
-        path: published.shape_of(path) for path in files if published.holds_json(path)
+        path: published.shape_of(path) for path in files if holds_json(path)
     }
     first_of_kind: dict[str, Path] = {}
     for path, kind in kind_of_table.items():
