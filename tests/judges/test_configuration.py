@@ -16,18 +16,19 @@ from lunguage_assets.judges.configuration import (
     JudgesConfiguration,
     load_judges,
 )
+from lunguage_assets.judges.data_policy import (
+    Diagnosis,
+    PolicyRefused,
+    preflight,
+    require,
+)
 from lunguage_assets.judges.judge_config import (
     LLMJudgeConfig,
     checked_base_url,
     on_this_machine,
 )
-from lunguage_assets.judges.opening import (
-    PolicyRefused,
-    judge_identity,
-    preflight,
-    require,
-)
-from lunguage_assets.judges.providers.base import variables_of
+from lunguage_assets.judges.opening import judge_identity
+from lunguage_assets.judges.providers.endpoints import variables_of
 
 HEAD = """
 preset = "offline"
@@ -281,7 +282,7 @@ INSIDE = {"provider": "transformers", "model": "m", "params": {"max_new_tokens":
 
 def problems(
     slot: LLMJudgeConfig, environ: dict[str, str] | None = None
-) -> list[tuple[str, str]]:
+) -> list[Diagnosis]:
     return preflight("gpt", slot, environ or {}, "credentialed", TODAY)
 
 

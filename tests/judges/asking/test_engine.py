@@ -7,6 +7,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sqlite3
 import threading
 import time
 from collections import Counter
@@ -19,23 +20,34 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from fake_model import BINDING, FakeModel, label, question, questions, read_label, reply
 from forked import Forked, forked
 from sdk_run import ask_fake
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.judges.asking import asker as asking
-from lunguage_assets.judges.asking.asker import Asker, JudgeIncomplete, WrongModel
+from lunguage_assets.judges.asking import request_batch
+from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.limits import (
     Budget,
     BudgetExceeded,
     estimated_input_tokens,
 )
+from lunguage_assets.judges.asking.model_call import WrongModel
 from lunguage_assets.judges.asking.progress import Meter
+from lunguage_assets.judges.asking.request_batch import JudgeIncomplete
 from lunguage_assets.judges.judge_config import Limits, Price
-from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, request_key
-from lunguage_assets.judges.ledger.ledger import Ledger, Settled, record
-from lunguage_assets.judges.ledger.ledger_location import LedgerError, model_lock_name
+from lunguage_assets.judges.ledger.attempts import (
+    TRIES,
+    Attempt,
+    SettledQuestion,
+    request_key,
+)
+from lunguage_assets.judges.ledger.calls import record
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger.ledger_location import LedgerError
+from lunguage_assets.judges.ledger.model_locks import model_lock_name
+from lunguage_assets.judges.ledger.transfer import export_attempts
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure, Reply, Request
 
 PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))
@@ -229,7 +241,7 @@ def test_what_a_broken_service_gives_as_its_name_is_neither_shown_nor_stored(
             FakeModel(answer=always(reply("sentence_1", returned_model=name))),
             ledger,
         )
-    ledger.export(tmp_path / "all.sqlite")
+    export_attempts(ledger, tmp_path / "all.sqlite")
     assert name not in str(caught.value)
     stored = (tmp_path / "all.sqlite").read_bytes()
     assert name.encode() not in stored
@@ -257,14 +269,14 @@ def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_count
 
 
 def test_a_ledger_that_cannot_record_stops_the_run_before_the_answer_is_used(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger,
 ) -> None:
-    def broken(*_: Any) -> None:
-        raise LedgerError("ledger: disk full")
+    def break_ledger(request: Request, occurrence: int) -> None:
+        with sqlite3.connect(ledger.location) as broken:
+            broken.execute("DROP TABLE IF EXISTS judge_attempts")
 
-    monkeypatch.setattr(asking, "record", broken)
-    model, meter = FakeModel(), Meter()
-    with pytest.raises(LedgerError, match="disk full"):
+    model, meter = FakeModel(answer=break_ledger), Meter()
+    with pytest.raises(LedgerError, match=r"cannot be used \(OperationalError\)"):
         asked(questions(100), model, ledger, progress=meter.note)
     assert model.calls <= 16
     assert [one.settled for one in meter.totals()] == [0]
@@ -324,7 +336,7 @@ def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes
 class Watched(Ledger):
     """A ledger that tells how many questions each look at it was about."""
 
-    def settled(self, keys: Sequence[str]) -> dict[str, Settled]:
+    def settled(self, keys: Sequence[str]) -> dict[str, SettledQuestion]:
         self.looks = [*getattr(self, "looks", []), len(keys)]
         return super().settled(keys)
 
@@ -350,11 +362,15 @@ def answered_by_another(ledger: Ledger, requests: Sequence[Request]) -> None:
     """What another process records."""
     keys = [request_key(BINDING, request) for request in requests]
     answers = [label(request) for request in requests]
-    writes = [
-        (record, Attempt(key, "one", "compare", "fake-1", answer, cost_usd=COST))
-        for key, answer in zip(keys, answers, strict=True)
-    ]
-    ledger.write(*writes)
+
+    def record_all(connection: sa.Connection) -> None:
+        for key, answer in zip(keys, answers, strict=True):
+            record(
+                connection,
+                Attempt(key, "one", "compare", "fake-1", answer, cost_usd=COST),
+            )
+
+    ledger.transaction(record_all)
 
 
 @pytest.fixture
@@ -367,7 +383,7 @@ def watched(ledger: Ledger) -> Watched:
 def test_who_waits_looks_up_few_questions_at_a_time_however_many_are_open(
     ledger: Ledger, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "POLL_INTERVAL_S", 0.001)
+    monkeypatch.setattr(request_batch, "POLL_INTERVAL_S", 0.001)
     model, requests, found = FakeModel(), questions(3_000), list[str | None]()
     with lock_held(ledger):
         waiting = threading.Thread(
@@ -379,7 +395,7 @@ def test_who_waits_looks_up_few_questions_at_a_time_however_many_are_open(
         waiting.join(60)
     assert found == [label(request) for request in requests]
     assert model.calls == 0
-    assert max(watched.looks[1:]) == asking._LOOKED_UP
+    assert max(watched.looks[1:]) == request_batch.LOOKUP_SIZE
 
 
 def test_who_waited_in_vain_counts_all_that_was_answered_meanwhile(
@@ -390,7 +406,7 @@ def test_who_waited_in_vain_counts_all_that_was_answered_meanwhile(
     class AnsweredMeanwhile(Ledger):
         """Another answers the later half after the first look."""
 
-        def settled(self, keys: Sequence[str]) -> dict[str, Settled]:
+        def settled(self, keys: Sequence[str]) -> dict[str, SettledQuestion]:
             found = super().settled(keys)
             if len(keys) == 200:
                 answered_by_another(ledger, requests[100:])

@@ -16,14 +16,14 @@ from loopback import Act, Arrival, Call, LoopbackServer, Outcome, judge_like
 from loopback_wire import body_of, read_call
 from sdk_run import judge_of, pairs
 
-from lunguage_assets.judges.asking.asker import (
+from lunguage_assets.judges.asking.model_call import WrongModel
+from lunguage_assets.judges.asking.request_batch import (
     MAX_CONNECT_ATTEMPTS,
     JudgeIncomplete,
-    WrongModel,
 )
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.protocol import Choice
-from lunguage_assets.judges.providers.base import http_client
+from lunguage_assets.judges.providers.http import http_client
 from lunguage_assets.judges.rules.cues import CuesJudge
 
 pytestmark = pytest.mark.skipif(

@@ -8,9 +8,12 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
 from lunguage_assets.judges.ledger.attempts import Attempt
-from lunguage_assets.judges.ledger.ledger import Ledger, begin, forget
-from lunguage_assets.judges.ledger.ledger_location import model_lock_name
+from lunguage_assets.judges.ledger.calls import begin, forget
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger.model_locks import model_lock_name
 from lunguage_assets.judges.requests import ModelBinding
 
 LOCK = model_lock_name(ModelBinding("p", "p", "m"))
@@ -34,10 +37,14 @@ def begun(
     daily_usd: float | None = None,
 ) -> list[str]:
     """Permits for the calls of these numbers."""
-    return [
-        ledger.write((begin, attempt(number), lock, worst, daily_usd))[0]
-        for number in numbers
-    ]
+
+    def begin_all(connection: sa.Connection) -> list[str]:
+        return [
+            begin(connection, attempt(number), lock, worst, daily_usd)
+            for number in numbers
+        ]
+
+    return list(ledger.transaction(begin_all))
 
 
 def test_one_at_a_time_has_a_models_lock_and_other_models_have_their_own(
@@ -68,7 +75,7 @@ def test_a_call_is_in_flight_until_it_is_recorded_or_given_back(place: str) -> N
     )
     ledger.record(attempt(1))
     assert ledger.in_flight() == 1
-    ledger.write((forget, attempt(2)))
+    ledger.transaction(lambda connection: forget(connection, attempt(2)))
     assert ledger.in_flight() == 0
     release()
 

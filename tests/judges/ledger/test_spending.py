@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from lunguage_assets.judges.ledger import spending
 from lunguage_assets.judges.ledger.attempts import Attempt, moment
-from lunguage_assets.judges.ledger.ledger import Ledger, begin
-from lunguage_assets.judges.ledger.ledger_location import model_lock_name
+from lunguage_assets.judges.ledger.calls import begin
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.ledger_tables import ATTEMPTS, CALLS
+from lunguage_assets.judges.ledger.model_locks import model_lock_name
 from lunguage_assets.judges.requests import ModelBinding
 
 LOCK = model_lock_name(ModelBinding("p", "p", "m"))
@@ -43,8 +44,9 @@ def attempt(number: int, **fields: Any) -> Attempt:
 
 
 def permit(ledger: Ledger, number: int, worst: float, daily_usd: float = 1.0) -> str:
-    found: str = ledger.write((begin, attempt(number), LOCK, worst, daily_usd))[0]
-    return found
+    return ledger.transaction(
+        lambda connection: begin(connection, attempt(number), LOCK, worst, daily_usd)
+    )
 
 
 def spent(ledger: Ledger) -> float:

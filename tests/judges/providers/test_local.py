@@ -39,8 +39,14 @@ from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import JudgeContext, open_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion
-from lunguage_assets.judges.providers import local
+from lunguage_assets.judges.providers import local, local_model
 from lunguage_assets.judges.providers.local import LocalProvider
+from lunguage_assets.judges.providers.local_model import (
+    LOADED_MODELS,
+    LocalModel,
+    ModelSource,
+)
+from lunguage_assets.judges.providers.sampling import SeededSampler
 from lunguage_assets.judges.requests import Prompt, ProviderFailure, Reply, Request
 
 if (reason := tiny_model.missing()) is not None:
@@ -191,10 +197,13 @@ def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(
     llama: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads: list[str] = []
-    model = local.LocalModel
-    monkeypatch.setattr(
-        local, "LocalModel", lambda *place: loads.append(place[3]) or model(*place)
-    )
+    model = local_model.LocalModel
+
+    def load(key: str, source: ModelSource) -> LocalModel:
+        loads.append(source.dtype)
+        return model(key, source)
+
+    monkeypatch.setattr(local_model, "LocalModel", load)
     gc.collect()
     judges = [
         made(llama, dtype="float32"),
@@ -206,7 +215,8 @@ def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(
     assert loads == ["float32", "bfloat16"]
     del provider, judges
     gc.collect()
-    assert (str(llama), "main", "float32", "cpu") not in local._LOADED
+    source = ModelSource(str(llama), "main", "float32", "cpu")
+    assert LOADED_MODELS.find(source) is None
 
 
 @pytest.mark.lengthy  # loads torch once more
@@ -359,7 +369,7 @@ def test_tokens_are_drawn_in_proportion_to_what_the_parameters_leave(
     import torch
 
     draws, parameters = 20_000, GenerationParameters(max_new_tokens=1, **params)
-    choose = local.Chooser(
+    choose = SeededSampler(
         parameters, [str(number) for number in range(draws)], start=3
     )
     row = [-math.inf, *(math.log(p) for p in (0.4, 0.3, 0.2, 0.1)), -math.inf]

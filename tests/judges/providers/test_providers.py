@@ -23,7 +23,7 @@ from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.model_judge import LABELS, load_prompts, parse_label
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
-from lunguage_assets.judges.providers.base import withheld_headers
+from lunguage_assets.judges.providers.http import withheld_headers
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 
 PROVIDERS = (
