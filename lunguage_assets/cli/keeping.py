@@ -16,7 +16,7 @@ from lunguage_assets.permissions import open_to_others
 
 if TYPE_CHECKING:
     from lunguage_assets.judges.ledger.ledger import Ledger
-    from lunguage_assets.lineage.staleness import Standings
+    from lunguage_assets.lineage.staleness import StalenessChecker
     from lunguage_assets.settings import DataClass
 
 
@@ -39,7 +39,7 @@ def status(chosen: Chosen) -> None:
 def _lines(chosen: Chosen) -> Iterator[str]:
     from lunguage_assets.lineage.input_fingerprints import broken_files
 
-    place, now, corpus = chosen.home, chosen.standings(), chosen.home.corpus()
+    place, now, corpus = chosen.home, chosen.staleness(), chosen.home.corpus()
     named = (
         f"corpus {corpus.name!r}, {corpus.data_class}"
         if corpus is not None
@@ -63,7 +63,7 @@ def _lines(chosen: Chosen) -> Iterator[str]:
     yield f"spent     ${sum(today.values()):.2f} today (UTC), ${sum(total.values()):.2f} in all"
 
 
-def _studies(now: Standings, batch: str) -> int | None:
+def _studies(now: StalenessChecker, batch: str) -> int | None:
     """Studies of a batch; None while it is not taken in."""
     import pyarrow.parquet as pq
 
@@ -77,7 +77,7 @@ def _studies(now: Standings, batch: str) -> int | None:
 
 
 def _ranker(
-    now: Standings, ranker: str, batches: int, spent: Mapping[str, float]
+    now: StalenessChecker, ranker: str, batches: int, spent: Mapping[str, float]
 ) -> Iterator[str]:
     """What there is of a ranker, and what a run for it would make; `spent` are US dollars by judge."""
     from lunguage_assets.lineage.staleness import plan

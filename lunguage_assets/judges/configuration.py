@@ -233,9 +233,8 @@ def load_judges(
         preset: that is active; None: the home's, or the file's own.
         structurer: stands in for the preset's own.
         of_home: preset of the home. The panel of another one ranks under the name of
-        its
-            preset, so that both keep their results.
-        variables: `judges_file`, `preset`, `structurer_key` -> the environment variable
+            its preset, so that both keep their results.
+        variables: `judges_file`, `preset`, `structurer` -> the environment variable
             that gave it. A message names the variable and never its value, which may be
             anything, a key too.
 
@@ -255,7 +254,7 @@ def load_judges(
         source = "--preset" if preset else "settings.toml"
         raise _unknown_preset(configuration, file, active_name, source, variable)
     if structurer is not None and structurer not in configuration.known_structurers:
-        variable = variables.get("structurer_key", "")
+        variable = variables.get("structurer", "")
         raise _unknown_structurer(configuration, file, structurer, variable)
     active = configuration.presets[active_name]
     active = active.model_copy(update={"structurer": structurer or active.structurer})

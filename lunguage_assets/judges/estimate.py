@@ -277,8 +277,7 @@ def answers_per_judge(steps: float, panel_steps: int, judges: int) -> float:
     Args:
         steps: that its fit takes.
         panel_steps: of these the first, in which every judge is asked; later each has
-        its
-            share.
+            its share.
         judges: of the panel.
     """
     together = min(steps, panel_steps)

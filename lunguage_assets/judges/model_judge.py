@@ -104,8 +104,7 @@ def load_prompts(folder: Path | None = None) -> Prompts:
 
     Raises:
         ConfigurationError: a file is missing, is not UTF-8, or lacks a placeholder;
-        names
-            the file.
+            names the file.
     """
     version, templates = read_templates(folder or resource("prompts"), _PLACEHOLDERS)
     return Prompts(version, templates)
@@ -205,8 +204,7 @@ class ModelJudge:
 
         Raises:
             LunguageError: see `Asker.ask`, or none of many answers can be read; what
-            was
-                answered is in the ledger.
+            was answered is in the ledger.
         """
         requests = [self._prompts.extraction(question) for question in questions]
         phrase_lists = self._asker.ask(requests, parse_phrase_list)

@@ -107,8 +107,7 @@ def ask_panel(
 
     Raises:
         MethodError: a judge gave one answer too few or too many, which would shift
-        every
-            later one.
+            every later one.
     """
     asked_judges = sum(bool(own_questions) for own_questions in questions)
     if asked_judges < 2:

@@ -120,8 +120,7 @@ class Reply:
         reasoning_tokens: billed.
         refused: by a safety refusal or filter.
         metered: False: the service did not say what it billed. The tokens are then 0,
-        and
-            mean nothing.
+            and mean nothing.
     """
 
     text: str = field(repr=False)

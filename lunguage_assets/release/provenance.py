@@ -23,7 +23,6 @@ from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread
-from lunguage_assets.implicit.pathways.estimates import CHANCE, EXPERTS
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
@@ -178,11 +177,6 @@ def provenance(
         },
         "batches": batches,
         **({"distilled": dict(distilled)} if distilled else {}),
-        **(
-            {"p_estimate": {"experts": EXPERTS, "chance": CHANCE}}
-            if settings.release.p_estimate
-            else {}
-        ),
     }
     return {name: _without_paths(value) for name, value in told.items()}
 

@@ -133,8 +133,7 @@ class Budget:
 
         Raises:
             BudgetExceeded: even when all of them turn out free, this call could pass
-            the
-                ceiling; or its cost is unknown.
+                the ceiling; or its cost is unknown.
         """
         if worst_usd is None:
             raise BudgetExceeded(

@@ -231,8 +231,7 @@ def settle(
 
     Args:
         replies: to the question, in the order of recording. Failures without a reply
-        are
-            no tries, and no reply of another model is.
+            are no tries, and no reply of another model is.
         tries: how many replies it gets.
 
     Returns:

@@ -75,8 +75,7 @@ class Ledger:
 
         Raises:
             LedgerError: no driver, no permission, not a ledger, or a file system
-            without
-                SQLite's write-ahead log.
+                without SQLite's write-ahead log.
         """
         url = ledger_url(where)
         ledger = cls(ledger_engine(url), shown_location(url))

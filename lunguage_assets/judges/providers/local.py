@@ -55,8 +55,7 @@ def local_provider(key: str, config: LLMJudgeConfig) -> Provider:
 
     Raises:
         ConfigurationError: a library is not installed, or the model is a folder, file
-        or
-            package that does not exist.
+            or package that does not exist.
     """
     is_gguf = config.model.endswith(GGUF)
     modules = ["torch", "transformers"]

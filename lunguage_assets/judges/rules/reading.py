@@ -61,8 +61,7 @@ class Scope(NamedTuple):
         joints: what joins it to alternatives.
         denials: what denies it.
         is_preferred: whether another finding is dismissed for it ("<finding> rather
-        than
-            edema").
+            than edema").
         clauses: characters (begin, end) of the clauses in which it stands.
     """
 
