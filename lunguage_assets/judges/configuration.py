@@ -243,10 +243,7 @@ def load_judges(
     """
     variables = variables or {}
     file = path or resource("judges.toml")
-    if "judges_file" in variables and not file.is_file():
-        raise ConfigurationError(
-            f"${variables['judges_file']} names no file. Fix or unset it."
-        )
+    _require_named_file(file, variables.get("judges_file", ""))
     configuration = read_as(file, JudgesConfiguration, _REMEDY)
     active_name = preset or of_home or configuration.preset
     if active_name not in configuration.presets:
@@ -256,22 +253,32 @@ def load_judges(
     if structurer is not None and structurer not in configuration.known_structurers:
         variable = variables.get("structurer", "")
         raise _unknown_structurer(configuration, file, structurer, variable)
-    active = configuration.presets[active_name]
-    active = active.model_copy(update={"structurer": structurer or active.structurer})
-    loaded = configuration.model_copy(
-        update={
-            "preset": active_name,
-            "presets": {**configuration.presets, active_name: active},
-        }
-    )
+    loaded = _with_active_preset(configuration, active_name, structurer)
     if of_home and active_name != of_home:
-        loaded._panel_ranker = active_name
         if active_name in loaded.judges:
             raise ConfigurationError(
                 f"{file}: preset {active_name!r} is named as a judge is, so that the "
                 "two rankers cannot be told apart. Rename the preset."
             )
+        loaded._panel_ranker = active_name
     return loaded
+
+
+def _require_named_file(file: Path, variable: str) -> None:
+    """Refuse a variable that names no file; without one, the reader names the path."""
+    if variable and not file.is_file():
+        raise ConfigurationError(f"${variable} names no file. Fix or unset it.")
+
+
+def _with_active_preset(
+    configuration: JudgesConfiguration, name: str, structurer: str | None
+) -> JudgesConfiguration:
+    """Make a preset the active one, with its own structurer or another."""
+    active = configuration.presets[name]
+    if structurer:
+        active = active.model_copy(update={"structurer": structurer})
+    presets = {**configuration.presets, name: active}
+    return configuration.model_copy(update={"preset": name, "presets": presets})
 
 
 def _unknown_preset(

@@ -204,7 +204,7 @@ class ModelJudge:
 
         Raises:
             LunguageError: see `Asker.ask`, or none of many answers can be read; what
-            was answered is in the ledger.
+                was answered is in the ledger.
         """
         requests = [self._prompts.extraction(question) for question in questions]
         phrase_lists = self._asker.ask(requests, parse_phrase_list)

@@ -220,11 +220,7 @@ class LocalModel:
             labels = self._label_tokens(requests[0].labels, template)
             new_tokens = len(labels.common) + 1
         replies: list[Result] = [ProviderFailure("rejected") for _ in requests]
-        fitting = [
-            position
-            for position, prompt in enumerate(prompts)
-            if len(prompt) + new_tokens <= self._longest
-        ]
+        fitting = self._fitting(prompts, new_tokens)
         if not fitting:
             return replies
         fitting_requests = [requests[position] for position in fitting]
@@ -234,11 +230,7 @@ class LocalModel:
             if requests[0].is_choice:
                 answers = self._choose(fitting_requests, seeds, fitting_prompts, labels)
             else:
-                # Another try draws anew.
-                draws = [
-                    f"{seed}/{request.attempt}"
-                    for seed, request in zip(seeds, fitting_requests, strict=True)
-                ]
+                draws = _seeds_of_draws(seeds, fitting_requests)
                 answers = self._generate_texts(parameters, draws, fitting_prompts)
         for position, answer in zip(fitting, answers, strict=True):
             replies[position] = Reply(
@@ -248,6 +240,14 @@ class LocalModel:
                 output_tokens=len(labels.common) + answer.tokens,
             )
         return replies
+
+    def _fitting(self, prompts: Sequence[Tokens], new_tokens: int) -> list[int]:
+        """List the positions of prompts that leave room for an answer."""
+        return [
+            position
+            for position, prompt in enumerate(prompts)
+            if len(prompt) + new_tokens <= self._longest
+        ]
 
     def _rendered(
         self, prompt: Prompt, template: Mapping[str, Any] = MappingProxyType({})
@@ -376,6 +376,14 @@ class LocalModel:
                 pad_token_id=self._pad_token,
                 **options,
             )
+
+
+def _seeds_of_draws(seeds: Sequence[str], requests: Sequence[Request]) -> list[str]:
+    """Extend seeds of questions by how often these were asked: a try draws anew."""
+    return [
+        f"{seed}/{request.attempt}"
+        for seed, request in zip(seeds, requests, strict=True)
+    ]
 
 
 def _load(key: str, source: ModelSource) -> tuple[Any, Any]:

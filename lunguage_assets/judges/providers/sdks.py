@@ -59,26 +59,29 @@ class OpenAIProvider(SdkProvider):
         if response.choices != []:
             message = response.choices[0].message
             finish_reason = response.choices[0].finish_reason
-        text = getattr(message, "content", None) or ""
-        is_compatible = self.binding.provider == "openai-compatible"
-        # A compatible server gives the label itself.
-        if request.is_choice and not is_compatible:
-            text = bare_label(text)
         usage = response.usage
         input_tokens = token_count(usage, "prompt_tokens")
         output_tokens = token_count(usage, "completion_tokens")
         details = getattr(usage, "completion_tokens_details", None)
-        is_refusal = bool(getattr(message, "refusal", None))
+        is_refused = bool(getattr(message, "refusal", None)) or (
+            finish_reason == "content_filter"
+        )
         return Reply(
-            text=text,
+            text=self._text_of(message, request),
             returned_model=response.model,
             input_tokens=input_tokens or 0,
             output_tokens=output_tokens or 0,
             reasoning_tokens=token_count(details, "reasoning_tokens") or 0,
-            refused=is_refusal or finish_reason == "content_filter",
+            refused=is_refused,
             # No prompt has no tokens: 0 means that the server did not count.
             metered=bool(input_tokens) and output_tokens is not None,
         )
+
+    def _text_of(self, message: Any, request: Request) -> Any:
+        """Read the answer in a message; a compatible server gives a label itself."""
+        text = getattr(message, "content", None) or ""
+        is_compatible = self.binding.provider == "openai-compatible"
+        return bare_label(text) if request.is_choice and not is_compatible else text
 
     def _client(self, http: Any) -> Any:
         # The client insists on a key; a server may ignore it.

@@ -83,24 +83,35 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
     finding = governing_cues(masked_sentence)
     phrases = table.find_in(masked_sentence)
     is_preferred = any(cue.reason == PREFERRED for cue in finding.cues)
-    hedges: list[Hedging] = []
-    joints: list[Hedging] = []
-    for cue in finding.cues:
-        if cue.category == "alternative":
-            joints.append(_with_phrases(cue, phrases))
-        elif cue.category in _HEDGING and cue.reason != PREFERRED:
-            hedges.append(_with_phrases(cue, phrases))
     denials = tuple(cue for cue in finding.cues if cue.category in _DENYING)
-    # "Not suggestive of" is a denial for the engine, and for a judge a phrase with a
-    # score.
-    denied_hedges = [_with_phrases(cue, phrases) for cue in denials]
-    hedges += [hedge for hedge in denied_hedges if hedge.phrases]
+    joints = [
+        _with_phrases(cue, phrases)
+        for cue in finding.cues
+        if cue.category == "alternative"
+    ]
+    hedges = _hedges_of(finding, phrases)
     is_negated = any(cue.category == "negated" for cue in denials)
     if not (hedges or joints or is_preferred or is_negated):
         hedges = _hedges_beside(finding, phrases, masked_sentence)
     chain = _chain(masked_sentence, hedges)
     farther = tuple(hedge for hedge in hedges if hedge not in chain)
     return Scope(chain, farther, tuple(joints), denials, is_preferred, finding.clauses)
+
+
+def _hedges_of(finding: NamedFinding, phrases: Sequence[Phrase]) -> list[Hedging]:
+    """Take the cues that hedge a finding, the nearest first, and denials behind them.
+
+    "Not suggestive of" is a denial for the engine, and a phrase of a judge.
+    """
+    hedges: list[Hedging] = []
+    hedging_denials: list[Hedging] = []
+    for cue in finding.cues:
+        hedge = _with_phrases(cue, phrases)
+        if cue.category in _DENYING and hedge.phrases:
+            hedging_denials.append(hedge)
+        elif cue.category in _HEDGING and cue.reason != PREFERRED:
+            hedges.append(hedge)
+    return hedges + hedging_denials
 
 
 def all_hedges(sentence: str, table: PhraseTable) -> tuple[str, ...]:
