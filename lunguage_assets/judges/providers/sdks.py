@@ -32,7 +32,7 @@ class OpenAIProvider(SdkProvider):
         ]
         body = dict(self.binding.parameters) | self._constraint(request)
         if self.binding.provider == "openai":
-            # OpenAI keeps completions for its dashboard unless told not to.
+            # OpenAI may keep completions unless told not to.
             body = {"store": False} | body
         return await client.chat.completions.create(
             model=self.binding.model, messages=messages, extra_body=body

@@ -97,7 +97,7 @@ def test_identical_requests_are_asked_once_and_replicates_each(ledger: Ledger) -
     assert settled[0] == settled[2]
 
 
-def test_with_one_call_in_five_failing_results_are_those_of_a_clean_run_and_paid_answers_recorded_once(
+def test_with_one_call_in_five_failing_answers_are_paid_once(
     ledger: Ledger, tmp_path: Path
 ) -> None:
     requests = questions(200)
@@ -124,7 +124,7 @@ def test_an_unreadable_or_refused_answer_is_asked_for_again(ledger: Ledger) -> N
     assert (counts(ledger)["attempts"], counts(ledger)["invalid"]) == (3, 2)
 
 
-def test_after_five_unreadable_answers_a_question_is_invalid_for_good_and_replayed_as_such(
+def test_after_five_unreadable_answers_a_question_is_invalid_for_good(
     ledger: Ledger,
 ) -> None:
     model = FakeModel(answer=always(reply("hmm")))
@@ -154,7 +154,7 @@ def test_progress_counts_what_happens(ledger: Ledger) -> None:
 # --- failing for good
 
 
-def test_when_some_requests_fail_for_good_the_others_are_kept_and_only_those_are_asked_again(
+def test_only_requests_that_failed_for_good_are_asked_again(
     ledger: Ledger,
 ) -> None:
     lost = {request_key(BINDING, request) for request in questions(100)[::10]}
@@ -197,7 +197,7 @@ def test_after_the_deadline_nothing_is_sent(ledger: Ledger) -> None:
     assert counts(ledger)["valid"] == model.calls <= 60
 
 
-def test_the_answer_of_another_model_is_recorded_but_not_used_and_stops_the_judge(
+def test_another_models_answer_is_recorded_unused_and_stops_the_judge(
     ledger: Ledger,
 ) -> None:
     model = FakeModel(answer=always(reply("sentence_1", returned_model="fake-2")))
@@ -232,7 +232,7 @@ def test_every_other_name_is_another_model(ledger: Ledger, name: str) -> None:
     "name",
     [f"You asked: {SECRET}", "x\x1b[31m", "There is a nodule.", "x" * 200, "\u200b"],
 )
-def test_what_a_broken_service_gives_as_its_name_is_neither_shown_nor_stored(
+def test_the_name_of_a_broken_service_is_neither_shown_nor_stored(
     ledger: Ledger, tmp_path: Path, name: str
 ) -> None:
     with pytest.raises(WrongModel) as caught:
@@ -248,7 +248,7 @@ def test_what_a_broken_service_gives_as_its_name_is_neither_shown_nor_stored(
     assert b"sentence_1" in stored
 
 
-def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_counted_as_unpriced(
+def test_a_reply_without_token_counts_costs_a_budget_its_worst_case(
     ledger: Ledger,
 ) -> None:
     budget = Budget(WORST * 10.5)
@@ -268,7 +268,7 @@ def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_count
     assert budget.spent_usd == pytest.approx(10 * WORST)
 
 
-def test_a_ledger_that_cannot_record_stops_the_run_before_the_answer_is_used(
+def test_a_ledger_that_cannot_record_stops_the_run(
     ledger: Ledger,
 ) -> None:
     def break_ledger(request: Request, occurrence: int) -> None:
@@ -297,7 +297,7 @@ def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(
     assert counts(ledger)["failures"] == 1
 
 
-def test_a_recorded_answer_that_the_parser_no_longer_reads_is_an_error_and_not_another_payment(
+def test_a_recorded_answer_that_cannot_be_read_is_not_paid_again(
     ledger: Ledger,
 ) -> None:
     asked([question(1)], FakeModel(), ledger)
@@ -310,7 +310,7 @@ def test_a_recorded_answer_that_the_parser_no_longer_reads_is_an_error_and_not_a
 # --- money
 
 
-def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes_on(
+def test_a_budget_stops_before_passing_and_a_higher_one_goes_on(
     ledger: Ledger,
 ) -> None:
     budget, model = Budget(COST * 20 + WORST), FakeModel()
@@ -380,7 +380,7 @@ def watched(ledger: Ledger) -> Watched:
     return found
 
 
-def test_who_waits_looks_up_few_questions_at_a_time_however_many_are_open(
+def test_who_waits_looks_up_few_questions_at_a_time(
     ledger: Ledger, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_batch, "POLL_INTERVAL_S", 0.001)
@@ -492,7 +492,7 @@ def test_ctrl_c_records_the_calls_in_flight_and_ends_promptly(tmp_path: Path) ->
     )
 
 
-def test_killed_in_the_middle_of_many_calls_a_run_resumes_without_asking_again_what_reached_the_ledger(
+def test_a_killed_run_resumes_without_asking_again_what_was_recorded(
     tmp_path: Path,
 ) -> None:
     place, log, count, in_flight = (

@@ -84,7 +84,7 @@ def ahead(hours: float) -> str:
 # --- recording and finding
 
 
-def test_a_recorded_answer_is_found_by_another_ledger_object_at_the_same_place(
+def test_a_recorded_answer_is_found_by_another_ledger_object(
     place: str,
 ) -> None:
     assert Ledger.open(place).record(attempt()) == {KEY: "sentence_1"}
@@ -143,7 +143,7 @@ def _write_many(place: str, writer: int, keys: list[str]) -> None:
         ledger.record(attempt(key, answer=f"writer {writer}", judge=f"judge {writer}"))
 
 
-def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(
+def test_processes_that_write_at_once_lose_nothing(
     place: str,
 ) -> None:
     keys = [f"{number:064x}" for number in range(70)]
@@ -183,7 +183,7 @@ def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) ->
 # --- what is kept private
 
 
-def test_the_file_and_its_log_are_for_the_owner_alone_whatever_the_mask(
+def test_ledger_and_log_are_for_the_owner_alone(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "sub" / "ledger.sqlite"
@@ -336,7 +336,7 @@ def test_an_import_never_changes_an_answer_that_is_here(
     ("answer", None), ("cost_usd", float("inf")), ("latency_s", -1.0), ("input_tokens", 2**62),
     ("input_tokens", SECRET),
 ], ids=lambda value: str(value)[:40])  # fmt: skip
-def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others_are_taken(
+def test_an_imported_row_that_would_poison_the_ledger_is_left_out(
     tmp_path: Path, column: str, value: object
 ) -> None:
     place = tmp_path / "bad.sqlite"
@@ -416,7 +416,7 @@ def test_where_no_ledger_is_none_is_made(place: str, tmp_path: Path) -> None:
         assert inspect(create_engine(ledger_url(place))).get_table_names() == []
 
 
-def test_a_file_that_nobody_writes_to_stays_as_it_is_to_the_byte(
+def test_reading_a_ledger_changes_no_byte_of_it(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "ledger.sqlite"
@@ -441,7 +441,7 @@ ledger.transaction(lambda connection: connection.execute(text("CREATE TABLE kept
 """
 
 
-def test_nothing_is_left_in_a_log_beside_the_file_when_a_command_ends(
+def test_a_command_that_ends_leaves_no_log_beside_the_file(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "ledger.sqlite"

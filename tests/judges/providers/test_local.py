@@ -114,9 +114,7 @@ def asked(count: int, name: str = "q") -> list[Request]:
     ]
 
 
-def test_questions_asked_at_once_share_batches_up_to_the_size_and_the_rest_does_not_wait() -> (
-    None
-):
+def test_questions_asked_at_once_share_batches() -> None:
     stub = Stub()
     assert [reply.text for reply in answers(stubbed(stub), *asked(20))] == [
         f"Q{n}" for n in range(20)
@@ -125,7 +123,7 @@ def test_questions_asked_at_once_share_batches_up_to_the_size_and_the_rest_does_
 
 
 @pytest.mark.parametrize("kind", ["cuda", "cpu"])
-def test_without_memory_for_a_batch_its_halves_are_tried_and_later_batches_are_smaller(
+def test_without_memory_for_a_batch_its_halves_are_tried(
     kind: str,
 ) -> None:
     import torch
@@ -193,7 +191,7 @@ def test_a_missing_library_gives_the_line_that_installs_it(
         made(Path("some/model.gguf"))
 
 
-def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(
+def test_two_judges_of_one_model_load_it_once(
     llama: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads: list[str] = []
@@ -312,7 +310,7 @@ def test_equal_scores_are_decided_by_a_coin_of_the_question(tmp_path: Path) -> N
 # --- generated text
 
 
-def test_a_sample_is_a_function_of_the_question_its_replicate_and_its_attempt(
+def test_a_sample_depends_on_question_replicate_and_attempt_alone(
     llama: Path,
 ) -> None:
     variants = [question(3, replicate=n, attempt=m) for n in range(3) for m in range(3)]
@@ -342,7 +340,7 @@ def test_without_sampling_the_text_is_the_librarys_own_greedy_text(
         assert reply.text == tokenizer(folder).decode(longer, skip_special_tokens=True)
 
 
-def test_an_answer_ends_with_its_end_token_and_counts_it_but_no_padding(
+def test_an_answer_counts_its_end_token_but_no_padding(
     llama: Path,
 ) -> None:
     requests = [question(number) for number in range(24)]
@@ -443,7 +441,7 @@ def judges(folder: Path) -> JudgesConfiguration:
 
 
 @pytest.mark.parametrize("key", ["text", "scored"])
-def test_a_judge_of_patients_text_on_no_budget_answers_and_replays_from_the_ledger(
+def test_a_local_judge_answers_on_no_budget_and_replays(
     llama: Path, tmp_path: Path, key: str
 ) -> None:
     questions = [
