@@ -150,7 +150,7 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     from datetime import UTC, datetime
 
     from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS
-    from lunguage_assets.judges.opening import ask_once, examine_judges
+    from lunguage_assets.judges.examination import ask_once, examine_judges
     from lunguage_assets.lineage.input_fingerprints import broken_files
     from lunguage_assets.orchestration.runs.instance import (
         examination as instance_examination,
@@ -159,7 +159,7 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     root, judges, today = chosen.home.root, chosen.judges(), datetime.now(UTC).date()
     is_new = chosen.home.corpus() is None
     given: DataClass = "synthetic" if is_new else chosen.data_class
-    lines = [*examine_judges(judges, given, today, os.environ)]
+    lines: list[tuple[str, str]] = [*examine_judges(judges, given, today, os.environ)]
     if is_new:  # nobody knows yet whose text it will hold
         told = "the home holds no corpus yet: judges may be asked about synthetic text where nothing is refused"
         of_patients = examine_judges(judges, "credentialed", today, os.environ)
@@ -293,7 +293,9 @@ def ledger_stats(chosen: Chosen) -> None:
 @click.argument("file", type=FILE)
 def ledger_export(chosen: Chosen, file: Path) -> None:
     """Add all attempts to a ledger in FILE (SQLite), for others to import; prompts stay out."""
-    click.echo(f"{_opened(chosen).export(file)} attempts in {file}")
+    from lunguage_assets.judges.ledger.transfer import export_attempts
+
+    click.echo(f"{export_attempts(_opened(chosen), file)} attempts in {file}")
 
 
 def _opened(chosen: Chosen) -> Ledger:
@@ -316,6 +318,7 @@ def ledger_import(chosen: Chosen, file: Path) -> None:
     Each answer is read as when it was given. A row that does not fit is named and left out.
     """
     from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.judges.ledger.transfer import import_attempts
     from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
     from lunguage_assets.structuring.model.grounding import parse_answer
 
@@ -325,7 +328,9 @@ def ledger_import(chosen: Chosen, file: Path) -> None:
         "compare": choice_of,
         "structure": parse_answer,
     }
-    added, known, refused = Ledger.open(chosen.ledger_place).import_(file, parsers)
+    added, known, refused = import_attempts(
+        Ledger.open(chosen.ledger_place), file, parsers
+    )
     for error in refused[:_NAMED]:
         click.echo(str(error), err=True)
     if len(refused) > _NAMED:

@@ -150,7 +150,7 @@ def _require_judges(
     """
     from datetime import UTC, datetime
 
-    from lunguage_assets.judges.opening import examine_judges
+    from lunguage_assets.judges.examination import examine_judges
     from lunguage_assets.lineage.staleness import asks_judges
 
     asked: set[str] = set()
