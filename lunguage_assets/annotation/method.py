@@ -110,7 +110,7 @@ class Method:
         own_cues: a file of cues that are added to the packaged ones.
 
     Raises:
-        ConfigurationError: that file, or a packaged one that was edited, cannot be used.
+        ConfigurationError: that file, or a packaged one that was edited, is wrong.
     """
 
     def __init__(self, own_cues: Path | None = None) -> None:

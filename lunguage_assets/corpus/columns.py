@@ -24,12 +24,12 @@ REQUIRED = (
     "dx_certainty",
 )
 OPTIONAL = (
-    ROW_NUMBER, "sequence", "report", "sent_idx", "ent_idx", "normed_ent", "cat", "location", "evidence",
-    "associate", *ATTRIBUTES,
+    ROW_NUMBER, "sequence", "report", "sent_idx", "ent_idx", "normed_ent", "cat",
+    "location", "evidence", "associate", *ATTRIBUTES,
 )  # fmt: skip
 _ALIASES = {"": ROW_NUMBER, "unnamed:_0": ROW_NUMBER, "entity": "ent"}
 _STAND_INS = {"report_type": "section", "sentences": "sent"}
-"""Columns of `lunguage-score` output that stand for missing ones, read at the place of the missing one."""
+"""Columns of `lunguage-score` output, which are read where the format's are missing."""
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
 _ID = re.compile(r"([ps]?)0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)

@@ -69,7 +69,7 @@ class _Views(NamedTuple):
 
 
 class _Refusal(NamedTuple):
-    """Why a record is rejected, the column that is wrong, and its text as it is kept."""
+    """Why a record is rejected, the column that is wrong, and the text that is kept."""
 
     reason: str
     column: str
