@@ -21,7 +21,7 @@ from lunguage_assets.lineage.recipes import RECIPES, STEP_OF, dimensions_of
 from lunguage_assets.lineage.staleness import Standings
 from lunguage_assets.orchestration.assets.edited_files import FILES
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
-from lunguage_assets.orchestration.redaction import plain_failures
+from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import is_at_work
 from lunguage_assets.settings import AutomationSettings, LandingSettings
@@ -35,7 +35,7 @@ from lunguage_assets.workspace.landing import (
 )
 
 SENSOR = "carry_batches_on"
-CARRIED = (
+AUTOMATED_STEPS = (
     *("structured_findings", "findings", "hedge_phrases", "fitted_probabilities"),
     *("deduplicated_findings", "expansions", "lunguage_plus_plus"),
 )
@@ -115,7 +115,7 @@ def is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
     )
 
 
-def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
+def step_condition(home: HomeResource, table: str) -> dg.AutomationCondition:
     """When a step of a batch is requested: something that it reads is there anew, and all of it is."""
     automatic = dg.AutomationCondition
     # An edited file asks for nothing by itself: a person who is still editing would pay for every save.
@@ -233,7 +233,7 @@ def landing_sensor(
         description="Registers complete deliveries of the landing folder as batches; one run reads each "
         "(docs/dagster.md).",
     )
-    @plain_failures()
+    @redact_errors()
     def landing(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         try:
             if (folder := landing_folder(home, settings)) is None:

@@ -19,7 +19,7 @@ from upath import UPath
 from lunguage_assets.errors import MethodError
 from lunguage_assets.lineage.recipes import not_there
 from lunguage_assets.orchestration.partitions import store_keys
-from lunguage_assets.orchestration.redaction import plain_failures
+from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace import store
 from lunguage_assets.workspace.store import (
@@ -56,7 +56,7 @@ class TableStore(dg.IOManager):
         self, context: dg.OutputContext, obj: Sequence[Encoded] | pd.DataFrame
     ) -> None:
         """Store the tables of a step, its own last, or a plain frame."""
-        with plain_failures("nothing stored: "):
+        with redact_errors("nothing stored: "):
             if isinstance(obj, pd.DataFrame):
                 rows = len(obj)
                 key = (
@@ -95,7 +95,7 @@ class TableStore(dg.IOManager):
         keys = (
             list(context.asset_partition_keys) if context.has_asset_partitions else [""]
         )
-        with plain_failures():
+        with redact_errors():
             if len(keys) == 1:
                 return self._read(context, keys[0])
             frames = {}

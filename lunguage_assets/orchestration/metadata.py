@@ -67,30 +67,43 @@ def as_written(text: str) -> str:
     return re.sub(r"(<[^>\s]+>)", r"`\1`", text)
 
 
-def asset_options(name: str, group: str) -> dict[str, Any]:
-    """What the UI shows of an asset that is a table; tags: report text is inside, judges are asked."""
-    recipe, table = RECIPES[name], TABLES[name]
-    told, tags = [table.description], {}
+def table_options(step: str) -> dict[str, Any]:
+    """Return the arguments of `@dg.asset` that follow from the declaration of a step's
+    tables: what the UI shows of them, and the version of the step's code.
+
+    Tags say whether report text is inside and whether judges are asked.
+    """
+    recipe = RECIPES[step]
+    table = TABLES[step]
+    paragraphs = [table.description]
+    tags = {}
     if recipe.asks_judges:
-        told.append(COSTS)
+        paragraphs.append(COSTS)
         tags["paid"] = "llm"
-    if side := [f"- `{one}`: {TABLES[one].description}" for one in recipe.tables[1:]]:
-        told.append("Side tables, made and stored with it:\n\n" + "\n".join(side))
-    if any(
-        column.restricted for one in recipe.tables for column in TABLES[one].columns
-    ):
+    side_tables = [
+        f"- `{name}`: {TABLES[name].description}" for name in recipe.tables[1:]
+    ]
+    if side_tables:
+        heading = "Side tables, made and stored with it:\n\n"
+        paragraphs.append(heading + "\n".join(side_tables))
+    if any(_holds_report_text(TABLES[name]) for name in recipe.tables):
         tags["contains"] = "report-text"
     return {
-        "key": dg.AssetKey(name),
-        "description": as_written("\n\n".join(told)),
+        "code_version": recipe.code,
+        # What an asset returns is no table yet: `io_manager.TableStore` stores it.
+        "dagster_type": dg.Any,
+        "description": as_written("\n\n".join(paragraphs)),
         "metadata": {
             "dagster/column_schema": column_schema(table),
-            "dagster/table_name": name,
+            "dagster/table_name": step,
         },
-        "group_name": group,
         "kinds": {"pandas", "parquet"},
         "tags": tags,
     }
+
+
+def _holds_report_text(table: Table) -> bool:
+    return any(column.restricted for column in table.columns)
 
 
 def counts(values: pd.Series | Mapping[str, int], label: str) -> dg.MetadataValue:

@@ -43,9 +43,9 @@ class Partitions:
             both = {name: definition, BATCH: REPORT_BATCH}
             self._by_dimensions[name, BATCH] = dg.MultiPartitionsDefinition(both)
 
-    def of(self, table: str) -> dg.PartitionsDefinition:
-        """Partitions of a table, as the store lays it out."""
-        return self._by_dimensions[dimensions_of(table)]
+    def by(self, *dimensions: str) -> dg.PartitionsDefinition[str]:
+        """Return the partitions by these dimensions, in the order of the store."""
+        return self._by_dimensions[dimensions]
 
     def deps(self, step: str) -> list[dg.AssetDep]:
         """The lines that Dagster draws to the assets that a step reads, or of which it reads a side table."""

@@ -1,6 +1,6 @@
 """Keeping report text out of what is stored and shown of unexpected errors: libraries quote values. Errors
 that are raised on purpose (`LunguageError`) hold no report text. Of every other only its kind and the places
-in the code are kept, unless the corpus is synthetic. `plain_failures` stands around everything of ours that
+in the code are kept, unless the corpus is synthetic. `redact_errors` stands around everything of ours that
 Dagster calls and that sees rows; Dagster itself withholds by a variable of the environment.
 """
 
@@ -51,7 +51,7 @@ def redaction(data_class: DataClass | None) -> str:
 
 
 @contextmanager
-def plain_failures(before: str = "") -> Iterator[None]:
+def redact_errors(before: str = "") -> Iterator[None]:
     """Turn an error that a person can act on into a Dagster failure with that message, and no retry; of an
     unexpected one only its kind and places are told when its message might quote a report.
     """

@@ -16,14 +16,15 @@ import pytest
 from hostile_words import HOSTILE
 
 from lunguage_assets.lineage.recipes import STEP_OF
-from lunguage_assets.orchestration.build import asset_jobs, build_defs
+from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.metadata import (
     SHOWN,
     as_written,
-    asset_options,
     column_schema,
     counts,
     markdown,
+    table_options,
 )
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES, TABLES
@@ -124,13 +125,8 @@ def test_whoever_launches_what_asks_judges_reads_what_it_costs_and_how_to_estima
     told = {job.name: job.description or "" for job in asset_jobs()}
     asking = {job for job, text in told.items() if "`lunguage estimate`" in text}
     assert asking == {"structure", "extract_hedges", "compare", "fit", "refit"}
-    assert (
-        "`lunguage estimate`"
-        in asset_options("hedge_phrases", "explicit")["description"]
-    )
-    assert (
-        "`lunguage estimate`" not in asset_options("findings", "corpus")["description"]
-    )
+    assert "`lunguage estimate`" in table_options("hedge_phrases")["description"]
+    assert "`lunguage estimate`" not in table_options("findings")["description"]
 
 
 def test_counts_are_a_table_with_shares_of_all() -> None:

@@ -16,7 +16,7 @@ from lunguage_assets.orchestration import estimate, redaction
 from lunguage_assets.orchestration.redaction import (
     REDACTION_VARIABLE,
     messages_may_be_shown,
-    plain_failures,
+    redact_errors,
     withhold_messages,
 )
 
@@ -58,14 +58,14 @@ def test_messages_are_shown_of_a_corpus_that_is_known_to_be_synthetic_and_of_no_
     withhold_messages(data_class)  # type: ignore[arg-type]
     assert messages_may_be_shown() is shown
     assert dict(os.environ) == before
-    with pytest.raises(KeyError if shown else dg.Failure), plain_failures():
+    with pytest.raises(KeyError if shown else dg.Failure), redact_errors():
         burst()
 
 
 def test_a_withheld_error_tells_its_kind_and_every_place_and_not_what_it_quoted() -> (
     None
 ):
-    with pytest.raises(dg.Failure) as raised, plain_failures("nothing stored: "):
+    with pytest.raises(dg.Failure) as raised, redact_errors("nothing stored: "):
         burst()
     told = everything_told(raised.value)
     assert raised.value.description is not None
@@ -80,11 +80,11 @@ def test_a_withheld_error_tells_its_kind_and_every_place_and_not_what_it_quoted(
 def test_what_a_person_can_act_on_is_told_in_full_and_an_interruption_passes() -> None:
     with (
         pytest.raises(dg.Failure, match="name another folder") as raised,
-        plain_failures(),
+        redact_errors(),
     ):
         raise ConfigurationError("name another folder")
     assert not raised.value.allow_retries, "the same again would fail the same way"
-    with pytest.raises(KeyboardInterrupt), plain_failures():
+    with pytest.raises(KeyboardInterrupt), redact_errors():
         raise KeyboardInterrupt
 
 

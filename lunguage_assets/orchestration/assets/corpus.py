@@ -1,14 +1,20 @@
-"""Groups `text` and `corpus`: raw reports are read, cut into sentences, and structured; a batch becomes
-validated rows, and what cannot be used is kept with its reason. For batches that were delivered as findings
-the tables of texts are empty, and nothing asks for them.
-"""
+"""Groups `text` and `corpus`: raw reports are read, cut into sentences, and structured;
+a batch becomes validated rows, and what cannot be used is kept with its reason.
 
-from collections.abc import Sequence
+For batches that were delivered as findings the tables of texts are empty, and nothing
+asks for them. Formats of deliveries are not here, but in the package `corpus`; how a
+sentence becomes rows is in `structuring`.
+"""
 
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.corpus.intake import take_in, take_in_gold, take_in_structured
+from lunguage_assets.corpus.intake import (
+    Intake,
+    take_in,
+    take_in_gold,
+    take_in_structured,
+)
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.corpus.texts.raw import study_of
@@ -19,14 +25,33 @@ from lunguage_assets.corpus.texts.receiving import (
 )
 from lunguage_assets.judges.configuration import RADGRAPH, RADGRAPH_SECOND, RULES
 from lunguage_assets.lineage.old_ids import translate_corrections
-from lunguage_assets.lineage.recipes import RECIPES
-from lunguage_assets.lineage.staleness import Keys
-from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
-from lunguage_assets.orchestration.metadata import SHOWN, markdown
+from lunguage_assets.lineage.recipes import BATCH, RECIPES, STRUCTURER
+from lunguage_assets.orchestration.assets.steps import (
+    JUDGES_POOL,
+    ConditionOf,
+    Result,
+    StepInputs,
+    Tables,
+    compute_valid_studies,
+    encode_tables,
+    materialize_result,
+    read_inputs,
+    step_deps,
+)
+from lunguage_assets.orchestration.checks import (
+    answers_usable,
+    check_spec,
+    expectations,
+    in_english,
+    intake_accepted,
+)
+from lunguage_assets.orchestration.metadata import SHOWN, markdown, table_options
+from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.parallel import by_studies, joined
-from lunguage_assets.quality.rules import Aside, studies_of, without_studies
+from lunguage_assets.quality.rules import studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import (
     structuring_agreement as agreement_of_structurers,
@@ -34,141 +59,274 @@ from lunguage_assets.structuring.agreement import (
 from lunguage_assets.structuring.contract import Structurer
 from lunguage_assets.structuring.cue_counts import cue_counts
 from lunguage_assets.structuring.radgraph import RadGraphStructurer
-from lunguage_assets.structuring.rows import read_reports, structured_reports
+from lunguage_assets.structuring.rows import (
+    StructuredTables,
+    read_reports,
+    structured_reports,
+)
 from lunguage_assets.structuring.rules.structurer import rule_structurer
 from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 from lunguage_assets.tables import TABLES
 
 
-@table_asset("text")
-def report_texts(home: HomeResource, keys: Keys) -> Result:
-    """Read the raw reports of a batch, and cut them into sentences."""
-    batch = home.home.batch(*keys)
-    value = {table: TABLES[table].frame() for table in RECIPES["report_texts"].tables}
-    if batch.kind == "text":
-        value = vars(
-            read_reports(
-                receive(home.home.delivery(batch.key), home.settings.corpus),
-                home.processes_at_once,
-            )
-        )
-    metadata = {"batch_sha256": batch.sha256, "studies": len(value["report_texts"])}
-    return dg.MaterializeResult(value=value, metadata=metadata)
+def text_assets(
+    partitions: Partitions, condition: ConditionOf
+) -> list[dg.AssetsDefinition]:
+    """Return the assets of raw reports, upstream first.
 
+    Args:
+        partitions: of the judges in force.
+        condition: when the sensor requests a step of a new batch.
+    """
+    by_batch = partitions.by(BATCH)
+    by_structurer_and_batch = partitions.by(STRUCTURER, BATCH)
 
-@table_asset("text")
-def structured_findings(
-    home: HomeResource,
-    keys: Keys,
-    spending: Spending,
-    report_texts: pd.DataFrame,
-    report_sentences: pd.DataFrame,
-    set_aside: Sequence[Aside] = (),
-) -> Result:
-    """Read findings in the raw reports of a batch with one structurer."""
-    key, batch = keys
-    terms = read_terms(home.home.delivery(batch).vocabulary, IntakeLog())
-    structurer: Structurer
-    if key in (RADGRAPH, RADGRAPH_SECOND):
-        graphs = {}
-        for report in home.home.delivery(batch).raw_reports():
-            graph = report.graph if key == RADGRAPH else report.second_graph
-            if graph:
-                graphs[study_of(report.study)] = graph
-        structurer = RadGraphStructurer(graphs, terms, key)
-    else:
-        structurer = home.structurer(key, terms, spending.note, spending.bill)
-    given = report_texts, report_sentences
-    if key == RULES:
-        at_once = home.processes_at_once
-        made = by_studies(
-            structured_reports,
-            given,
-            rule_structurer,
-            terms,
-            home.home.assertion_file,
-            processes=at_once,
-        )
-    else:  # others get all: its limits say how many are in flight
-        made = [structured_reports(*given, structurer)]
-    found, accounts, refused = (joined(frames) for frames in zip(*made, strict=True))
-    aside = studies_of(set_aside)
-    found = without_studies({"structured_findings": found}, aside)[
-        "structured_findings"
-    ]
-    theirs = accounts["study_id"].isin(aside) & (accounts["account"] == "findings")
-    accounts.loc[theirs, ["account", "reason", "rows"]] = ["unreadable", "set aside", 0]
-    value = {
-        "structured_findings": found,
-        "sentence_accounts": accounts,
-        "refused_values": refused,
-    }
-    metadata = {
-        "structurer": structurer.identity,
-        "studies": len(report_texts),
-        "studies_with_findings": int(found["study_id"].nunique()),
-    }
-    return dg.MaterializeResult(value=value, metadata=metadata)
-
-
-@table_asset("text")
-def structuring_agreement(
-    home: HomeResource, keys: Keys, structured_findings: Frames
-) -> Result:
-    """Hold the structurers of a batch against each other, and against rows that people coded."""
-    read = {structurer: frame for (structurer, _), frame in structured_findings.items()}
-    file, gold = home.home.gold_findings, None
-    if file.exists():
-        vocabulary = home.home.delivery(*keys).vocabulary  # which names the rows
-        gold = gold_rows(take_in_gold(file, vocabulary, home.settings.corpus))
-    by_cue = cue_counts(read, gold)
-    shown = by_cue.head(SHOWN)[["cue", "rows", "compared", "differing"]].replace(
-        {"cue": {"": "none"}}
+    @dg.asset(
+        **table_options("report_texts"),
+        group_name="text",
+        partitions_def=by_batch,
+        deps=step_deps("report_texts", partitions),
     )
-    metadata = {
-        "structurers": ", ".join(read) or "none",
-        "gold_rows": 0 if gold is None else len(gold),
-        "rows_by_cue": markdown(
-            [*shown.columns], shown.itertuples(index=False), "none"
-        ),
-    }
-    value = {
-        "structuring_agreement": agreement_of_structurers(read, gold),
-        "cue_counts": by_cue,
-    }
-    return dg.MaterializeResult(value=value, metadata=metadata)
+    @redact_errors()
+    def report_texts(
+        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+    ) -> Result:
+        """Read the raw reports of a batch, and cut them into sentences."""
+        inputs = read_inputs(context, home)
+        batch = home.home.batch(*inputs.keys)
+        tables = {name: TABLES[name].frame() for name in RECIPES["report_texts"].tables}
+        if batch.kind == "text":
+            received = receive(home.home.delivery(batch.key), home.settings.corpus)
+            tables = vars(read_reports(received, home.processes_at_once))
+        metadata = {
+            "batch_sha256": batch.sha256,
+            "studies": len(tables["report_texts"]),
+        }
+        return materialize_result(inputs, encode_tables(home, inputs, tables), metadata)
+
+    @dg.asset(
+        **table_options("structured_findings"),
+        group_name="text",
+        partitions_def=by_structurer_and_batch,
+        deps=step_deps("structured_findings", partitions),
+        check_specs=[
+            check_spec(
+                expectations,
+                "structured_findings",
+                by_structurer_and_batch,
+                table="sentence_accounts",
+            ),
+            check_spec(answers_usable, "structured_findings", by_structurer_and_batch),
+        ],
+        automation_condition=condition("structured_findings"),
+        pool=JUDGES_POOL,
+    )
+    @redact_errors()
+    def structured_findings(
+        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+    ) -> Result:
+        """Read findings in the raw reports of a batch with one structurer."""
+        inputs = read_inputs(context, home)
+        key, batch = inputs.keys
+        delivery = home.home.delivery(batch)
+        terms = read_terms(delivery.vocabulary, IntakeLog())
+        spending = Spending.of_partition(context, home)
+        structurer: Structurer
+        if key in (RADGRAPH, RADGRAPH_SECOND):
+            structurer = _radgraph_structurer(home, batch, terms, key)
+        else:
+            structurer = home.structurer(key, terms, spending.note, spending.bill)
+
+        def structure(inputs: StepInputs) -> Tables:
+            texts = inputs.tables["report_texts"]
+            sentences = inputs.tables["report_sentences"]
+            if key != RULES:
+                # All reports at once: its limits say how many are in flight.
+                whole = structured_reports(texts, sentences, structurer)
+                return _without_invalid_findings(whole, inputs)
+            chunks = by_studies(
+                structured_reports,
+                (texts, sentences),
+                rule_structurer,
+                terms,
+                home.home.assertion_file,
+                processes=home.processes_at_once,
+            )
+            whole = StructuredTables(
+                joined([chunk.structured_findings for chunk in chunks]),
+                joined([chunk.sentence_accounts for chunk in chunks]),
+                joined([chunk.refused_values for chunk in chunks]),
+            )
+            return _without_invalid_findings(whole, inputs)
+
+        inputs, tables = compute_valid_studies(home, inputs, structure)
+        rows = tables["structured_findings"]
+        metadata = {
+            "structurer": structurer.identity,
+            "studies": len(inputs.tables["report_texts"]),
+            "studies_with_findings": int(rows["study_id"].nunique()),
+            **spending.metadata(),
+        }
+        return materialize_result(
+            inputs,
+            encode_tables(home, inputs, tables),
+            metadata,
+            [
+                expectations(home, "sentence_accounts", tables["sentence_accounts"]),
+                answers_usable(home, spending.asked),
+            ],
+        )
+
+    @dg.asset(
+        **table_options("structuring_agreement"),
+        group_name="text",
+        partitions_def=by_batch,
+        deps=step_deps("structuring_agreement", partitions),
+    )
+    @redact_errors()
+    def structuring_agreement(
+        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+    ) -> Result:
+        """Hold the structurers of a batch against each other, and against rows that
+        people coded.
+        """
+        inputs = read_inputs(context, home)
+        (batch,) = inputs.keys
+        frames = inputs.partitions["structured_findings"]
+        by_structurer = {structurer: frame for (structurer, _), frame in frames.items()}
+        gold = None
+        if home.home.gold_findings.exists():
+            # The vocabulary of the batch names the rows.
+            vocabulary = home.home.delivery(batch).vocabulary
+            coded = take_in_gold(
+                home.home.gold_findings, vocabulary, home.settings.corpus
+            )
+            gold = gold_rows(coded)
+        by_cue = cue_counts(by_structurer, gold)
+        shown = by_cue.head(SHOWN)[["cue", "rows", "compared", "differing"]]
+        shown = shown.replace({"cue": {"": "none"}})
+        metadata = {
+            "structurers": ", ".join(by_structurer) or "none",
+            "gold_rows": 0 if gold is None else len(gold),
+            "rows_by_cue": markdown(
+                [*shown.columns], shown.itertuples(index=False), "none"
+            ),
+        }
+        tables = {
+            "structuring_agreement": agreement_of_structurers(by_structurer, gold),
+            "cue_counts": by_cue,
+        }
+        return materialize_result(inputs, encode_tables(home, inputs, tables), metadata)
+
+    return [report_texts, structured_findings, structuring_agreement]
 
 
-@table_asset("corpus")
-def findings(
-    home: HomeResource,
-    keys: Keys,
-    set_aside: Sequence[Aside] = (),
-    **read: pd.DataFrame,
-) -> Result:
-    """Read and validate the registered files of a batch, or take in what was read in its raw reports."""
-    batch = home.home.batch(*keys)
-    delivery, settings = home.home.delivery(batch.key), home.settings.corpus
-    metadata: dict[str, str | int] = {"batch_sha256": batch.sha256}
-    if read:
-        if translated := translate_corrections(home.home, batch.key):
-            metadata["corrections_with_new_ids"] = translated
-        terms = read_terms(
-            delivery.vocabulary, IntakeLog()
-        )  # what is odd about it is in reading_notes
-        received = Received(
-            read["report_texts"], read["rejected_reports"], read["reading_notes"], terms
+def corpus_assets(
+    partitions: Partitions, condition: ConditionOf
+) -> list[dg.AssetsDefinition]:
+    """Return the asset of validated findings.
+
+    Args:
+        partitions: of the judges in force.
+        condition: when the sensor requests a step of a new batch.
+    """
+    by_batch = partitions.by(BATCH)
+
+    @dg.asset(
+        **table_options("findings"),
+        group_name="corpus",
+        partitions_def=by_batch,
+        deps=step_deps("findings", partitions),
+        check_specs=[
+            check_spec(intake_accepted, "findings", by_batch),
+            check_spec(in_english, "findings", by_batch),
+        ],
+        automation_condition=condition("findings"),
+    )
+    @redact_errors()
+    def findings(
+        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+    ) -> Result:
+        """Read and validate the registered files of a batch, or take in what was read
+        in its raw reports.
+        """
+        inputs = read_inputs(context, home)
+        batch = home.home.batch(*inputs.keys)
+        metadata: dict[str, str | int] = {"batch_sha256": batch.sha256}
+        if batch.kind == "text":
+            if translated := translate_corrections(home.home, batch.key):
+                metadata["corrections_with_new_ids"] = translated
+
+        def take_in_batch(inputs: StepInputs) -> Tables:
+            taken = _taken_in(home, inputs)
+            tables = {name: getattr(taken, name) for name in RECIPES["findings"].tables}
+            return without_studies(tables, studies_of(inputs.invalid_studies))
+
+        inputs, tables = compute_valid_studies(home, inputs, take_in_batch)
+        accepted = tables["findings"]
+        metadata["studies"] = int(accepted["study_id"].nunique())
+        metadata["tentative"] = int(accepted["status"].isin(["tp", "tn"]).sum())
+        return materialize_result(
+            inputs,
+            encode_tables(home, inputs, tables),
+            metadata,
+            [
+                intake_accepted(home, tables["rejected"], tables["reports"]),
+                in_english(tables["rejected"], tables["reports"]),
+            ],
         )
-        if home.judges.structurer == RULES:
-            received = without_other_languages(received, NOT_ENGLISH)
-        taken = take_in_structured(
-            received, read["structured_findings"], settings, home.processes_at_once
-        )
-    else:
-        taken = take_in(delivery, settings)
-    tables = {table: getattr(taken, table) for table in RECIPES["findings"].tables}
-    tables = without_studies(tables, studies_of(set_aside))
-    accepted = tables["findings"]
-    metadata["studies"] = int(accepted["study_id"].nunique())
-    metadata["tentative"] = int(accepted["status"].isin(["tp", "tn"]).sum())
-    return dg.MaterializeResult(value=tables, metadata=metadata)
+
+    return [findings]
+
+
+def _radgraph_structurer(
+    home: HomeResource, batch: str, terms: pd.DataFrame, key: str
+) -> RadGraphStructurer:
+    """Return the structurer that reads delivered RadGraph graphs, of one annotator."""
+    graphs = {}
+    for report in home.home.delivery(batch).raw_reports():
+        graph = report.graph if key == RADGRAPH else report.second_graph
+        if graph:
+            graphs[study_of(report.study)] = graph
+    return RadGraphStructurer(graphs, terms, key)
+
+
+def _without_invalid_findings(
+    structured: StructuredTables, inputs: StepInputs
+) -> Tables:
+    """Take the rows of invalid studies out, and say so in the accounts of sentences.
+
+    The delivered texts keep all studies, so the structurer has read these ones too.
+    """
+    invalid = studies_of(inputs.invalid_studies)
+    tables = without_studies(structured._asdict(), invalid)
+    accounts = structured.sentence_accounts
+    gave_findings = accounts["account"] == "findings"
+    is_invalid = accounts["study_id"].isin(invalid) & gave_findings
+    accounts.loc[is_invalid, "account"] = "unreadable"
+    accounts.loc[is_invalid, "reason"] = "set aside"
+    accounts.loc[is_invalid, "rows"] = 0
+    return tables
+
+
+def _taken_in(home: HomeResource, inputs: StepInputs) -> Intake:
+    (batch,) = inputs.keys
+    delivery = home.home.delivery(batch)
+    settings = home.settings.corpus
+    if home.home.batch(batch).kind != "text":
+        return take_in(delivery, settings)
+    received = Received(
+        inputs.tables["report_texts"],
+        inputs.tables["rejected_reports"],
+        inputs.tables["reading_notes"],
+        # What is odd about the vocabulary is already in reading_notes.
+        read_terms(delivery.vocabulary, IntakeLog()),
+    )
+    if home.judges.structurer == RULES:
+        received = without_other_languages(received, NOT_ENGLISH)
+    return take_in_structured(
+        received,
+        inputs.tables["structured_findings"],
+        settings,
+        home.processes_at_once,
+    )

@@ -1,13 +1,21 @@
-"""Group `implicit`: duplicates merged, diagnoses matched to pathways and expanded, contradictions
-resolved.
+"""Group `implicit`: duplicates merged, diagnoses matched to pathways and expanded,
+contradictions resolved (docs/method/implicit.md).
+
+Steps work on chunks of studies in several processes (`parallel`). How rows are merged,
+expanded and resolved is not here, but in the package `implicit`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.implicit.expansion.expand import Expansion, expand, expansion_tools
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.implicit.expansion.expand import (
+    Expansion,
+    expand,
+    expansion_tools,
+)
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import (
@@ -15,111 +23,257 @@ from lunguage_assets.implicit.resolution.resolve import (
     resolution_tools,
     resolve,
 )
-from lunguage_assets.lineage.staleness import Keys
-from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
-from lunguage_assets.orchestration.metadata import counts
+from lunguage_assets.lineage.recipes import BATCH
+from lunguage_assets.orchestration.assets.steps import (
+    ConditionOf,
+    Result,
+    StepInputs,
+    Tables,
+    compute_valid_studies,
+    encode_tables,
+    materialize_result,
+    read_inputs,
+    step_deps,
+)
+from lunguage_assets.orchestration.checks import (
+    check_spec,
+    conflict_free,
+    conflict_free_refused,
+    expectations,
+    none_set_aside,
+)
+from lunguage_assets.orchestration.metadata import counts, table_options
+from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.parallel import by_studies, joined
-from lunguage_assets.quality.rules import Aside, set_aside_frame, studies_of
+from lunguage_assets.quality.rules import set_aside_frame, studies_of
+
+GROUP = "implicit"
 
 
-@table_asset("implicit")
-def deduplicated_findings(
-    home: HomeResource,
-    keys: Keys,
-    findings: pd.DataFrame,
-    terms: pd.DataFrame,
-    fitted_probabilities: pd.DataFrame,
-) -> Result:
-    """Merge duplicate findings of a study."""
-    settings, given = home.settings.implicit, (findings, fitted_probabilities)
-    made_of = (settings, terms, home.home.root, home.home.blacklist_file)
-    embedder, *_ = tools = merging_tools(*made_of)
-    if settings.encoder == "lexical":
-        at_once = home.processes_at_once
-        frame = joined(
-            by_studies(deduplicate, given, merging_tools, *made_of, processes=at_once)
+def implicit_assets(
+    partitions: Partitions, condition: ConditionOf
+) -> list[dg.AssetsDefinition]:
+    """Return the assets of the group, upstream first.
+
+    Args:
+        partitions: of the judges in force.
+        condition: when the sensor requests a step of a new batch.
+    """
+    by_ranker_and_batch = partitions.by("ranker", BATCH)
+
+    @dg.asset(
+        **table_options("deduplicated_findings"),
+        group_name=GROUP,
+        partitions_def=by_ranker_and_batch,
+        deps=step_deps("deduplicated_findings", partitions),
+        check_specs=[
+            check_spec(expectations, "deduplicated_findings", by_ranker_and_batch)
+        ],
+        automation_condition=condition("deduplicated_findings"),
+    )
+    @redact_errors()
+    def deduplicated_findings(
+        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+    ) -> Result:
+        """Merge duplicate findings of a study."""
+        inputs = read_inputs(context, home)
+        tool_arguments = (
+            home.settings.implicit,
+            inputs.tables["terms"],
+            home.home.root,
+            home.home.blacklist_file,
         )
-    else:  # a model is loaded once, and has cores of its own
-        frame = deduplicate(*given, *tools)
-    merged = {
-        found: int((frame["disposition"] == found).sum())
-        for found in ("merged", "excluded")
-    }
-    metadata = {"encoder": embedder.identity, **merged}
-    return dg.MaterializeResult(value=frame, metadata=metadata)
+        embedder, blacklist, settings, labels = merging_tools(*tool_arguments)
 
+        def merge(inputs: StepInputs) -> Tables:
+            findings = inputs.tables["findings"]
+            fitted = inputs.tables["fitted_probabilities"]
+            if settings.encoder != "lexical":
+                # A model is loaded once, and has cores of its own.
+                merged = deduplicate(
+                    findings, fitted, embedder, blacklist, settings, labels
+                )
+                return {"deduplicated_findings": merged}
+            chunks = by_studies(
+                deduplicate,
+                (findings, fitted),
+                merging_tools,
+                *tool_arguments,
+                processes=home.processes_at_once,
+            )
+            return {"deduplicated_findings": joined(chunks)}
 
-@table_asset("implicit")
-def expansions(
-    home: HomeResource,
-    keys: Keys,
-    terms: pd.DataFrame,
-    deduplicated_findings: pd.DataFrame,
-) -> Result:
-    """Match every finding to a pathway and generate the sub-findings that it implies."""
-    made_of, processes = (home.home.pathways_file, terms), home.processes_at_once
-    found = by_studies(
-        expand, (deduplicated_findings,), expansion_tools, *made_of, processes=processes
+        inputs, tables = compute_valid_studies(home, inputs, merge)
+        merged = tables["deduplicated_findings"]
+        metadata = {
+            "encoder": embedder.identity,
+            "merged": int((merged["disposition"] == "merged").sum()),
+            "excluded": int((merged["disposition"] == "excluded").sum()),
+        }
+        return materialize_result(
+            inputs,
+            encode_tables(home, inputs, tables),
+            metadata,
+            [expectations(home, "deduplicated_findings", merged)],
+        )
+
+    @dg.asset(
+        **table_options("expansions"),
+        group_name=GROUP,
+        partitions_def=by_ranker_and_batch,
+        deps=step_deps("expansions", partitions),
+        check_specs=[check_spec(expectations, "expansions", by_ranker_and_batch)],
+        automation_condition=condition("expansions"),
     )
-    matches, expanded = map(joined, zip(*found, strict=True))
-    matched = matches[matches["reason"] == "matched"]
-    generated = expanded[expanded["outcome"] == "generated"]
-    metadata = {
-        "expanding": len(matched),
-        "generated": len(generated),
-        "already_stated": len(expanded) - len(generated),
-        "diagnoses": counts(matched["diagnosis"], "diagnosis"),
-    }
-    return dg.MaterializeResult(
-        value={"expansions": expanded, "pathway_matches": matches}, metadata=metadata
+    @redact_errors()
+    def expansions(
+        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+    ) -> Result:
+        """Match every finding to a pathway and generate the sub-findings that it
+        implies.
+        """
+
+        def expand_batch(inputs: StepInputs) -> Tables:
+            chunks = by_studies(
+                expand,
+                (inputs.tables["deduplicated_findings"],),
+                expansion_tools,
+                home.home.pathways_file,
+                inputs.tables["terms"],
+                processes=home.processes_at_once,
+            )
+            return {
+                "expansions": joined([chunk.expansions for chunk in chunks]),
+                "pathway_matches": joined([chunk.matches for chunk in chunks]),
+            }
+
+        inputs, tables = compute_valid_studies(
+            home, read_inputs(context, home), expand_batch
+        )
+        expanded = tables["expansions"]
+        matches = tables["pathway_matches"]
+        matched = matches[matches["reason"] == "matched"]
+        generated = int((expanded["outcome"] == "generated").sum())
+        metadata = {
+            "expanding": len(matched),
+            "generated": generated,
+            "already_stated": len(expanded) - generated,
+            "diagnoses": counts(matched["diagnosis"], "diagnosis"),
+        }
+        return materialize_result(
+            inputs,
+            encode_tables(home, inputs, tables),
+            metadata,
+            [expectations(home, "expansions", expanded)],
+        )
+
+    @dg.asset(
+        **table_options("lunguage_plus_plus"),
+        group_name=GROUP,
+        partitions_def=by_ranker_and_batch,
+        deps=step_deps("lunguage_plus_plus", partitions),
+        check_specs=[
+            check_spec(
+                conflict_free, "lunguage_plus_plus", by_ranker_and_batch, blocking=True
+            ),
+            check_spec(none_set_aside, "lunguage_plus_plus", by_ranker_and_batch),
+            check_spec(expectations, "lunguage_plus_plus", by_ranker_and_batch),
+        ],
+        automation_condition=condition("lunguage_plus_plus"),
     )
+    def lunguage_plus_plus(
+        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+    ) -> Iterator[dg.AssetCheckResult | Result]:
+        """Resolve every contradiction; a study that breaks a guarantee is set aside."""
+
+        def resolve_batch(inputs: StepInputs) -> Tables:
+            return _resolved(home, inputs)
+
+        # A generator, because its check blocks: Dagster stores what an asset returns
+        # before it looks whether a blocking check failed. So the check is yielded
+        # first, and what fails it is never returned.
+        with redact_errors():
+            try:
+                inputs, tables = compute_valid_studies(
+                    home, read_inputs(context, home), resolve_batch
+                )
+                encoded = encode_tables(home, inputs, tables)
+            except InvalidTable as error:
+                yield conflict_free_refused(error)
+                raise
+            guaranteed = conflict_free(home, tables)
+            yield guaranteed
+            if not guaranteed.passed:
+                raise InvalidTable(
+                    "lunguage_plus_plus: a blocking check failed, nothing stored; its "
+                    "note says why"
+                )
+            rows = tables["lunguage_plus_plus"]
+            metadata = {
+                "generated": int((rows["source"] == "expansion").sum()),
+                "contested": len(tables["conflicts"]),
+                "ranking_version": _ranking_version(inputs),
+                **_totals(tables["accounting"]),
+            }
+            yield materialize_result(
+                inputs,
+                encoded,
+                metadata,
+                [
+                    none_set_aside(tables["set_aside"]),
+                    expectations(home, "lunguage_plus_plus", rows),
+                ],
+            )
+
+    return [deduplicated_findings, expansions, lunguage_plus_plus]
 
 
-@table_asset("implicit")
-def lunguage_plus_plus(
-    home: HomeResource,
-    keys: Keys,
-    reports: pd.DataFrame,
-    rejected: pd.DataFrame,
-    terms: pd.DataFrame,
-    reference_ranking: pd.DataFrame,
-    fitted_probabilities: pd.DataFrame,
-    deduplicated_findings: pd.DataFrame,
-    pathway_matches: pd.DataFrame,
-    expansions: pd.DataFrame,
-    set_aside: Sequence[Aside] = (),
-) -> Result:
-    """Resolve every contradiction; a study that breaks a guarantee is set aside."""
-    ranked = fitted_probabilities if len(fitted_probabilities) else reference_ranking
-    version = str(ranked["ranking_version"].iloc[0])  # a table has one
-    expanded = Expansion(pathway_matches, expansions)
-    given = (deduplicated_findings, pathway_matches, expansions)
-    made_of = terms, version, home.home.pathways_file, home.home.blacklist_file
-    found = by_studies(
-        resolve, given, resolution_tools, *made_of, processes=home.processes_at_once
+def _resolved(home: HomeResource, inputs: StepInputs) -> Tables:
+    deduplicated = inputs.tables["deduplicated_findings"]
+    expansion = Expansion(inputs.tables["pathway_matches"], inputs.tables["expansions"])
+    chunks = by_studies(
+        resolve,
+        (deduplicated, *expansion),
+        resolution_tools,
+        inputs.tables["terms"],
+        _ranking_version(inputs),
+        home.home.pathways_file,
+        home.home.blacklist_file,
+        processes=home.processes_at_once,
     )
-    resolved = rows, log, conflicts = Resolution(*map(joined, zip(*found, strict=True)))
+    resolution = Resolution(
+        rows=joined([chunk.rows for chunk in chunks]),
+        log=joined([chunk.log for chunk in chunks]),
+        conflicts=joined([chunk.conflicts for chunk in chunks]),
+    )
+    reports = inputs.tables["reports"]
     accounts = account(
         reports,
-        rejected,
-        deduplicated_findings,
-        expanded,
-        resolved,
-        studies_of(set_aside),
+        inputs.tables["rejected"],
+        deduplicated,
+        expansion,
+        resolution,
+        studies_of(inputs.invalid_studies),
     )
-    totals = accounts.drop(columns=["study_id", "balanced"]).sum()
-    metadata = {
-        "generated": int((rows["source"] == "expansion").sum()),
-        "contested": len(conflicts),
-        "ranking_version": version,
-        **{str(name): int(total) for name, total in totals.items()},
-    }
-    value = {
-        "lunguage_plus_plus": rows,
-        "resolution_log": log,
-        "conflicts": conflicts,
+    return {
+        "lunguage_plus_plus": resolution.rows,
+        "resolution_log": resolution.log,
+        "conflicts": resolution.conflicts,
         "accounting": accounts,
-        "set_aside": set_aside_frame(set_aside, reports),
+        "set_aside": set_aside_frame(inputs.invalid_studies, reports),
     }
-    return dg.MaterializeResult(value=value, metadata=metadata)
+
+
+def _ranking_version(inputs: StepInputs) -> str:
+    """Return the version of the ranking that a batch was fitted into."""
+    fitted = inputs.tables["fitted_probabilities"]
+    # A batch without tentative findings has no fits.
+    ranked = fitted if len(fitted) else inputs.tables["reference_ranking"]
+    return str(ranked["ranking_version"].iloc[0])
+
+
+def _totals(accounts: pd.DataFrame) -> dict[str, int]:
+    totals = accounts.drop(columns=["study_id", "balanced"]).sum()
+    return {str(name): int(total) for name, total in totals.items()}

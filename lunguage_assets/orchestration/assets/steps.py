@@ -1,0 +1,277 @@
+"""What the assets of tables share: reading inputs, leaving out invalid studies, and
+returning tables with a record of what they were made of.
+
+Dagster draws the inputs (`deps`) and hands none over. Which partitions a step reads,
+and whether they are current, `lineage.staleness` says: Dagster looks at no dependency
+of a partition that has a hundred or more upstream partitions, and the vocabulary and
+the releases have that many (docs/architecture.md).
+
+What an asset does is not here, but in the module of its group.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import pandas as pd
+
+from lunguage_assets.errors import MethodError
+from lunguage_assets.lineage.recipes import BATCH, RECIPES, Input, dimensions_of
+from lunguage_assets.lineage.staleness import Keys, Standings
+from lunguage_assets.orchestration.assets.edited_files import files_read
+from lunguage_assets.orchestration.io_manager import stored_table
+from lunguage_assets.orchestration.metadata import COUNTED, counts
+from lunguage_assets.orchestration.partitions import Partitions, store_keys
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.quality import rules
+from lunguage_assets.quality.rules import Aside, studies_of
+from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.store import (
+    SET_ASIDE,
+    VERSION,
+    Encoded,
+    MadeOf,
+    encode,
+    fingerprint,
+    partition_path,
+)
+
+JUDGES_POOL = "judges"
+"""Pool of the assets that ask judges: of the runs in the queue one at a time asks,
+because a budget holds by process.
+"""
+
+Frames = Mapping[Keys, pd.DataFrame]
+"""Partitions of a table, by their keys in the order of the store."""
+
+Tables = Mapping[str, pd.DataFrame]
+"""The table of a step and its side tables, by name."""
+
+if TYPE_CHECKING:
+    Result = dg.MaterializeResult[Sequence[Encoded]]
+else:
+    # Dagster refuses one with a type argument where an asset has checks.
+    Result = dg.MaterializeResult
+
+ConditionOf = Callable[[str], "dg.AutomationCondition[dg.AssetKey]"]
+"""Says when the sensor requests a step: `automation.condition` for a home."""
+
+
+@dataclass(frozen=True)
+class StepInputs:
+    """What a step reads to make one partition.
+
+    Args:
+        step: named as its asset.
+        keys: of the partition, in the order of the store.
+        tables: inputs of which one partition is read.
+        partitions: inputs of which several partitions are read.
+        versions: of every partition that was read. None: the step queries the files
+            itself, a part at a time.
+        made_of: what the tables will have been made of.
+        invalid_studies: studies that broke a rule, before or in this step; `tables`
+            has none of their rows.
+    """
+
+    step: str
+    keys: Keys
+    tables: Mapping[str, pd.DataFrame]
+    partitions: Mapping[str, Frames]
+    versions: Mapping[tuple[str, Keys], str] | None
+    made_of: MadeOf
+    invalid_studies: Sequence[Aside] = field(default=())
+
+    def without(self, invalid_studies: Sequence[Aside]) -> "StepInputs":
+        """Return the inputs without the rows of these studies."""
+        tables = rules.without_studies(self.tables, studies_of(invalid_studies))
+        return replace(self, tables=tables, invalid_studies=invalid_studies)
+
+
+def step_deps(step: str, partitions: Partitions) -> list[str | dg.AssetDep]:
+    """Return the assets and the edited files that a step reads, for `deps`."""
+    return [*partitions.deps(step), *files_read(RECIPES[step].reads)]
+
+
+def read_inputs(context: dg.AssetExecutionContext, home: HomeResource) -> StepInputs:
+    """Read what the step of a running asset needs.
+
+    Raises:
+        MethodError: an input is not there; the message says what to launch.
+    """
+    step = context.asset_key.path[-1]
+    keys = store_keys(context.partition_key, RECIPES[step].dimensions)
+    standings = home.standings()
+    if RECIPES[step].by_query:
+        return StepInputs(step, keys, {}, {}, None, standings.made_of(step, keys))
+
+    tables: dict[str, pd.DataFrame] = {}
+    partitions: dict[str, dict[Keys, pd.DataFrame]] = {
+        wanted.table: {}
+        for wanted in RECIPES[step].inputs
+        if _reads_several_partitions(wanted, step)
+    }
+    versions: dict[tuple[str, Keys], str] = {}
+    for wanted, input_keys in standings.inputs(step, keys):
+        if wanted.on_request and not _is_there(standings, wanted.table, input_keys):
+            continue
+        frame = stored_table(standings.home.tables, wanted.table, input_keys)
+        # The version of the rows that were read: the file may be replaced meanwhile.
+        versions[wanted.table, input_keys] = str(frame.attrs[VERSION])
+        if wanted.table in partitions:
+            partitions[wanted.table][input_keys] = frame
+        else:
+            tables[wanted.table] = frame
+    made_of = standings.made_of(step, keys, versions)
+    return StepInputs(step, keys, tables, partitions, versions, made_of)
+
+
+def _reads_several_partitions(wanted: Input, step: str) -> bool:
+    is_over_batches = (
+        BATCH in dimensions_of(wanted.table) and BATCH not in RECIPES[step].dimensions
+    )
+    return is_over_batches or wanted.judge in ("members", "all")
+
+
+def _is_there(standings: Standings, table: str, keys: Keys) -> bool:
+    return partition_path(standings.home.tables, table, *keys).exists()
+
+
+def compute_valid_studies(
+    home: HomeResource, inputs: StepInputs, compute: Callable[[StepInputs], Tables]
+) -> tuple[StepInputs, Tables]:
+    """Compute a step's tables, and again without the studies that break a rule.
+
+    Args:
+        home: says how many studies may break a rule.
+        inputs: as they were read.
+        compute: makes the tables of inputs.
+
+    Returns:
+        The inputs without the invalid studies, and the tables that they give.
+
+    Raises:
+        InvalidTable: too many studies break a rule, or one still does without its rows.
+    """
+    reports = inputs.tables.get("reports")
+    delivered = [] if reports is None else reports["study_id"].tolist()
+    valid = inputs.without(_invalid_upstream(inputs))
+    while True:
+        tables = compute(valid)
+        broken = rules.broken_studies(
+            inputs.step, tables, delivered, home.processes_at_once
+        )
+        if not broken:
+            return valid, tables
+        before = valid.invalid_studies
+        invalid_studies = sorted({*before, *broken})
+        # A study that breaks a rule although its rows were left out is a fault of the
+        # step, and no better without the study.
+        breaks_again = studies_of(broken) <= studies_of(before)
+        rules.require_few(
+            broken,
+            invalid_studies,
+            _count_studies([*inputs.tables.values(), *tables.values()]),
+            strict=home.is_strict or breaks_again,
+        )
+        # Without these studies the others may come out differently (words are counted
+        # over a batch): everything is computed again.
+        valid = inputs.without(invalid_studies)
+
+
+def _invalid_upstream(inputs: StepInputs) -> list[Aside]:
+    """Return the studies that earlier steps set aside, from the records of the inputs."""
+    invalid_studies: set[Aside] = set()
+    for frame in inputs.tables.values():
+        for values in frame.attrs[SET_ASIDE]:
+            study = Aside(*values)
+            # JSON has no tuples: the ids come back as a list
+            ids = tuple(study.finding_ids)
+            invalid_studies.add(study._replace(finding_ids=ids))
+    return sorted(invalid_studies)
+
+
+def _count_studies(frames: Sequence[pd.DataFrame]) -> int:
+    return max(frame["study_id"].nunique() for frame in frames if "study_id" in frame)
+
+
+def encode_tables(
+    home: HomeResource, inputs: StepInputs, tables: Tables
+) -> list[Encoded]:
+    """Validate and encode a step's tables with the record of what they are made of.
+
+    Args:
+        home: where the inputs lie.
+        inputs: of which the tables were computed.
+        tables: all tables of the step.
+
+    Returns:
+        The step's own table first, then its side tables.
+
+    Raises:
+        InvalidTable: a table does not fit its schema.
+        MethodError: settings, or a file that a person edits, changed meanwhile.
+    """
+    _require_unchanged(home, inputs)
+    return [
+        encode(
+            TABLES[table],
+            tables[table],
+            inputs.keys,
+            inputs.made_of,
+            inputs.invalid_studies,
+        )
+        for table in RECIPES[inputs.step].tables
+    ]
+
+
+def _require_unchanged(home: HomeResource, inputs: StepInputs) -> None:
+    """Refuse tables while which an input was edited: nobody could say of which of its
+    contents they are made.
+    """
+    step, before = inputs.step, inputs.made_of.reads
+    after = home.standings().made_of(step, inputs.keys, inputs.versions).reads
+    changed = sorted(name for name in before if before[name] != after.get(name))
+    if changed:
+        raise MethodError(
+            f"{', '.join(changed)} changed while {step} was made; nothing was stored. "
+            "Run the same command again: it takes what is there then."
+        )
+
+
+def materialize_result(
+    inputs: StepInputs,
+    encoded: Sequence[Encoded],
+    metadata: Mapping[str, Any],
+    check_results: Sequence[dg.AssetCheckResult] = (),
+) -> Result:
+    """Return what an asset returns to Dagster, which stores it by `TableStore`.
+
+    Args:
+        inputs: of which the tables were computed.
+        encoded: the tables, as `encode_tables` returns them.
+        metadata: of this asset; counts that every asset shows are added.
+        check_results: of checks that do not block.
+    """
+    own_table, *side_tables = encoded
+    shown = {**metadata}
+    for side_table in side_tables:
+        shown[f"{side_table.record.table}_rows"] = len(side_table.frame)
+    if column := COUNTED.get(inputs.step):
+        shown[column] = counts(own_table.frame[column], column)
+    if inputs.invalid_studies:
+        shown["studies_set_aside"] = len(studies_of(inputs.invalid_studies))
+    return dg.MaterializeResult(
+        value=encoded,
+        metadata=shown,
+        check_results=check_results,
+        data_version=_data_version(encoded),
+    )
+
+
+def _data_version(encoded: Sequence[Encoded]) -> dg.DataVersion:
+    """Return the version of a step's record; of several, that of all together."""
+    versions = [table.record.version for table in encoded]
+    if len(versions) == 1:
+        return dg.DataVersion(versions[0])
+    return dg.DataVersion(fingerprint(versions))
