@@ -10,6 +10,7 @@ from functools import partial
 
 import dagster as dg
 
+from lunguage_assets.orchestration.alerts import alerts_sensor
 from lunguage_assets.orchestration.assets.analysis import analysis_assets
 from lunguage_assets.orchestration.assets.corpus import corpus_assets, text_assets
 from lunguage_assets.orchestration.assets.edited_files import edited_files
@@ -17,15 +18,16 @@ from lunguage_assets.orchestration.assets.explicit import explicit_assets
 from lunguage_assets.orchestration.assets.implicit import implicit_assets
 from lunguage_assets.orchestration.assets.release import release_asset
 from lunguage_assets.orchestration.automation import (
-    JOB_OF_KIND,
-    alerts_sensor,
     automation_sensor,
-    landing_sensor,
     nightly_schedule,
     step_condition,
 )
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.jobs import asset_jobs
+from lunguage_assets.orchestration.landing_sensor import (
+    JOB_OF_KIND,
+    landing_sensor,
+)
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import withhold_messages
 from lunguage_assets.orchestration.resources import HomeResource

@@ -26,7 +26,7 @@ QUOTED = "There may be a nodule near the rim."
 @pytest.fixture(autouse=True)
 def nobody_has_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(REDACTION_VARIABLE, raising=False)
-    monkeypatch.setattr(redaction, "_at_work", set())
+    monkeypatch.setattr(redaction, "_data_classes", set())
 
 
 def burst() -> None:
@@ -94,7 +94,7 @@ def test_a_step_that_bursts_ends_the_estimate_quotes_nothing_and_leaves_no_home(
     def burst(*_: object) -> None:
         raise ValueError(QUOTED)
 
-    monkeypatch.setattr(redaction, "_at_work", set())
+    monkeypatch.setattr(redaction, "_data_classes", set())
     monkeypatch.setattr(estimate, "hedge_phrases", burst)
     home = tmp_path / "home"
     said = lunguage(home, "estimate", "--data", five, "--preset", "models-2025")

@@ -18,16 +18,18 @@ from quick_instance import quick_instance
 
 from lunguage_assets.lineage.recipes import dimensions_of
 from lunguage_assets.lineage.staleness import CURRENT, Standing, Standings
-from lunguage_assets.orchestration.automation import AUTOMATED_STEPS
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 
 TAKEN_IN = ("findings",)
-_OF_TEXTS = ("structured_findings", "findings")
-"""Steps that only batches of raw reports are carried through; those acted out here are of findings."""
-
-STEPS_OF_FINDINGS = tuple(step for step in AUTOMATED_STEPS if step not in _OF_TEXTS)
+STEPS_OF_FINDINGS = (
+    "hedge_phrases",
+    "fitted_probabilities",
+    "deduplicated_findings",
+    "expansions",
+    "lunguage_plus_plus",
+)
 """Assets that a batch is carried through, upstream first."""
 
 OF_RANKER = frozenset(STEPS_OF_FINDINGS) - {"hedge_phrases"}

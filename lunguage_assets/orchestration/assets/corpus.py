@@ -253,9 +253,11 @@ def corpus_assets(
         inputs = read_inputs(context, home)
         batch = home.home.batch(*inputs.keys)
         metadata: dict[str, str | int] = {"batch_sha256": batch.sha256}
+        translated = 0
         if batch.kind == "text":
-            if translated := translate_corrections(home.home, batch.key):
-                metadata["corrections_with_new_ids"] = translated
+            translated = translate_corrections(home.home, batch.key)
+        if translated:
+            metadata["corrections_with_new_ids"] = translated
 
         def take_in_batch(inputs: StepInputs) -> Tables:
             taken = _taken_in(home, inputs)

@@ -1,1 +1,3 @@
-"""Runs: executed by the command line, and the instance that keeps them."""
+"""Runs of the command line: `runner` makes what is not current, one Dagster run a job
+and partition; `instance` is the Dagster instance that remembers them.
+"""
