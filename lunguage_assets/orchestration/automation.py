@@ -15,7 +15,7 @@ import dagster as dg
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.lineage.input_fingerprints import NOTHING
 from lunguage_assets.lineage.recipes import RECIPES, STEP_OF, dimensions_of
-from lunguage_assets.lineage.staleness import Standings
+from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.orchestration.assets.edited_files import FILES
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.resources import HomeResource
@@ -50,67 +50,69 @@ class Ready(dg.AutomationCondition[dg.AssetKey]):
             return dg.AutomationResult(context, context.get_empty_subset())
         step = context.key.path[-1]
         dimensions = RECIPES[step].dimensions
-        standings = self._home.standings()
+        staleness = self._home.staleness()
         ready = {
             key
             for key in candidates.expensively_compute_partition_keys()
-            if is_ready(standings, step, store_keys(key, dimensions))
+            if is_ready(staleness, step, store_keys(key, dimensions))
         }
         return dg.AutomationResult(
             context, candidates.compute_intersection_with_partition_keys(ready)
         )
 
 
-def is_ready(standings: Standings, step: str, keys: tuple[str, ...]) -> bool:
+def is_ready(staleness: StalenessChecker, step: str, keys: tuple[str, ...]) -> bool:
     """Tell whether everything is current that a step, and those before it in the same
     run, read of others.
 
     Args:
-        standings: what is current in the home now.
+        staleness: what is current in the home now.
         step: that would be made.
         keys: of the partition, in the order of the store.
     """
-    if not _is_automated(standings, step, keys):
+    if not _is_automated(staleness, step, keys):
         return False
-    is_scored = step == "fitted_probabilities" and standings.scorer_of(*keys) != NOTHING
-    if is_scored and not standings.is_current("distilled_evaluation", keys[0]):
+    is_scored = step == "fitted_probabilities" and staleness.scorer_of(*keys) != NOTHING
+    if is_scored and not staleness.is_current("distilled_evaluation", keys[0]):
         return False
-    for wanted, input_keys in standings.inputs(step, keys):
+    for wanted, input_keys in staleness.inputs(step, keys):
         if wanted.on_request:
             continue
         if dimensions_of(wanted.table) == RECIPES[step].dimensions:
             # Of the same partition: the run makes it first, if it isn't current.
-            if not is_ready(standings, STEP_OF[wanted.table], input_keys):
+            if not is_ready(staleness, STEP_OF[wanted.table], input_keys):
                 return False
-        elif not standings.is_current(wanted.table, *input_keys):
+        elif not staleness.is_current(wanted.table, *input_keys):
             return False
     return True
 
 
-def _is_automated(standings: Standings, step: str, keys: tuple[str, ...]) -> bool:
+def _is_automated(
+    staleness: StalenessChecker, step: str, keys: tuple[str, ...]
+) -> bool:
     """Tell whether automation makes this partition at all: it asks the configured
     judge and structurer, and no other one.
     """
     if step == "hedge_phrases":
-        return _is_extractor(standings, judge=keys[0])
-    if step == "structured_findings" and keys[0] != standings.judges.structurer:
+        return _is_extractor(staleness, judge=keys[0])
+    if step == "structured_findings" and keys[0] != staleness.judges.structurer:
         return False
     if step in ("structured_findings", "findings"):
         # Delivered findings are taken in by a person, a command or the landing sensor.
-        return standings.is_text(keys[-1])
+        return staleness.is_text(keys[-1])
     return True
 
 
-def _is_extractor(standings: Standings, judge: str) -> bool:
+def _is_extractor(staleness: StalenessChecker, judge: str) -> bool:
     """Tell whether a judge extracts phrases; not where it has just taken the place of
     another one, whose phrases the vocabulary still has.
     """
-    if judge != standings.judges.extractor:
+    if judge != staleness.judges.extractor:
         return False
     with_vocabulary = [
         other
-        for other in standings.judges.active_judges
-        if standings.exists("hedge_vocabulary", other)
+        for other in staleness.judges.active_judges
+        if staleness.exists("hedge_vocabulary", other)
     ]
     return not with_vocabulary or judge in with_vocabulary
 
@@ -178,7 +180,7 @@ def nightly_schedule(
     def nightly_release(
         context: dg.ScheduleEvaluationContext, home: dg.ResourceParam[HomeResource]
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        yield from releases(home.standings(), rankers, context.scheduled_execution_time)
+        yield from releases(home.staleness(), rankers, context.scheduled_execution_time)
 
     default_status = dg.DefaultScheduleStatus.STOPPED
     if settings.enabled:
@@ -201,7 +203,7 @@ def nightly_schedule(
 
 
 def releases(
-    standings: Standings, rankers: Sequence[str], at: datetime
+    staleness: StalenessChecker, rankers: Sequence[str], at: datetime
 ) -> Iterator[dg.RunRequest | dg.SkipReason]:
     """Request the releases of a night, of rankers with a ranking and a finished batch.
 
@@ -209,15 +211,15 @@ def releases(
     requests no second one.
 
     Args:
-        standings: what is there.
+        staleness: what is there.
         rankers: that are in use.
         at: when the schedule was due.
     """
     ready = [
         ranker
         for ranker in rankers
-        if standings.exists("reference_ranking", ranker)
-        and standings.complete_batches(ranker)
+        if staleness.exists("reference_ranking", ranker)
+        and staleness.complete_batches(ranker)
     ]
     for ranker in ready:
         yield dg.RunRequest(run_key=f"{ranker} {at.isoformat()}", partition_key=ranker)

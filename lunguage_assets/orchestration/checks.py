@@ -35,7 +35,7 @@ from lunguage_assets.quality.suites import (
     suite_file,
 )
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
-from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
+from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import is_stored, partition_path, read_table
 

@@ -27,8 +27,7 @@ from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace import store
 from lunguage_assets.workspace.store import (
-    PARTITIONED_BY,
-    Encoded,
+    EncodedTable,
     is_local,
     open_place,
     partition_path,
@@ -64,7 +63,7 @@ class TableStore(dg.IOManager):
         return UPath(open_place(self.root))
 
     def handle_output(
-        self, context: dg.OutputContext, obj: Sequence[Encoded] | pd.DataFrame
+        self, context: dg.OutputContext, obj: Sequence[EncodedTable] | pd.DataFrame
     ) -> None:
         """Store the tables of a step, or a plain frame."""
         with redact_errors("nothing stored: "):
@@ -80,7 +79,7 @@ class TableStore(dg.IOManager):
             {"path": dg.MetadataValue.path(str(path)), "dagster/row_count": rows}
         )
 
-    def _store_tables(self, encoded: Sequence[Encoded]) -> UPath:
+    def _store_tables(self, encoded: Sequence[EncodedTable]) -> UPath:
         """Store a step's own table after its side tables: where it is, they are."""
         paths = [
             partition_path(self.tables, table.record.table, *table.record.keys)
@@ -130,7 +129,7 @@ class TableStore(dg.IOManager):
     def _read(self, context: dg.InputContext, key: str) -> pd.DataFrame:
         table = context.asset_key.path[-1]
         if table in TABLES:
-            keys = store_keys(key, PARTITIONED_BY[table])
+            keys = store_keys(key, TABLES[table].partitioned_by)
             return stored_table(self.tables, table, keys)
         try:
             content = self._path_of_frame(context, key).read_bytes()

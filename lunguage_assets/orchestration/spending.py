@@ -167,7 +167,7 @@ class Spending:
         account = PartitionAccount(
             bill=Bill(_account_name(step, keys), context.run_id),
             ahead=bill_ahead(home, step, *keys),
-            open_ledger=lambda: home.surroundings().open_ledger(),
+            open_ledger=lambda: home.judge_context().open_ledger(),
             run_state=run_state,
         )
         return cls(context.log, account)

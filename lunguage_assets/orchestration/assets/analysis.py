@@ -2,7 +2,7 @@
 (docs/method/explicit.md sections 3, 4, 7; docs/method/implicit.md section 4).
 
 Nothing downstream depends on it but the figures of the release. The statistics are not
-here, but in `explicit.analysis` and `implicit.pathways.audit`.
+here, but in `explicit.analysis` and `implicit.expansion.audit`.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ from lunguage_assets.explicit.analysis.validation import (
 from lunguage_assets.explicit.analysis.validation import (
     ranking_robustness as rank_with_half,
 )
-from lunguage_assets.implicit.pathways.audit import Counts, audit_table, edge_counts
+from lunguage_assets.implicit.expansion.audit import Counts, audit_table, edge_counts
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
@@ -160,7 +160,7 @@ def _edge_counts(
     """Count the edges over the newest delivery of every study, part by part."""
     label_list = load_label_list(dictionary=dictionary)
     edges: Counts = Counter()
-    with newest_studies(home, ranker, home.standings()) as studies:
+    with newest_studies(home, ranker, home.staleness()) as studies:
         # Each batch was matched with the terms that were delivered with it.
         dictionary_of_batch = {
             batch: _dictionary(home, _terms(home, batch)) for batch in studies.batches

@@ -50,7 +50,7 @@ from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.spending import Spending
-from lunguage_assets.parallel import by_studies, joined
+from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.quality.rules import studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import (
@@ -144,7 +144,7 @@ def text_assets(
                 # All reports at once: its limits say how many are in flight.
                 whole = structured_reports(texts, sentences, structurer)
                 return _without_invalid_findings(whole, inputs)
-            chunks = by_studies(
+            chunks = map_studies(
                 structured_reports,
                 (texts, sentences),
                 rule_structurer,

@@ -99,7 +99,7 @@ def version_of(home: HomeResource, name: str) -> str:
     if name == "assertion_file":
         assertion_file = home.home.assertion_file
         return _hash_of(assertion_file) if assertion_file else "none"
-    fingerprints = home.standings().reads
+    fingerprints = home.staleness().fingerprints
     return fingerprint([fingerprints.of(read, {}) for read in FILES[name].reads])
 
 

@@ -241,7 +241,7 @@ def explicit_assets(
         settings = home.settings.explicit
         vocabulary = inputs.tables["hedge_vocabulary"]
         matches = matches_by_judge(inputs.partitions["comparison_matches"], vocabulary)
-        fingerprints = home.standings().reads
+        fingerprints = home.staleness().fingerprints
         # In the order of the panel: the ranking is computed judge by judge.
         members = home.judges.members(*inputs.keys)
         matches_of_panel = {judge: matches[judge] for judge in members}
@@ -496,14 +496,14 @@ def _places_of_distilled_model(
     judges fit all of them.
     """
     ranker, batch = inputs.keys
-    standings = home.standings()
-    if standings.scorer_of(ranker, batch) == NOTHING:
+    staleness = home.staleness()
+    if staleness.scorer_of(ranker, batch) == NOTHING:
         return None
     return scored_places(
         inputs.tables["findings"],
         inputs.tables["hedge_phrases"],
         inputs.tables["reference_ranking"],
-        home.distilled(ranker, standings),
+        home.distilled(ranker, staleness),
         ask_panel=home.settings.distilled.unlike == "panel",
     )
 

@@ -46,7 +46,7 @@ from lunguage_assets.orchestration.metadata import counts, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.parallel import by_studies, joined
+from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.quality.rules import set_aside_frame, studies_of
 
 GROUP = "implicit"
@@ -96,7 +96,7 @@ def implicit_assets(
                     findings, fitted, embedder, blacklist, settings, labels
                 )
                 return {"deduplicated_findings": merged}
-            chunks = by_studies(
+            chunks = map_studies(
                 deduplicate,
                 (findings, fitted),
                 merging_tools,
@@ -136,7 +136,7 @@ def implicit_assets(
         """
 
         def expand_batch(inputs: StepInputs) -> Tables:
-            chunks = by_studies(
+            chunks = map_studies(
                 expand,
                 (inputs.tables["deduplicated_findings"],),
                 expansion_tools,
@@ -233,7 +233,7 @@ def implicit_assets(
 def _resolved(home: HomeResource, inputs: StepInputs) -> Tables:
     deduplicated = inputs.tables["deduplicated_findings"]
     expansion = Expansion(inputs.tables["pathway_matches"], inputs.tables["expansions"])
-    chunks = by_studies(
+    chunks = map_studies(
         resolve,
         (deduplicated, *expansion),
         resolution_tools,

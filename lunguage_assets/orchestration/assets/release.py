@@ -18,7 +18,7 @@ from upath import UPath
 from lunguage_assets.errors import MethodError
 from lunguage_assets.lineage.recipes import RECIPES, dimensions_of
 from lunguage_assets.lineage.recipes import RELEASE as STEP
-from lunguage_assets.lineage.staleness import Standings
+from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import column_schema, counts
 from lunguage_assets.orchestration.partitions import Partitions
@@ -64,17 +64,17 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
     ) -> dg.MaterializeResult[None]:
         ranker = context.partition_key
-        standings = home.standings(verify=True)
+        staleness = home.staleness(verify=True)
         # Before the release is written: what changes meanwhile makes it stale.
-        made_of = standings.made_of(STEP, (ranker,))
-        refuse_stale(standings, ranker)
-        written = _write_release(home, standings, ranker)
-        record = standings.note_release(ranker, made_of)
+        made_of = staleness.made_of(STEP, (ranker,))
+        refuse_stale(staleness, ranker)
+        written = _write_release(home, staleness, ranker)
+        record = staleness.note_release(ranker, made_of)
         summary = written.summary
         left_out = ", ".join(summary["batches_not_included"])
         metadata = {
             "dagster/row_count": summary["rows_out"],
-            "folder": dg.MetadataValue.path(str(standings.releases / ranker)),
+            "folder": dg.MetadataValue.path(str(staleness.releases / ranker)),
             "version": written.version,
             "is_new": written.is_new,
             "report": dg.MetadataValue.path(str(written.report)),
@@ -89,42 +89,44 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
     return write_release
 
 
-def _write_release(home: HomeResource, standings: Standings, ranker: str) -> Written:
+def _write_release(
+    home: HomeResource, staleness: StalenessChecker, ranker: str
+) -> Written:
     tables = UPath(home.home.tables)
     ranking = stored_table(tables, "reference_ranking", (ranker,))
-    complete = standings.complete_batches(ranker)
-    missing = tuple(batch for batch in standings.batches if batch not in complete)
-    with newest_studies(home, ranker, standings) as studies:
+    complete = staleness.complete_batches(ranker)
+    missing = tuple(batch for batch in staleness.batches if batch not in complete)
+    with newest_studies(home, ranker, staleness) as studies:
         release = Release(
             ranker,
             ranking,
             studies,
             missing,
             home.processes_at_once,
-            distilled_model(standings, tables, ranker),
+            distilled_model(staleness, tables, ranker),
         )
         return write_bundle(
             release,
-            standings.releases / ranker,
+            staleness.releases / ranker,
             read_origin(home.home, home.settings, home.judges, home.prompts),
             stored_analyses(tables, ranker),
             phrase_counts(tables, home.judges.extractor),
         )
 
 
-def refuse_stale(standings: Standings, ranker: str) -> None:
+def refuse_stale(staleness: StalenessChecker, ranker: str) -> None:
     """Refuse a release of stale batches: it would name settings and files that are not
     those of its rows.
 
     Raises:
         MethodError: names the first batches and why each is stale.
     """
-    complete = standings.complete_batches(ranker)
+    complete = staleness.complete_batches(ranker)
     stale = []
     for batch in complete:
-        standing = standings.of("lunguage_plus_plus", ranker, batch)
-        if standing.state == "stale":
-            stale.append(f"{batch} ({', '.join(standing.because)})")
+        batch_state = staleness.of("lunguage_plus_plus", ranker, batch)
+        if batch_state.state == "stale":
+            stale.append(f"{batch} ({', '.join(batch_state.because)})")
     if not stale:
         return
     more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
@@ -136,12 +138,12 @@ def refuse_stale(standings: Standings, ranker: str) -> None:
 
 
 def distilled_model(
-    standings: Standings, tables: UPath, ranker: str
+    staleness: StalenessChecker, tables: UPath, ranker: str
 ) -> dict[str, Any] | None:
     """Return the distilled model that placed findings of a ranker, and of which batches.
 
     Args:
-        standings: which batches there are, and who fitted them.
+        staleness: which batches there are, and who fitted them.
         tables: where tables lie.
         ranker: of the release.
 
@@ -150,8 +152,8 @@ def distilled_model(
     """
     batches = [
         batch
-        for batch in standings.complete_batches(ranker)
-        if not standings.is_fitted_by_judges(ranker, batch)
+        for batch in staleness.complete_batches(ranker)
+        if not staleness.is_fitted_by_judges(ranker, batch)
     ]
     if not batches:
         return None
@@ -182,7 +184,7 @@ def phrase_counts(tables: UPath, extractor: str) -> pd.Series:
 
 @contextmanager
 def newest_studies(
-    home: HomeResource, ranker: str, standings: Standings
+    home: HomeResource, ranker: str, staleness: StalenessChecker
 ) -> Iterator[NewestStudies]:
     """Query the newest delivery of every study over the complete batches of a ranker.
 
@@ -192,11 +194,11 @@ def newest_studies(
     Args:
         home: with the tables.
         ranker: whose results are read.
-        standings: which batches are complete.
+        staleness: which batches are complete.
     """
     tables = UPath(home.home.tables)
     batches: dict[str, dict[str, UPath]] = {}
-    for batch in standings.complete_batches(ranker):
+    for batch in staleness.complete_batches(ranker):
         keys = {"ranker": ranker, "report_batch": batch}
         batches[batch] = {
             table: _path_of(tables, table, keys) for table in TABLES_PER_BATCH

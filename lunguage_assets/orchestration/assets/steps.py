@@ -18,20 +18,20 @@ import pandas as pd
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.lineage.recipes import BATCH, RECIPES, Input, dimensions_of
-from lunguage_assets.lineage.staleness import Keys, Standings
+from lunguage_assets.lineage.staleness import Keys, StalenessChecker
 from lunguage_assets.orchestration.assets.edited_files import files_read
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import COUNTED, counts
+from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality import rules
-from lunguage_assets.quality.rules import Aside, studies_of
+from lunguage_assets.quality.rules import InvalidStudy, studies_of
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import (
     SET_ASIDE,
     VERSION,
-    Encoded,
-    MadeOf,
+    EncodedTable,
+    Lineage,
     encode,
     fingerprint,
     partition_path,
@@ -49,7 +49,7 @@ Tables = Mapping[str, pd.DataFrame]
 """The table of a step and its side tables, by name."""
 
 if TYPE_CHECKING:
-    Result = dg.MaterializeResult[Sequence[Encoded]]
+    Result = dg.MaterializeResult[Sequence[EncodedTable]]
 else:
     # Dagster refuses one with a type argument where an asset has checks.
     Result = dg.MaterializeResult
@@ -79,10 +79,10 @@ class StepInputs:
     tables: Mapping[str, pd.DataFrame]
     partitions: Mapping[str, Frames]
     versions: Mapping[tuple[str, Keys], str] | None
-    made_of: MadeOf
-    invalid_studies: Sequence[Aside] = field(default=())
+    made_of: Lineage
+    invalid_studies: Sequence[InvalidStudy] = field(default=())
 
-    def without(self, invalid_studies: Sequence[Aside]) -> "StepInputs":
+    def without(self, invalid_studies: Sequence[InvalidStudy]) -> "StepInputs":
         """Return the inputs without the rows of these studies."""
         tables = rules.without_studies(self.tables, studies_of(invalid_studies))
         return replace(self, tables=tables, invalid_studies=invalid_studies)
@@ -101,9 +101,9 @@ def read_inputs(context: dg.AssetExecutionContext, home: HomeResource) -> StepIn
     """
     step = context.asset_key.path[-1]
     keys = store_keys(context.partition_key, RECIPES[step].dimensions)
-    standings = home.standings()
+    staleness = home.staleness()
     if RECIPES[step].by_query:
-        return StepInputs(step, keys, {}, {}, None, standings.made_of(step, keys))
+        return StepInputs(step, keys, {}, {}, None, staleness.made_of(step, keys))
 
     tables: dict[str, pd.DataFrame] = {}
     partitions: dict[str, dict[Keys, pd.DataFrame]] = {
@@ -112,17 +112,17 @@ def read_inputs(context: dg.AssetExecutionContext, home: HomeResource) -> StepIn
         if _reads_several_partitions(wanted, step)
     }
     versions: dict[tuple[str, Keys], str] = {}
-    for wanted, input_keys in standings.inputs(step, keys):
-        if wanted.on_request and not _is_there(standings, wanted.table, input_keys):
+    for wanted, input_keys in staleness.inputs(step, keys):
+        if wanted.on_request and not _is_there(staleness, wanted.table, input_keys):
             continue
-        frame = stored_table(standings.home.tables, wanted.table, input_keys)
+        frame = stored_table(staleness.home.tables, wanted.table, input_keys)
         # The version of the rows that were read: the file may be replaced meanwhile.
         versions[wanted.table, input_keys] = str(frame.attrs[VERSION])
         if wanted.table in partitions:
             partitions[wanted.table][input_keys] = frame
         else:
             tables[wanted.table] = frame
-    made_of = standings.made_of(step, keys, versions)
+    made_of = staleness.made_of(step, keys, versions)
     return StepInputs(step, keys, tables, partitions, versions, made_of)
 
 
@@ -133,8 +133,8 @@ def _reads_several_partitions(wanted: Input, step: str) -> bool:
     return is_over_batches or wanted.judge in ("members", "all")
 
 
-def _is_there(standings: Standings, table: str, keys: Keys) -> bool:
-    return partition_path(standings.home.tables, table, *keys).exists()
+def _is_there(staleness: StalenessChecker, table: str, keys: Keys) -> bool:
+    return partition_path(staleness.home.tables, table, *keys).exists()
 
 
 def compute_valid_studies(
@@ -179,12 +179,12 @@ def compute_valid_studies(
         valid = inputs.without(invalid_studies)
 
 
-def _invalid_upstream(inputs: StepInputs) -> list[Aside]:
+def _invalid_upstream(inputs: StepInputs) -> list[InvalidStudy]:
     """Return the studies that earlier steps set aside, from the records of the inputs."""
-    invalid_studies: set[Aside] = set()
+    invalid_studies: set[InvalidStudy] = set()
     for frame in inputs.tables.values():
         for values in frame.attrs[SET_ASIDE]:
-            study = Aside(*values)
+            study = InvalidStudy(*values)
             # JSON has no tuples: the ids come back as a list
             ids = tuple(study.finding_ids)
             invalid_studies.add(study._replace(finding_ids=ids))
@@ -197,7 +197,7 @@ def _count_studies(frames: Sequence[pd.DataFrame]) -> int:
 
 def encode_tables(
     home: HomeResource, inputs: StepInputs, tables: Tables
-) -> list[Encoded]:
+) -> list[EncodedTable]:
     """Validate and encode a step's tables with the record of what they are made of.
 
     Args:
@@ -230,7 +230,7 @@ def _require_unchanged(home: HomeResource, inputs: StepInputs) -> None:
     contents they are made.
     """
     step, before = inputs.step, inputs.made_of.reads
-    after = home.standings().made_of(step, inputs.keys, inputs.versions).reads
+    after = home.staleness().made_of(step, inputs.keys, inputs.versions).reads
     changed = sorted(name for name in before if before[name] != after.get(name))
     if changed:
         raise MethodError(
@@ -241,7 +241,7 @@ def _require_unchanged(home: HomeResource, inputs: StepInputs) -> None:
 
 def materialize_result(
     inputs: StepInputs,
-    encoded: Sequence[Encoded],
+    encoded: Sequence[EncodedTable],
     metadata: Mapping[str, Any],
     check_results: Sequence[dg.AssetCheckResult] = (),
 ) -> Result:
@@ -257,7 +257,7 @@ def materialize_result(
     shown = {**metadata}
     for side_table in side_tables:
         shown[f"{side_table.record.table}_rows"] = len(side_table.frame)
-    if column := COUNTED.get(inputs.step):
+    if column := TABLES[inputs.step].counted:
         shown[column] = counts(own_table.frame[column], column)
     if inputs.invalid_studies:
         shown["studies_set_aside"] = len(studies_of(inputs.invalid_studies))
@@ -269,7 +269,7 @@ def materialize_result(
     )
 
 
-def _data_version(encoded: Sequence[Encoded]) -> dg.DataVersion:
+def _data_version(encoded: Sequence[EncodedTable]) -> dg.DataVersion:
     """Return the version of a step's record; of several, that of all together."""
     versions = [table.record.version for table in encoded]
     if len(versions) == 1:

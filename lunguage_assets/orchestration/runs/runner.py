@@ -130,8 +130,8 @@ class Runner:
         with command_at_work(self._home.home.root):
             self._prepare()
             if stages is None:
-                standings = self._home.standings(verify=True)
-                stages = plan(standings, ranker, rebuild=rebuild)
+                staleness = self._home.staleness(verify=True)
+                stages = plan(staleness, ranker, rebuild=rebuild)
             summary = RunSummary()
             has_prefetched = False
             for done, stage in enumerate(stages):
@@ -175,9 +175,9 @@ class Runner:
         """
         if stage.job == "analyse" or (rebuild and stage.job in REBUILT):
             return False
-        standings = self._home.standings()
+        staleness = self._home.staleness()
         return all(
-            standings.is_made(step, *stage.keys) for step in STEPS_OF_JOB[stage.job]
+            staleness.is_made(step, *stage.keys) for step in STEPS_OF_JOB[stage.job]
         )
 
     def _prefetch(self, stages: Sequence[Stage], rebuild: bool) -> None:

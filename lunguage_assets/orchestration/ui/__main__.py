@@ -16,14 +16,14 @@ from starlette.middleware import Middleware
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.orchestration.runs.instance import close_abandoned_runs
 from lunguage_assets.orchestration.ui.access import AccessMiddleware, AccessPolicy
-from lunguage_assets.permissions import keep_private
+from lunguage_assets.permissions import set_private_umask
 
 DEFAULT_PORT = 3000
 
 
 def serve_webserver(arguments: list[str]) -> None:
     """Serve until the process is told to end; options as in `dagster-webserver`."""
-    keep_private()
+    set_private_umask()
     context = webserver_command.make_context("lunguage-webserver", list(arguments))
     options = context.params
     policy = AccessPolicy.of_server(
