@@ -12,13 +12,13 @@ from typing import TypeAlias
 
 import dagster as dg
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.lineage.input_fingerprints import NOTHING
 from lunguage_assets.lineage.recipes import RECIPES, STEP_OF, dimensions_of
 from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.orchestration.assets.edited_files import FILES
 from lunguage_assets.orchestration.partitions import store_keys
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import is_at_work
 from lunguage_assets.settings import AutomationSettings
 
@@ -34,9 +34,9 @@ class Ready(dg.AutomationCondition[dg.AssetKey]):
     and when everything is current that a run would read.
     """
 
-    def __init__(self, home: HomeResource) -> None:
+    def __init__(self, configuration: Configuration) -> None:
         super().__init__()
-        self._home = home
+        self._configuration = configuration
 
     @property
     def name(self) -> str:
@@ -46,11 +46,11 @@ class Ready(dg.AutomationCondition[dg.AssetKey]):
         self, context: "dg.AutomationContext[dg.AssetKey]"
     ) -> "dg.AutomationResult[dg.AssetKey]":
         candidates = context.candidate_subset
-        if candidates.is_empty or is_at_work(self._home.root):
+        if candidates.is_empty or is_at_work(self._configuration.home.root):
             return dg.AutomationResult(context, context.get_empty_subset())
         step = context.key.path[-1]
         dimensions = RECIPES[step].dimensions
-        staleness = self._home.staleness()
+        staleness = self._configuration.staleness()
         ready = {
             key
             for key in candidates.expensively_compute_partition_keys()
@@ -117,7 +117,7 @@ def _is_extractor(staleness: StalenessChecker, judge: str) -> bool:
     return not with_vocabulary or judge in with_vocabulary
 
 
-def step_condition(home: HomeResource, step: str) -> Condition:
+def step_condition(configuration: Configuration, step: str) -> Condition:
     """Return when a step of a batch is requested: something that it reads has come
     anew, and all of it is there.
     """
@@ -141,7 +141,7 @@ def step_condition(home: HomeResource, step: str) -> Condition:
         & ~condition.any_deps_missing().ignore(files)
         & ~condition.any_deps_in_progress().ignore(files)
         & ~condition.in_progress()
-        & Ready(home)
+        & Ready(configuration)
     )
 
 
@@ -178,9 +178,12 @@ def nightly_schedule(
     """
 
     def nightly_release(
-        context: dg.ScheduleEvaluationContext, home: dg.ResourceParam[HomeResource]
+        context: dg.ScheduleEvaluationContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        yield from releases(home.staleness(), rankers, context.scheduled_execution_time)
+        yield from releases(
+            configuration.staleness(), rankers, context.scheduled_execution_time
+        )
 
     default_status = dg.DefaultScheduleStatus.STOPPED
     if settings.enabled:

@@ -10,6 +10,7 @@ from functools import partial
 
 import dagster as dg
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.alerts import alerts_sensor
 from lunguage_assets.orchestration.assets.analysis import analysis_assets
 from lunguage_assets.orchestration.assets.corpus import corpus_assets, text_assets
@@ -30,23 +31,23 @@ from lunguage_assets.orchestration.landing_sensor import (
 )
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import withhold_messages
-from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.resources import configuration_resource
 
 
-def build_defs(resource: HomeResource | None = None) -> dg.Definitions:
+def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
     """Return all definitions for a home, with its judges, ledger and budget.
 
-    Without a resource the environment says which home (`$LUNGUAGE_HOME`).
+    Without a configuration the environment says which home (`$LUNGUAGE_HOME`).
     """
-    resource = resource or HomeResource.from_environment()
-    home = resource.home
-    settings = resource.settings
+    configuration = configuration or Configuration.from_environment()
+    home = configuration.home
+    settings = configuration.settings
     corpus = home.corpus()
     home.require_private(corpus)
     withhold_messages(corpus.data_class if corpus is not None else None)
 
-    partitions = Partitions(resource.judges)
-    condition = partial(step_condition, resource)
+    partitions = Partitions(configuration.judges)
+    condition = partial(step_condition, configuration)
     jobs = asset_jobs()
     first_jobs = [job for job in jobs if job.name in JOB_OF_KIND.values()]
     tables = TableStore(str(home.tables), str(home.database))
@@ -66,9 +67,9 @@ def build_defs(resource: HomeResource | None = None) -> dg.Definitions:
             landing_sensor(home, settings.landing, first_jobs),
             alerts_sensor(),
         ],
-        schedules=[nightly_schedule(resource.judges.rankers, settings.automation)],
+        schedules=[nightly_schedule(configuration.judges.rankers, settings.automation)],
         resources={
-            "home": resource.definition(),
+            "configuration": configuration_resource(configuration),
             "io_manager": tables.definition(),
         },
         executor=dg.in_process_executor,

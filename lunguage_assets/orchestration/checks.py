@@ -19,6 +19,7 @@ from typing import Any, ParamSpec
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.explicit.analysis.agreement import Verification
@@ -27,7 +28,6 @@ from lunguage_assets.explicit.distilled.places import UNLIKE
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_violations
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.orchestration.metadata import examples, markdown
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.suites import (
     Examined,
     examined,
@@ -121,10 +121,10 @@ def named_check(check: Check[P]) -> Check[P]:
 
 @named_check
 def expectations(
-    home: HomeResource, table: str, frame: pd.DataFrame
+    configuration: Configuration, table: str, frame: pd.DataFrame
 ) -> dg.AssetCheckResult:
     """What people expect of the table: expectations/<table>.yaml."""
-    file = suite_file(table, home.home.root)
+    file = suite_file(table, configuration.home.root)
     outcomes = examined(TABLES[table], frame, file)
     unmet = [outcome for outcome in outcomes if not outcome.is_met]
     unmet_first = sorted(outcomes, key=lambda outcome: outcome.is_met)
@@ -167,14 +167,14 @@ def _expectation_row(outcome: Examined) -> tuple[object, ...]:
 
 @named_check
 def intake_accepted(
-    home: HomeResource, rejected: pd.DataFrame, reports: pd.DataFrame
+    configuration: Configuration, rejected: pd.DataFrame, reports: pd.DataFrame
 ) -> dg.AssetCheckResult:
     """Few of the delivered rows were rejected; the reasons say what to correct."""
     # A rejected row without a study is counted in no report.
     without_study = int((rejected["study_id"] == "").sum())
     delivered = int(reports["rows_delivered"].sum()) + without_study
     share = len(rejected) / delivered if delivered else 0.0
-    allowed = home.settings.checks.rejected_share
+    allowed = configuration.settings.checks.rejected_share
     by_reason = sorted(
         rejected.groupby("reason", sort=False),
         key=lambda group: (-len(group[1]), group[0]),
@@ -228,14 +228,14 @@ def in_english(rejected: pd.DataFrame, reports: pd.DataFrame) -> dg.AssetCheckRe
 
 @named_check
 def answers_usable(
-    home: HomeResource, asked: Sequence[Progress]
+    configuration: Configuration, asked: Sequence[Progress]
 ) -> dg.AssetCheckResult:
     """Few replies of language models, which are paid, could not be used."""
     replies = sum(judge.replies for judge in asked)
     if not replies:
         return check_result(True, {"note": "No language model was asked."})
     unusable = sum(judge.unusable for judge in asked)
-    allowed = home.settings.checks.unusable_share
+    allowed = configuration.settings.checks.unusable_share
     rows = [(judge.judge, judge.replies, judge.unusable, judge.void) for judge in asked]
     metadata = {
         "replies": replies,
@@ -345,13 +345,13 @@ def earlier_fits(home: Home, ranker: str, batch: str) -> dict[str, pd.DataFrame]
 
 @named_check
 def p_drift(
-    home: HomeResource, ranker: str, batch: str, fitted: pd.DataFrame
+    configuration: Configuration, ranker: str, batch: str, fitted: pd.DataFrame
 ) -> dg.AssetCheckResult:
     """The p of tentative findings are distributed as in earlier batches of the same
     ranker and ranking.
     """
-    earlier = earlier_fits(home.home, ranker, batch)
-    allowed = home.settings.checks.drift_distance
+    earlier = earlier_fits(configuration.home, ranker, batch)
+    allowed = configuration.settings.checks.drift_distance
     drift = drift_of_p(fitted, list(earlier.values()), allowed)
     if not drift:
         note = "Nothing to compare with: no earlier batch is stored."
@@ -391,7 +391,7 @@ FEW_UNLIKE = 0.05
 
 @named_check
 def scored_as_tested(
-    home: HomeResource, ranker: str, fitted: pd.DataFrame
+    configuration: Configuration, ranker: str, fitted: pd.DataFrame
 ) -> dg.AssetCheckResult:
     """Places that a distilled model says are those of a model that did well, of
     sentences like its own.
@@ -402,7 +402,7 @@ def scored_as_tested(
     read_by_model = scored + unlike
     if not read_by_model:
         return check_result(True, {"note": "The judges fitted every sentence."})
-    path = partition_path(home.home.tables, DISTILLED_EVALUATION.name, ranker)
+    path = partition_path(configuration.home.tables, DISTILLED_EVALUATION.name, ranker)
     problems = shortcomings(read_table(DISTILLED_EVALUATION, path))
     if unlike / read_by_model > FEW_UNLIKE:
         problems.append(
@@ -463,7 +463,7 @@ _NOTHING_STORED = (
 
 @named_check
 def conflict_free(
-    home: HomeResource, tables: Mapping[str, pd.DataFrame]
+    configuration: Configuration, tables: Mapping[str, pd.DataFrame]
 ) -> dg.AssetCheckResult:
     """No finding twice at one place and time, no polarity clash, every generated row
     under a living parent, every probability in its range, every row accounted for.
@@ -482,7 +482,7 @@ def conflict_free(
         ),
     }
     try:
-        refuse_violations(rows, accounts, of_studies, home.processes_at_once)
+        refuse_violations(rows, accounts, of_studies, configuration.processes)
     except LunguageError as error:
         return check_result(
             False, {**metadata, "note": str(error)}, _NOTHING_STORED, severity=ERROR

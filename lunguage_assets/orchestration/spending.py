@@ -17,13 +17,13 @@ from typing import Any, Literal
 
 import dagster as dg
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.judges.ledger.bills import Bill, ByJudge, Charges
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.orchestration.metadata import markdown
 from lunguage_assets.orchestration.partitions import store_keys
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.workspace.store import fingerprint
 
 LOG_EVERY_S = 30.0
@@ -48,15 +48,18 @@ of another home that shares the ledger.
 """
 
 
-def bill_ahead(home: HomeResource, step: str, *keys: str) -> Bill:
+def bill_ahead(configuration: Configuration, step: str, *keys: str) -> Bill:
     """Return the bill for what a home asks before the run of a partition has begun.
 
     Args:
-        home: that asks; another home with the same ledger has a bill of its own.
+        configuration: of the home that asks; another home with the same ledger has
+            a bill of its own.
         step: that is made.
         keys: of the partition, in the order of the store.
     """
-    return Bill(_account_name(step, keys), f"ahead {fingerprint(home.root)}")
+    return Bill(
+        _account_name(step, keys), f"ahead {fingerprint(str(configuration.home.root))}"
+    )
 
 
 def _account_name(step: str, keys: Collection[str]) -> str:
@@ -153,7 +156,7 @@ class Spending:
 
     @classmethod
     def of_partition(
-        cls, context: dg.AssetExecutionContext, home: HomeResource
+        cls, context: dg.AssetExecutionContext, configuration: Configuration
     ) -> Spending:
         """Return the spending of the partition that a run makes."""
         step = context.asset_key.path[-1]
@@ -166,8 +169,8 @@ class Spending:
 
         account = PartitionAccount(
             bill=Bill(_account_name(step, keys), context.run_id),
-            ahead=bill_ahead(home, step, *keys),
-            open_ledger=lambda: home.judge_context().open_ledger(),
+            ahead=bill_ahead(configuration, step, *keys),
+            open_ledger=lambda: configuration.judge_context().open_ledger(),
             run_state=run_state,
         )
         return cls(context.log, account)

@@ -17,6 +17,7 @@ from finished_homes import Finished
 from small_homes import SmallHome
 from stored_tables import store_table
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.recipes import STEP_OF, STEPS_OF_JOB
 from lunguage_assets.orchestration.assets import explicit
 from lunguage_assets.orchestration.build import build_defs
@@ -26,7 +27,6 @@ from lunguage_assets.orchestration.checks import (
     earlier_fits,
     intake_accepted,
 )
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.packaged_data import expectation
 from lunguage_assets.tables import FITTED_PROBABILITIES, REPORTS, TABLES
 from lunguage_assets.workspace.home import Home
@@ -135,7 +135,7 @@ def test_no_check_shows_a_sentence(checked: Evaluations, finished: Finished) -> 
 
 
 def test_every_file_of_expectations_is_a_check_of_its_asset(tmp_path: Path) -> None:
-    graph = build_defs(HomeResource(root=str(tmp_path))).resolve_asset_graph()
+    graph = build_defs(Configuration(Home(tmp_path))).resolve_asset_graph()
     suites = {
         check.asset_key.path[-1]
         for check in graph.asset_check_keys
@@ -150,7 +150,7 @@ RESOLVED = ("lunguage_plus_plus", "conflicts", "accounting")
 def test_conflict_free_passes_on_what_a_run_made(
     finished: Finished, tmp_path: Path
 ) -> None:
-    resource = HomeResource(root=str(tmp_path))
+    resource = Configuration(Home(tmp_path))
     assert conflict_free(resource, frames(finished, *RESOLVED)).passed
 
 
@@ -161,7 +161,7 @@ def test_conflict_free_fails_on_a_row_that_stands_twice(
     rows = tables["lunguage_plus_plus"]
     doubled = pd.concat([rows, rows.head(1)], ignore_index=True)
     tables["lunguage_plus_plus"] = doubled
-    failing = conflict_free(HomeResource(root=str(tmp_path)), tables)
+    failing = conflict_free(Configuration(Home(tmp_path)), tables)
     assert (failing.passed, failing.severity) == (False, ERROR)
     assert "violations" in str(failing.metadata["note"].value)
 
@@ -172,7 +172,7 @@ def test_conflict_free_fails_on_accounts_that_do_not_balance(
     tables = frames(finished, *RESOLVED)
     accounts = tables["accounting"]
     tables["accounting"] = accounts.assign(merged=accounts["merged"] + 1)
-    assert not conflict_free(HomeResource(root=str(tmp_path)), tables).passed
+    assert not conflict_free(Configuration(Home(tmp_path)), tables).passed
 
 
 def test_a_suite_that_was_edited_wrongly_warns_and_the_table_is_stored(
@@ -202,7 +202,7 @@ def rejected(frame: pd.DataFrame) -> pd.DataFrame:
 def test_many_rejected_rows_warn_with_their_reasons_and_without_their_content(
     finished: Finished,
 ) -> None:
-    resource = HomeResource(root=str(finished.home))
+    resource = Configuration(Home(finished.home))
     tables = frames(finished, "rejected", "reports")
     assert intake_accepted(resource, tables["rejected"], tables["reports"]).passed
     many = rejected(tables["rejected"])

@@ -10,6 +10,7 @@ from collections import Counter
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.analysis.agreement import (
     judge_agreement as judges_with_each_other,
@@ -46,7 +47,6 @@ from lunguage_assets.orchestration.checks import check_spec, expectations
 from lunguage_assets.orchestration.metadata import table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TERMS
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.workspace.store import partition_path, read_table
@@ -67,22 +67,23 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     )
     @redact_errors()
     def judge_agreement(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """How far judges agree with each other, with themselves, with the pooled
         ranking, and with the human experts whose answers `lunguage survey import` has
         brought.
         """
-        inputs = read_inputs(context, home)
+        inputs = read_inputs(context, configuration)
         (ranker,) = inputs.keys
-        settings = home.settings.explicit
+        settings = configuration.settings.explicit
         ranking = inputs.tables["reference_ranking"]
         matches = matches_by_judge(inputs.partitions["comparison_matches"], ranking)
         experts = EXPERT_AGREEMENT.frame()
-        if home.home.expert_responses.exists():
+        if configuration.home.expert_responses.exists():
             experts = experts_with_ranking(
-                load_responses(home.home.expert_responses),
-                load_experts(home.home.expert_descriptions),
+                load_responses(configuration.home.expert_responses),
+                load_experts(configuration.home.expert_descriptions),
                 ranker,
                 ranking,
                 matches,
@@ -98,9 +99,9 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         }
         return materialize_result(
             inputs,
-            encode_tables(home, inputs, tables),
+            encode_tables(configuration, inputs, tables),
             {},
-            [expectations(home, "judge_agreement", agreement)],
+            [expectations(configuration, "judge_agreement", agreement)],
         )
 
     @dg.asset(
@@ -111,20 +112,23 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     )
     @redact_errors()
     def fit_validation(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Rank again with half of the comparisons, and fit the phrases of the ranking
         back into it.
         """
-        inputs = read_inputs(context, home)
-        settings = home.settings.explicit
+        inputs = read_inputs(context, configuration)
+        settings = configuration.settings.explicit
         ranking = inputs.tables["reference_ranking"]
         matches = matches_by_judge(inputs.partitions["comparison_matches"], ranking)
         tables = {
             "ranking_robustness": rank_with_half(ranking, matches, settings),
             "fit_validation": fit_phrases_back(ranking, matches, settings),
         }
-        return materialize_result(inputs, encode_tables(home, inputs, tables), {})
+        return materialize_result(
+            inputs, encode_tables(configuration, inputs, tables), {}
+        )
 
     @dg.asset(
         **table_options("pathway_audit"),
@@ -134,36 +138,38 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     )
     @redact_errors()
     def pathway_audit(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Count what the reports say of every edge of the pathways, beside the 0.8 of
         the experts. It reads all batches of a ranker a part at a time, as the release
         does.
         """
-        inputs = read_inputs(context, home)
+        inputs = read_inputs(context, configuration)
         (ranker,) = inputs.keys
-        dictionary = _dictionary(home, TERMS.frame())
-        audit = audit_table(_edge_counts(home, ranker, dictionary), dictionary)
+        dictionary = _dictionary(configuration, TERMS.frame())
+        audit = audit_table(_edge_counts(configuration, ranker, dictionary), dictionary)
         metadata = {
             "measured": int((audit["mentioned"] > 0).sum()),
             "below_the_experts": int((audit["against_experts"] == "below").sum()),
         }
-        encoded = encode_tables(home, inputs, {"pathway_audit": audit})
+        encoded = encode_tables(configuration, inputs, {"pathway_audit": audit})
         return materialize_result(inputs, encoded, metadata)
 
     return [judge_agreement, fit_validation, pathway_audit]
 
 
 def _edge_counts(
-    home: HomeResource, ranker: str, dictionary: PathwayDictionary
+    configuration: Configuration, ranker: str, dictionary: PathwayDictionary
 ) -> Counts:
     """Count the edges over the newest delivery of every study, part by part."""
     label_list = load_label_list(dictionary=dictionary)
     edges: Counts = Counter()
-    with newest_studies(home, ranker, home.staleness()) as studies:
+    with newest_studies(configuration, ranker, configuration.staleness()) as studies:
         # Each batch was matched with the terms that were delivered with it.
         dictionary_of_batch = {
-            batch: _dictionary(home, _terms(home, batch)) for batch in studies.batches
+            batch: _dictionary(configuration, _terms(configuration, batch))
+            for batch in studies.batches
         }
         for part in studies.parts("study", ["lunguage_plus_plus"]):
             rows_of_part = part.frames()["lunguage_plus_plus"]
@@ -173,9 +179,13 @@ def _edge_counts(
     return edges
 
 
-def _dictionary(home: HomeResource, terms: pd.DataFrame) -> PathwayDictionary:
-    return load_dictionary(home.home.pathways_file, Vocabulary.from_terms(terms))
+def _dictionary(configuration: Configuration, terms: pd.DataFrame) -> PathwayDictionary:
+    return load_dictionary(
+        configuration.home.pathways_file, Vocabulary.from_terms(terms)
+    )
 
 
-def _terms(home: HomeResource, batch: str) -> pd.DataFrame:
-    return read_table(TERMS, partition_path(home.home.tables, TERMS.name, batch))
+def _terms(configuration: Configuration, batch: str) -> pd.DataFrame:
+    return read_table(
+        TERMS, partition_path(configuration.home.tables, TERMS.name, batch)
+    )

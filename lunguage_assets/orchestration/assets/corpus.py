@@ -9,6 +9,7 @@ sentence becomes rows is in `structuring`.
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.intake import (
     Intake,
     take_in,
@@ -48,7 +49,6 @@ from lunguage_assets.orchestration.checks import (
 from lunguage_assets.orchestration.metadata import SHOWN, markdown, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.quality.rules import studies_of, without_studies
@@ -89,20 +89,25 @@ def text_assets(
     )
     @redact_errors()
     def report_texts(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Read the raw reports of a batch, and cut them into sentences."""
-        inputs = read_inputs(context, home)
-        batch = home.home.batch(*inputs.keys)
+        inputs = read_inputs(context, configuration)
+        batch = configuration.home.batch(*inputs.keys)
         tables = {name: TABLES[name].frame() for name in RECIPES["report_texts"].tables}
         if batch.kind == "text":
-            received = receive(home.home.delivery(batch.key), home.settings.corpus)
-            tables = vars(read_reports(received, home.processes_at_once))
+            received = receive(
+                configuration.home.delivery(batch.key), configuration.settings.corpus
+            )
+            tables = vars(read_reports(received, configuration.processes))
         metadata = {
             "batch_sha256": batch.sha256,
             "studies": len(tables["report_texts"]),
         }
-        return materialize_result(inputs, encode_tables(home, inputs, tables), metadata)
+        return materialize_result(
+            inputs, encode_tables(configuration, inputs, tables), metadata
+        )
 
     @dg.asset(
         **table_options("structured_findings"),
@@ -123,19 +128,22 @@ def text_assets(
     )
     @redact_errors()
     def structured_findings(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Read findings in the raw reports of a batch with one structurer."""
-        inputs = read_inputs(context, home)
+        inputs = read_inputs(context, configuration)
         key, batch = inputs.keys
-        delivery = home.home.delivery(batch)
+        delivery = configuration.home.delivery(batch)
         terms = read_terms(delivery.vocabulary, IntakeLog())
-        spending = Spending.of_partition(context, home)
+        spending = Spending.of_partition(context, configuration)
         structurer: Structurer
         if key in (RADGRAPH, RADGRAPH_SECOND):
-            structurer = _radgraph_structurer(home, batch, terms, key)
+            structurer = _radgraph_structurer(configuration, batch, terms, key)
         else:
-            structurer = home.structurer(key, terms, spending.note, spending.bill)
+            structurer = configuration.open_structurer(
+                key, terms, spending.note, spending.bill
+            )
 
         def structure(inputs: StepInputs) -> Tables:
             texts = inputs.tables["report_texts"]
@@ -149,8 +157,8 @@ def text_assets(
                 (texts, sentences),
                 rule_structurer,
                 terms,
-                home.home.assertion_file,
-                processes=home.processes_at_once,
+                configuration.home.assertion_file,
+                processes=configuration.processes,
             )
             whole = StructuredTables(
                 joined([chunk.structured_findings for chunk in chunks]),
@@ -159,7 +167,7 @@ def text_assets(
             )
             return _without_invalid_findings(whole, inputs)
 
-        inputs, tables = compute_valid_studies(home, inputs, structure)
+        inputs, tables = compute_valid_studies(configuration, inputs, structure)
         rows = tables["structured_findings"]
         metadata = {
             "structurer": structurer.identity,
@@ -169,11 +177,13 @@ def text_assets(
         }
         return materialize_result(
             inputs,
-            encode_tables(home, inputs, tables),
+            encode_tables(configuration, inputs, tables),
             metadata,
             [
-                expectations(home, "sentence_accounts", tables["sentence_accounts"]),
-                answers_usable(home, spending.asked),
+                expectations(
+                    configuration, "sentence_accounts", tables["sentence_accounts"]
+                ),
+                answers_usable(configuration, spending.asked),
             ],
         )
 
@@ -185,21 +195,24 @@ def text_assets(
     )
     @redact_errors()
     def structuring_agreement(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Hold the structurers of a batch against each other, and against rows that
         people coded.
         """
-        inputs = read_inputs(context, home)
+        inputs = read_inputs(context, configuration)
         (batch,) = inputs.keys
         frames = inputs.partitions["structured_findings"]
         by_structurer = {structurer: frame for (structurer, _), frame in frames.items()}
         gold = None
-        if home.home.gold_findings.exists():
+        if configuration.home.gold_findings.exists():
             # The vocabulary of the batch names the rows.
-            vocabulary = home.home.delivery(batch).vocabulary
+            vocabulary = configuration.home.delivery(batch).vocabulary
             coded = take_in_gold(
-                home.home.gold_findings, vocabulary, home.settings.corpus
+                configuration.home.gold_findings,
+                vocabulary,
+                configuration.settings.corpus,
             )
             gold = gold_rows(coded)
         by_cue = cue_counts(by_structurer, gold)
@@ -216,7 +229,9 @@ def text_assets(
             "structuring_agreement": agreement_of_structurers(by_structurer, gold),
             "cue_counts": by_cue,
         }
-        return materialize_result(inputs, encode_tables(home, inputs, tables), metadata)
+        return materialize_result(
+            inputs, encode_tables(configuration, inputs, tables), metadata
+        )
 
     return [report_texts, structured_findings, structuring_agreement]
 
@@ -245,35 +260,36 @@ def corpus_assets(
     )
     @redact_errors()
     def findings(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Read and validate the registered files of a batch, or take in what was read
         in its raw reports.
         """
-        inputs = read_inputs(context, home)
-        batch = home.home.batch(*inputs.keys)
+        inputs = read_inputs(context, configuration)
+        batch = configuration.home.batch(*inputs.keys)
         metadata: dict[str, str | int] = {"batch_sha256": batch.sha256}
         translated = 0
         if batch.kind == "text":
-            translated = translate_corrections(home.home, batch.key)
+            translated = translate_corrections(configuration.home, batch.key)
         if translated:
             metadata["corrections_with_new_ids"] = translated
 
         def take_in_batch(inputs: StepInputs) -> Tables:
-            taken = _taken_in(home, inputs)
+            taken = _taken_in(configuration, inputs)
             tables = {name: getattr(taken, name) for name in RECIPES["findings"].tables}
             return without_studies(tables, studies_of(inputs.invalid_studies))
 
-        inputs, tables = compute_valid_studies(home, inputs, take_in_batch)
+        inputs, tables = compute_valid_studies(configuration, inputs, take_in_batch)
         accepted = tables["findings"]
         metadata["studies"] = int(accepted["study_id"].nunique())
         metadata["tentative"] = int(accepted["status"].isin(["tp", "tn"]).sum())
         return materialize_result(
             inputs,
-            encode_tables(home, inputs, tables),
+            encode_tables(configuration, inputs, tables),
             metadata,
             [
-                intake_accepted(home, tables["rejected"], tables["reports"]),
+                intake_accepted(configuration, tables["rejected"], tables["reports"]),
                 in_english(tables["rejected"], tables["reports"]),
             ],
         )
@@ -282,11 +298,11 @@ def corpus_assets(
 
 
 def _radgraph_structurer(
-    home: HomeResource, batch: str, terms: pd.DataFrame, key: str
+    configuration: Configuration, batch: str, terms: pd.DataFrame, key: str
 ) -> RadGraphStructurer:
     """Return the structurer that reads delivered RadGraph graphs, of one annotator."""
     graphs = {}
-    for report in home.home.delivery(batch).raw_reports():
+    for report in configuration.home.delivery(batch).raw_reports():
         graph = report.graph if key == RADGRAPH else report.second_graph
         if graph:
             graphs[study_of(report.study)] = graph
@@ -311,11 +327,11 @@ def _without_invalid_findings(
     return tables
 
 
-def _taken_in(home: HomeResource, inputs: StepInputs) -> Intake:
+def _taken_in(configuration: Configuration, inputs: StepInputs) -> Intake:
     (batch,) = inputs.keys
-    delivery = home.home.delivery(batch)
-    settings = home.settings.corpus
-    if home.home.batch(batch).kind != "text":
+    delivery = configuration.home.delivery(batch)
+    settings = configuration.settings.corpus
+    if configuration.home.batch(batch).kind != "text":
         return take_in(delivery, settings)
     received = Received(
         inputs.tables["report_texts"],
@@ -324,11 +340,11 @@ def _taken_in(home: HomeResource, inputs: StepInputs) -> Intake:
         # What is odd about the vocabulary is already in reading_notes.
         read_terms(delivery.vocabulary, IntakeLog()),
     )
-    if home.judges.structurer == RULES:
+    if configuration.judges.structurer == RULES:
         received = without_other_languages(received, NOT_ENGLISH)
     return take_in_structured(
         received,
         inputs.tables["structured_findings"],
         settings,
-        home.processes_at_once,
+        configuration.processes,
     )

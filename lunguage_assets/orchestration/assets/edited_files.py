@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import dagster as dg
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.input_fingerprints import OPTIONS
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.workspace.store import fingerprint
 
@@ -76,8 +76,8 @@ def _observable(name: str, description: str) -> dg.SourceAsset:
     @dg.observable_source_asset(
         name=name, group_name=GROUP, description=f"{description}."
     )
-    def observe(home: dg.ResourceParam[HomeResource]) -> dg.DataVersion:
-        return dg.DataVersion(version_of(home, name))
+    def observe(configuration: dg.ResourceParam[Configuration]) -> dg.DataVersion:
+        return dg.DataVersion(version_of(configuration, name))
 
     return observe
 
@@ -87,19 +87,18 @@ def files_read(reads: Sequence[str]) -> list[str]:
     return [name for name, file in FILES.items() if set(file.reads) & set(reads)]
 
 
-def version_of(home: HomeResource, name: str) -> str:
+def version_of(configuration: Configuration, name: str) -> str:
     """Return the version of a file's content; of the settings, of the options that
     change a result.
     """
     if name == "judges_file":
-        configured = home.judges_file
-        return _hash_of(Path(configured) if configured else resource("judges.toml"))
+        return _hash_of(configuration.judges_file or resource("judges.toml"))
     if name == "corrections_file":
-        return _hash_of(home.home.corrections_file)
+        return _hash_of(configuration.home.corrections_file)
     if name == "assertion_file":
-        assertion_file = home.home.assertion_file
+        assertion_file = configuration.home.assertion_file
         return _hash_of(assertion_file) if assertion_file else "none"
-    fingerprints = home.staleness().fingerprints
+    fingerprints = configuration.staleness().fingerprints
     return fingerprint([fingerprints.of(read, {}) for read in FILES[name].reads])
 
 
@@ -109,10 +108,10 @@ def _hash_of(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
-def note_versions(instance: dg.DagsterInstance, home: HomeResource) -> None:
+def note_versions(instance: dg.DagsterInstance, configuration: Configuration) -> None:
     """Tell Dagster which content the files have now, where it knows another one."""
     for name in FILES:
-        version = version_of(home, name)
+        version = version_of(configuration, name)
         key = dg.AssetKey(name)
         if _known_version(instance, key) != version:
             observation = dg.AssetObservation(key, tags={DATA_VERSION: version})

@@ -14,6 +14,7 @@ from pathlib import Path
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.explicit.analysis.agreement import verify_with_package
 from lunguage_assets.explicit.distilled.answers import Answers, panel_answers
@@ -68,7 +69,14 @@ from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import counts, picture, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
-from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.resources import (
+    anchor_set,
+    anchors_of,
+    distilled_training,
+    open_distilled_scorer,
+    ranking_on_scale,
+    require_anchor_phrases,
+)
 from lunguage_assets.orchestration.spending import Spending, bill_ahead
 from lunguage_assets.tables import FINDINGS, FITTED_PROBABILITIES, HEDGE_PHRASES
 from lunguage_assets.tables.explicit import FIT_LOG
@@ -104,25 +112,26 @@ def explicit_assets(
     )
     @redact_errors()
     def hedge_phrases(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Find the hedging phrases of a batch's tentative findings with one judge."""
-        inputs = read_inputs(context, home)
+        inputs = read_inputs(context, configuration)
         judge_key, batch = inputs.keys
-        if home.home.batch(batch).kind == "text":
-            require_known_rows(home.home, inputs.tables["findings"])
-        spending = Spending.of_partition(context, home)
-        judge = home.judge(judge_key, spending.note, spending.bill)
-        corrections = load_corrections(home.home.corrections_file)
+        if configuration.home.batch(batch).kind == "text":
+            require_known_rows(configuration.home, inputs.tables["findings"])
+        spending = Spending.of_partition(context, configuration)
+        judge = configuration.open_judge(judge_key, spending.note, spending.bill)
+        corrections = load_corrections(configuration.home.corrections_file)
 
         def extract(inputs: StepInputs) -> Tables:
             findings = inputs.tables["findings"]
             phrases = extract_hedge_phrases(findings, judge, corrections)
             return {"hedge_phrases": phrases}
 
-        inputs, tables = compute_valid_studies(home, inputs, extract)
+        inputs, tables = compute_valid_studies(configuration, inputs, extract)
         phrases = tables["hedge_phrases"]
-        queue = home.home.review_queue(judge_key, batch)
+        queue = configuration.home.review_queue(judge_key, batch)
         write_csv(sheet_frame(review_queue(phrases)), queue)
         metadata = {
             "judge": judge.identity,
@@ -135,11 +144,11 @@ def explicit_assets(
         }
         return materialize_result(
             inputs,
-            encode_tables(home, inputs, tables),
+            encode_tables(configuration, inputs, tables),
             metadata,
             [
-                expectations(home, "hedge_phrases", phrases),
-                answers_usable(home, spending.asked),
+                expectations(configuration, "hedge_phrases", phrases),
+                answers_usable(configuration, spending.asked),
             ],
         )
 
@@ -152,15 +161,16 @@ def explicit_assets(
     )
     @redact_errors()
     def hedge_vocabulary(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Collect one judge's hedging phrases over all batches."""
-        inputs = read_inputs(context, home)
-        hedges = _hedges_of_newest_studies(home, inputs)
+        inputs = read_inputs(context, configuration)
+        hedges = _hedges_of_newest_studies(configuration, inputs)
         vocabulary = collect_vocabulary(
-            hedges, home.settings.explicit, home.anchor_set()
+            hedges, configuration.settings.explicit, anchor_set(configuration)
         )
-        corrected = load_corrections(home.home.corrections_file).keys()
+        corrected = load_corrections(configuration.home.corrections_file).keys()
         unknown = sorted(corrected - {*hedges["finding_id"]})
         metadata = {
             "retained": int(vocabulary["retained"].sum()),
@@ -169,9 +179,9 @@ def explicit_assets(
         }
         return materialize_result(
             inputs,
-            encode_tables(home, inputs, {"hedge_vocabulary": vocabulary}),
+            encode_tables(configuration, inputs, {"hedge_vocabulary": vocabulary}),
             metadata,
-            [expectations(home, "hedge_vocabulary", vocabulary)],
+            [expectations(configuration, "hedge_vocabulary", vocabulary)],
         )
 
     @dg.asset(
@@ -187,17 +197,18 @@ def explicit_assets(
     )
     @redact_errors()
     def comparison_matches(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Have one judge play all comparisons of the vocabulary."""
-        inputs = read_inputs(context, home)
+        inputs = read_inputs(context, configuration)
         (judge_key,) = inputs.keys
         vocabulary = inputs.tables["hedge_vocabulary"]
         # Before anything is paid for: without anchors no ranking gives probabilities.
-        home.require_anchors(retained_phrases(vocabulary))
-        spending = Spending.of_partition(context, home)
-        judge = home.judge(judge_key, spending.note, spending.bill)
-        matches = play_matches(vocabulary, judge, home.settings.explicit)
+        require_anchor_phrases(configuration, retained_phrases(vocabulary))
+        spending = Spending.of_partition(context, configuration)
+        judge = configuration.open_judge(judge_key, spending.note, spending.bill)
+        matches = play_matches(vocabulary, judge, configuration.settings.explicit)
         is_valid = matches["answer"] != "invalid"
         valid_answers = matches.loc[is_valid, "answer"]
         metadata = {
@@ -209,11 +220,11 @@ def explicit_assets(
         }
         return materialize_result(
             inputs,
-            encode_tables(home, inputs, {"comparison_matches": matches}),
+            encode_tables(configuration, inputs, {"comparison_matches": matches}),
             metadata,
             [
-                expectations(home, "comparison_matches", matches),
-                answers_usable(home, spending.asked),
+                expectations(configuration, "comparison_matches", matches),
+                answers_usable(configuration, spending.asked),
             ],
         )
 
@@ -229,7 +240,8 @@ def explicit_assets(
     )
     @redact_errors()
     def reference_ranking(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Rank the phrases from the matches of a judge or panel; where no probability
         can be read off their ranking, it is shown, and the published one is used.
@@ -237,18 +249,18 @@ def explicit_assets(
         # matplotlib is slow to import
         from lunguage_assets.pictures.plots import ranking_plot
 
-        inputs = read_inputs(context, home)
-        settings = home.settings.explicit
+        inputs = read_inputs(context, configuration)
+        settings = configuration.settings.explicit
         vocabulary = inputs.tables["hedge_vocabulary"]
         matches = matches_by_judge(inputs.partitions["comparison_matches"], vocabulary)
-        fingerprints = home.staleness().fingerprints
+        fingerprints = configuration.staleness().fingerprints
         # In the order of the panel: the ranking is computed judge by judge.
-        members = home.judges.members(*inputs.keys)
+        members = configuration.judges.members(*inputs.keys)
         matches_of_panel = {judge: matches[judge] for judge in members}
         identities = [fingerprints.of("judge", {"judge": judge}) for judge in members]
 
         own_ranking = rank_phrases(vocabulary, matches_of_panel, settings, identities)
-        ranking = home.on_a_scale(own_ranking, identities)
+        ranking = ranking_on_scale(configuration, own_ranking, identities)
         verification = verify_with_package(own_ranking, matches_of_panel, settings)
         metadata = {
             "judges": ", ".join(members),
@@ -265,11 +277,11 @@ def explicit_assets(
             metadata["own_ranking"] = picture(ranking_plot(own_ranking))
         return materialize_result(
             inputs,
-            encode_tables(home, inputs, {"reference_ranking": ranking}),
+            encode_tables(configuration, inputs, {"reference_ranking": ranking}),
             metadata,
             [
                 equals_trueskill_package(verification),
-                expectations(home, "reference_ranking", ranking),
+                expectations(configuration, "reference_ranking", ranking),
             ],
         )
 
@@ -289,21 +301,22 @@ def explicit_assets(
     )
     @redact_errors()
     def fitted_probabilities(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Place every tentative finding in the ranking and map its place to a
         probability.
         """
-        inputs = read_inputs(context, home)
+        inputs = read_inputs(context, configuration)
         ranker, batch = inputs.keys
         ranking = inputs.tables["reference_ranking"]
         vocabulary = inputs.tables["hedge_vocabulary"]
-        anchors = home.anchors(ranking)
+        anchors = anchors_of(configuration, ranking)
         require_same_vocabulary(ranking, vocabulary, f"reference_ranking[{ranker}]")
-        spending = Spending.of_partition(context, home)
+        spending = Spending.of_partition(context, configuration)
         panel = [
-            home.judge(judge, spending.note, spending.bill)
-            for judge in home.judges.members(ranker)
+            configuration.open_judge(judge, spending.note, spending.bill)
+            for judge in configuration.judges.members(ranker)
         ]
 
         def fit(inputs: StepInputs) -> Tables:
@@ -314,15 +327,15 @@ def explicit_assets(
                 ranking,
                 panel,
                 anchors,
-                home.settings.explicit,
-                scored=_places_of_distilled_model(home, inputs),
+                configuration.settings.explicit,
+                scored=_places_of_distilled_model(configuration, inputs),
             )
             return {
                 "fitted_probabilities": fitted.probabilities,
                 "fit_log": fitted.log,
             }
 
-        inputs, tables = compute_valid_studies(home, inputs, fit)
+        inputs, tables = compute_valid_studies(configuration, inputs, fit)
         fitted = tables["fitted_probabilities"]
         fitted_p = fitted.loc[fitted["p_source"] == "fitted", "p"]
         metadata = {
@@ -333,13 +346,13 @@ def explicit_assets(
         }
         return materialize_result(
             inputs,
-            encode_tables(home, inputs, tables),
+            encode_tables(configuration, inputs, tables),
             metadata,
             [
-                expectations(home, "fitted_probabilities", fitted),
-                answers_usable(home, spending.asked),
-                p_drift(home, ranker, batch, fitted),
-                scored_as_tested(home, ranker, fitted),
+                expectations(configuration, "fitted_probabilities", fitted),
+                answers_usable(configuration, spending.asked),
+                p_drift(configuration, ranker, batch, fitted),
+                scored_as_tested(configuration, ranker, fitted),
             ],
         )
 
@@ -351,23 +364,24 @@ def explicit_assets(
     )
     @redact_errors()
     def distilled_scorer(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Let a small model learn the judgement of a ranker's judges from their stored
         answers.
         """
-        inputs = read_inputs(context, home)
+        inputs = read_inputs(context, configuration)
         ranking = inputs.tables["reference_ranking"]
         scorer = distil(
             _answers_of_panel(inputs),
             str(ranking["ranking_version"].iloc[0]),
-            home.home.distilled.joinpath(*inputs.keys),
-            home.training,
+            configuration.home.distilled.joinpath(*inputs.keys),
+            distilled_training(configuration),
         )
         used = scorer[scorer["is_used"]]
         return materialize_result(
             inputs,
-            encode_tables(home, inputs, {"distilled_scorer": scorer}),
+            encode_tables(configuration, inputs, {"distilled_scorer": scorer}),
             _constants(used, "rung", "encoder"),
         )
 
@@ -382,7 +396,8 @@ def explicit_assets(
     )
     @redact_errors()
     def distilled_evaluation(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Hold a distilled model against its judges, on sentences and phrases that it
         had not seen.
@@ -390,19 +405,19 @@ def explicit_assets(
         # matplotlib is slow to import
         from lunguage_assets.pictures.plots import distilled_errors
 
-        inputs = read_inputs(context, home)
+        inputs = read_inputs(context, configuration)
         ranking = inputs.tables["reference_ranking"]
         scorer = inputs.tables["distilled_scorer"]
         evaluation = evaluate(
             _answers_of_panel(inputs),
             scorer,
-            _scorer_folder(home, inputs, scorer),
+            _scorer_folder(configuration, inputs, scorer),
             Reference.of(ranking, inputs.tables["hedge_vocabulary"]),
-            calibrate(placed(ranking), home.anchors(ranking)),
+            calibrate(placed(ranking), anchors_of(configuration, ranking)),
         )
         return materialize_result(
             inputs,
-            encode_tables(home, inputs, {"distilled_evaluation": evaluation}),
+            encode_tables(configuration, inputs, {"distilled_evaluation": evaluation}),
             {"plot": picture(distilled_errors(evaluation))},
             [as_good_as_the_panel(evaluation)],
         )
@@ -418,24 +433,32 @@ def explicit_assets(
     ]
 
 
-def prefetch_comparisons(home: HomeResource, judge_keys: Sequence[str]) -> None:
+def prefetch_comparisons(
+    configuration: Configuration, judge_keys: Sequence[str]
+) -> None:
     """Ask several language models for all comparisons of the vocabulary at once.
 
     Each partition of `comparison_matches` then finds its answers in the ledger, and
     stores what it would have stored alone. Where one model cannot answer, the others
     do; the partition's own run says why.
     """
-    models = [key for key in judge_keys if key in home.judges.models]
+    models = [key for key in judge_keys if key in configuration.judges.models]
     if len(models) < 2:
         return
     with suppress(LunguageError):
         vocabulary = stored_table(
-            home.home.tables, "hedge_vocabulary", (home.judges.extractor,)
+            configuration.home.tables,
+            "hedge_vocabulary",
+            (configuration.judges.extractor,),
         )
-        home.require_anchors(retained_phrases(vocabulary))
-        questions = match_questions(schedule(vocabulary, home.settings.explicit))
+        require_anchor_phrases(configuration, retained_phrases(vocabulary))
+        questions = match_questions(
+            schedule(vocabulary, configuration.settings.explicit)
+        )
         panel = [
-            home.judge(key, bill=bill_ahead(home, "comparison_matches", key))
+            configuration.open_judge(
+                key, bill=bill_ahead(configuration, "comparison_matches", key)
+            )
             for key in models
         ]
         ask_panel(panel, [questions] * len(panel))
@@ -478,11 +501,13 @@ def matches_by_judge(
     return by_judge
 
 
-def _hedges_of_newest_studies(home: HomeResource, inputs: StepInputs) -> pd.DataFrame:
+def _hedges_of_newest_studies(
+    configuration: Configuration, inputs: StepInputs
+) -> pd.DataFrame:
     """Return HEDGE_PHRASES of all batches; of a study that came again, the newest."""
     frames = inputs.partitions["hedge_phrases"]
     by_batch = {batch: frame for (_, batch), frame in frames.items()}
-    registered = [batch.key for batch in home.home.registered()]
+    registered = [batch.key for batch in configuration.home.registered()]
     if registered and not by_batch:
         raise MethodError(not_there("hedge_phrases", (*inputs.keys, registered[0])))
     hedges = newest_only(by_batch, registered)
@@ -490,21 +515,21 @@ def _hedges_of_newest_studies(home: HomeResource, inputs: StepInputs) -> pd.Data
 
 
 def _places_of_distilled_model(
-    home: HomeResource, inputs: StepInputs
+    configuration: Configuration, inputs: StepInputs
 ) -> pd.DataFrame | None:
     """Return the places that a distilled model gives a batch's sentences; None: the
     judges fit all of them.
     """
     ranker, batch = inputs.keys
-    staleness = home.staleness()
+    staleness = configuration.staleness()
     if staleness.scorer_of(ranker, batch) == NOTHING:
         return None
     return scored_places(
         inputs.tables["findings"],
         inputs.tables["hedge_phrases"],
         inputs.tables["reference_ranking"],
-        home.distilled(ranker, staleness),
-        ask_panel=home.settings.distilled.unlike == "panel",
+        open_distilled_scorer(configuration, ranker, staleness),
+        ask_panel=configuration.settings.distilled.unlike == "panel",
     )
 
 
@@ -520,10 +545,10 @@ def _answers_of_panel(inputs: StepInputs) -> Answers:
 
 
 def _scorer_folder(
-    home: HomeResource, inputs: StepInputs, scorer: pd.DataFrame
+    configuration: Configuration, inputs: StepInputs, scorer: pd.DataFrame
 ) -> Path:
     (ranker,) = inputs.keys
-    return home.home.distilled / ranker / str(scorer["files"].iloc[0])[:16]
+    return configuration.home.distilled / ranker / str(scorer["files"].iloc[0])[:16]
 
 
 def _constants(frame: pd.DataFrame, *columns: str) -> dict[str, str]:

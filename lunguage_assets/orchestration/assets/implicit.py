@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.expansion.expand import (
     Expansion,
@@ -45,7 +46,6 @@ from lunguage_assets.orchestration.checks import (
 from lunguage_assets.orchestration.metadata import counts, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.quality.rules import set_aside_frame, studies_of
 
@@ -75,15 +75,16 @@ def implicit_assets(
     )
     @redact_errors()
     def deduplicated_findings(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Merge duplicate findings of a study."""
-        inputs = read_inputs(context, home)
+        inputs = read_inputs(context, configuration)
         tool_arguments = (
-            home.settings.implicit,
+            configuration.settings.implicit,
             inputs.tables["terms"],
-            home.home.root,
-            home.home.blacklist_file,
+            configuration.home.root,
+            configuration.home.blacklist_file,
         )
         embedder, blacklist, settings, labels = merging_tools(*tool_arguments)
 
@@ -101,11 +102,11 @@ def implicit_assets(
                 (findings, fitted),
                 merging_tools,
                 *tool_arguments,
-                processes=home.processes_at_once,
+                processes=configuration.processes,
             )
             return {"deduplicated_findings": joined(chunks)}
 
-        inputs, tables = compute_valid_studies(home, inputs, merge)
+        inputs, tables = compute_valid_studies(configuration, inputs, merge)
         merged = tables["deduplicated_findings"]
         metadata = {
             "encoder": embedder.identity,
@@ -114,9 +115,9 @@ def implicit_assets(
         }
         return materialize_result(
             inputs,
-            encode_tables(home, inputs, tables),
+            encode_tables(configuration, inputs, tables),
             metadata,
-            [expectations(home, "deduplicated_findings", merged)],
+            [expectations(configuration, "deduplicated_findings", merged)],
         )
 
     @dg.asset(
@@ -129,7 +130,8 @@ def implicit_assets(
     )
     @redact_errors()
     def expansions(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Match every finding to a pathway and generate the sub-findings that it
         implies.
@@ -140,9 +142,9 @@ def implicit_assets(
                 expand,
                 (inputs.tables["deduplicated_findings"],),
                 expansion_tools,
-                home.home.pathways_file,
+                configuration.home.pathways_file,
                 inputs.tables["terms"],
-                processes=home.processes_at_once,
+                processes=configuration.processes,
             )
             return {
                 "expansions": joined([chunk.expansions for chunk in chunks]),
@@ -150,7 +152,7 @@ def implicit_assets(
             }
 
         inputs, tables = compute_valid_studies(
-            home, read_inputs(context, home), expand_batch
+            configuration, read_inputs(context, configuration), expand_batch
         )
         expanded = tables["expansions"]
         matches = tables["pathway_matches"]
@@ -164,9 +166,9 @@ def implicit_assets(
         }
         return materialize_result(
             inputs,
-            encode_tables(home, inputs, tables),
+            encode_tables(configuration, inputs, tables),
             metadata,
-            [expectations(home, "expansions", expanded)],
+            [expectations(configuration, "expansions", expanded)],
         )
 
     @dg.asset(
@@ -184,12 +186,13 @@ def implicit_assets(
         automation_condition=condition("lunguage_plus_plus"),
     )
     def lunguage_plus_plus(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Iterator[dg.AssetCheckResult | Result]:
         """Resolve every contradiction; a study that breaks a guarantee is set aside."""
 
         def resolve_batch(inputs: StepInputs) -> Tables:
-            return _resolved(home, inputs)
+            return _resolved(configuration, inputs)
 
         # A generator, because its check blocks: Dagster stores what an asset returns
         # before it looks whether a blocking check failed. So the check is yielded
@@ -197,13 +200,13 @@ def implicit_assets(
         with redact_errors():
             try:
                 inputs, tables = compute_valid_studies(
-                    home, read_inputs(context, home), resolve_batch
+                    configuration, read_inputs(context, configuration), resolve_batch
                 )
-                encoded = encode_tables(home, inputs, tables)
+                encoded = encode_tables(configuration, inputs, tables)
             except InvalidTable as error:
                 yield conflict_free_refused(error)
                 raise
-            guaranteed = conflict_free(home, tables)
+            guaranteed = conflict_free(configuration, tables)
             yield guaranteed
             if not guaranteed.passed:
                 raise InvalidTable(
@@ -223,14 +226,14 @@ def implicit_assets(
                 metadata,
                 [
                     none_set_aside(tables["set_aside"]),
-                    expectations(home, "lunguage_plus_plus", rows),
+                    expectations(configuration, "lunguage_plus_plus", rows),
                 ],
             )
 
     return [deduplicated_findings, expansions, lunguage_plus_plus]
 
 
-def _resolved(home: HomeResource, inputs: StepInputs) -> Tables:
+def _resolved(configuration: Configuration, inputs: StepInputs) -> Tables:
     deduplicated = inputs.tables["deduplicated_findings"]
     expansion = Expansion(inputs.tables["pathway_matches"], inputs.tables["expansions"])
     chunks = map_studies(
@@ -239,9 +242,9 @@ def _resolved(home: HomeResource, inputs: StepInputs) -> Tables:
         resolution_tools,
         inputs.tables["terms"],
         _ranking_version(inputs),
-        home.home.pathways_file,
-        home.home.blacklist_file,
-        processes=home.processes_at_once,
+        configuration.home.pathways_file,
+        configuration.home.blacklist_file,
+        processes=configuration.processes,
     )
     resolution = Resolution(
         rows=joined([chunk.rows for chunk in chunks]),

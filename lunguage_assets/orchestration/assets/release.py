@@ -15,6 +15,7 @@ import pandas as pd
 from dagster_duckdb import DuckDBResource
 from upath import UPath
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import MethodError
 from lunguage_assets.lineage.recipes import RECIPES, dimensions_of
 from lunguage_assets.lineage.recipes import RELEASE as STEP
@@ -23,7 +24,6 @@ from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import column_schema, counts
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.context import ANALYSES, Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.provenance import read_origin
@@ -61,14 +61,15 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
     )
     @redact_errors()
     def write_release(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> dg.MaterializeResult[None]:
         ranker = context.partition_key
-        staleness = home.staleness(verify=True)
+        staleness = configuration.staleness(verify=True)
         # Before the release is written: what changes meanwhile makes it stale.
         made_of = staleness.made_of(STEP, (ranker,))
         refuse_stale(staleness, ranker)
-        written = _write_release(home, staleness, ranker)
+        written = _write_release(configuration, staleness, ranker)
         record = staleness.note_release(ranker, made_of)
         summary = written.summary
         left_out = ", ".join(summary["batches_not_included"])
@@ -90,27 +91,32 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
 
 
 def _write_release(
-    home: HomeResource, staleness: StalenessChecker, ranker: str
+    configuration: Configuration, staleness: StalenessChecker, ranker: str
 ) -> Written:
-    tables = UPath(home.home.tables)
+    tables = UPath(configuration.home.tables)
     ranking = stored_table(tables, "reference_ranking", (ranker,))
     complete = staleness.complete_batches(ranker)
     missing = tuple(batch for batch in staleness.batches if batch not in complete)
-    with newest_studies(home, ranker, staleness) as studies:
+    with newest_studies(configuration, ranker, staleness) as studies:
         release = Release(
             ranker,
             ranking,
             studies,
             missing,
-            home.processes_at_once,
+            configuration.processes,
             distilled_model(staleness, tables, ranker),
         )
         return write_bundle(
             release,
             staleness.releases / ranker,
-            read_origin(home.home, home.settings, home.judges, home.prompts),
+            read_origin(
+                configuration.home,
+                configuration.settings,
+                configuration.judges,
+                configuration.prompts,
+            ),
             stored_analyses(tables, ranker),
-            phrase_counts(tables, home.judges.extractor),
+            phrase_counts(tables, configuration.judges.extractor),
         )
 
 
@@ -184,7 +190,7 @@ def phrase_counts(tables: UPath, extractor: str) -> pd.Series:
 
 @contextmanager
 def newest_studies(
-    home: HomeResource, ranker: str, staleness: StalenessChecker
+    configuration: Configuration, ranker: str, staleness: StalenessChecker
 ) -> Iterator[NewestStudies]:
     """Query the newest delivery of every study over the complete batches of a ranker.
 
@@ -192,18 +198,18 @@ def newest_studies(
     whose folder is as private as the reports: it may be report text.
 
     Args:
-        home: with the tables.
+        configuration: of the home with the tables.
         ranker: whose results are read.
         staleness: which batches are complete.
     """
-    tables = UPath(home.home.tables)
+    tables = UPath(configuration.home.tables)
     batches: dict[str, dict[str, UPath]] = {}
     for batch in staleness.complete_batches(ranker):
         keys = {"ranker": ranker, "report_batch": batch}
         batches[batch] = {
             table: _path_of(tables, table, keys) for table in TABLES_PER_BATCH
         }
-    spill_folder: Path = home.home.release / ranker / ".spill.tmp"
+    spill_folder: Path = configuration.home.release / ranker / ".spill.tmp"
     limits = {"memory_limit": MEMORY, "temp_directory": str(spill_folder)}
     duckdb = DuckDBResource(database=":memory:", connection_config=limits)
     with duckdb.get_connection() as connection:

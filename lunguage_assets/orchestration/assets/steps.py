@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import MethodError
 from lunguage_assets.lineage.recipes import BATCH, RECIPES, Input, dimensions_of
 from lunguage_assets.lineage.staleness import Keys, StalenessChecker
@@ -23,7 +24,6 @@ from lunguage_assets.orchestration.assets.edited_files import files_read
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality import rules
 from lunguage_assets.quality.rules import InvalidStudy, studies_of
 from lunguage_assets.tables import TABLES
@@ -55,7 +55,7 @@ else:
     Result = dg.MaterializeResult
 
 ConditionOf = Callable[[str], "dg.AutomationCondition[dg.AssetKey]"]
-"""Says when the sensor requests a step: `automation.condition` for a home."""
+"""Says when the sensor requests a step: `automation.step_condition` for a home."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,9 @@ def step_deps(step: str, partitions: Partitions) -> list[str | dg.AssetDep]:
     return [*partitions.deps(step), *files_read(RECIPES[step].reads)]
 
 
-def read_inputs(context: dg.AssetExecutionContext, home: HomeResource) -> StepInputs:
+def read_inputs(
+    context: dg.AssetExecutionContext, configuration: Configuration
+) -> StepInputs:
     """Read what the step of a running asset needs.
 
     Raises:
@@ -101,7 +103,7 @@ def read_inputs(context: dg.AssetExecutionContext, home: HomeResource) -> StepIn
     """
     step = context.asset_key.path[-1]
     keys = store_keys(context.partition_key, RECIPES[step].dimensions)
-    staleness = home.staleness()
+    staleness = configuration.staleness()
     if RECIPES[step].by_query:
         return StepInputs(step, keys, {}, {}, None, staleness.made_of(step, keys))
 
@@ -138,12 +140,14 @@ def _is_there(staleness: StalenessChecker, table: str, keys: Keys) -> bool:
 
 
 def compute_valid_studies(
-    home: HomeResource, inputs: StepInputs, compute: Callable[[StepInputs], Tables]
+    configuration: Configuration,
+    inputs: StepInputs,
+    compute: Callable[[StepInputs], Tables],
 ) -> tuple[StepInputs, Tables]:
     """Compute a step's tables, and again without the studies that break a rule.
 
     Args:
-        home: says how many studies may break a rule.
+        configuration: says whether any study may break a rule.
         inputs: as they were read.
         compute: makes the tables of inputs.
 
@@ -159,7 +163,7 @@ def compute_valid_studies(
     while True:
         tables = compute(valid)
         broken = rules.broken_studies(
-            inputs.step, tables, delivered, home.processes_at_once
+            inputs.step, tables, delivered, configuration.processes
         )
         if not broken:
             return valid, tables
@@ -172,7 +176,7 @@ def compute_valid_studies(
             broken,
             invalid_studies,
             _count_studies([*inputs.tables.values(), *tables.values()]),
-            strict=home.is_strict or breaks_again,
+            strict=configuration.is_strict or breaks_again,
         )
         # Without these studies the others may come out differently (words are counted
         # over a batch): everything is computed again.
@@ -196,12 +200,12 @@ def _count_studies(frames: Sequence[pd.DataFrame]) -> int:
 
 
 def encode_tables(
-    home: HomeResource, inputs: StepInputs, tables: Tables
+    configuration: Configuration, inputs: StepInputs, tables: Tables
 ) -> list[EncodedTable]:
     """Validate and encode a step's tables with the record of what they are made of.
 
     Args:
-        home: where the inputs lie.
+        configuration: of the home with the inputs.
         inputs: of which the tables were computed.
         tables: all tables of the step.
 
@@ -212,7 +216,7 @@ def encode_tables(
         InvalidTable: a table does not fit its schema.
         MethodError: settings, or a file that a person edits, changed meanwhile.
     """
-    _require_unchanged(home, inputs)
+    _require_unchanged(configuration, inputs)
     return [
         encode(
             TABLES[table],
@@ -225,12 +229,12 @@ def encode_tables(
     ]
 
 
-def _require_unchanged(home: HomeResource, inputs: StepInputs) -> None:
+def _require_unchanged(configuration: Configuration, inputs: StepInputs) -> None:
     """Refuse tables while which an input was edited: nobody could say of which of its
     contents they are made.
     """
     step, before = inputs.step, inputs.made_of.reads
-    after = home.staleness().made_of(step, inputs.keys, inputs.versions).reads
+    after = configuration.staleness().made_of(step, inputs.keys, inputs.versions).reads
     changed = sorted(name for name in before if before[name] != after.get(name))
     if changed:
         raise MethodError(

@@ -21,6 +21,7 @@ import duckdb
 import psutil
 from sqlalchemy.exc import DBAPIError
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.lineage.recipes import BATCH, REBUILT, STEPS_OF_JOB
 from lunguage_assets.lineage.staleness import Stage, plan
@@ -29,7 +30,6 @@ from lunguage_assets.orchestration.assets.explicit import prefetch_comparisons
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import forget_removed, partition_key
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import (
     close_abandoned_runs,
     command_at_work,
@@ -97,13 +97,13 @@ class Runner:
 
     def __init__(
         self,
-        home: HomeResource,
+        configuration: Configuration,
         instance: dg.DagsterInstance,
         definitions: dg.Definitions | None = None,
     ) -> None:
-        self._home = home
+        self._configuration = configuration
         self._instance = instance
-        self._definitions = definitions or build_defs(home)
+        self._definitions = definitions or build_defs(configuration)
 
     def run(
         self,
@@ -127,10 +127,10 @@ class Runner:
             RunFailed: a run failed.
             KeyboardInterrupt: the process was asked to stop.
         """
-        with command_at_work(self._home.home.root):
+        with command_at_work(self._configuration.home.root):
             self._prepare()
             if stages is None:
-                staleness = self._home.staleness(verify=True)
+                staleness = self._configuration.staleness(verify=True)
                 stages = plan(staleness, ranker, rebuild=rebuild)
             summary = RunSummary()
             has_prefetched = False
@@ -150,13 +150,13 @@ class Runner:
         """Clear away what a killed process left; bring partitions and catalog up to
         date.
         """
-        home = self._home.home
+        home = self._configuration.home
         close_abandoned_runs(self._instance)
         remove_abandoned_files(home.tables)
         registered = [batch.key for batch in home.registered()]
         self._instance.add_dynamic_partitions(BATCH, registered)
         forget_removed(self._instance, home)
-        note_versions(self._instance, self._home)
+        note_versions(self._instance, self._configuration)
         try:
             build_catalog(home.tables, home.database)
         except duckdb.Error as error:
@@ -175,7 +175,7 @@ class Runner:
         """
         if stage.job == "analyse" or (rebuild and stage.job in REBUILT):
             return False
-        staleness = self._home.staleness()
+        staleness = self._configuration.staleness()
         return all(
             staleness.is_made(step, *stage.keys) for step in STEPS_OF_JOB[stage.job]
         )
@@ -188,7 +188,7 @@ class Runner:
             for stage in comparing
             if not self._is_current_by_now(stage, rebuild)
         ]
-        prefetch_comparisons(self._home, judges)
+        prefetch_comparisons(self._configuration, judges)
 
     def _make(self, stage: Stage, summary: RunSummary) -> None:
         result = self._executed(stage)
