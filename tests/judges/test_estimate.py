@@ -284,7 +284,7 @@ def test_a_step_that_bursts_quotes_nothing_and_leaves_no_home(
         raise ValueError(quoted)
 
     monkeypatch.setattr(redaction, "_data_classes", set())
-    monkeypatch.setattr(orchestration_estimate, "hedge_phrases", burst)
+    monkeypatch.setattr(orchestration_estimate, "extract_phrases", burst)
     said = printed(
         tmp_path / "home", "estimate", "--data", delivery, "--preset", "models-2025"
     )

@@ -11,7 +11,6 @@ import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.intake import (
-    Intake,
     take_in,
     take_in_gold,
     take_in_structured,
@@ -95,12 +94,7 @@ def text_assets(
         """Read the raw reports of a batch, and cut them into sentences."""
         inputs = read_inputs(context, configuration)
         batch = configuration.home.batch(*inputs.keys)
-        tables = {name: TABLES[name].frame() for name in RECIPES["report_texts"].tables}
-        if batch.kind == "text":
-            received = receive(
-                configuration.home.delivery(batch.key), configuration.settings.corpus
-            )
-            tables = vars(read_reports(received, configuration.processes))
+        tables = read_texts(configuration, batch.key)
         metadata = {
             "batch_sha256": batch.sha256,
             "studies": len(tables["report_texts"]),
@@ -275,12 +269,11 @@ def corpus_assets(
         if translated:
             metadata["corrections_with_new_ids"] = translated
 
-        def take_in_batch(inputs: StepInputs) -> Tables:
-            taken = _taken_in(configuration, inputs)
-            tables = {name: getattr(taken, name) for name in RECIPES["findings"].tables}
+        def take_in_valid(inputs: StepInputs) -> Tables:
+            tables = take_in_batch(configuration, inputs)
             return without_studies(tables, studies_of(inputs.invalid_studies))
 
-        inputs, tables = compute_valid_studies(configuration, inputs, take_in_batch)
+        inputs, tables = compute_valid_studies(configuration, inputs, take_in_valid)
         accepted = tables["findings"]
         metadata["studies"] = int(accepted["study_id"].nunique())
         metadata["tentative"] = int(accepted["status"].isin(["tp", "tn"]).sum())
@@ -327,12 +320,24 @@ def _without_invalid_findings(
     return tables
 
 
-def _taken_in(configuration: Configuration, inputs: StepInputs) -> Intake:
+def read_texts(configuration: Configuration, batch: str) -> Tables:
+    """Read the raw reports of a batch; empty tables for one of findings."""
+    if configuration.home.batch(batch).kind != "text":
+        names = RECIPES["report_texts"].tables
+        return {name: TABLES[name].frame() for name in names}
+    received = receive(
+        configuration.home.delivery(batch), configuration.settings.corpus
+    )
+    return vars(read_reports(received, configuration.processes))
+
+
+def take_in_batch(configuration: Configuration, inputs: StepInputs) -> Tables:
+    """Take in the findings of a batch: those delivered, or read in its raw reports."""
     (batch,) = inputs.keys
     delivery = configuration.home.delivery(batch)
     settings = configuration.settings.corpus
     if configuration.home.batch(batch).kind != "text":
-        return take_in(delivery, settings)
+        return vars(take_in(delivery, settings))
     received = Received(
         inputs.tables["report_texts"],
         inputs.tables["rejected_reports"],
@@ -342,9 +347,10 @@ def _taken_in(configuration: Configuration, inputs: StepInputs) -> Intake:
     )
     if configuration.judges.structurer == RULES:
         received = without_other_languages(received, NOT_ENGLISH)
-    return take_in_structured(
+    taken = take_in_structured(
         received,
         inputs.tables["structured_findings"],
         settings,
         configuration.processes,
     )
+    return vars(taken)

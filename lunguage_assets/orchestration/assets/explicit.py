@@ -7,9 +7,10 @@ a step reads is declared in `lineage.recipes`; `deps` draws it in the UI.
 How phrases are extracted, ranked and fitted is not here, but in the package `explicit`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import dagster as dg
 import pandas as pd
@@ -39,7 +40,7 @@ from lunguage_assets.explicit.rating.ranking import comparison_matches as play_m
 from lunguage_assets.explicit.rating.ranking import match_questions, schedule
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.files import sheet_frame, write_csv
-from lunguage_assets.judges.protocol import ask_panel
+from lunguage_assets.judges.protocol import Judge, ask_panel
 from lunguage_assets.lineage.input_fingerprints import NOTHING
 from lunguage_assets.lineage.old_ids import require_known_rows
 from lunguage_assets.lineage.recipes import BATCH, not_there
@@ -122,12 +123,9 @@ def explicit_assets(
             require_known_rows(configuration.home, inputs.tables["findings"])
         spending = Spending.of_partition(context, configuration)
         judge = configuration.open_judge(judge_key, spending.note, spending.bill)
-        corrections = load_corrections(configuration.home.corrections_file)
 
         def extract(inputs: StepInputs) -> Tables:
-            findings = inputs.tables["findings"]
-            phrases = extract_hedge_phrases(findings, judge, corrections)
-            return {"hedge_phrases": phrases}
+            return {"hedge_phrases": extract_phrases(configuration, inputs, judge)}
 
         inputs, tables = compute_valid_studies(configuration, inputs, extract)
         phrases = tables["hedge_phrases"]
@@ -166,7 +164,7 @@ def explicit_assets(
     ) -> Result:
         """Collect one judge's hedging phrases over all batches."""
         inputs = read_inputs(context, configuration)
-        hedges = _hedges_of_newest_studies(configuration, inputs)
+        hedges = hedges_of_newest_studies(configuration, inputs)
         vocabulary = collect_vocabulary(
             hedges, configuration.settings.explicit, anchor_set(configuration)
         )
@@ -250,20 +248,14 @@ def explicit_assets(
         from lunguage_assets.pictures.plots import ranking_plot
 
         inputs = read_inputs(context, configuration)
-        settings = configuration.settings.explicit
-        vocabulary = inputs.tables["hedge_vocabulary"]
-        matches = matches_by_judge(inputs.partitions["comparison_matches"], vocabulary)
-        fingerprints = configuration.staleness().fingerprints
-        # In the order of the panel: the ranking is computed judge by judge.
-        members = configuration.judges.members(*inputs.keys)
-        matches_of_panel = {judge: matches[judge] for judge in members}
-        identities = [fingerprints.of("judge", {"judge": judge}) for judge in members]
-
-        own_ranking = rank_phrases(vocabulary, matches_of_panel, settings, identities)
-        ranking = ranking_on_scale(configuration, own_ranking, identities)
-        verification = verify_with_package(own_ranking, matches_of_panel, settings)
+        panel = panel_comparisons(configuration, inputs)
+        own_ranking = rank_comparisons(configuration, panel)
+        ranking = ranking_on_scale(configuration, own_ranking, panel.identities)
+        verification = verify_with_package(
+            own_ranking, panel.matches, configuration.settings.explicit
+        )
         metadata = {
-            "judges": ", ".join(members),
+            "judges": ", ".join(panel.matches),
             **_constants(
                 ranking,
                 "ruler",
@@ -464,6 +456,62 @@ def prefetch_comparisons(
         ask_panel(panel, [questions] * len(panel))
 
 
+def extract_phrases(
+    configuration: Configuration, inputs: StepInputs, judge: Judge
+) -> pd.DataFrame:
+    """Return HEDGE_PHRASES of a batch.
+
+    Args:
+        configuration: of the home with the corrections.
+        inputs: of `hedge_phrases`.
+        judge: that is asked.
+    """
+    corrections = load_corrections(configuration.home.corrections_file)
+    return extract_hedge_phrases(inputs.tables["findings"], judge, corrections)
+
+
+class PanelComparisons(NamedTuple):
+    """What a panel, or a judge alone, said of the phrases.
+
+    Args:
+        vocabulary: HEDGE_VOCABULARY that was compared.
+        matches: COMPARISON_MATCHES by judge, in the order of the panel: the ranking is
+            computed judge by judge.
+        identities: of the judges, in the same order.
+    """
+
+    vocabulary: pd.DataFrame
+    matches: Mapping[str, pd.DataFrame]
+    identities: Sequence[str]
+
+
+def panel_comparisons(
+    configuration: Configuration, inputs: StepInputs
+) -> PanelComparisons:
+    """Return the comparisons of the members of a ranker."""
+    vocabulary = inputs.tables["hedge_vocabulary"]
+    matches = matches_by_judge(inputs.partitions["comparison_matches"], vocabulary)
+    members = configuration.judges.members(*inputs.keys)
+    fingerprints = configuration.staleness().fingerprints
+    return PanelComparisons(
+        vocabulary,
+        {judge: matches[judge] for judge in members},
+        [fingerprints.of("judge", {"judge": judge}) for judge in members],
+    )
+
+
+def rank_comparisons(
+    configuration: Configuration, panel: PanelComparisons
+) -> pd.DataFrame:
+    """Return REFERENCE_RANKING of the panel's own comparisons."""
+    return rank_phrases(
+        panel.vocabulary,
+        panel.matches,
+        configuration.settings.explicit,
+        panel.identities,
+    )
+
+
 def retained_phrases(vocabulary: pd.DataFrame) -> set[str]:
     """Return the phrases of a vocabulary that are ranked."""
     return set(vocabulary.loc[vocabulary["retained"], "phrase"])
@@ -501,7 +549,7 @@ def matches_by_judge(
     return by_judge
 
 
-def _hedges_of_newest_studies(
+def hedges_of_newest_studies(
     configuration: Configuration, inputs: StepInputs
 ) -> pd.DataFrame:
     """Return HEDGE_PHRASES of all batches; of a study that came again, the newest."""

@@ -18,7 +18,7 @@ import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import MethodError
-from lunguage_assets.lineage.recipes import BATCH, RECIPES, Input, dimensions_of
+from lunguage_assets.lineage.recipes import BATCH, RECIPES, dimensions_of
 from lunguage_assets.lineage.staleness import Keys, StalenessChecker
 from lunguage_assets.orchestration.assets.edited_files import files_read
 from lunguage_assets.orchestration.io_manager import stored_table
@@ -27,6 +27,7 @@ from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.quality import rules
 from lunguage_assets.quality.rules import InvalidStudy, studies_of
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import (
     SET_ASIDE,
     VERSION,
@@ -106,37 +107,89 @@ def read_inputs(
     staleness = configuration.staleness()
     if RECIPES[step].by_query:
         return StepInputs(step, keys, {}, {}, None, staleness.made_of(step, keys))
-
-    tables: dict[str, pd.DataFrame] = {}
-    partitions: dict[str, dict[Keys, pd.DataFrame]] = {
-        wanted.table: {}
-        for wanted in RECIPES[step].inputs
-        if _reads_several_partitions(wanted, step)
+    frames = read_partitions(staleness, step, keys, StoredTables(staleness.home))
+    # The versions of the rows that were read: files may be replaced meanwhile.
+    versions = {
+        partition: str(frame.attrs[VERSION]) for partition, frame in frames.items()
     }
-    versions: dict[tuple[str, Keys], str] = {}
-    for wanted, input_keys in staleness.inputs(step, keys):
-        if wanted.on_request and not _is_there(staleness, wanted.table, input_keys):
-            continue
-        frame = stored_table(staleness.home.tables, wanted.table, input_keys)
-        # The version of the rows that were read: the file may be replaced meanwhile.
-        versions[wanted.table, input_keys] = str(frame.attrs[VERSION])
-        if wanted.table in partitions:
-            partitions[wanted.table][input_keys] = frame
-        else:
-            tables[wanted.table] = frame
-    made_of = staleness.made_of(step, keys, versions)
-    return StepInputs(step, keys, tables, partitions, versions, made_of)
-
-
-def _reads_several_partitions(wanted: Input, step: str) -> bool:
-    is_over_batches = (
-        BATCH in dimensions_of(wanted.table) and BATCH not in RECIPES[step].dimensions
+    return StepInputs(
+        step,
+        keys,
+        single_partitions(step, frames),
+        several_partitions(step, frames),
+        versions,
+        staleness.made_of(step, keys, versions),
     )
-    return is_over_batches or wanted.judge in ("members", "all")
 
 
-def _is_there(staleness: StalenessChecker, table: str, keys: Keys) -> bool:
-    return partition_path(staleness.home.tables, table, *keys).exists()
+class StoredTables:
+    """The tables of a home, read a partition at a time."""
+
+    def __init__(self, home: Home) -> None:
+        self._root = home.tables
+
+    def exists(self, table: str, keys: Keys) -> bool:
+        """Tell whether a partition is there."""
+        return partition_path(self._root, table, *keys).exists()
+
+    def read(self, table: str, keys: Keys) -> pd.DataFrame:
+        """Read a partition; raises as `io_manager.stored_table`."""
+        return stored_table(self._root, table, keys)
+
+
+PartitionFrames = Mapping[tuple[str, Keys], pd.DataFrame]
+"""Table and keys of a partition -> its rows."""
+
+
+def read_partitions(
+    staleness: StalenessChecker, step: str, keys: Keys, tables: StoredTables
+) -> PartitionFrames:
+    """Read every partition that a step reads to make one of its own.
+
+    Args:
+        staleness: says which partitions those are.
+        step: that is made.
+        keys: of its partition, in the order of the store.
+        tables: from which they are read.
+    """
+    frames = {}
+    for wanted, input_keys in staleness.inputs(step, keys):
+        if wanted.on_request and not tables.exists(wanted.table, input_keys):
+            continue
+        frames[wanted.table, input_keys] = tables.read(wanted.table, input_keys)
+    return frames
+
+
+def single_partitions(step: str, frames: PartitionFrames) -> Mapping[str, pd.DataFrame]:
+    """Return the inputs of which a step reads one partition, by their tables."""
+    several = _read_several_times(step)
+    return {
+        table: frame for (table, _), frame in frames.items() if table not in several
+    }
+
+
+def several_partitions(step: str, frames: PartitionFrames) -> Mapping[str, Frames]:
+    """Return the inputs of which a step reads several partitions, also where there is
+    none yet.
+    """
+    partitions: dict[str, dict[Keys, pd.DataFrame]] = {
+        table: {} for table in _read_several_times(step)
+    }
+    for (table, keys), frame in frames.items():
+        if table in partitions:
+            partitions[table][keys] = frame
+    return partitions
+
+
+def _read_several_times(step: str) -> list[str]:
+    """Return the tables of which a step reads all batches, or several judges."""
+    has_batches = BATCH in RECIPES[step].dimensions
+    return [
+        wanted.table
+        for wanted in RECIPES[step].inputs
+        if wanted.judge in ("members", "all")
+        or (BATCH in dimensions_of(wanted.table) and not has_batches)
+    ]
 
 
 def compute_valid_studies(
