@@ -166,7 +166,7 @@ def test_a_change_is_refused_unless_it_comes_from_the_own_page(
     )
 
 
-def test_a_picture_on_a_foreign_page_loads_nothing_and_a_link_may_be_followed() -> None:
+def test_foreign_pages_load_nothing_and_links_may_be_followed() -> None:
     foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
     assert entered().get("/logs/run", headers=foreign).status_code == 403
     link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
@@ -231,7 +231,7 @@ def test_tokens_differ_and_are_in_no_repr() -> None:
     )
 
 
-def test_a_port_that_is_taken_is_said_in_one_line_and_nothing_is_made(
+def test_a_taken_port_is_one_line_and_makes_nothing(
     tmp_path: Path,
 ) -> None:
     with socket.socket() as listening:
@@ -247,7 +247,7 @@ def test_a_port_that_is_taken_is_said_in_one_line_and_nothing_is_made(
     assert not (tmp_path / "home").exists()
 
 
-def test_the_ui_of_a_home_that_is_not_there_is_refused_and_nothing_is_made(
+def test_the_ui_of_a_missing_home_is_refused_and_makes_nothing(
     tmp_path: Path,
 ) -> None:
     done = lunguage(tmp_path / "typo", "ui", "--port", "3999")
@@ -256,7 +256,7 @@ def test_the_ui_of_a_home_that_is_not_there_is_refused_and_nothing_is_made(
     assert not (tmp_path / "typo").exists()
 
 
-def test_a_second_ui_of_a_home_says_that_one_is_open_and_where(tmp_path: Path) -> None:
+def test_a_second_ui_says_where_the_first_is_open(tmp_path: Path) -> None:
     with only_ui(tmp_path / "home", "http://127.0.0.1:3000/ of process 7"):
         done = lunguage(tmp_path / "home", "ui", "--port", "3999")
         assert done.returncode == 1

@@ -213,7 +213,7 @@ def test_many_rejected_rows_warn_with_their_reasons_and_without_their_content(
     assert "planted words" not in repr(failing.metadata)
 
 
-def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_package(
+def test_a_ranking_unlike_its_matches_fails_the_comparison_with_the_package(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ranked() -> dg.AssetCheckEvaluation:

@@ -50,7 +50,7 @@ def everything_told(error: BaseException) -> str:
         ("synthetic", "true", False),
     ],
 )
-def test_messages_are_shown_of_a_corpus_that_is_known_to_be_synthetic_and_of_no_other(
+def test_messages_are_shown_of_synthetic_corpora_alone(
     data_class: str | None, variable: str, shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(REDACTION_VARIABLE, variable)
@@ -62,9 +62,7 @@ def test_messages_are_shown_of_a_corpus_that_is_known_to_be_synthetic_and_of_no_
         burst()
 
 
-def test_a_withheld_error_tells_its_kind_and_every_place_and_not_what_it_quoted() -> (
-    None
-):
+def test_a_withheld_error_tells_kind_and_places_without_its_quote() -> None:
     with pytest.raises(dg.Failure) as raised, redact_errors("nothing stored: "):
         burst()
     told = everything_told(raised.value)
@@ -77,7 +75,7 @@ def test_a_withheld_error_tells_its_kind_and_every_place_and_not_what_it_quoted(
     assert not raised.value.allow_retries
 
 
-def test_what_a_person_can_act_on_is_told_in_full_and_an_interruption_passes() -> None:
+def test_errors_with_a_remedy_are_told_and_interruptions_pass() -> None:
     with (
         pytest.raises(dg.Failure, match="name another folder") as raised,
         redact_errors(),
@@ -88,7 +86,7 @@ def test_what_a_person_can_act_on_is_told_in_full_and_an_interruption_passes() -
         raise KeyboardInterrupt
 
 
-def test_a_step_that_bursts_ends_the_estimate_quotes_nothing_and_leaves_no_home(
+def test_a_step_that_bursts_ends_the_estimate_without_a_quote(
     five: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def burst(*_: object) -> None:

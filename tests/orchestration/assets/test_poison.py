@@ -173,7 +173,7 @@ def poison(small: SmallHome) -> pd.DataFrame:
     ],
     ids=["two rankings", "a key twice", "every study"],
 )
-def test_a_run_stores_nothing_of_a_result_that_is_wrong_as_a_whole_and_keeps_the_last_good_one(
+def test_a_wrong_result_is_not_stored_and_the_last_stays(
     whole: SmallHome,
     monkeypatch: pytest.MonkeyPatch,
     spoil: Callable[[pd.DataFrame], pd.DataFrame],
@@ -196,7 +196,7 @@ def test_a_run_stores_nothing_of_a_result_that_is_wrong_as_a_whole_and_keeps_the
     assert "remedy" in found.metadata
 
 
-def test_a_file_poisoned_on_disk_is_not_released_and_the_last_release_stays(
+def test_a_file_poisoned_on_disk_is_not_released(
     whole: SmallHome,
 ) -> None:
     before = contents(whole.home.release)
@@ -237,7 +237,7 @@ def test_a_ranking_of_another_vocabulary_is_not_used(whole: SmallHome) -> None:
         assert "another version of the hedge vocabulary" in said_of(result)
 
 
-def test_the_record_names_the_rows_that_were_read_though_the_file_changes_meanwhile(
+def test_the_record_names_the_rows_that_were_read(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys, table = ("panel", "second"), DEDUPLICATED_FINDINGS
@@ -271,7 +271,7 @@ def test_the_record_names_the_rows_that_were_read_though_the_file_changes_meanwh
         ("blacklist.yaml", "term_pairs: []\n", "blacklist"),
     ],
 )
-def test_an_input_that_is_edited_during_a_step_leaves_nothing_of_it_stored(
+def test_an_input_edited_during_a_step_leaves_nothing_stored(
     whole: SmallHome,
     monkeypatch: pytest.MonkeyPatch,
     name: str,

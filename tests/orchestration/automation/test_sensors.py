@@ -184,7 +184,7 @@ def daemon(
     return Daemon(on_disk, instance, definitions)
 
 
-def test_many_deliveries_at_once_are_each_registered_and_asked_for_once_over_several_ticks(
+def test_many_deliveries_are_each_requested_once_over_several_ticks(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "REQUESTS_PER_TICK", 12)
@@ -205,7 +205,7 @@ def test_many_deliveries_at_once_are_each_registered_and_asked_for_once_over_sev
     assert len(daemon.cursor or "") < 30
 
 
-def test_a_batch_registered_by_a_tick_that_was_cut_off_is_asked_for_by_the_next(
+def test_a_batch_of_an_interrupted_tick_is_requested_by_the_next(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     daemon.landing.drop("a.csv", csv(1))
@@ -222,7 +222,7 @@ def test_a_batch_registered_by_a_tick_that_was_cut_off_is_asked_for_by_the_next(
     assert daemon.keys == ["a"]
 
 
-def test_names_of_files_and_words_of_reports_are_in_no_tick_tag_or_log(
+def test_file_names_and_report_words_are_in_no_tick_or_log(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
@@ -254,7 +254,7 @@ def test_names_of_files_and_words_of_reports_are_in_no_tick_tag_or_log(
     assert SPOKEN not in said
 
 
-def test_without_a_landing_folder_the_sensor_is_stopped_and_says_how_to_configure_one(
+def test_without_a_landing_folder_the_sensor_says_how_to_configure_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("LUNGUAGE_LANDING", raising=False)
