@@ -1,6 +1,6 @@
-"""The sensor `alerts`: tells people of a run that failed, by an incoming webhook in
-the form that Slack has (docs/dagster.md, "Alerts").
+"""The sensor `alerts`: tells people of a run that failed (docs/dagster.md, "Alerts").
 
+It posts to an incoming webhook in the form that Slack has.
 A message names job, steps and run, and nothing else: an error or a partition may name
 what belongs to patients.
 """

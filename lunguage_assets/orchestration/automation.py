@@ -1,5 +1,4 @@
-"""What runs without a person: the conditions on which a partition is requested, the
-sensor that requests it, and the nightly release.
+"""What runs without a person: conditions, the sensor that follows them, releases.
 
 The conditions are Dagster's own (https://docs.dagster.io, "Declarative automation"),
 but `Ready`. The reference scale is ignored: following it may cost money. The landing
@@ -62,8 +61,9 @@ class Ready(dg.AutomationCondition[dg.AssetKey]):
 
 
 def is_ready(staleness: StalenessChecker, step: str, keys: tuple[str, ...]) -> bool:
-    """Tell whether everything is current that a step, and those before it in the same
-    run, read of others.
+    """Tell whether everything is current that a run of a step would read.
+
+    The run also makes the steps before it of the same partition.
 
     Args:
         staleness: what is current in the home now.
@@ -75,14 +75,14 @@ def is_ready(staleness: StalenessChecker, step: str, keys: tuple[str, ...]) -> b
     is_scored = step == "fitted_probabilities" and staleness.scorer_of(*keys) != NOTHING
     if is_scored and not staleness.is_current("distilled_evaluation", keys[0]):
         return False
-    for wanted, input_keys in staleness.inputs(step, keys):
-        if wanted.on_request:
+    for step_input, input_keys in staleness.inputs(step, keys):
+        if step_input.on_request:
             continue
-        if dimensions_of(wanted.table) == RECIPES[step].dimensions:
+        if dimensions_of(step_input.table) == RECIPES[step].dimensions:
             # Of the same partition: the run makes it first, if it isn't current.
-            if not is_ready(staleness, STEP_OF[wanted.table], input_keys):
+            if not is_ready(staleness, STEP_OF[step_input.table], input_keys):
                 return False
-        elif not staleness.is_current(wanted.table, *input_keys):
+        elif not staleness.is_current(step_input.table, *input_keys):
             return False
     return True
 
@@ -90,8 +90,9 @@ def is_ready(staleness: StalenessChecker, step: str, keys: tuple[str, ...]) -> b
 def _is_automated(
     staleness: StalenessChecker, step: str, keys: tuple[str, ...]
 ) -> bool:
-    """Tell whether automation makes this partition at all: it asks the configured
-    judge and structurer, and no other one.
+    """Tell whether automation makes this partition at all.
+
+    It asks the configured judge and structurer, and no other one.
     """
     if step == "hedge_phrases":
         return _is_extractor(staleness, judge=keys[0])
@@ -104,8 +105,10 @@ def _is_automated(
 
 
 def _is_extractor(staleness: StalenessChecker, judge: str) -> bool:
-    """Tell whether a judge extracts phrases; not where it has just taken the place of
-    another one, whose phrases the vocabulary still has.
+    """Tell whether a judge extracts phrases.
+
+    It does not where it has just taken the place of another one, whose phrases the
+    vocabulary still has.
     """
     if judge != staleness.judges.extractor:
         return False
@@ -118,8 +121,9 @@ def _is_extractor(staleness: StalenessChecker, judge: str) -> bool:
 
 
 def step_condition(configuration: Configuration, step: str) -> Condition:
-    """Return when a step of a batch is requested: something that it reads has come
-    anew, and all of it is there.
+    """Return when a step of a batch is requested.
+
+    That is when something that it reads has come anew, and all of it is there.
     """
     condition = dg.AutomationCondition
     # An edited file asks for nothing by itself: a person who is still editing would pay
@@ -148,7 +152,7 @@ def step_condition(configuration: Configuration, step: str) -> Condition:
 def automation_sensor(
     settings: AutomationSettings,
 ) -> dg.AutomationConditionSensorDefinition:
-    """Return the sensor that requests what the conditions ask for, a run a partition."""
+    """Return the sensor that requests what the conditions ask for."""
     default_status = dg.DefaultSensorStatus.STOPPED
     if settings.enabled:
         default_status = dg.DefaultSensorStatus.RUNNING

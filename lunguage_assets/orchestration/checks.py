@@ -1,6 +1,6 @@
 """Asset checks. Each is something that a person acts on, and its `remedy` says how.
 
-An asset names its checks in `check_specs` (`check_spec` below) and returns their
+An asset names its checks in `check_specs` (`check_specs` below) and returns their
 results with its tables, as Dagster's page on asset checks shows for checks that run
 with their asset. They look at tables before those are stored: a check that runs
 afterwards could only report, and the UI cannot execute one partition's check alone.
@@ -46,31 +46,37 @@ P = ParamSpec("P")
 Check = Callable[P, dg.AssetCheckResult]
 
 
-def check_spec(
-    check: Callable[..., dg.AssetCheckResult],
+def check_specs(
     asset: str,
     partitions: dg.PartitionsDefinition[str],
-    *,
-    table: str | None = None,
-    blocking: bool = False,
-) -> dg.AssetCheckSpec:
-    """Return the spec of a check, named and described as its function.
+    *checks: Callable[..., dg.AssetCheckResult],
+    blocking: Callable[..., dg.AssetCheckResult] | None = None,
+    expectations_of: str | None = None,
+) -> list[dg.AssetCheckSpec]:
+    """Return the specs of an asset's checks, named and described as their functions.
 
     Args:
-        check: one of the checks below.
-        asset: with which it runs.
+        asset: with which they run.
         partitions: of the asset.
-        table: which `expectations` looks at; None: that of the asset.
-        blocking: whether nothing is stored where it fails.
+        checks: functions below.
+        blocking: the one of them that lets nothing be stored where it fails.
+        expectations_of: the table that `expectations` looks at; None: the asset's own.
     """
-    description = " ".join((check.__doc__ or "").split())
-    return dg.AssetCheckSpec(
-        check.__name__,
-        asset=asset,
-        description=description.replace("<table>", table or asset),
-        blocking=blocking,
-        partitions_def=partitions,
-    )
+    return [
+        dg.AssetCheckSpec(
+            check.__name__,
+            asset=asset,
+            description=_description(check, expectations_of or asset),
+            blocking=check is blocking,
+            partitions_def=partitions,
+        )
+        for check in checks
+    ]
+
+
+def _description(check: Callable[..., dg.AssetCheckResult], table: str) -> str:
+    sentences = " ".join((check.__doc__ or "").split())
+    return sentences.replace("<table>", table)
 
 
 def check_result(
@@ -261,8 +267,9 @@ def answers_usable(
 
 @named_check
 def equals_trueskill_package(verification: Verification) -> dg.AssetCheckResult:
-    """Closed form and the `trueskill` package agree on a sample, and the ranking is
-    what its matches give.
+    """Closed form and the `trueskill` package agree on a sample.
+
+    And the ranking is what its matches give.
     """
     remedy = (
         "The rating arithmetic differs from the trueskill package: report this; do "
@@ -347,8 +354,9 @@ def earlier_fits(home: Home, ranker: str, batch: str) -> dict[str, pd.DataFrame]
 def p_drift(
     configuration: Configuration, ranker: str, batch: str, fitted: pd.DataFrame
 ) -> dg.AssetCheckResult:
-    """The p of tentative findings are distributed as in earlier batches of the same
-    ranker and ranking.
+    """The p of tentative findings are distributed as in earlier batches.
+
+    Compared are batches of the same ranker and ranking.
     """
     earlier = earlier_fits(configuration.home, ranker, batch)
     allowed = configuration.settings.checks.drift_distance
@@ -379,8 +387,9 @@ _IMPROVE_THE_MODEL = (
 
 @named_check
 def as_good_as_the_panel(evaluation: pd.DataFrame) -> dg.AssetCheckResult:
-    """The distilled model errs little on phrases that it had not seen, and its
-    intervals hold there.
+    """The distilled model errs little on phrases that it had not seen.
+
+    And its intervals hold there.
     """
     return _as_good(shortcomings(evaluation), {})
 
@@ -393,8 +402,9 @@ FEW_UNLIKE = 0.05
 def scored_as_tested(
     configuration: Configuration, ranker: str, fitted: pd.DataFrame
 ) -> dg.AssetCheckResult:
-    """Places that a distilled model says are those of a model that did well, of
-    sentences like its own.
+    """Scores that a distilled model gives are those of a model that did well.
+
+    And they are of sentences like those that it learnt from.
     """
     by_sentence = fitted.drop_duplicates("sentence_key")
     scored = int((by_sentence["stop"] == "scored").sum())
@@ -465,9 +475,10 @@ _NOTHING_STORED = (
 def conflict_free(
     configuration: Configuration, tables: Mapping[str, pd.DataFrame]
 ) -> dg.AssetCheckResult:
-    """No finding twice at one place and time, no polarity clash, every generated row
-    under a living parent, every probability in its range, every row accounted for.
-    What breaks this is not stored.
+    """No finding twice at one place and time, and no polarity clash.
+
+    Every generated row is under a living parent, every probability in its range, every
+    row accounted for. What breaks this is not stored.
     """
     rows = tables["lunguage_plus_plus"]
     conflicts = tables["conflicts"]

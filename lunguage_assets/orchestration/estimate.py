@@ -107,8 +107,7 @@ def estimate_run(
     *,
     rebuild: bool = False,
 ) -> dict[str, Any]:
-    """Count calls, tokens, dollars and minutes of `lunguage run`, before anything is
-    spent.
+    """Count what `lunguage run` would ask and spend, before anything is spent.
 
     Args:
         configuration: of a home that need not exist.
@@ -139,8 +138,9 @@ def estimate_run(
 
 @dataclass(frozen=True)
 class PreviewHome(Home):
-    """A home with the registrations of a delivery, which are not made: its files are
-    read where they lie.
+    """A home with the registrations of a delivery, which are not made.
+
+    The files of the delivery are read where they lie.
     """
 
     registrations: Mapping[str, Registration] = field(kw_only=True)
@@ -214,7 +214,7 @@ class RunPreview:
         self._staleness = self._configuration.staleness()
         self._tables = PreviewTables(self._home)
         self._stages: Sequence[Stage] = []
-        self._previews: Mapping[str, Callable[[StepInputs], Tables]] = {
+        self._previews: Mapping[str, Callable[[Keys], Tables]] = {
             "report_texts": self._read_texts,
             "structured_findings": self._structure,
             "findings": self._take_in,
@@ -271,8 +271,7 @@ class RunPreview:
 
     def _make_step(self, step: str, keys: Keys) -> None:
         if step in self._previews:
-            tables = self._previews[step](self._inputs(step, keys))
-            self._tables.add(tables, keys)
+            self._tables.add(self._previews[step](keys), keys)
 
     def _inputs(self, step: str, keys: Keys) -> StepInputs:
         frames = read_partitions(self._staleness, step, keys, self._tables)
@@ -325,14 +324,16 @@ class RunPreview:
 
     # The steps, upstream first
 
-    def _read_texts(self, inputs: StepInputs) -> Tables:
-        return read_texts(replace(self._configuration, processes=1), *inputs.keys)
+    def _read_texts(self, keys: Keys) -> Tables:
+        return read_texts(replace(self._configuration, processes=1), *keys)
 
-    def _structure(self, inputs: StepInputs) -> Tables:
-        """Count the reports that a model would be asked about. The findings are those
-        of the rules: what a model will find nobody knows.
+    def _structure(self, keys: Keys) -> Tables:
+        """Count the reports that a model would be asked about.
+
+        The findings are those of the rules: what a model will find nobody knows.
         """
-        structurer_key, batch = inputs.keys
+        structurer_key, batch = keys
+        inputs = self._inputs("structured_findings", keys)
         reports = list(
             sectioned_reports(
                 inputs.tables["report_texts"], inputs.tables["report_sentences"]
@@ -361,11 +362,13 @@ class RunPreview:
         with suppress(NotRecorded):
             asker.ask(requests, str)
 
-    def _take_in(self, inputs: StepInputs) -> Tables:
+    def _take_in(self, keys: Keys) -> Tables:
+        inputs = self._inputs("findings", keys)
         return take_in_batch(replace(self._configuration, processes=1), inputs)
 
-    def _extract(self, inputs: StepInputs) -> Tables:
-        key, _ = inputs.keys
+    def _extract(self, keys: Keys) -> Tables:
+        key, _ = keys
+        inputs = self._inputs("hedge_phrases", keys)
         judge = self._judge_of_step("hedge_phrases", key)
         try:
             phrases = extract_phrases(self._configuration, inputs, judge)
@@ -375,7 +378,8 @@ class RunPreview:
             phrases = extract_phrases(self._configuration, inputs, rules)
         return {"hedge_phrases": phrases}
 
-    def _collect(self, inputs: StepInputs) -> Tables:
+    def _collect(self, keys: Keys) -> Tables:
+        inputs = self._inputs("hedge_vocabulary", keys)
         hedges = hedges_of_newest_studies(self._configuration, inputs)
         # Phrases of the rules lack some that a model will find: they do not decide
         # against its own ranking.
@@ -385,25 +389,24 @@ class RunPreview:
         vocabulary = collect_vocabulary(hedges, self._settings, anchors)
         return {"hedge_vocabulary": vocabulary}
 
-    def _compare(self, inputs: StepInputs) -> Tables:
-        (key,) = inputs.keys
+    def _compare(self, keys: Keys) -> Tables:
+        (key,) = keys
         judge = self._judge_of_step("comparison_matches", key)
-        vocabulary = inputs.tables["hedge_vocabulary"]
         try:
-            matches = play_matches(vocabulary, judge, self._settings)
+            matches = play_matches(self._vocabulary(), judge, self._settings)
         except NotRecorded:
             self._unknown_comparisons.add(key)
             return {}
         return {"comparison_matches": matches}
 
-    def _rank(self, inputs: StepInputs) -> Tables:
+    def _rank(self, keys: Keys) -> Tables:
         """Rank the phrases, if the ledger has all comparisons."""
         try:
             if self._planned("compare"):
-                vocabulary = inputs.tables["hedge_vocabulary"]
-                phrases = retained_phrases(vocabulary)
+                phrases = retained_phrases(self._vocabulary())
                 require_anchor_phrases(self._configuration, phrases)
             if not self._unknown_comparisons:
+                inputs = self._inputs("reference_ranking", keys)
                 panel = panel_comparisons(self._configuration, inputs)
                 own_ranking = rank_comparisons(self._configuration, panel)
                 ranking = ranking_on_scale(
@@ -420,9 +423,10 @@ class RunPreview:
     # Fits
 
     def _count_fits(self) -> None:
-        """Count the questions of fits: those that the ledger has whole are played
-        again, of the others the questions are sentences x steps. A sentence of several
-        batches is paid for once.
+        """Count the questions of fits.
+
+        Fits that the ledger has whole are played again; of the others the questions are
+        sentences x steps. A sentence of several batches is paid for once.
         """
         opened = [self._open_judge(key) for key in self._members]
         askers = [judge.asker for judge in opened if judge.asker is not None]
@@ -497,8 +501,10 @@ class RunPreview:
         return ReplayedFits(whole, hits)
 
     def _answers_of_a_fit(self, judges: int) -> list[float]:
-        """Return the answers of one judge about a sentence: at least, expected, at
-        most (explicit.md section 5, step 4).
+        """Return the answers of one judge about a sentence.
+
+        They are at least, expected and at most; explicit.md section 5, step 4 says when
+        a fit ends.
         """
         settings = self._settings
         retained = int(self._vocabulary()["retained"].sum())
@@ -512,8 +518,9 @@ class RunPreview:
         ]
 
     def _mean_steps(self) -> float:
-        """Return the mean steps of this ranker's stored fits, else the paper's, for
-        this patience.
+        """Return the mean steps of this ranker's stored fits, else the paper's.
+
+        The paper's are for its patience, and are scaled to that of the settings.
         """
         steps_of_sentence: dict[str, int] = {}
         for keys in stored_partitions(self._home.tables, "fitted_probabilities"):

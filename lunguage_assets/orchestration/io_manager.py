@@ -1,6 +1,6 @@
-"""The I/O manager: every table is stored as Parquet through `workspace.store`
-(https://docs.dagster.io, "I/O managers").
+"""The I/O manager: every table is stored as Parquet through `workspace.store`.
 
+Dagster's page is "I/O managers" (https://docs.dagster.io).
 Tables are validated before they are written and again when they are read: Dagster holds
 back the downstream steps of a failed check in the same run only. The layout of the
 files and their records are not here, but in `workspace.store`.
@@ -98,8 +98,9 @@ class TableStore(dg.IOManager):
     def _path_of_frame(
         self, context: dg.InputContext | dg.OutputContext, key: str
     ) -> UPath:
-        """Return where a plain frame lies. Several dimensions are folders, in Dagster's
-        order of them.
+        """Return where a plain frame lies.
+
+        Several dimensions are folders, in Dagster's order of them.
         """
         name = "/".join(context.asset_key.path)
         return partition_path(self.tables, name, *(key or "all").split("|"))
@@ -107,8 +108,10 @@ class TableStore(dg.IOManager):
     def load_input(
         self, context: dg.InputContext
     ) -> pd.DataFrame | dict[str, pd.DataFrame]:
-        """Read a stored partition, or several by their keys, for assets and notebooks
-        of other people; of several those that are there.
+        """Read a stored partition, or several by their keys.
+
+        It is for assets and notebooks of other people. Of several partitions those that
+        are there are read.
         """
         keys = [""]
         if context.has_asset_partitions:

@@ -1,6 +1,6 @@
-"""The sensor `landing`: every tick makes one pass over the landing folder and asks for
-one run per new batch (docs/dagster.md).
+"""The sensor `landing`: every tick requests a run for each new batch (docs/dagster.md).
 
+A tick makes one pass over the landing folder, which registers complete deliveries.
 What a pass does with a delivery is not here, but in `workspace.landing`. Names of files
 stay out of ticks, logs and tags: they may name patients.
 """

@@ -22,8 +22,9 @@ from lunguage_assets.tables.columns import choices_told
 from lunguage_assets.tables.schema import Column, Table
 
 COSTS = (
-    "Asks judges: paid for where these are language models. `lunguage estimate` says before what it would "
-    "cost and how long it takes; answers that are in the ledger are not asked again."
+    "Asks judges: paid for where these are language models. `lunguage estimate` says "
+    "before what it would cost and how long it takes; answers that are in the ledger are "
+    "not asked again."
 )
 """What whoever launches such a table should know first."""
 
@@ -55,8 +56,9 @@ def _column_description(column: Column) -> str:
 
 
 def as_written(text: str) -> str:
-    """Return a text for the UI, which reads Markdown and would take `<finding>` for an
-    unknown HTML tag.
+    """Return a text for the UI, which reads Markdown.
+
+    It would take `<finding>` for an unknown HTML tag.
     """
     return re.sub(r"(<[^>\s]+>)", r"`\1`", text)
 
@@ -73,9 +75,9 @@ class TableOptions(TypedDict):
 
 
 def table_options(step: str) -> TableOptions:
-    """Return the arguments of `@dg.asset` that follow from the declaration of a step's
-    tables: what the UI shows of them, and the version of the step's code.
+    """Return the arguments of `@dg.asset` that follow from a step's declared tables.
 
+    They are what the UI shows of the tables, and the version of the step's code.
     Tags say whether report text is inside and whether judges are asked.
     """
     recipe = RECIPES[step]

@@ -1,5 +1,6 @@
-"""Partitions and how they map to each other, from the judges file and the recipes:
-https://docs.dagster.io, "Partitioning assets".
+"""Partitions and how they map to each other, from the judges file and the recipes.
+
+Dagster's page is "Partitioning assets" (https://docs.dagster.io).
 
 Which partitions a step reads is not decided here but in `lineage.staleness`; these
 mappings are what the UI draws and the sensor follows.
@@ -58,22 +59,22 @@ class Partitions:
     def deps(self, step: str) -> list[dg.AssetDep]:
         """Return the assets that a step reads, or of which it reads a side table."""
         mappings = {
-            STEP_OF[wanted.table]: self._mapping(step, wanted)
-            for wanted in RECIPES[step].inputs
+            STEP_OF[step_input.table]: self._mapping(step, step_input)
+            for step_input in RECIPES[step].inputs
         }
         return [
             dg.AssetDep(asset, partition_mapping=mapping)
             for asset, mapping in mappings.items()
         ]
 
-    def _mapping(self, step: str, wanted: Input) -> dg.PartitionMapping:
+    def _mapping(self, step: str, step_input: Input) -> dg.PartitionMapping:
         dimensions = RECIPES[step].dimensions
-        dimensions_read = dimensions_of(wanted.table)
-        if wanted.judge == "members":
+        dimensions_read = dimensions_of(step_input.table)
+        if step_input.judge == "members":
             return self._judges_of_rankers()
-        if wanted.judge == "extractor" and BATCH in dimensions_read:
+        if step_input.judge == "extractor" and BATCH in dimensions_read:
             return self._extractor_of_same_batch()
-        if wanted.judge == "extractor":
+        if step_input.judge == "extractor":
             extractor = self._judges.extractor
             return dg.SpecificPartitionsPartitionMapping([extractor])
         if dimensions == dimensions_read:
@@ -92,9 +93,7 @@ class Partitions:
         return dg.StaticPartitionMapping(rankers_of_judge)
 
     def _extractor_of_same_batch(self) -> dg.PartitionMapping:
-        """Whichever ranker reads a batch, it reads the phrases that one judge, the
-        extractor, found in it.
-        """
+        """Whichever ranker reads a batch, it reads the phrases of the extractor."""
         rankers_of_extractor = dg.StaticPartitionMapping(
             {self._judges.extractor: list(self._judges.rankers)}
         )

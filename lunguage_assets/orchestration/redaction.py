@@ -1,6 +1,6 @@
-"""Keeping report text out of what is stored and shown of unexpected errors: libraries
-quote values in their messages (docs/security.md).
+"""Keeping report text out of what is stored and shown of errors (docs/security.md).
 
+Libraries quote values in their messages.
 Errors that are raised on purpose (`LunguageError`) hold no report text. Of every other
 only its kind and the places in the code are kept, unless the corpus is synthetic.
 `redact_errors` stands around everything of ours that Dagster calls and that sees rows;

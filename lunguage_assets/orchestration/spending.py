@@ -1,5 +1,6 @@
-"""What the language models of a partition were asked and what it cost, for the run's
-log, the metadata of its asset and the check `answers_usable`.
+"""What the language models of a partition were asked and what it cost.
+
+The log of a run, the metadata of its asset and the check `answers_usable` show it.
 
 Calls and money are those of the ledger, which charges each call to the bill of the run
 that made it (`judges.ledger.bills`). A run that was killed left a bill that nobody has

@@ -1,5 +1,7 @@
-"""Group `analysis`: how far judges, ranking, fit and pathways can be trusted
-(docs/method/explicit.md sections 3, 4, 7; docs/method/implicit.md section 4).
+"""Group `analysis`: how far judges, ranking, fit and pathways can be trusted.
+
+It rests on docs/method/explicit.md sections 3, 4, 7 and docs/method/implicit.md section
+4.
 
 Nothing downstream depends on it but the figures of the release. The statistics are not
 here, but in `explicit.analysis` and `implicit.expansion.audit`.
@@ -38,12 +40,11 @@ from lunguage_assets.orchestration.assets.explicit import matches_by_judge
 from lunguage_assets.orchestration.assets.release import newest_studies
 from lunguage_assets.orchestration.assets.steps import (
     Result,
-    encode_tables,
     materialize_result,
     read_inputs,
     step_deps,
 )
-from lunguage_assets.orchestration.checks import check_spec, expectations
+from lunguage_assets.orchestration.checks import check_specs, expectations
 from lunguage_assets.orchestration.metadata import table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
@@ -63,16 +64,17 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         group_name=GROUP,
         partitions_def=by_ranker,
         deps=step_deps("judge_agreement", partitions),
-        check_specs=[check_spec(expectations, "judge_agreement", by_ranker)],
+        check_specs=check_specs("judge_agreement", by_ranker, expectations),
     )
     @redact_errors()
     def judge_agreement(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> Result:
-        """How far judges agree with each other, with themselves, with the pooled
-        ranking, and with the human experts whose answers `lunguage survey import` has
-        brought.
+        """Measure how far judges agree.
+
+        They are compared with each other, with themselves, with the pooled ranking, and
+        with the human experts whose answers `lunguage survey import` has brought.
         """
         inputs = read_inputs(context, configuration)
         (ranker,) = inputs.keys
@@ -98,8 +100,9 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             "expert_agreement": experts,
         }
         return materialize_result(
+            configuration,
             inputs,
-            encode_tables(configuration, inputs, tables),
+            tables,
             {},
             [expectations(configuration, "judge_agreement", agreement)],
         )
@@ -115,9 +118,7 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> Result:
-        """Rank again with half of the comparisons, and fit the phrases of the ranking
-        back into it.
-        """
+        """Rank again with half of the comparisons, and fit ranked phrases back."""
         inputs = read_inputs(context, configuration)
         settings = configuration.settings.explicit
         ranking = inputs.tables["reference_ranking"]
@@ -126,9 +127,7 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             "ranking_robustness": rank_with_half(ranking, matches, settings),
             "fit_validation": fit_phrases_back(ranking, matches, settings),
         }
-        return materialize_result(
-            inputs, encode_tables(configuration, inputs, tables), {}
-        )
+        return materialize_result(configuration, inputs, tables, {})
 
     @dg.asset(
         **table_options("pathway_audit"),
@@ -141,9 +140,10 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> Result:
-        """Count what the reports say of every edge of the pathways, beside the 0.8 of
-        the experts. It reads all batches of a ranker a part at a time, as the release
-        does.
+        """Count what reports say of every edge of the pathways.
+
+        The experts' 0.8 stands beside it. All batches of a ranker are read a part at a
+        time, as the release does.
         """
         inputs = read_inputs(context, configuration)
         (ranker,) = inputs.keys
@@ -153,8 +153,9 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             "measured": int((audit["mentioned"] > 0).sum()),
             "below_the_experts": int((audit["against_experts"] == "below").sum()),
         }
-        encoded = encode_tables(configuration, inputs, {"pathway_audit": audit})
-        return materialize_result(inputs, encoded, metadata)
+        return materialize_result(
+            configuration, inputs, {"pathway_audit": audit}, metadata
+        )
 
     return [judge_agreement, fit_validation, pathway_audit]
 

@@ -1,5 +1,7 @@
-"""Groups `text` and `corpus`: raw reports are read, cut into sentences, and structured;
-a batch becomes validated rows, and what cannot be used is kept with its reason.
+"""Groups `text` and `corpus`: raw reports become structured rows, a batch valid ones.
+
+Reports are read, cut into sentences and structured; what cannot be used is kept with
+its reason.
 
 For batches that were delivered as findings the tables of texts are empty, and nothing
 asks for them. Formats of deliveries are not here, but in the package `corpus`; how a
@@ -33,14 +35,13 @@ from lunguage_assets.orchestration.assets.steps import (
     StepInputs,
     Tables,
     compute_valid_studies,
-    encode_tables,
     materialize_result,
     read_inputs,
     step_deps,
 )
 from lunguage_assets.orchestration.checks import (
     answers_usable,
-    check_spec,
+    check_specs,
     expectations,
     in_english,
     intake_accepted,
@@ -99,24 +100,20 @@ def text_assets(
             "batch_sha256": batch.sha256,
             "studies": len(tables["report_texts"]),
         }
-        return materialize_result(
-            inputs, encode_tables(configuration, inputs, tables), metadata
-        )
+        return materialize_result(configuration, inputs, tables, metadata)
 
     @dg.asset(
         **table_options("structured_findings"),
         group_name="text",
         partitions_def=by_structurer_and_batch,
         deps=step_deps("structured_findings", partitions),
-        check_specs=[
-            check_spec(
-                expectations,
-                "structured_findings",
-                by_structurer_and_batch,
-                table="sentence_accounts",
-            ),
-            check_spec(answers_usable, "structured_findings", by_structurer_and_batch),
-        ],
+        check_specs=check_specs(
+            "structured_findings",
+            by_structurer_and_batch,
+            expectations,
+            answers_usable,
+            expectations_of="sentence_accounts",
+        ),
         automation_condition=condition("structured_findings"),
         pool=JUDGES_POOL,
     )
@@ -170,8 +167,9 @@ def text_assets(
             **spending.metadata(),
         }
         return materialize_result(
+            configuration,
             inputs,
-            encode_tables(configuration, inputs, tables),
+            tables,
             metadata,
             [
                 expectations(
@@ -192,9 +190,7 @@ def text_assets(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> Result:
-        """Hold the structurers of a batch against each other, and against rows that
-        people coded.
-        """
+        """Compare the structurers of a batch, also with rows that people coded."""
         inputs = read_inputs(context, configuration)
         (batch,) = inputs.keys
         frames = inputs.partitions["structured_findings"]
@@ -223,9 +219,7 @@ def text_assets(
             "structuring_agreement": agreement_of_structurers(by_structurer, gold),
             "cue_counts": by_cue,
         }
-        return materialize_result(
-            inputs, encode_tables(configuration, inputs, tables), metadata
-        )
+        return materialize_result(configuration, inputs, tables, metadata)
 
     return [report_texts, structured_findings, structuring_agreement]
 
@@ -246,10 +240,7 @@ def corpus_assets(
         group_name="corpus",
         partitions_def=by_batch,
         deps=step_deps("findings", partitions),
-        check_specs=[
-            check_spec(intake_accepted, "findings", by_batch),
-            check_spec(in_english, "findings", by_batch),
-        ],
+        check_specs=check_specs("findings", by_batch, intake_accepted, in_english),
         automation_condition=condition("findings"),
     )
     @redact_errors()
@@ -257,9 +248,7 @@ def corpus_assets(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> Result:
-        """Read and validate the registered files of a batch, or take in what was read
-        in its raw reports.
-        """
+        """Validate the findings of a batch: delivered, or read in its raw reports."""
         inputs = read_inputs(context, configuration)
         batch = configuration.home.batch(*inputs.keys)
         metadata: dict[str, str | int] = {"batch_sha256": batch.sha256}
@@ -278,8 +267,9 @@ def corpus_assets(
         metadata["studies"] = int(accepted["study_id"].nunique())
         metadata["tentative"] = int(accepted["status"].isin(["tp", "tn"]).sum())
         return materialize_result(
+            configuration,
             inputs,
-            encode_tables(configuration, inputs, tables),
+            tables,
             metadata,
             [
                 intake_accepted(configuration, tables["rejected"], tables["reports"]),

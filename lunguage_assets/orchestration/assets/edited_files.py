@@ -1,5 +1,7 @@
-"""Files that a person edits, as observable source assets: what rests on an edited one
-shows as unsynced on the lineage (https://docs.dagster.io, "External assets").
+"""Files that a person edits, as observable source assets.
+
+What rests on an edited one shows as unsynced on the lineage (https://docs.dagster.io,
+"External assets").
 
 A command observes them before it makes anything; in the UI the button *Observe* does.
 They only show. What is stale decides `lineage.staleness`, which knows the single option
@@ -88,8 +90,9 @@ def files_read(reads: Sequence[str]) -> list[str]:
 
 
 def version_of(configuration: Configuration, name: str) -> str:
-    """Return the version of a file's content; of the settings, of the options that
-    change a result.
+    """Return the version of a file's content.
+
+    Of the settings it is that of the options which change a result.
     """
     if name == "judges_file":
         return _hash_of(configuration.judges_file or resource("judges.toml"))

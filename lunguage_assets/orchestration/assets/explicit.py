@@ -1,5 +1,7 @@
-"""Group `explicit`: hedging phrases, their ranking by pairwise judgement, and the
-probability of every tentative finding (docs/method/explicit.md).
+"""Group `explicit`: hedging phrases, their ranking, and fitted probabilities.
+
+Phrases are ranked by pairwise judgement, and every tentative finding gets its
+probability from its place in the ranking (docs/method/explicit.md).
 
 Partitions come from the judges file, so the assets are made for a home's judges. What
 a step reads is declared in `lineage.recipes`; `deps` draws it in the UI.
@@ -52,7 +54,6 @@ from lunguage_assets.orchestration.assets.steps import (
     StepInputs,
     Tables,
     compute_valid_studies,
-    encode_tables,
     materialize_result,
     read_inputs,
     step_deps,
@@ -60,7 +61,7 @@ from lunguage_assets.orchestration.assets.steps import (
 from lunguage_assets.orchestration.checks import (
     answers_usable,
     as_good_as_the_panel,
-    check_spec,
+    check_specs,
     equals_trueskill_package,
     expectations,
     p_drift,
@@ -104,10 +105,9 @@ def explicit_assets(
         group_name=GROUP,
         partitions_def=by_judge_and_batch,
         deps=step_deps("hedge_phrases", partitions),
-        check_specs=[
-            check_spec(expectations, "hedge_phrases", by_judge_and_batch),
-            check_spec(answers_usable, "hedge_phrases", by_judge_and_batch),
-        ],
+        check_specs=check_specs(
+            "hedge_phrases", by_judge_and_batch, expectations, answers_usable
+        ),
         automation_condition=condition("hedge_phrases"),
         pool=JUDGES_POOL,
     )
@@ -141,8 +141,9 @@ def explicit_assets(
             **spending.metadata(),
         }
         return materialize_result(
+            configuration,
             inputs,
-            encode_tables(configuration, inputs, tables),
+            tables,
             metadata,
             [
                 expectations(configuration, "hedge_phrases", phrases),
@@ -155,7 +156,7 @@ def explicit_assets(
         group_name=GROUP,
         partitions_def=by_judge,
         deps=step_deps("hedge_vocabulary", partitions),
-        check_specs=[check_spec(expectations, "hedge_vocabulary", by_judge)],
+        check_specs=check_specs("hedge_vocabulary", by_judge, expectations),
     )
     @redact_errors()
     def hedge_vocabulary(
@@ -176,8 +177,9 @@ def explicit_assets(
             **_constants(vocabulary, "ruler", "ruler_reason", "vocabulary_version"),
         }
         return materialize_result(
+            configuration,
             inputs,
-            encode_tables(configuration, inputs, {"hedge_vocabulary": vocabulary}),
+            {"hedge_vocabulary": vocabulary},
             metadata,
             [expectations(configuration, "hedge_vocabulary", vocabulary)],
         )
@@ -187,10 +189,9 @@ def explicit_assets(
         group_name=GROUP,
         partitions_def=by_judge,
         deps=step_deps("comparison_matches", partitions),
-        check_specs=[
-            check_spec(expectations, "comparison_matches", by_judge),
-            check_spec(answers_usable, "comparison_matches", by_judge),
-        ],
+        check_specs=check_specs(
+            "comparison_matches", by_judge, expectations, answers_usable
+        ),
         pool=JUDGES_POOL,
     )
     @redact_errors()
@@ -217,8 +218,9 @@ def explicit_assets(
             **spending.metadata(),
         }
         return materialize_result(
+            configuration,
             inputs,
-            encode_tables(configuration, inputs, {"comparison_matches": matches}),
+            {"comparison_matches": matches},
             metadata,
             [
                 expectations(configuration, "comparison_matches", matches),
@@ -231,18 +233,19 @@ def explicit_assets(
         group_name=GROUP,
         partitions_def=by_ranker,
         deps=step_deps("reference_ranking", partitions),
-        check_specs=[
-            check_spec(expectations, "reference_ranking", by_ranker),
-            check_spec(equals_trueskill_package, "reference_ranking", by_ranker),
-        ],
+        check_specs=check_specs(
+            "reference_ranking", by_ranker, expectations, equals_trueskill_package
+        ),
     )
     @redact_errors()
     def reference_ranking(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> Result:
-        """Rank the phrases from the matches of a judge or panel; where no probability
-        can be read off their ranking, it is shown, and the published one is used.
+        """Rank the phrases from the matches of a judge or panel.
+
+        Where no probability can be read off their ranking, it is shown, and the
+        published one is used.
         """
         # matplotlib is slow to import
         from lunguage_assets.pictures.plots import ranking_plot
@@ -268,8 +271,9 @@ def explicit_assets(
         if ranking is not own_ranking:
             metadata["own_ranking"] = picture(ranking_plot(own_ranking))
         return materialize_result(
+            configuration,
             inputs,
-            encode_tables(configuration, inputs, {"reference_ranking": ranking}),
+            {"reference_ranking": ranking},
             metadata,
             [
                 equals_trueskill_package(verification),
@@ -282,12 +286,14 @@ def explicit_assets(
         group_name=GROUP,
         partitions_def=by_ranker_and_batch,
         deps=step_deps("fitted_probabilities", partitions),
-        check_specs=[
-            check_spec(expectations, "fitted_probabilities", by_ranker_and_batch),
-            check_spec(answers_usable, "fitted_probabilities", by_ranker_and_batch),
-            check_spec(p_drift, "fitted_probabilities", by_ranker_and_batch),
-            check_spec(scored_as_tested, "fitted_probabilities", by_ranker_and_batch),
-        ],
+        check_specs=check_specs(
+            "fitted_probabilities",
+            by_ranker_and_batch,
+            expectations,
+            answers_usable,
+            p_drift,
+            scored_as_tested,
+        ),
         automation_condition=condition("fitted_probabilities"),
         pool=JUDGES_POOL,
     )
@@ -296,9 +302,7 @@ def explicit_assets(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> Result:
-        """Place every tentative finding in the ranking and map its place to a
-        probability.
-        """
+        """Fit every tentative finding into the ranking; map its score to p."""
         inputs = read_inputs(context, configuration)
         ranker, batch = inputs.keys
         ranking = inputs.tables["reference_ranking"]
@@ -337,8 +341,9 @@ def explicit_assets(
             **spending.metadata(),
         }
         return materialize_result(
+            configuration,
             inputs,
-            encode_tables(configuration, inputs, tables),
+            tables,
             metadata,
             [
                 expectations(configuration, "fitted_probabilities", fitted),
@@ -359,9 +364,7 @@ def explicit_assets(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> Result:
-        """Let a small model learn the judgement of a ranker's judges from their stored
-        answers.
-        """
+        """Let a small model learn from the stored answers of a ranker's judges."""
         inputs = read_inputs(context, configuration)
         ranking = inputs.tables["reference_ranking"]
         scorer = distil(
@@ -372,8 +375,9 @@ def explicit_assets(
         )
         used = scorer[scorer["is_used"]]
         return materialize_result(
+            configuration,
             inputs,
-            encode_tables(configuration, inputs, {"distilled_scorer": scorer}),
+            {"distilled_scorer": scorer},
             _constants(used, "rung", "encoder"),
         )
 
@@ -382,18 +386,16 @@ def explicit_assets(
         group_name=GROUP,
         partitions_def=by_ranker,
         deps=step_deps("distilled_evaluation", partitions),
-        check_specs=[
-            check_spec(as_good_as_the_panel, "distilled_evaluation", by_ranker)
-        ],
+        check_specs=check_specs(
+            "distilled_evaluation", by_ranker, as_good_as_the_panel
+        ),
     )
     @redact_errors()
     def distilled_evaluation(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> Result:
-        """Hold a distilled model against its judges, on sentences and phrases that it
-        had not seen.
-        """
+        """Test a distilled model on sentences and phrases that it had not seen."""
         # matplotlib is slow to import
         from lunguage_assets.pictures.plots import distilled_errors
 
@@ -408,8 +410,9 @@ def explicit_assets(
             calibrate(placed(ranking), anchors_of(configuration, ranking)),
         )
         return materialize_result(
+            configuration,
             inputs,
-            encode_tables(configuration, inputs, {"distilled_evaluation": evaluation}),
+            {"distilled_evaluation": evaluation},
             {"plot": picture(distilled_errors(evaluation))},
             [as_good_as_the_panel(evaluation)],
         )
@@ -520,8 +523,9 @@ def retained_phrases(vocabulary: pd.DataFrame) -> set[str]:
 def require_same_vocabulary(
     frame: pd.DataFrame, vocabulary: pd.DataFrame, name: str
 ) -> None:
-    """Refuse to mix tables of two vocabularies: blocking checks do not reach other
-    partitions.
+    """Refuse to mix tables of two vocabularies.
+
+    Blocking checks do not reach other partitions.
 
     Args:
         frame: with `vocabulary_version`.
@@ -565,8 +569,9 @@ def hedges_of_newest_studies(
 def _places_of_distilled_model(
     configuration: Configuration, inputs: StepInputs
 ) -> pd.DataFrame | None:
-    """Return the places that a distilled model gives a batch's sentences; None: the
-    judges fit all of them.
+    """Return the scores that a distilled model gives a batch's sentences.
+
+    None: the judges fit all of them.
     """
     ranker, batch = inputs.keys
     staleness = configuration.staleness()

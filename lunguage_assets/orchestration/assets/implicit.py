@@ -1,5 +1,6 @@
-"""Group `implicit`: duplicates merged, diagnoses matched to pathways and expanded,
-contradictions resolved (docs/method/implicit.md).
+"""Group `implicit`: duplicates merged, diagnoses expanded, contradictions resolved.
+
+It rests on docs/method/implicit.md.
 
 Steps work on chunks of studies in several processes (`parallel`). How rows are merged,
 expanded and resolved is not here, but in the package `implicit`.
@@ -31,13 +32,12 @@ from lunguage_assets.orchestration.assets.steps import (
     StepInputs,
     Tables,
     compute_valid_studies,
-    encode_tables,
     materialize_result,
     read_inputs,
     step_deps,
 )
 from lunguage_assets.orchestration.checks import (
-    check_spec,
+    check_specs,
     conflict_free,
     conflict_free_refused,
     expectations,
@@ -68,9 +68,9 @@ def implicit_assets(
         group_name=GROUP,
         partitions_def=by_ranker_and_batch,
         deps=step_deps("deduplicated_findings", partitions),
-        check_specs=[
-            check_spec(expectations, "deduplicated_findings", by_ranker_and_batch)
-        ],
+        check_specs=check_specs(
+            "deduplicated_findings", by_ranker_and_batch, expectations
+        ),
         automation_condition=condition("deduplicated_findings"),
     )
     @redact_errors()
@@ -114,8 +114,9 @@ def implicit_assets(
             "excluded": int((merged["disposition"] == "excluded").sum()),
         }
         return materialize_result(
+            configuration,
             inputs,
-            encode_tables(configuration, inputs, tables),
+            tables,
             metadata,
             [expectations(configuration, "deduplicated_findings", merged)],
         )
@@ -125,7 +126,7 @@ def implicit_assets(
         group_name=GROUP,
         partitions_def=by_ranker_and_batch,
         deps=step_deps("expansions", partitions),
-        check_specs=[check_spec(expectations, "expansions", by_ranker_and_batch)],
+        check_specs=check_specs("expansions", by_ranker_and_batch, expectations),
         automation_condition=condition("expansions"),
     )
     @redact_errors()
@@ -133,9 +134,7 @@ def implicit_assets(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> Result:
-        """Match every finding to a pathway and generate the sub-findings that it
-        implies.
-        """
+        """Match findings to pathways and generate the sub-findings that they imply."""
 
         def expand_batch(inputs: StepInputs) -> Tables:
             chunks = map_studies(
@@ -165,8 +164,9 @@ def implicit_assets(
             "diagnoses": counts(matched["diagnosis"], "diagnosis"),
         }
         return materialize_result(
+            configuration,
             inputs,
-            encode_tables(configuration, inputs, tables),
+            tables,
             metadata,
             [expectations(configuration, "expansions", expanded)],
         )
@@ -176,13 +176,14 @@ def implicit_assets(
         group_name=GROUP,
         partitions_def=by_ranker_and_batch,
         deps=step_deps("lunguage_plus_plus", partitions),
-        check_specs=[
-            check_spec(
-                conflict_free, "lunguage_plus_plus", by_ranker_and_batch, blocking=True
-            ),
-            check_spec(none_set_aside, "lunguage_plus_plus", by_ranker_and_batch),
-            check_spec(expectations, "lunguage_plus_plus", by_ranker_and_batch),
-        ],
+        check_specs=check_specs(
+            "lunguage_plus_plus",
+            by_ranker_and_batch,
+            conflict_free,
+            none_set_aside,
+            expectations,
+            blocking=conflict_free,
+        ),
         automation_condition=condition("lunguage_plus_plus"),
     )
     def lunguage_plus_plus(
@@ -202,7 +203,7 @@ def implicit_assets(
                 inputs, tables = compute_valid_studies(
                     configuration, read_inputs(context, configuration), resolve_batch
                 )
-                encoded = encode_tables(configuration, inputs, tables)
+                result = _result_with_checks(configuration, inputs, tables)
             except InvalidTable as error:
                 yield conflict_free_refused(error)
                 raise
@@ -213,22 +214,7 @@ def implicit_assets(
                     "lunguage_plus_plus: a blocking check failed, nothing stored; its "
                     "note says why"
                 )
-            rows = tables["lunguage_plus_plus"]
-            metadata = {
-                "generated": int((rows["source"] == "expansion").sum()),
-                "contested": len(tables["conflicts"]),
-                "ranking_version": _ranking_version(inputs),
-                **_totals(tables["accounting"]),
-            }
-            yield materialize_result(
-                inputs,
-                encoded,
-                metadata,
-                [
-                    none_set_aside(tables["set_aside"]),
-                    expectations(configuration, "lunguage_plus_plus", rows),
-                ],
-            )
+            yield result
 
     return [deduplicated_findings, expansions, lunguage_plus_plus]
 
@@ -267,6 +253,29 @@ def _resolved(configuration: Configuration, inputs: StepInputs) -> Tables:
         "accounting": accounts,
         "set_aside": set_aside_frame(inputs.invalid_studies, reports),
     }
+
+
+def _result_with_checks(
+    configuration: Configuration, inputs: StepInputs, tables: Tables
+) -> Result:
+    """Return the result of a batch with its checks that only warn."""
+    rows = tables["lunguage_plus_plus"]
+    metadata = {
+        "generated": int((rows["source"] == "expansion").sum()),
+        "contested": len(tables["conflicts"]),
+        "ranking_version": _ranking_version(inputs),
+        **_totals(tables["accounting"]),
+    }
+    return materialize_result(
+        configuration,
+        inputs,
+        tables,
+        metadata,
+        [
+            none_set_aside(tables["set_aside"]),
+            expectations(configuration, "lunguage_plus_plus", rows),
+        ],
+    )
 
 
 def _ranking_version(inputs: StepInputs) -> str:

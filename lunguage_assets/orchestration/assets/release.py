@@ -1,5 +1,6 @@
-"""Group `release`: the release of a ranker over all its batches, as a numbered version
-on disk (docs/reports.md), with the newest delivery of every study.
+"""Group `release`: the release of a ranker over all its batches (docs/reports.md).
+
+It is a numbered version on disk, with the newest delivery of every study.
 
 What stands in a release, and the guarantees that are asserted once more over the
 whole, are not here, but in the package `release`.
@@ -121,8 +122,9 @@ def _write_release(
 
 
 def refuse_stale(staleness: StalenessChecker, ranker: str) -> None:
-    """Refuse a release of stale batches: it would name settings and files that are not
-    those of its rows.
+    """Refuse a release of stale batches.
+
+    It would name settings and files that are not those of its rows.
 
     Raises:
         MethodError: names the first batches and why each is stale.
@@ -146,7 +148,7 @@ def refuse_stale(staleness: StalenessChecker, ranker: str) -> None:
 def distilled_model(
     staleness: StalenessChecker, tables: UPath, ranker: str
 ) -> dict[str, Any] | None:
-    """Return the distilled model that placed findings of a ranker, and of which batches.
+    """Return the distilled model that scored batches of a ranker, and which ones.
 
     Args:
         staleness: which batches there are, and who fitted them.

@@ -1,5 +1,4 @@
-"""What the assets of tables share: reading inputs, leaving out invalid studies, and
-returning tables with a record of what they were made of.
+"""What assets share: reading inputs, leaving out invalid studies, returning tables.
 
 Dagster draws the inputs (`deps`) and hands none over. Which partitions a step reads,
 and whether they are current, `lineage.staleness` says: Dagster looks at no dependency
@@ -153,10 +152,11 @@ def read_partitions(
         tables: from which they are read.
     """
     frames = {}
-    for wanted, input_keys in staleness.inputs(step, keys):
-        if wanted.on_request and not tables.exists(wanted.table, input_keys):
+    for step_input, input_keys in staleness.inputs(step, keys):
+        table = step_input.table
+        if step_input.on_request and not tables.exists(table, input_keys):
             continue
-        frames[wanted.table, input_keys] = tables.read(wanted.table, input_keys)
+        frames[table, input_keys] = tables.read(table, input_keys)
     return frames
 
 
@@ -169,9 +169,7 @@ def single_partitions(step: str, frames: PartitionFrames) -> Mapping[str, pd.Dat
 
 
 def several_partitions(step: str, frames: PartitionFrames) -> Mapping[str, Frames]:
-    """Return the inputs of which a step reads several partitions, also where there is
-    none yet.
-    """
+    """Return the inputs of which a step reads several partitions, or none yet."""
     partitions: dict[str, dict[Keys, pd.DataFrame]] = {
         table: {} for table in _read_several_times(step)
     }
@@ -185,10 +183,10 @@ def _read_several_times(step: str) -> list[str]:
     """Return the tables of which a step reads all batches, or several judges."""
     has_batches = BATCH in RECIPES[step].dimensions
     return [
-        wanted.table
-        for wanted in RECIPES[step].inputs
-        if wanted.judge in ("members", "all")
-        or (BATCH in dimensions_of(wanted.table) and not has_batches)
+        step_input.table
+        for step_input in RECIPES[step].inputs
+        if step_input.judge in ("members", "all")
+        or (BATCH in dimensions_of(step_input.table) and not has_batches)
     ]
 
 
@@ -237,7 +235,7 @@ def compute_valid_studies(
 
 
 def _invalid_upstream(inputs: StepInputs) -> list[InvalidStudy]:
-    """Return the studies that earlier steps set aside, from the records of the inputs."""
+    """Return the studies that earlier steps set aside, from the inputs' records."""
     invalid_studies: set[InvalidStudy] = set()
     for frame in inputs.tables.values():
         for values in frame.attrs[SET_ASIDE]:
@@ -252,25 +250,30 @@ def _count_studies(frames: Sequence[pd.DataFrame]) -> int:
     return max(frame["study_id"].nunique() for frame in frames if "study_id" in frame)
 
 
-def encode_tables(
-    configuration: Configuration, inputs: StepInputs, tables: Tables
-) -> list[EncodedTable]:
-    """Validate and encode a step's tables with the record of what they are made of.
+def materialize_result(
+    configuration: Configuration,
+    inputs: StepInputs,
+    tables: Tables,
+    metadata: Mapping[str, Any],
+    check_results: Sequence[dg.AssetCheckResult] = (),
+) -> Result:
+    """Validate a step's tables, and return them for `TableStore` to store.
+
+    With them goes the record of what they are made of.
 
     Args:
         configuration: of the home with the inputs.
         inputs: of which the tables were computed.
         tables: all tables of the step.
-
-    Returns:
-        The step's own table first, then its side tables.
+        metadata: of this asset; counts that every asset shows are added.
+        check_results: of checks that do not block.
 
     Raises:
         InvalidTable: a table does not fit its schema.
         MethodError: settings, or a file that a person edits, changed meanwhile.
     """
     _require_unchanged(configuration, inputs)
-    return [
+    encoded = [
         encode(
             TABLES[table],
             tables[table],
@@ -280,11 +283,18 @@ def encode_tables(
         )
         for table in RECIPES[inputs.step].tables
     ]
+    return dg.MaterializeResult(
+        value=encoded,
+        metadata={**metadata, **_common_metadata(inputs, tables)},
+        check_results=check_results,
+        data_version=_data_version(encoded),
+    )
 
 
 def _require_unchanged(configuration: Configuration, inputs: StepInputs) -> None:
-    """Refuse tables while which an input was edited: nobody could say of which of its
-    contents they are made.
+    """Refuse tables where an input was edited while they were made.
+
+    Nobody could say of which of its contents they are made.
     """
     step, before = inputs.step, inputs.made_of.reads
     after = configuration.staleness().made_of(step, inputs.keys, inputs.versions).reads
@@ -296,34 +306,18 @@ def _require_unchanged(configuration: Configuration, inputs: StepInputs) -> None
         )
 
 
-def materialize_result(
-    inputs: StepInputs,
-    encoded: Sequence[EncodedTable],
-    metadata: Mapping[str, Any],
-    check_results: Sequence[dg.AssetCheckResult] = (),
-) -> Result:
-    """Return what an asset returns to Dagster, which stores it by `TableStore`.
-
-    Args:
-        inputs: of which the tables were computed.
-        encoded: the tables, as `encode_tables` returns them.
-        metadata: of this asset; counts that every asset shows are added.
-        check_results: of checks that do not block.
-    """
-    own_table, *side_tables = encoded
-    shown = {**metadata}
-    for side_table in side_tables:
-        shown[f"{side_table.record.table}_rows"] = len(side_table.frame)
-    if column := TABLES[inputs.step].counted:
-        shown[column] = counts(own_table.frame[column], column)
+def _common_metadata(inputs: StepInputs, tables: Tables) -> dict[str, Any]:
+    """Return what every asset shows: rows of side tables, counts, invalid studies."""
+    step = inputs.step
+    metadata: dict[str, Any] = {
+        f"{side_table}_rows": len(tables[side_table])
+        for side_table in RECIPES[step].tables[1:]
+    }
+    if column := TABLES[step].counted:
+        metadata[column] = counts(tables[step][column], column)
     if inputs.invalid_studies:
-        shown["studies_set_aside"] = len(studies_of(inputs.invalid_studies))
-    return dg.MaterializeResult(
-        value=encoded,
-        metadata=shown,
-        check_results=check_results,
-        data_version=_data_version(encoded),
-    )
+        metadata["studies_set_aside"] = len(studies_of(inputs.invalid_studies))
+    return metadata
 
 
 def _data_version(encoded: Sequence[EncodedTable]) -> dg.DataVersion:

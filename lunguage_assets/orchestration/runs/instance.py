@@ -1,5 +1,7 @@
-"""The Dagster instance of a home: its configuration, commands at work, and runs that a
-killed process left (https://docs.dagster.io, "Dagster instance").
+"""The Dagster instance of a home: its configuration, commands at work, lost runs.
+
+Dagster's page is "Dagster instance" (https://docs.dagster.io). Lost runs are those that
+a killed process left.
 
 All that this package takes from private modules of Dagster is imported here, and
 nowhere else. Which runs are launched is not here, but in `runner`.
@@ -21,7 +23,8 @@ from typing import Literal
 import dagster as dg
 import psutil
 
-# A run of the command line belongs to the code location, as those launched in the UI do: whose it is.
+# A run of the command line belongs to the code location, as those launched in the UI
+# do: whose it is.
 from dagster._core.remote_origin import (
     ManagedGrpcPythonEnvCodeLocationOrigin,
     RemoteJobOrigin,
@@ -79,8 +82,9 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
 
 
 def environment_of_children(home: Home) -> dict[str, str]:
-    """Return the variables with which Dagster's own commands serve a home: its folder,
-    its instance, its secrecy.
+    """Return the variables with which Dagster's own commands serve a home.
+
+    They name its folder and its instance, and say whether messages are withheld.
 
     The instance's databases are made: webserver, daemon and code server will open them
     at once.
@@ -97,9 +101,7 @@ def environment_of_children(home: Home) -> dict[str, str]:
 
 
 def examination(home: Home) -> tuple[Literal["ok", "warning"], str]:
-    """Return what a person should know of the instance's configuration: severity and
-    message.
-    """
+    """Return what a person should know of the instance: severity and message."""
     if named := os.environ.get(DAGSTER_VARIABLE):
         return (
             "ok",
@@ -119,9 +121,9 @@ def examination(home: Home) -> tuple[Literal["ok", "warning"], str]:
 
 @contextmanager
 def runs_of_location(instance: dg.DagsterInstance, job: str) -> Iterator[None]:
-    """Let runs that are created within belong to the code location, as those launched
-    in the UI do.
+    """Let runs that are created within belong to the code location.
 
+    Those that are launched in the UI do.
     `execute_in_process` leaves a run's origin empty; the timeline leaves such a run
     out, and it cannot be executed again.
     """
@@ -186,8 +188,7 @@ def executed_here() -> dict[str, str]:
 
 
 def close_abandoned_runs(instance: dg.DagsterInstance) -> None:
-    """Report runs as failed whose process on this machine was killed, and free what
-    they held.
+    """Report runs as failed whose process was killed, and free what they held.
 
     A code server reports the runs of its own dead processes; nobody else notices its
     own death, or that of a command.
@@ -205,8 +206,9 @@ def close_abandoned_runs(instance: dg.DagsterInstance) -> None:
 
 
 def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
-    """Tell whether the process of a run has ended; not of one that runs elsewhere, or
-    that nobody knows.
+    """Tell whether the process of a run has ended.
+
+    Of one that runs elsewhere, or that nobody knows, nothing is said.
     """
     host = socket.gethostname()
     if run.tags.get(HOST_TAG, host) != host:

@@ -1,6 +1,6 @@
-"""Make what is not current: one Dagster run per job and partition, in this process, one
-after the other.
+"""Make what is not current: one Dagster run per job and partition.
 
+They are executed in this process, one after the other.
 Which runs those are is the plan of `lineage.staleness`, which the estimate shares. Runs
 that are launched in the UI or by a sensor are Dagster's own.
 """
@@ -147,9 +147,7 @@ class Runner:
         return summary
 
     def _prepare(self) -> None:
-        """Clear away what a killed process left; bring partitions and catalog up to
-        date.
-        """
+        """Clear away what a killed process left; update partitions and catalog."""
         home = self._configuration.home
         close_abandoned_runs(self._instance)
         remove_abandoned_files(home.tables)
@@ -242,8 +240,9 @@ class Runner:
 
 
 def _give_back_memory() -> None:
-    """Clear away what finished stages left in cycles, and let the C library (glibc)
-    return what is free: else this process holds several batches.
+    """Clear away what finished stages left in cycles, and return what is free.
+
+    Else the C library (glibc) keeps the memory of several batches.
     """
     if psutil.Process().memory_info().rss <= MEMORY_TO_TRIM_BYTES:
         return
@@ -253,9 +252,7 @@ def _give_back_memory() -> None:
 
 
 def _was_interrupted(event: dg.DagsterEvent) -> bool:
-    """Tell whether a step, or the setting up of a run, failed because its process was
-    asked to stop.
-    """
+    """Tell whether an event is a failure because the process was asked to stop."""
     if not (event.is_step_failure or event.is_job_failure):
         return False
     error = getattr(event.event_specific_data, "error", None)
@@ -264,8 +261,9 @@ def _was_interrupted(event: dg.DagsterEvent) -> bool:
 
 
 def _reason(result: dg.ExecuteInProcessResult) -> str:
-    """Return why a run failed, on one line: the failure's own description, or the kind
-    of the unexpected error.
+    """Return why a run failed, on one line.
+
+    It is the failure's own description, or the kind of the unexpected error.
     """
     for event in result.get_step_failure_events():
         failure = event.step_failure_data
@@ -279,9 +277,7 @@ def _reason(result: dg.ExecuteInProcessResult) -> str:
 
 
 def _causes(error: Any) -> Iterator[Any]:
-    """Return an error as Dagster stores it (None: none) and its causes, the deepest
-    last.
-    """
+    """Return an error as Dagster stores it and its causes, the deepest last."""
     while error is not None:
         yield error
         error = error.cause

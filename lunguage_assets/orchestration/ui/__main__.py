@@ -1,5 +1,6 @@
-"""Dagster's webserver behind the access policy: `python -m
-lunguage_assets.orchestration.ui`, with the options of `dagster-webserver`.
+"""Dagster's webserver behind the access policy.
+
+`python -m lunguage_assets.orchestration.ui` takes the options of `dagster-webserver`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The processes behind `lunguage ui`: code server, daemon and webserver, which begin
-and end together.
+"""The processes behind `lunguage ui`, which begin and end together.
 
+They are code server, daemon and webserver.
 There is one UI for a home. What each process does is Dagster's; what the webserver
 answers is in `access`.
 """
@@ -27,7 +27,7 @@ from lunguage_assets.orchestration.ui.access import AccessPolicy
 WEBSERVER_MODULE = "lunguage_assets.orchestration.ui"
 
 HEALTH = "/server_info"
-"""Says versions; `lunguage ui` and the containers ask it whether the webserver is there."""
+"""Says versions; `lunguage ui` and the containers ask it whether the UI is there."""
 
 STARTING_S = 180.0
 """Longest wait for the code server, and then for the first answer of the UI."""
