@@ -23,8 +23,8 @@ from lunguage_assets.tables.schema import Column, Table
 
 COSTS = (
     "Asks judges: paid for where these are language models. `lunguage estimate` says "
-    "before what it would cost and how long it takes; answers that are in the ledger are "
-    "not asked again."
+    "before what it would cost and how long it takes; answers that are in the ledger "
+    "are not asked again."
 )
 """What whoever launches such a table should know first."""
 
