@@ -43,6 +43,7 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
     home = configuration.home
     settings = configuration.settings
     corpus = home.corpus()
+    # Nothing is loaded for patients' reports in a folder that others can read.
     home.require_private(corpus)
     withhold_messages(corpus.data_class if corpus is not None else None)
 
@@ -72,5 +73,7 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
             "configuration": configuration_resource(configuration),
             "io_manager": tables.definition(),
         },
+        # A process for each step would cost two seconds a step; what runs beside each
+        # other is whole runs, one a partition.
         executor=dg.in_process_executor,
     )

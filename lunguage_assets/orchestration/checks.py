@@ -131,6 +131,7 @@ def expectations(
 ) -> dg.AssetCheckResult:
     """What people expect of the table: expectations/<table>.yaml."""
     file = suite_file(table, configuration.home.root)
+    # A home may have a file of its own, such as expectations/expansions.yaml.
     outcomes = examined(TABLES[table], frame, file)
     unmet = [outcome for outcome in outcomes if not outcome.is_met]
     unmet_first = sorted(outcomes, key=lambda outcome: outcome.is_met)
@@ -181,6 +182,7 @@ def intake_accepted(
     delivered = int(reports["rows_delivered"].sum()) + without_study
     share = len(rejected) / delivered if delivered else 0.0
     allowed = configuration.settings.checks.rejected_share
+    # The most frequent reason first: often one column of the export is wrong.
     by_reason = sorted(
         rejected.groupby("reason", sort=False),
         key=lambda group: (-len(group[1]), group[0]),
@@ -308,6 +310,8 @@ def drift_of_p(
     """
     from scipy.stats import ks_2samp  # slow to import, and definitions load this module
 
+    # A study that comes again, with an addendum for instance, says the same twice; p of
+    # two rankings are on two scales.
     before = pd.concat([fitted.head(0), *earlier])
     before = before[~before["study_id"].isin(fitted["study_id"])]
     before = before[before["ranking_version"].isin(fitted["ranking_version"])]
@@ -406,6 +410,7 @@ def scored_as_tested(
 
     And they are of sentences like those that it learnt from.
     """
+    # A sentence is fitted once, however many findings it has.
     by_sentence = fitted.drop_duplicates("sentence_key")
     scored = int((by_sentence["stop"] == "scored").sum())
     unlike = int((by_sentence["stop"] == UNLIKE).sum())

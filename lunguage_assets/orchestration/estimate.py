@@ -243,6 +243,7 @@ class RunPreview:
         self._stages = plan(self._staleness, self._ranker, rebuild=rebuild)
         if not self._stages:
             self._remarks.append(_CURRENT)
+        # In the order of the plan each step finds what it reads.
         for stage in self._stages:
             for step in STEPS_OF_JOB[stage.job]:
                 self._make_step(step, stage.keys)
@@ -508,6 +509,7 @@ class RunPreview:
         """
         settings = self._settings
         retained = int(self._vocabulary()["retained"].sum())
+        # A fit ends when it has met every phrase so often as it may.
         most = settings.opponent_limit * retained
         most = max(1, min(settings.step_limit, most))
         fewest = min(settings.patience, most)

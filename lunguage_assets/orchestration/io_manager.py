@@ -73,6 +73,7 @@ class TableStore(dg.IOManager):
             else:
                 rows = len(obj[0].frame)
                 path = self._store_tables(obj)
+        # Views follow the files by themselves: once is enough.
         if not Path(self.database).exists():
             build_catalog(self.tables, Path(self.database))
         context.add_output_metadata(

@@ -108,6 +108,7 @@ def request_runs(home: Home, cursor: str | None, skip_reason: str) -> dg.SensorR
         return dg.SensorResult(skip_reason=skip_reason, cursor=cursor)
     run_requests = [
         dg.RunRequest(
+            # With the number: a batch that was removed and delivered again is new.
             f"{key}-{sha256[:16]}-{number}",
             job_name=JOB_OF_KIND[kinds[key]],
             partition_key=key,

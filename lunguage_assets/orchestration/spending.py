@@ -89,15 +89,16 @@ class PartitionAccount:
         by_run = ledger.bills(self.bill.account)
         charged_here = by_run.pop(self.bill.run, {})
         unfinished = []
-        told = []
+        shown_already = []
         for run in by_run:
             state = "unfinished" if run == self.ahead.run else self.run_state(run)
             if state == "unfinished":
                 unfinished.append(run)
             elif state == "told":
-                told.append(run)
-        if unfinished or told:
-            ledger.take_over(self.bill, unfinished, told)
+                shown_already.append(run)
+        # Bills that were told of already are closed, and no sum counts them again.
+        if unfinished or shown_already:
+            ledger.take_over(self.bill, unfinished, shown_already)
         taken_over = _sum_of_bills(*(by_run[run] for run in unfinished))
         return Settlement(_sum_of_bills(charged_here, taken_over), taken_over)
 
@@ -245,6 +246,7 @@ def _with_charges(noted: Progress, charged: Charges, taken_over: Charges) -> Pro
     """
     return replace(
         noted,
+        # What a killed run had paid for this partition is a call of it, and no hit.
         hits=max(noted.hits - taken_over.settled, 0),
         calls=charged.calls,
         invalid=charged.invalid,

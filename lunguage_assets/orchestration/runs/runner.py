@@ -152,6 +152,7 @@ class Runner:
         close_abandoned_runs(self._instance)
         remove_abandoned_files(home.tables)
         registered = [batch.key for batch in home.registered()]
+        # Batches may have been registered where no Dagster was at hand.
         self._instance.add_dynamic_partitions(BATCH, registered)
         forget_removed(self._instance, home)
         note_versions(self._instance, self._configuration)

@@ -141,6 +141,7 @@ def _start(processes: Processes, folder: Path, host: str, port: int) -> None:
         *("--socket", str(code_socket)),
         *quiet,
     )
+    # Daemon and webserver ask it for the definitions as soon as they start.
     processes.wait_until(code_socket.exists, "the code server")
 
     daemon = str(Path(sys.executable).with_name("dagster-daemon"))
