@@ -239,12 +239,13 @@ def remove(key: str, yes: bool, chosen: Chosen) -> None:
                 f"stay. To remove it: lunguage batches remove {key} --yes"
             )
         _remove(chosen, key)
-    from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed
+    from lunguage_assets.lineage.recipes import BATCH
+    from lunguage_assets.orchestration.partitions import forget_removed
 
     with chosen.instance() as instance:
         forget_removed(instance, place)
-        if key in instance.get_dynamic_partitions(REPORT_BATCH.name):
-            instance.delete_dynamic_partition(REPORT_BATCH.name, key)
+        if key in instance.get_dynamic_partitions(BATCH):
+            instance.delete_dynamic_partition(BATCH, key)
             click.echo(f"{key} was a partition without a batch; it is gone")
         elif key not in {gone.key for gone in place.removed()}:
             known = ", ".join(batch.key for batch in place.registered()) or "none"
@@ -356,19 +357,17 @@ def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
     """Open the Dagster UI on this home (runs, tables, checks; materialise and backfill)."""
     from lunguage_assets.files import write_private
     from lunguage_assets.orchestration.runs.instance import environment_of_children
-    from lunguage_assets.orchestration.ui import (
+    from lunguage_assets.orchestration.ui.access import (
         HOSTS_VARIABLE,
         TOKEN_VARIABLE,
-        Door,
+        AccessPolicy,
         new_token,
-        only_ui,
-        require_free,
-        serve,
     )
+    from lunguage_assets.orchestration.ui.processes import only_ui, require_free, serve
 
     place = chosen.home
     token = "" if no_token else new_token()
-    door = Door.of(host, port, {**os.environ, TOKEN_VARIABLE: token})
+    policy = AccessPolicy.of_server(host, port, {**os.environ, TOKEN_VARIABLE: token})
     require_free(host, port)
     if not place.root.exists():
         raise ConfigurationError(
@@ -386,7 +385,7 @@ def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
         write_private(log, b"")
 
         def ready() -> None:
-            click.echo(f"{shown}{door.prefix}/")
+            click.echo(f"{shown}{policy.prefix}/")
             if no_token:
                 told = "without a token: every program of every account on this machine can drive it"
                 click.echo(told, err=True)

@@ -283,8 +283,8 @@ def test_a_step_that_bursts_quotes_nothing_and_leaves_no_home(
     def burst(*_: object) -> None:
         raise ValueError(quoted)
 
-    monkeypatch.setattr(redaction, "_at_work", set())
-    monkeypatch.setattr(orchestration_estimate, "hedge_phrases", burst)
+    monkeypatch.setattr(redaction, "_data_classes", set())
+    monkeypatch.setattr(orchestration_estimate, "extract_phrases", burst)
     said = printed(
         tmp_path / "home", "estimate", "--data", delivery, "--preset", "models-2025"
     )
