@@ -1,9 +1,11 @@
-"""The architecture page and its picture show the packages and tables that there are."""
+"""The architecture page and its pictures show the rooms and tables that there are."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -12,11 +14,16 @@ from lunguage_assets.lineage.recipes import RECIPES
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "lunguage_assets"
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-PICTURE = " ".join(
-    re.findall(
-        r">([^<>]+)</text>", (ROOT / "docs" / "architecture.svg").read_text("utf-8")
-    )
-)
+
+
+def words_of(picture: str) -> str:
+    """Every text of a picture of the page."""
+    svg = (ROOT / "docs" / picture).read_text(encoding="utf-8")
+    return " ".join(re.findall(r">([^<>]+)</text>", svg))
+
+
+ROOMS = words_of("architecture.svg")
+ASSETS = words_of("assets.svg")
 FOLDERS = sorted(
     init.parent for init in PACKAGE.rglob("__init__.py") if init.parent != PACKAGE
 )
@@ -25,8 +32,8 @@ FOLDERS = sorted(
 @pytest.mark.parametrize(
     "table", sorted(table for recipe in RECIPES.values() for table in recipe.tables)
 )
-def test_the_picture_shows_every_table(table: str) -> None:
-    assert re.search(rf"\b{table}\b", PICTURE)
+def test_the_picture_of_assets_shows_every_table(table: str) -> None:
+    assert re.search(rf"\b{table}\b", ASSETS)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +43,38 @@ def test_the_picture_shows_every_table(table: str) -> None:
 )
 def test_page_and_picture_name_every_package(folder: Path) -> None:
     assert f"`{folder.name}`" in PAGE
-    assert re.search(rf"\b{folder.name}\b", PICTURE)
+    assert re.search(rf"\b{folder.name}\b", ROOMS)
+
+
+@pytest.fixture(scope="module")
+def ladder() -> ModuleType:
+    """`docs/pictures/architecture.py`, which draws the rooms and their imports."""
+    path = ROOT / "docs" / "pictures" / "architecture.py"
+    spec = importlib.util.spec_from_file_location("architecture", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_picture_of_rooms_is_what_the_script_draws(ladder: ModuleType) -> None:
+    assert ladder.PICTURE.read_text(encoding="utf-8") == ladder.picture(), (
+        "run: python docs/pictures/architecture.py"
+    )
+
+
+def test_every_room_stands_on_a_rung_above_what_it_imports(ladder: ModuleType) -> None:
+    rung_of = {
+        room: number for number, rung in enumerate(ladder.rungs()) for room in rung
+    }
+    climbing = [
+        (room, imported)
+        for room, imports in ladder.imported_rooms().items()
+        for imported in imports
+        if rung_of[imported] <= rung_of[room]
+    ]
+    assert climbing == []
 
 
 def test_the_page_names_every_module_at_the_root_that_others_build_on() -> None:
