@@ -1,4 +1,4 @@
-"""The first page a stranger reads: its rows and picture are what the program prints, and it stays short."""
+"""The first pages a stranger reads: their rows and picture are what the program prints."""
 
 from __future__ import annotations
 
@@ -31,21 +31,32 @@ def example() -> ModuleType:
     return module
 
 
+def rows_printed(report: str) -> str:
+    """What `lunguage read` prints of a report, from the table of findings on."""
+    read = CliRunner(env={"COLUMNS": COLUMNS}).invoke(
+        commands, ["read", "-"], input=report
+    )
+    assert read.exit_code == 0
+    lines = [line.rstrip() for line in read.output.split("\n")]
+    head = next(
+        number for number, line in enumerate(lines) if line.startswith("   finding")
+    )
+    return "\n".join(lines[head:]).rstrip()
+
+
 def test_the_rows_of_the_readme_are_what_the_program_prints(
     example: ModuleType,
 ) -> None:
-    read = CliRunner(env={"COLUMNS": COLUMNS}).invoke(
-        commands, ["read", "-"], input=example.SENTENCE
-    )
-    assert read.exit_code == 0
-    rows = [line.rstrip() for line in read.output.split("\n")]
-    rows = rows[
-        next(
-            number for number, line in enumerate(rows) if line.startswith("   finding")
-        ) :
-    ]
-    assert "```\n{}\n```".format("\n".join(rows).rstrip()) in README
+    assert f"```\n{rows_printed(example.SENTENCE)}\n```" in README
     assert example.SENTENCE in " ".join(README.split())
+
+
+def test_the_rows_of_the_first_page_are_what_the_program_prints() -> None:
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    (report,) = re.findall(
+        r"^```\n(FINDINGS: .*?)^```$", page, re.MULTILINE | re.DOTALL
+    )
+    assert f"```\n{rows_printed(report)}\n```" in page
 
 
 def test_the_picture_of_the_readme_is_what_the_script_draws(
