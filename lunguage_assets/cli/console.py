@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from lunguage_assets.cli.options import Chosen
-    from lunguage_assets.lineage.staleness import Stage
+    from lunguage_assets.lineage.run_plan import Stage
     from lunguage_assets.orchestration.runs.runner import RunSummary
     from lunguage_assets.workspace.home import Home
 

@@ -23,7 +23,8 @@ from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.released import CHEXPERT, LABELS
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import partition_path, read_rows, row_groups
+from lunguage_assets.workspace.parquet_rows import read_rows, row_groups
+from lunguage_assets.workspace.store import partition_path
 from lunguage_assets.workspace.versions import current_version
 
 ANSWERS = ("1", "0", "-1", "blank")

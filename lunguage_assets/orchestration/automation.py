@@ -27,8 +27,8 @@ from lunguage_assets.orchestration.runs.instance import is_at_work
 from lunguage_assets.settings import AutomationSettings, LandingSettings
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.landed_delivery import QUARANTINE
 from lunguage_assets.workspace.landing import (
-    QUARANTINE,
     PassReport,
     land,
     landing_folder,

@@ -49,12 +49,8 @@ from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.opening import offline_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.lineage.staleness import (
-    Stage,
-    StalenessChecker,
-    asks_judges,
-    plan,
-)
+from lunguage_assets.lineage.run_plan import Stage, plan
+from lunguage_assets.lineage.staleness import StalenessChecker, asks_judges
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.structuring.contract import Sentence
 from lunguage_assets.structuring.model.structurer import (

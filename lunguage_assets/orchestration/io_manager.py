@@ -22,13 +22,9 @@ from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.redaction import plain_failures
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace import store
-from lunguage_assets.workspace.store import (
-    EncodedTable,
-    is_local,
-    open_place,
-    partition_path,
-    publish,
-)
+from lunguage_assets.workspace.catalog import create_catalog
+from lunguage_assets.workspace.store import EncodedTable, partition_path
+from lunguage_assets.workspace.tables_location import is_local, open_location, publish
 
 
 @dataclass(frozen=True)
@@ -49,7 +45,7 @@ class TableStore(dg.IOManager):
 
     @property
     def place(self) -> UPath:
-        return UPath(open_place(self.root))
+        return UPath(open_location(self.root))
 
     def handle_output(
         self, context: dg.OutputContext, obj: Sequence[EncodedTable] | pd.DataFrame
@@ -143,7 +139,7 @@ def build_catalog(root: UPath | Path, database: Path) -> None:
         with DuckDBResource(database=str(aside)).get_connection() as connection:
             if not is_local(root):
                 connection.register_filesystem(UPath(root).fs)
-            store.create_catalog(connection, root)
+            create_catalog(connection, root)
         aside.replace(database)
     finally:
         aside.unlink(missing_ok=True)

@@ -19,7 +19,7 @@ from lunguage_assets.judges.ledger.bills import Bill, ByJudge, Charges
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.metadata import markdown
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.workspace.store import fingerprint
+from lunguage_assets.workspace.table_record import fingerprint
 
 LOG_EVERY_S = 30.0
 """A judge that is being asked reports so often in the run's log."""

@@ -8,7 +8,6 @@ cookie: a browser sends cookies to every port of a host, also to the server of a
 
 from __future__ import annotations
 
-import fcntl
 import hmac
 import json
 import os
@@ -38,6 +37,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.locks import LockHeld, exclusive_lock_at_once
 from lunguage_assets.orchestration.runs.instance import LOCATION, close_abandoned_runs
 from lunguage_assets.permissions import set_private_umask
 
@@ -206,19 +206,17 @@ def only_ui(home: Path, address: str) -> Iterator[None]:
     `ConfigurationError` with the address of the one that is open, without the token.
     """
     home.mkdir(parents=True, exist_ok=True)
-    with (home / ".ui.lock").open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            raise ConfigurationError(
-                f"a UI of {home} is open already, at {lock.read()}: use it (the address with its token was "
-                "printed where it was started), or end it there with Ctrl-C."
-            ) from None
-        lock.truncate(0)
-        lock.write(address)
-        lock.flush()
-        yield
+    try:
+        with exclusive_lock_at_once(home / ".ui.lock") as lock:
+            lock.truncate(0)
+            lock.write(address)
+            lock.flush()
+            yield
+    except LockHeld as held:
+        raise ConfigurationError(
+            f"a UI of {home} is open already, at {held}: use it (the address with its token was "
+            "printed where it was started), or end it there with Ctrl-C."
+        ) from None
 
 
 def workspace_file(folder: Path, code: str) -> Path:

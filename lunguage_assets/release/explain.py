@@ -30,11 +30,8 @@ from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.deciding_cues import deciding_cues, told_cues
 from lunguage_assets.tables import ATTRIBUTES, TABLES, TERMS
 from lunguage_assets.tables.columns import A_ROW, MEANINGS
-from lunguage_assets.workspace.store import (
-    is_stored,
-    partition_path,
-    read_rows,
-)
+from lunguage_assets.workspace.parquet_rows import read_rows
+from lunguage_assets.workspace.store import is_stored, partition_path
 
 TABLES_OF_A_STUDY = {name: table for name, table in TABLES.items() if table.explained}
 """What is read of a study."""

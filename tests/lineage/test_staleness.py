@@ -22,21 +22,12 @@ from stored_tables import store_table
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.lineage.input_fingerprints import OPTIONS
 from lunguage_assets.lineage.recipes import RECIPES
-from lunguage_assets.lineage.staleness import (
-    CHANGED_BY_HAND,
-    CURRENT,
-    StalenessChecker,
-    plan,
-)
+from lunguage_assets.lineage.run_plan import plan
+from lunguage_assets.lineage.staleness import CHANGED_BY_HAND, CURRENT, StalenessChecker
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.store import (
-    TableRecord,
-    fingerprint,
-    partition_path,
-    read_table,
-    stored_record,
-)
+from lunguage_assets.workspace.store import partition_path, read_table, stored_record
+from lunguage_assets.workspace.table_record import TableRecord, fingerprint
 
 BATCHES = ("first", "second")
 OVER_ALL = ("pathway_audit", "release")
@@ -481,7 +472,7 @@ def test_a_judge_of_its_own_has_all_that_is_shared_and_makes_the_rest(
 
 def test_an_option_that_went_makes_no_release_stale(small: SmallHome) -> None:
     recorded_before = fingerprint({"p_estimate": False})
-    assert small.standings().fingerprint("release settings", {}) == recorded_before
+    assert small.staleness().fingerprint("release settings", {}) == recorded_before
 
 
 def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:

@@ -4,7 +4,6 @@ PostgreSQL; both durable at every commit. No error and no log shows a statement'
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import logging
 import os
@@ -25,6 +24,7 @@ from sqlalchemy.pool import NullPool
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.requests import ModelBinding, Prompt, Request
+from lunguage_assets.locks import try_lock
 
 Release = Callable[[], None]
 """Releases a held lock."""
@@ -159,19 +159,7 @@ def model_lock_name(binding: ModelBinding) -> str:
 def file_lock(ledger: Path, name: str) -> Release | None:
     """Take a lock beside an SQLite file; None while another holds it, in this process or elsewhere."""
     handle = _opened(ledger.with_name(f".{ledger.name}.{name[:16]}.lock"))
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return None
-
-    def release() -> None:
-        fcntl.flock(
-            handle, fcntl.LOCK_UN
-        )  # also for a forked process that has the file open
-        os.close(handle)
-
-    return release
+    return try_lock(handle)
 
 
 def session_lock(connection: Connection, name: str) -> Release | None:

@@ -13,7 +13,7 @@ import dagster as dg
 from lunguage_assets.lineage.input_fingerprints import OPTIONS
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.packaged_data import resource
-from lunguage_assets.workspace.store import fingerprint
+from lunguage_assets.workspace.table_record import fingerprint
 
 GROUP = "edited_files"
 FILES: Mapping[str, tuple[str, Sequence[str]]] = {

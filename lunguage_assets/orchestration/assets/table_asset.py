@@ -38,11 +38,10 @@ from lunguage_assets.workspace.store import (
     SET_ASIDE,
     VERSION,
     EncodedTable,
-    Lineage,
     encode,
-    fingerprint,
     partition_path,
 )
+from lunguage_assets.workspace.table_record import Lineage, fingerprint
 
 Result = dg.MaterializeResult[Any]
 Frames = Mapping[Keys, pd.DataFrame]

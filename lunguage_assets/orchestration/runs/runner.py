@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.lineage.recipes import REBUILT, STEPS_OF_JOB
-from lunguage_assets.lineage.staleness import Stage, plan
+from lunguage_assets.lineage.run_plan import Stage, plan
 from lunguage_assets.orchestration.assets.edited_files import note_versions
 from lunguage_assets.orchestration.assets.explicit import prefetch_comparisons
 from lunguage_assets.orchestration.build import build_defs

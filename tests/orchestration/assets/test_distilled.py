@@ -19,7 +19,7 @@ from finished_homes import Finished
 from small_homes import SmallHome
 
 from lunguage_assets.explicit.distilled import answers
-from lunguage_assets.lineage.staleness import Stage
+from lunguage_assets.lineage.run_plan import Stage
 from lunguage_assets.orchestration import resources
 from lunguage_assets.orchestration.automation import is_ready
 from lunguage_assets.orchestration.resources import HomeResource
