@@ -183,6 +183,6 @@ def _require_whole(version: Path) -> None:
             state = "another file" if file.exists() else "no file"
             raise ConfigurationError(
                 f"{file}: found {state}; expected that of version {version.name}, "
-                f"which is sealed. Restore it, or remove the folder {version} and write "
-                "the release again."
+                f"which is sealed. Restore it, or remove the folder {version} and "
+                "write the release again."
             )
