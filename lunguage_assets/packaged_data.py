@@ -193,7 +193,7 @@ def page_template(*parts: str) -> Template:
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    from lunguage_assets.files import literal
+    from lunguage_assets.wording import literal
 
     environment = Environment(
         loader=FileSystemLoader(resource()),

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import pandas as pd
 
-from lunguage_assets.files import is_numeric
 from lunguage_assets.judges.asking.progress import (
     Fitting,
     Learning,
@@ -22,6 +21,7 @@ from lunguage_assets.judges.asking.progress import (
     Report,
     listening,
 )
+from lunguage_assets.wording import is_numeric
 from lunguage_assets.workspace.versions import current_version, report_of
 
 if TYPE_CHECKING:

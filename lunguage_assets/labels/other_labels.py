@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from lunguage_assets.corpus.texts import published
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, InputError
-from lunguage_assets.files import edited_rows
 from lunguage_assets.implicit.statements.label_file import LabelList
+from lunguage_assets.spreadsheets import edited_rows
 from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.released import CHEXPERT, LABELS
 from lunguage_assets.workspace.home import Home

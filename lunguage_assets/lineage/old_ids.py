@@ -17,8 +17,9 @@ import pandas as pd
 from lunguage_assets.corpus.intake import row_of_a_study
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.hedges.hedging import CORRECTION_COLUMNS
-from lunguage_assets.files import edited_rows, sheet, write_private
+from lunguage_assets.files import write_private
 from lunguage_assets.locks import exclusive_lock
+from lunguage_assets.spreadsheets import edited_rows, sheet
 from lunguage_assets.tables import FINDINGS
 from lunguage_assets.tables.columns import A_STATED_ROW
 from lunguage_assets.workspace.home import Home

@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from lunguage_assets.files import is_numeric, shown_phrase
 from lunguage_assets.packaged_data import expectation, read_as
 from lunguage_assets.tables.schema import Table
+from lunguage_assets.wording import is_numeric, shown_phrase
 
 EXAMPLES = 20
 """Keys of rows that a result shows."""

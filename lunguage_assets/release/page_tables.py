@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.files import cell_text, is_numeric
+from lunguage_assets.wording import cell_text, is_numeric
 
 LONG_CELL = 32
 """Characters from which a column holds sentences: it gets a width of its own, or each would be a tower."""
