@@ -94,10 +94,10 @@ def map_studies(
 
 def _rows_by_chunk(
     frame: pd.DataFrame, studies: Sequence[str]
-) -> dict[int, pd.DataFrame]:
+) -> dict[Any, pd.DataFrame]:
     """Split a frame by the chunk that its study is in."""
-    positions = pd.Index(studies).get_indexer(frame["study_id"].to_numpy())
-    return dict(list(frame.groupby(positions // CHUNK)))
+    positions = pd.Index(studies).get_indexer(pd.Index(frame["study_id"]))
+    return dict(iter(frame.groupby(positions // CHUNK)))
 
 
 def map_chunks(
