@@ -35,12 +35,9 @@ from lunguage_assets.implicit.statements.label_file import LabelList, load_label
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.labels.study_labels import (
-    READ,
-    EvidenceOfLabels,
-    label_evidence,
-    study_labels,
-)
+from lunguage_assets.labels.evidence import EvidenceByLabel
+from lunguage_assets.labels.row_claims import LABEL_COLUMNS
+from lunguage_assets.labels.study_labels import label_evidence, study_labels
 from lunguage_assets.quality.rules import (
     InvalidStudy,
     broken_studies,
@@ -194,7 +191,7 @@ class Method:
         for (study, label), about in said_by_rows(rows, self._labels).items():
             claim = about.decide()[0]
             if claim is not None:
-                stated[study][1].append(StatedLabel(label, claim.present, claim.p))
+                stated[study][1].append(StatedLabel(label, claim.is_present, claim.p))
         return stated
 
     def _stated_finding(self, row: Row, statements: Statements) -> StatedFinding:
@@ -283,10 +280,11 @@ class Method:
         }
 
 
-def said_by_rows(rows: Sequence[Row], listed: LabelList) -> EvidenceOfLabels:
+def said_by_rows(rows: Sequence[Row], listed: LabelList) -> EvidenceByLabel:
     """`label_evidence` by stated rows as they were read, before any is merged or resolved."""
     frame = pd.DataFrame(
-        {name: [getattr(row, name) for row in rows] for name in READ}, columns=READ
+        {name: [getattr(row, name) for row in rows] for name in LABEL_COLUMNS},
+        columns=LABEL_COLUMNS,
     )
     frame = frame.astype(dict.fromkeys(("status", "source"), "str"))
     read = [(row.finding_id, listed.read(row).diagnosis, "") for row in rows]

@@ -22,12 +22,11 @@ from lunguage_assets.files import replace_text, sheet_frame, shown_phrase
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.rows import BARE
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.labels.study_labels import (
+from lunguage_assets.labels.chexpert_files import (
     chexpert_labels,
     chexpert_probabilities,
-    label_evidence,
-    label_frame,
 )
+from lunguage_assets.labels.study_labels import label_evidence, label_frame
 from lunguage_assets.packaged_data import page_template
 from lunguage_assets.parallel import map_chunks
 from lunguage_assets.quality.rules import refuse_broken
