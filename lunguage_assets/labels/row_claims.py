@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from lunguage_assets.implicit.rows import PAPER, column_values
+from lunguage_assets.implicit.policy import POLICIES
+from lunguage_assets.implicit.rows import column_values
 from lunguage_assets.implicit.statements.contradictions import (
     is_course_alone,
     qualifying,
@@ -145,7 +146,8 @@ class RowClaims:
                 claim.denies_only_more = True
                 qualifier = qualified[0]
                 # The paper denies the whole with the certainty of the kind.
-                if qualifier.certain and row.mode != PAPER:
+                reads_kind = POLICIES[row.mode].reads_restrictions
+                if qualifier.certain and reads_kind:
                     claim.leave_open(qualifier)
         if meaning.reads in ("size", "whole") and is_borderline(row.measurement):
             claim.denies_only_more = True
