@@ -2,7 +2,7 @@
 
 The stages are those of a run, with the offline structurer, the bundled judges, the published ruler, the
 packaged pathways and lists and the default settings: what a home without files of its own uses with
-`ruler = "published"`. What its files say is read once and kept.
+`reference_scale = "published"`. What its files say is read once and kept.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Method:
     def __init__(self, own_cues: Path | None = None) -> None:
         settings = load_settings()
         explicit = settings.explicit.model_copy(
-            update={"ruler": "published", "fit_log": False}
+            update={"reference_scale": "published", "fit_log": False}
         )
         self._explicit, self._implicit = explicit, settings.implicit
         self._structurer = RuleStructurer(own_cues=own_cues)

@@ -31,14 +31,20 @@ _OF_FIT = {
 }
 OPTIONS: Mapping[str, tuple[str, set[str]]] = {
     "corpus settings": ("corpus", {"default_view"}),
-    "vocabulary settings": ("explicit", {"ruler", "ruler_minimum", "minimum_examples"}),
+    "vocabulary settings": (
+        "explicit",
+        {"reference_scale", "reference_scale_minimum", "minimum_examples"},
+    ),
     "comparison settings": ("explicit", {"seed", "repetitions", "position"}),
     "ranking settings": ("explicit", {"seed", "orders", "bootstrap"}),
     "fit settings": ("explicit", _OF_FIT),
     "release settings": ("release", {"p_estimate"}),
     "merge settings": ("implicit", {"merge_threshold", "history", "mode"}),
 }
-"""Name -> group of settings, and the options of it that are read under this name."""
+"""Name -> group of settings, and the options of it that are read under this name.
+
+They are fingerprinted under the names that stored tables recorded (`by_alias`).
+"""
 
 NOTHING = "none"
 
@@ -76,7 +82,7 @@ class Reads:
             group, options = OPTIONS[name]
             return fingerprint(
                 getattr(load_settings(home.settings_file), group).model_dump(
-                    include=options
+                    include=options, by_alias=True
                 )
             )
         match name:

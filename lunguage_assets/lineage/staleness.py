@@ -175,7 +175,7 @@ class Standings:
         return (
             scorer
             if scorer == NOTHING
-            else f"{scorer}, unlike: {self._settings.distilled.unlike}"
+            else f"{scorer}, unlike: {self._settings.distilled.out_of_distribution}"
         )
 
     def note_release(self, ranker: str, made_of: MadeOf) -> TableRecord:

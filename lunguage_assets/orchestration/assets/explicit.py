@@ -238,7 +238,7 @@ def fitted_probabilities(
     )
     if (now := configuration.standings()).scorer_of(*keys) != NOTHING:
         scorer = open_distilled_scorer(configuration, ranker, now)
-        ask_panel = configuration.settings.distilled.unlike == "panel"
+        ask_panel = configuration.settings.distilled.out_of_distribution == "panel"
         scored = scored_places(
             findings, hedge_phrases, reference_ranking, scorer, ask_panel=ask_panel
         )
