@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from lunguage_assets.judges.ledger.bills import Bill
     from lunguage_assets.judges.ledger.ledger import Ledger
-    from lunguage_assets.judges.opening import Surroundings
+    from lunguage_assets.judges.opening import JudgeContext
     from lunguage_assets.judges.protocol import Judge
-    from lunguage_assets.lineage.staleness import Standings
+    from lunguage_assets.lineage.staleness import StalenessChecker
     from lunguage_assets.structuring.contract import Structurer
 
 FitBy = Literal["panel", "distilled"]
@@ -179,13 +179,13 @@ class Configuration:
         """Open the ledger where anything was paid for; else make none."""
         from lunguage_assets.judges.ledger.ledger import Ledger
 
-        return Ledger.at(self.ledger_location)
+        return Ledger.open_read_only(self.ledger_location)
 
-    def standings(self, *, verify: bool = False) -> Standings:
-        """Look up what is current in this home now; `verify` as in `Standings`."""
-        from lunguage_assets.lineage.staleness import Standings
+    def staleness(self, *, verify: bool = False) -> StalenessChecker:
+        """Look up what is current in this home now; `verify` as in `StalenessChecker`."""
+        from lunguage_assets.lineage.staleness import StalenessChecker
 
-        return Standings(
+        return StalenessChecker(
             self.home,
             self.judges,
             self.prompts,
@@ -194,13 +194,13 @@ class Configuration:
             verify=verify,
         )
 
-    def surroundings(
+    def judge_context(
         self, progress: Callable[[Progress], None] = announce, bill: Bill | None = None
-    ) -> Surroundings:
+    ) -> JudgeContext:
         """Gather what a language model needs of this home."""
-        from lunguage_assets.judges.opening import Surroundings
+        from lunguage_assets.judges.opening import JudgeContext
 
-        return Surroundings(
+        return JudgeContext(
             data_class=self.data_class,
             open_ledger=lambda: _shared_ledger(self.ledger_location),
             budget=_shared_budget(self.budget, self.daily_budget),
@@ -227,7 +227,7 @@ class Configuration:
         """
         from lunguage_assets.judges.opening import open_judge
 
-        return open_judge(key, self.judges, self.surroundings(progress, bill))
+        return open_judge(key, self.judges, self.judge_context(progress, bill))
 
     def open_structurer(
         self,
@@ -253,7 +253,7 @@ class Configuration:
             key,
             self.judges,
             terms,
-            lambda: self.surroundings(progress, bill),
+            lambda: self.judge_context(progress, bill),
             self.home.assertion_file,
         )
 

@@ -32,6 +32,14 @@ RENAMED: Mapping[tuple[str, str], str] = {
 }
 """Group and former name of an option, still read for one version -> its name."""
 
+RETIRED: Mapping[tuple[str, str], str] = {
+    ("release", "p_estimate"): (
+        "It did not rank implied findings better than their bound, which every release "
+        "has (docs/method/implicit.md, section 4)."
+    )
+}
+"""Group and name of an option that went, for one version ignored -> what to use."""
+
 
 class _Options(BaseModel):
     """Options of a group.
@@ -133,7 +141,6 @@ class ReleaseSettings(_Options):
     """The bundle (docs/reports.md)."""
 
     keep: int = Field(default=0, ge=0)
-    p_estimate: bool = Field(default=False, strict=True)
 
 
 class CheckSettings(_Options):
@@ -169,6 +176,7 @@ def load_settings(home_file: Path | None = None) -> Settings:
     of_home: dict[str, Any] = {}
     if home_file is not None and home_file.exists():
         of_home = _read(home_file)
+        _drop_retired(of_home, home_file)
         _rename_options(of_home, home_file)
     values = _read(resource("settings.toml"))
     if of_home.get("as_published") is True:
@@ -214,19 +222,36 @@ def _override(values: dict[str, Any], layer: Mapping[str, Any]) -> None:
             values[group] = options
 
 
+def _drop_retired(values: dict[str, Any], file: Path) -> None:
+    """Take the options that went out, and say what to use instead."""
+    for (group, name), instead in RETIRED.items():
+        options = values.get(group)
+        if isinstance(options, dict) and options.pop(name, None) is not None:
+            _warn(
+                f"{file}: {group}.{name} is ignored. {instead} Remove the line; the "
+                "next version refuses it."
+            )
+
+
 def _rename_options(values: dict[str, Any], file: Path) -> None:
     """Give options under a former name their name, and say so once."""
     for (group, former), name in RENAMED.items():
         options = values.get(group)
         if isinstance(options, dict) and former in options:
             options.setdefault(name, options.pop(former))
-            # Python shows warnings of this category to users, each text once.
-            warnings.warn(
+            _warn(
                 f"{file}: {group}.{former} is called {group}.{name} now. Rename it; "
-                "the next version refuses the former name.",
-                FutureWarning,
-                stacklevel=3,
+                "the next version refuses the former name."
             )
+
+
+def _warn(message: str) -> None:
+    """Tell the user, once for each text.
+
+    Python shows this category by default, and each text once for the line that warns:
+    here, because settings are read again and again, from many lines.
+    """
+    warnings.warn(message, FutureWarning, stacklevel=1)
 
 
 def _problem_of(error: ValidationError) -> str:

@@ -90,9 +90,9 @@ def test_a_folder_for_the_release_that_others_read_is_refused(way: Path) -> None
     out.chmod(0o755)
     configuration = Configuration(home, release_to=out)
     with pytest.raises(ConfigurationError, match="chmod -R go-rwx"):
-        configuration.standings()
+        configuration.staleness()
     out.chmod(0o700)
-    assert configuration.standings().releases == out / "release"
+    assert configuration.staleness().releases == out / "release"
 
 
 STAND_INS = "import sys; from unittest import mock; " + "; ".join(

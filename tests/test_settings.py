@@ -109,3 +109,11 @@ def test_tables_and_releases_record_the_former_names() -> None:
     assert recorded["distilled"]["unlike"] == "phrases"
     assert departures(settings)["explicit.reference_scale"] == ("auto", "own")
     assert departures(settings, by_alias=True)["explicit.ruler"] == ("auto", "own")
+
+
+def test_an_option_that_went_is_ignored_with_a_message(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("[release]\nkeep = 3\np_estimate = true\n")
+    with pytest.warns(FutureWarning, match=r"release.p_estimate is ignored.*bound"):
+        settings = load_settings(file)
+    assert settings.release.keep == 3

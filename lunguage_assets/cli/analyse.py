@@ -75,7 +75,7 @@ def _run_analyses(configuration: Configuration, ranker: str) -> None:
     require_ranker(configuration, ranker)
     stored_table(home, "reference_ranking", ranker)
     checks = run_stages(configuration, ranker, [Stage("analyse", (ranker,))]).checks
-    released = configuration.standings().of("release", ranker)
+    released = configuration.staleness().of("release", ranker)
     print_analyses(home, ranker, checks, release_is_stale=released.state == "stale")
     require_checks(checks)
 

@@ -1,6 +1,6 @@
 """`lunguage compare-labels`: the labels of a release beside those of another file.
 
-What is computed is in `labels.calibration` and `labels.other_labels`.
+What is computed is in `labels.comparison` and `labels.other_labels`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def compare_labels(
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.files import write_csv
     from lunguage_assets.implicit.statements.label_file import load_label_list
-    from lunguage_assets.labels.calibration import compared
+    from lunguage_assets.labels.comparison import compare_with_release
     from lunguage_assets.labels.other_labels import (
         DIFFERING,
         read_label_file,
@@ -57,7 +57,7 @@ def compare_labels(
     other_labels = read_label_file(label_file, load_label_list())
     other_studies = set(other_labels["study_id"])
     released = released_labels(configuration.home, ranker, other_studies)
-    crossed, agreement = compared(released.labels, other_labels)
+    crossed, agreement = compare_with_release(released.labels, other_labels)
     write_csv(crossed, out / "crossed.csv")
     write_csv(agreement, out / "agreement.csv")
 

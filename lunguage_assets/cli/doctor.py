@@ -1,7 +1,7 @@
 """`lunguage doctor`: what would refuse a run, before anything is sent or spent.
 
 Looks at judges, keys, retirement dates, data policy, storage and edited files. What is
-looked at of a judge is `judges.opening.examination`, of Dagster's instance
+looked at of a judge is `judges.opening.examine_judges`, of Dagster's instance
 `orchestration.runs.instance.examination`.
 """
 
@@ -82,12 +82,12 @@ def _examined_judges(
     it will hold, so that what patients' text would be refused for is a warning.
     """
     from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS
-    from lunguage_assets.judges.opening import examination
+    from lunguage_assets.judges.opening import examine_judges
 
     judges = configuration.judges
-    examined = list(examination(judges, data_class, today, os.environ))
+    examined = list(examine_judges(judges, data_class, today, os.environ))
     if configuration.home.corpus() is None:
-        for_patients = examination(judges, "credentialed", today, os.environ)
+        for_patients = examine_judges(judges, "credentialed", today, os.environ)
         refused_for_patients = [
             message
             for severity, message in for_patients
@@ -132,14 +132,14 @@ def _asked_judges(
     configuration: Configuration, data_class: DataClass, today: date
 ) -> list[Problem]:
     """Ask every language model that nothing refuses one invented question, paid."""
-    from lunguage_assets.judges.opening import ask_once, examination
+    from lunguage_assets.judges.opening import ask_once, examine_judges
 
     judges = configuration.judges
-    surroundings = replace(configuration.surroundings(), data_class=data_class)
+    context = replace(configuration.judge_context(), data_class=data_class)
     answers = []
     for key in judges.models:
-        examined = examination(judges, data_class, today, os.environ, only={key})
+        examined = examine_judges(judges, data_class, today, os.environ, only={key})
         is_refused = any(severity == "refusal" for severity, _ in examined)
         if not is_refused:
-            answers.append(ask_once(key, judges, surroundings))
+            answers.append(ask_once(key, judges, context))
     return answers

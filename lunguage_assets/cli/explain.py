@@ -41,12 +41,9 @@ def explain(
     """
     from rich.console import Console
 
-    from lunguage_assets.release.explain import (
-        explain_study,
-        print_story,
-        read_study,
-        study_and_row,
-    )
+    from lunguage_assets.release.explain import explain_study
+    from lunguage_assets.release.print_explanation import print_explanation
+    from lunguage_assets.release.study_record import read_study, study_and_finding
 
     if configuration.data_class != "synthetic" and not sys.stdout.isatty():
         raise TextKeptBack(
@@ -57,6 +54,7 @@ def explain(
     home = configuration.home
     batches = [batch.key for batch in home.registered()]
     if finding is None:
-        study, finding = study_and_row(study)
+        study, finding = study_and_finding(study)
     stored_study = read_study(home.tables, ranker, batches, study)
-    print_story(explain_study(stored_study, finding), Console(highlight=False))
+    explanation = explain_study(stored_study, finding)
+    print_explanation(explanation, Console(highlight=False))

@@ -38,7 +38,7 @@ from lunguage_assets.cli.survey import survey
 from lunguage_assets.cli.targets import targets
 from lunguage_assets.cli.ui import ui
 from lunguage_assets.errors import LunguageError, printable
-from lunguage_assets.permissions import keep_private
+from lunguage_assets.permissions import set_private_umask
 
 EXIT_STATUS_INTERRUPTED = 130
 """What a shell reports of a command that Ctrl-C ended."""
@@ -93,7 +93,7 @@ def main() -> None:
     # Tables are very many objects and no cycles: collecting less often saves a fifth of
     # the time of a large batch.
     gc.set_threshold(200_000, 20, 20)
-    keep_private()
+    set_private_umask()
     # The first function to be registered is the last one to be called.
     atexit.register(_leave_out_leaks)
     # The process ends here and not where an error was caught: an error holds on to

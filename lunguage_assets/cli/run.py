@@ -30,7 +30,7 @@ from lunguage_assets.errors import ConfigurationError
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
     from lunguage_assets.judges.asking.progress import Progress
-    from lunguage_assets.lineage.staleness import Stage, Standings
+    from lunguage_assets.lineage.staleness import Stage, StalenessChecker
     from lunguage_assets.orchestration.runs.runner import RunSummary
 
 _JOBS_OF_ONE_JUDGE = ("structure", "extract_hedges", "compare")
@@ -109,7 +109,7 @@ def run(
     if delivery.data is not None:
         delivery.register(configuration)
     folder = configuration.releases / ranker
-    now = configuration.standings(verify=True)
+    now = configuration.staleness(verify=True)
     stages = plan(now, ranker, rebuild=rebuild_ranking)
     if not stages:
         click.echo("Everything is current: nothing to do.")
@@ -190,7 +190,7 @@ def _print_departures(configuration: Configuration) -> None:
 
 
 def _require_judges(
-    configuration: Configuration, stages: Sequence[Stage], now: Standings
+    configuration: Configuration, stages: Sequence[Stage], now: StalenessChecker
 ) -> None:
     """Refuse stages that would ask a judge who cannot be asked.
 
@@ -205,10 +205,10 @@ def _require_judges(
     """
     from datetime import UTC, datetime
 
-    from lunguage_assets.judges.opening import examination
+    from lunguage_assets.judges.opening import examine_judges
 
     judges = configuration.judges
-    problems = examination(
+    problems = examine_judges(
         judges,
         configuration.data_class,
         datetime.now(UTC).date(),
@@ -224,7 +224,7 @@ def _require_judges(
 
 
 def _judges_to_ask(
-    configuration: Configuration, stages: Sequence[Stage], now: Standings
+    configuration: Configuration, stages: Sequence[Stage], now: StalenessChecker
 ) -> set[str]:
     """Find the language models that stages ask, and that never answered before."""
     from lunguage_assets.lineage.staleness import asks_judges

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.lineage.staleness import Stage, Standings
+    from lunguage_assets.lineage.staleness import Stage, StalenessChecker
 
 MAX_STAGES_SHOWN = 12
 """Stages to come that are listed for one ranker; further ones are counted."""
@@ -54,7 +54,7 @@ def _lines(configuration: Configuration) -> Iterator[str]:
     from lunguage_assets.lineage.input_fingerprints import broken_files
 
     home = configuration.home
-    now = configuration.standings()
+    now = configuration.staleness()
     yield from _batch_lines(now)
     judges = configuration.judges
     yield (
@@ -74,7 +74,7 @@ def _lines(configuration: Configuration) -> Iterator[str]:
     )
 
 
-def _batch_lines(now: Standings) -> Iterator[str]:
+def _batch_lines(now: StalenessChecker) -> Iterator[str]:
     """Say which corpus the home holds, and its batches with their studies."""
     home = now.home
     corpus = home.corpus()
@@ -94,7 +94,7 @@ def _batch_lines(now: Standings) -> Iterator[str]:
         yield f"          {removal.key}  removed {removal.when} by {removal.who}"
 
 
-def _count_studies(now: Standings, batch: str) -> int | None:
+def _count_studies(now: StalenessChecker, batch: str) -> int | None:
     """Count the studies of a batch; None while it is not taken in."""
     import pyarrow.parquet as pq
 
@@ -107,7 +107,9 @@ def _count_studies(now: Standings, batch: str) -> int | None:
         return None
 
 
-def _ranker_lines(now: Standings, ranker: str, spent: DollarsByJudge) -> Iterator[str]:
+def _ranker_lines(
+    now: StalenessChecker, ranker: str, spent: DollarsByJudge
+) -> Iterator[str]:
     """Say what there is of a ranker, and which stages a run for it would make."""
     from lunguage_assets.lineage.staleness import plan
 
@@ -135,7 +137,7 @@ def _ranker_lines(now: Standings, ranker: str, spent: DollarsByJudge) -> Iterato
     yield from _stage_lines(plan(now, ranker) if now.batches else [])
 
 
-def _release_of(now: Standings, ranker: str) -> str | None:
+def _release_of(now: StalenessChecker, ranker: str) -> str | None:
     """Name the newest release of a ranker and its state."""
     from lunguage_assets.workspace.versions import current_version
 

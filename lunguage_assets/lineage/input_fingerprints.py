@@ -38,13 +38,16 @@ OPTIONS: Mapping[str, tuple[str, set[str]]] = {
     "comparison settings": ("explicit", {"seed", "repetitions", "position"}),
     "ranking settings": ("explicit", {"seed", "orders", "bootstrap"}),
     "fit settings": ("explicit", _OF_FIT),
-    "release settings": ("release", {"p_estimate"}),
+    "release settings": ("release", set()),
     "merge settings": ("implicit", {"merge_threshold", "history", "mode"}),
 }
 """Name -> group of settings, and the options of it that are read under this name.
 
 They are fingerprinted under the names that stored tables recorded (`by_alias`).
 """
+
+_RETIRED_OPTIONS = {"release settings": {"p_estimate": False}}
+"""Options that went, with the only value that is left: a release that never used them stays current."""
 
 NOTHING = "none"
 
@@ -56,8 +59,8 @@ _OF = {
 """Name of what differs from partition to partition -> the dimension that it depends on."""
 
 
-class Reads:
-    """Fingerprints for `Standings`; each is read when it is asked for, and then kept."""
+class InputFingerprints:
+    """Fingerprints for `StalenessChecker`; each is read when it is asked for, and then kept."""
 
     def __init__(
         self, home: Home, judges: JudgesConfiguration, prompts: Path | None = None
@@ -80,11 +83,10 @@ class Reads:
         home = self._home
         if name in OPTIONS:
             group, options = OPTIONS[name]
-            return fingerprint(
-                getattr(load_settings(home.settings_file), group).model_dump(
-                    include=options, by_alias=True
-                )
-            )
+            settings = getattr(load_settings(home.settings_file), group)
+            retired = _RETIRED_OPTIONS.get(name, {})
+            recorded = settings.model_dump(include=options, by_alias=True)
+            return fingerprint({**recorded, **retired})
         match name:
             case "judge":
                 return judge_identity(key, self._judges, self._prompts)
@@ -151,7 +153,7 @@ def broken_files(home: Home) -> list[str]:
     from lunguage_assets.assertion.own_cues import read_own_cues
     from lunguage_assets.corpus.vocabulary import Vocabulary
     from lunguage_assets.explicit.hedges.hedging import load_corrections
-    from lunguage_assets.implicit.merging.apart import load_blacklist
+    from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
 
     readers: list[Callable[[], object]] = [

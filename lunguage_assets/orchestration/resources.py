@@ -27,8 +27,9 @@ from lunguage_assets.explicit.fit.probability import (
 from lunguage_assets.explicit.rating.ranking import published_instead
 from lunguage_assets.hub import packaged_copy
 from lunguage_assets.judges.distilled import DistilledScorer, has_gpu
-from lunguage_assets.lineage.staleness import Standing, Standings
-from lunguage_assets.tables.explicit import DISTILLED_EVALUATION, DISTILLED_SCORER
+from lunguage_assets.lineage.staleness import Staleness, StalenessChecker
+from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
+from lunguage_assets.tables.explicit import DISTILLED_SCORER
 from lunguage_assets.workspace.store import partition_path, read_table
 
 
@@ -125,7 +126,7 @@ def distilled_training(configuration: Configuration) -> Training:
 
 
 def open_distilled_scorer(
-    configuration: Configuration, ranker: str, now: Standings
+    configuration: Configuration, ranker: str, now: StalenessChecker
 ) -> DistilledScorer:
     """Open the model that a ranker's judges taught.
 
@@ -156,7 +157,7 @@ def open_distilled_scorer(
     return DistilledScorer(folder, configuration.settings.distilled.device)
 
 
-def _why_unusable(standing: Standing) -> str:
+def _why_unusable(standing: Staleness) -> str:
     if not standing.because:
         return "is not there"
     return f"is stale ({'; '.join(standing.because)})"

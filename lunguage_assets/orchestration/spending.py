@@ -87,7 +87,7 @@ class Account:
         return cls(
             Bill(_account(step, keys), context.run_id),
             bill_ahead(configuration, step, *keys),
-            lambda: configuration.surroundings().open_ledger(),
+            lambda: configuration.judge_context().open_ledger(),
             run_state,
         )
 

@@ -70,7 +70,7 @@ def test_the_value_of_a_variable_is_in_no_message(
     monkeypatch.setenv(VARIABLES[field], KEY)
     uses: list[Callable[[Configuration], object]] = [
         lambda configuration: configuration.judges,
-        lambda configuration: configuration.surroundings().open_ledger(),
+        lambda configuration: configuration.judge_context().open_ledger(),
         lambda configuration: configuration.open_judge("claude-opus-4-8"),
         lambda configuration: load_prompts(configuration.prompts),
         repr,

@@ -19,7 +19,7 @@ from quick_instance import quick_instance
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.recipes import RECIPES, STEP_OF, STEPS_OF_JOB
-from lunguage_assets.lineage.staleness import Stage, Standings, plan
+from lunguage_assets.lineage.staleness import Stage, StalenessChecker, plan
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
@@ -131,13 +131,13 @@ class SmallHome:
     def definitions(self) -> dg.Definitions:
         return build_defs(self.configuration)
 
-    def standings(self) -> Standings:
+    def staleness(self) -> StalenessChecker:
         """What is current now, as a command finds it."""
-        return self.configuration.standings(verify=True)
+        return self.configuration.staleness(verify=True)
 
     def plan(self, ranker: str = "panel") -> list[str]:
         """The stages that a run would make now."""
-        return [str(stage) for stage in plan(self.standings(), ranker)]
+        return [str(stage) for stage in plan(self.staleness(), ranker)]
 
     def runner(self) -> Runner:
         return Runner(self.configuration, self.instance, self.definitions)

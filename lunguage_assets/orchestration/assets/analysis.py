@@ -25,7 +25,7 @@ from lunguage_assets.explicit.analysis.validation import (
 from lunguage_assets.explicit.analysis.validation import (
     ranking_robustness as rank_with_half,
 )
-from lunguage_assets.implicit.pathways.audit import Counts, audit_table, edge_counts
+from lunguage_assets.implicit.expansion.audit import Counts, audit_table, edge_counts
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
@@ -107,7 +107,7 @@ def pathway_audit(configuration: Configuration, keys: Keys) -> Result:
         )
 
     counts: Counts = Counter()
-    with newest_studies(configuration, *keys, configuration.standings()) as studies:
+    with newest_studies(configuration, *keys, configuration.staleness()) as studies:
         known = {batch: of_batch(batch) for batch in studies.batches}
         for part in studies.parts("study", ["lunguage_plus_plus"]):
             for batch, rows in part.frames()["lunguage_plus_plus"].groupby(

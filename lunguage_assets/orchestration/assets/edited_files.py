@@ -82,7 +82,7 @@ def version_of(configuration: Configuration, name: str) -> str:
         return _digest(place.corrections_file)
     if name == "assertion_file":
         return _digest(place.assertion_file) if place.assertion_file else "none"
-    reads = configuration.standings().reads
+    reads = configuration.staleness().fingerprints
     return fingerprint([reads.of(read, {}) for read in FILES[name][1]])
 
 

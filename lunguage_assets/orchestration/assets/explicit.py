@@ -192,7 +192,7 @@ def reference_ranking(
     in_panel_order = {
         judge: frames[judge] for judge in configuration.judges.members(*keys)
     }
-    reads = configuration.standings().reads
+    reads = configuration.staleness().fingerprints
     identities = [reads.of("judge", {"judge": judge}) for judge in in_panel_order]
     own = rank_phrases(
         hedge_vocabulary, in_panel_order, configuration.settings.explicit, identities
@@ -236,7 +236,7 @@ def fitted_probabilities(
         ],
         None,
     )
-    if (now := configuration.standings()).scorer_of(*keys) != NOTHING:
+    if (now := configuration.staleness()).scorer_of(*keys) != NOTHING:
         scorer = open_distilled_scorer(configuration, ranker, now)
         ask_panel = configuration.settings.distilled.out_of_distribution == "panel"
         scored = scored_places(

@@ -19,8 +19,8 @@ from lunguage_assets.implicit.resolution.resolve import (
 from lunguage_assets.lineage.staleness import Keys
 from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
 from lunguage_assets.orchestration.metadata import counts
-from lunguage_assets.parallel import by_studies, joined
-from lunguage_assets.quality.rules import Aside, set_aside_frame, studies_of
+from lunguage_assets.parallel import joined, map_studies
+from lunguage_assets.quality.rules import InvalidStudy, set_aside_frame, studies_of
 
 
 @table_asset("implicit")
@@ -43,7 +43,7 @@ def deduplicated_findings(
     if settings.encoder == "lexical":
         at_once = configuration.processes
         frame = joined(
-            by_studies(deduplicate, given, merging_tools, *made_of, processes=at_once)
+            map_studies(deduplicate, given, merging_tools, *made_of, processes=at_once)
         )
     else:  # a model is loaded once, and has cores of its own
         frame = deduplicate(*given, *tools)
@@ -67,7 +67,7 @@ def expansions(
         (configuration.home.pathways_file, terms),
         configuration.processes,
     )
-    found = by_studies(
+    found = map_studies(
         expand, (deduplicated_findings,), expansion_tools, *made_of, processes=processes
     )
     matches, expanded = map(joined, zip(*found, strict=True))
@@ -96,7 +96,7 @@ def lunguage_plus_plus(
     deduplicated_findings: pd.DataFrame,
     pathway_matches: pd.DataFrame,
     expansions: pd.DataFrame,
-    set_aside: Sequence[Aside] = (),
+    set_aside: Sequence[InvalidStudy] = (),
 ) -> Result:
     """Resolve every contradiction; a study that breaks a guarantee is set aside."""
     ranked = fitted_probabilities if len(fitted_probabilities) else reference_ranking
@@ -109,7 +109,7 @@ def lunguage_plus_plus(
         configuration.home.pathways_file,
         configuration.home.blacklist_file,
     )
-    found = by_studies(
+    found = map_studies(
         resolve, given, resolution_tools, *made_of, processes=configuration.processes
     )
     resolved = rows, log, conflicts = Resolution(*map(joined, zip(*found, strict=True)))

@@ -226,7 +226,7 @@ def test_the_nightly_release_is_of_every_ranker_with_a_ranking_and_a_finished_ba
     finished: Finished,
 ) -> None:
     now, night = (
-        Configuration(Home(finished.home)).standings(),
+        Configuration(Home(finished.home)).staleness(),
         datetime(2026, 11, 20, 2, tzinfo=UTC),
     )
     keys = []
