@@ -89,6 +89,7 @@ def annotate(
 
 def _one_row_per_report(labels: pd.DataFrame) -> pd.DataFrame:
     """Put the probabilities of each label into a column, in the order of the labels."""
+    # Pivoting sorts by name; reports and labels keep the order of the table.
     p = labels.pivot(index="study_id", columns="label", values="p")
     in_order = p.loc[labels["study_id"].unique(), labels["label"].unique()]
     return in_order.reset_index()

@@ -61,6 +61,7 @@ def remove_batch(configuration: Configuration, key: str, yes: bool) -> None:
         click.echo(
             f"removed  {key} with its tables; noted in {home.root / 'removals.json'}"
         )
+    # A removal that was killed, or a mistyped key, may have left a partition alone.
     _remove_partition(home, key)
 
 

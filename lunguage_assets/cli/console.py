@@ -47,6 +47,7 @@ def print_table(frame: pd.DataFrame) -> None:
             overflow="fold",
         )
     for row in frame.astype(object).itertuples(index=False):
+        # In plain text, rich would take a label such as "[b]all" for markup.
         table.add_row(*[Text(_cell_text(cell)) for cell in row])
     width = None if sys.stdout.isatty() else WIDTH_OF_PIPES
     Console(highlight=False, width=width).print(table)

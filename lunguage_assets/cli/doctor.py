@@ -139,6 +139,7 @@ def _asked_judges(
     answers = []
     for key in judges.models:
         examined = examine_judges(judges, data_class, today, os.environ, only={key})
+        # A refusal was listed above; to ask would only repeat it.
         is_refused = any(severity == "refusal" for severity, _ in examined)
         if not is_refused:
             answers.append(ask_once(key, judges, context))

@@ -82,6 +82,7 @@ def estimate(
         require_data_registered(configuration, delivery)
         registrations = []
     else:
+        # The files are counted where they lie: an estimate makes no home.
         registrations = delivery.examine(configuration)
     estimated = estimate_run(
         configuration, registrations, ranker, rebuild=rebuild_ranking
@@ -124,6 +125,7 @@ def _print_lines(estimated: Mapping[str, Any]) -> None:
 
     total = {**estimated["total"], "stage": "total", "judge": ""}
     frame = pd.DataFrame([*estimated["lines"], total], columns=list(_COLUMNS))
+    # Unknown dollars are None: only a column of numbers prints a question mark for it.
     frame = frame.astype(dict.fromkeys(_DOLLAR_COLUMNS, "float64"))
     formats = {
         **dict.fromkeys(_COUNT_COLUMNS.values(), "{:,}".format),
@@ -169,6 +171,7 @@ def _print_fit(fit: str, cost: Mapping[str, Any]) -> None:
     if cost["scored"]:
         minutes = cost["scored"] / SCORED_PER_S / 60.0
         scored = f", {cost['scored']:,} read by a distilled model ({minutes:,.0f} min)"
+    # Where no price is known, a zero would promise that it is free.
     dollars = f"${cost['usd']:,.2f}"
     if cost["usd_at_most"] is None and not cost["usd"]:
         dollars = "$?"

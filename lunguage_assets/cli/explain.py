@@ -45,6 +45,7 @@ def explain(
     from lunguage_assets.release.print_explanation import print_explanation
     from lunguage_assets.release.study_record import read_study, study_and_finding
 
+    # A pipe or a file would leave a copy of what a patient's report says.
     if configuration.data_class != "synthetic" and not sys.stdout.isatty():
         raise TextKeptBack(
             "the output is no terminal: this corpus holds text of patients, which "

@@ -72,6 +72,7 @@ def import_attempts(configuration: Configuration, file: Path) -> None:
     from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
     from lunguage_assets.structuring.model.grounding import parse_answer
 
+    # The answers of a group may come before the first delivery, into a new home.
     configuration.home.create()
     parser_by_stage = {
         "extract": parse_phrase_list,

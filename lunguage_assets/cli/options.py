@@ -119,6 +119,8 @@ def configured(*, existing: bool = False) -> Decorator:
             configuration = _configuration(home, arguments)
             if existing:
                 require_registered(configuration.home)
+            # What the panel is called depends on the preset: that of another one than
+            # the home's ranks under the name of its preset.
             if "ranker" in arguments and arguments["ranker"] is None:
                 arguments["ranker"] = configuration.judges.panel_ranker
             command(configuration=configuration, **arguments)
@@ -144,6 +146,8 @@ def _configuration(folder: Path, arguments: dict[str, Any]) -> Configuration:
         for field, value in options.items()
         if value is not None and value is not False
     }
+    # Processes of Dagster have working directories of their own, where a relative path
+    # would name another folder.
     if "release_to" in given:
         given["release_to"] = given["release_to"].resolve()
     home = Home(folder.expanduser().resolve())

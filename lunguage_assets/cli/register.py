@@ -66,6 +66,7 @@ class DeliveryOptions:
     @property
     def columns(self) -> tuple[str, str] | None:
         """Columns of the ids and of the reports, where the options name any."""
+        # Without a named column, files of every known layout are looked for.
         if not self.id_column and not self.text_column:
             return None
         return (self.id_column or "study_id", self.text_column or "report")
@@ -140,6 +141,7 @@ def add_partitions(configuration: Configuration, batches: Sequence[Batch]) -> No
     from lunguage_assets.orchestration.partitions import REPORT_BATCH
     from lunguage_assets.orchestration.runs.instance import dagster_instance
 
+    # The UI lists a batch, and can materialise it, once it is a partition.
     with dagster_instance(configuration.home) as instance:
         keys = [batch.key for batch in batches]
         instance.add_dynamic_partitions(REPORT_BATCH.name, keys)

@@ -121,6 +121,7 @@ def summary_lines(summary: Mapping[str, Any]) -> list[LabelledLine]:
         ("findings", f"{summary['findings']} rows"),
         ("hedged findings", _hedged_findings(summary)),
     ]
+    # Counted only in releases for which a distilled model scored findings.
     if summary.get("scored"):
         scored = f"{summary['scored']}: no judge was asked for them"
         lines.append(("  by a distilled model", scored))

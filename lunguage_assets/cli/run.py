@@ -99,6 +99,7 @@ def run(
     from lunguage_assets.lineage.staleness import plan
 
     home = configuration.home
+    # A mistyped ranker is refused before files are copied into the home.
     require_ranker(configuration, ranker)
     if delivery.data is None:
         require_data_registered(configuration, delivery)
@@ -109,6 +110,7 @@ def run(
     if delivery.data is not None:
         delivery.register(configuration)
     folder = configuration.releases / ranker
+    # A file that was changed in place keeps its record: once a run, rows are read too.
     now = configuration.staleness(verify=True)
     stages = plan(now, ranker, rebuild=rebuild_ranking)
     if not stages:
@@ -116,11 +118,13 @@ def run(
         print_release(folder, home)
         return
     _require_judges(configuration, stages, now)
+    # From now on `panel` of this home means the same judges, whoever runs it.
     if not configuration.settings.preset:
         home.remember_preset(configuration.judges.preset)
     done = run_stages(configuration, ranker, stages, rebuild=rebuild_ranking)
     lost = _lost_answers(configuration) if done.spent else 0
     run_lines = [*checks_lines(done.checks), *spending_lines(done.spent, lost)]
+    # A failed check ends the command after the release, in which its cause can be seen.
     print_release(folder, home, run_lines)
     require_checks(done.checks)
 

@@ -77,6 +77,7 @@ def _read_rows(file: Path) -> pd.DataFrame:
     try:
         if file.suffix == ".parquet":
             return pd.read_parquet(file)
+        # An id such as 007 stays as it is.
         return pd.read_csv(file, dtype="str")
     except (OSError, ValueError) as error:
         raise InputError(

@@ -65,6 +65,7 @@ def _lines(configuration: Configuration) -> Iterator[str]:
     for problem in problems:
         yield (f"broken    {problem} What is stale can be told when this is corrected.")
     spent = _spent(configuration)
+    # Tables are held against the files that they were made of: none may be unreadable.
     if not problems:
         for ranker in judges.rankers:
             yield from _ranker_lines(now, ranker, spent.ever)

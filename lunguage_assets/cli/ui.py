@@ -65,6 +65,8 @@ def ui(configuration: Configuration, host: str, port: int, no_token: bool) -> No
             click.echo(
                 f"{home.root} holds no corpus: nothing was registered there.", err=True
             )
+        # Every account of the machine can read the arguments of a process; its
+        # environment, where the token is, is its owner's.
         environment = {**environment_of_children(home), TOKEN_VARIABLE: token}
         log = home.root / "logs" / "ui.log"
         write_private(log, b"")
