@@ -1,4 +1,4 @@
-"""The configuration of one process: a home, and what options or the environment choose for it.
+"""The configuration of one process: a home, and what is chosen for it.
 
 The command line makes it from its options, a deployment from the environment, a test
 from arguments; `docs/dagster.md` lists the variables. It says which settings, judges,
@@ -182,7 +182,7 @@ class Configuration:
         return Ledger.open_read_only(self.ledger_location)
 
     def staleness(self, *, verify: bool = False) -> StalenessChecker:
-        """Look up what is current in this home now; `verify` as in `StalenessChecker`."""
+        """Check what is current in this home; `verify` as in `StalenessChecker`."""
         from lunguage_assets.lineage.staleness import StalenessChecker
 
         return StalenessChecker(

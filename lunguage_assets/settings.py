@@ -1,7 +1,7 @@
 """Options of the method, validated where they are read.
 
 Three layers: the defaults of `resources/settings.toml`, which says what each option
-means; with `as_published = true` the paper's options, `resources/as_published.toml`; and
+means; with `as_published = true` the paper's, `resources/as_published.toml`; and
 `settings.toml` of the home, which overrides single values. Constants of the method that
 are not options, such as TrueSkill's, stand beside the code that uses them. What differs
 from one command to the next is in `configuration`.
