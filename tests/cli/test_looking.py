@@ -83,7 +83,7 @@ params = { max_tokens = 50 }
 """
 
 
-def test_doctor_asks_each_language_model_a_question_of_its_own_and_says_what_came_of_it(
+def test_doctor_asks_each_language_model_once_and_tells_its_answer(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "judges.toml"
@@ -106,7 +106,7 @@ ELSEWHERE = MINE.replace("ADDRESS", "https://models.invalid/v1").replace(
 )
 
 
-def test_doctor_refuses_no_judge_of_synthetic_text_while_a_home_has_no_corpus(
+def test_doctor_takes_a_home_without_corpus_for_synthetic_text(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "judges.toml"

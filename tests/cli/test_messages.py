@@ -41,7 +41,7 @@ def test_a_wrong_preset_is_said_with_the_option_that_chose_it(
     assert not (tmp_path / "home").exists()
 
 
-def test_everything_that_keeps_judges_from_being_asked_is_said_before_the_first_stage(
+def test_all_that_refuses_judges_is_said_before_the_first_stage(
     tmp_path: Path, five: Path
 ) -> None:
     (tmp_path / "judges.toml").write_text(JUDGES)
@@ -61,7 +61,7 @@ def test_everything_that_keeps_judges_from_being_asked_is_said_before_the_first_
     assert not (tmp_path / "home" / "tables").exists()
 
 
-def test_a_place_for_the_release_that_cannot_be_used_is_said_before_anything_is_made(
+def test_an_unusable_release_folder_is_said_before_anything_is_made(
     tmp_path: Path, five: Path
 ) -> None:
     (tmp_path / "file").write_text("")
