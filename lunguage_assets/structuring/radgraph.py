@@ -24,7 +24,7 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.assertion.tokens import Token
-from lunguage_assets.assertion.vocabulary import Sense
+from lunguage_assets.assertion.vocabulary import LexiconEntry
 from lunguage_assets.corpus.texts.published import RADGRAPH_LABELS, is_change
 from lunguage_assets.judges.configuration import RADGRAPH
 from lunguage_assets.structuring.contract import (
@@ -65,7 +65,7 @@ _ENDED = frozenset({"CHAN-CON-RES", "CHAN-DEV-DISA", "CHAN-DISA"})
 _WITHOUT = {"dp": "dn", "tp": "tn"}
 _STATUS = {"DP": "dp", "U": "tp", "DA": "dn"}
 _TURNED = {"dp": "dn", "tp": "tn", "dn": "dp"}
-_UNKNOWN = Sense("other")
+_UNKNOWN = LexiconEntry("other")
 _RELATIONS = frozenset({"modify", "located_at", "suggestive_of"})
 _WORD, _BETWEEN = re.compile(r"\S+"), re.compile(r"[\s-]*")
 _SIDE = re.compile(r"\b(?:right|left|bilateral|both)", re.IGNORECASE)
@@ -97,7 +97,7 @@ class _Entity:
     sentence: int
     relations: list[tuple[str, str]]
     spelling: Span
-    sense: Sense
+    sense: LexiconEntry
     modified_by: list[str] = field(default_factory=list)
 
 
@@ -209,7 +209,7 @@ class RadGraphStructurer:
                     found[goal].modified_by.append(name)
         return found
 
-    def _spelled(self, tokens: list[Token], span: Span) -> tuple[Span, Sense]:
+    def _spelled(self, tokens: list[Token], span: Span) -> tuple[Span, LexiconEntry]:
         """The longest known spelling with the last word of an entity in it."""
         last = next(
             (place for place, one in enumerate(tokens) if one.end >= span.end),

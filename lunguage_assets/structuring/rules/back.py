@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lunguage_assets.assertion.units import Unit, first_beyond
-from lunguage_assets.assertion.vocabulary import Kind, Sense
+from lunguage_assets.assertion.units import TaggedToken, first_beyond
+from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.contract import (
     CueUse,
@@ -19,7 +19,10 @@ from lunguage_assets.structuring.contract import (
 )
 from lunguage_assets.tables import ATTRIBUTES
 
-_THIS, _THESE = Sense("finding", "this", "PF"), Sense("finding", "these", "PF")
+_THIS, _THESE = (
+    LexiconEntry("finding", "this", "PF"),
+    LexiconEntry("finding", "these", "PF"),
+)
 POINTERS = (_THIS, _THESE)
 """What stands in a sentence for the finding, or the findings, before it."""
 _VERBS: frozenset[Kind] = frozenset(
@@ -50,7 +53,7 @@ class SentenceRead(SentenceReading):
     back: Back | None = None
 
 
-def point_back(units: list[Unit]) -> None:
+def point_back(units: list[TaggedToken]) -> None:
     """Make the subject of the sentence a finding when it is only a word for one, or is left out."""
     if not units:
         return
@@ -68,10 +71,10 @@ def point_back(units: list[Unit]) -> None:
         return
     longer = first.end > first.begin + len(first.form)
     if first.form == "measure" or (longer and first.form in WORDS["without_subject"]):
-        units.insert(0, Unit(_THIS, "", first.begin, first.begin))
+        units.insert(0, TaggedToken(_THIS, "", first.begin, first.begin))
 
 
-def named_again(units: Sequence[Unit]) -> list[Unit]:
+def named_again(units: Sequence[TaggedToken]) -> list[TaggedToken]:
     """Findings with "this" or "these" and nothing but their adjectives before them."""
     again = []
     for at, unit in enumerate(units):

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lunguage_assets.assertion.units import DEVICE, JOINTS, Unit
-from lunguage_assets.assertion.vocabulary import Kind, Sense
+from lunguage_assets.assertion.units import DEVICE, JOINTS, TaggedToken
+from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.contract import Span
 
@@ -18,7 +18,7 @@ _CONTENT: frozenset[Kind] = frozenset(
 COURSES = frozenset({"no_change", "improved", "worsened"})
 
 
-def span_of(unit: Unit) -> Span:
+def span_of(unit: TaggedToken) -> Span:
     """The characters of a unit."""
     return Span(unit.begin, unit.end)
 
@@ -28,11 +28,13 @@ class Draft:
 
     __slots__ = ("groups", "is_divided", "links", "organ", "places", "unit", "words")
 
-    def __init__(self, unit: Unit, places: list[Unit], words: list[Unit]) -> None:
+    def __init__(
+        self, unit: TaggedToken, places: list[TaggedToken], words: list[TaggedToken]
+    ) -> None:
         self.unit, self.places, self.words = unit, places, words
-        self.groups: list[list[Unit]] = []
+        self.groups: list[list[TaggedToken]] = []
         self.links: list[Draft] = []
-        self.organ: list[Unit] = []
+        self.organ: list[TaggedToken] = []
         self.is_divided = False
         """Whether it has another row beside it, which judges it along another axis."""
 
@@ -45,7 +47,7 @@ class Draft:
         return self.unit.code == DEVICE
 
     @property
-    def all_places(self) -> list[Unit]:
+    def all_places(self) -> list[TaggedToken]:
         return [unit for group in (self.places, *self.groups) for unit in group]
 
     @property
@@ -103,14 +105,16 @@ class Draft:
             self.places, self.groups = sign.places, sign.groups
         of_bones = any(unit.name in WORDS["bones"] for unit in self.all_places)
         if of_bones and self.unit.name in WORDS["abnormalities"]:
-            self.unit.become(Sense("finding", "osseous abnormality", self.unit.code))
+            self.unit.become(
+                LexiconEntry("finding", "osseous abnormality", self.unit.code)
+            )
 
 
 class Step(NamedTuple):
     """What stands between two phrases, and the second one."""
 
-    between: list[Unit]
-    chunk: list[Unit]
+    between: list[TaggedToken]
+    chunk: list[TaggedToken]
 
     @property
     def is_predicate(self) -> bool:
@@ -143,12 +147,12 @@ class Step(NamedTuple):
         leads = any(unit.kind == "preposition" for unit in self.between)
         return leads and all(unit.kind == "place" for unit in self.chunk)
 
-    def counts_films(self, chunk: list[Unit]) -> bool:
+    def counts_films(self, chunk: list[TaggedToken]) -> bool:
         """Whether the words before it are the number of films: "two views show ..."."""
         films = bool(self.between) and self.between[0].kind == "examined"
         return films and all(unit.code == "measurement" for unit in chunk)
 
-    def labels(self, places: list[Unit]) -> bool:
+    def labels(self, places: list[TaggedToken]) -> bool:
         """Whether organs before it are a sub-heading ("PLEURA: ..."), which is no place; a side is one."""
         headed = bool(self.between) and self.between[0].form == ":"
         return headed and all(
@@ -157,10 +161,10 @@ class Step(NamedTuple):
         )
 
 
-def steps_of(units: list[Unit]) -> Iterator[Step]:
+def steps_of(units: list[TaggedToken]) -> Iterator[Step]:
     """The phrases of a sentence; unknown words are passed over."""
-    between: list[Unit] = []
-    chunk: list[Unit] = []
+    between: list[TaggedToken] = []
+    chunk: list[TaggedToken] = []
     for unit in units:
         if unit.kind in _CONTENT and not unit.aside:
             chunk.append(unit)
@@ -176,7 +180,9 @@ def steps_of(units: list[Unit]) -> Iterator[Step]:
     yield Step(between, chunk)
 
 
-def with_side(places: list[Unit], before: list[Unit]) -> list[Unit]:
+def with_side(
+    places: list[TaggedToken], before: list[TaggedToken]
+) -> list[TaggedToken]:
     """A joined place with the side of the one before, where it has none and lies in one."""
     if not _lies_in_a_side(places[0]) or any(
         unit.form in WORDS["sides"] for unit in places
@@ -190,7 +196,9 @@ def with_side(places: list[Unit], before: list[Unit]) -> list[Unit]:
     return [*sides, *places]
 
 
-def with_noun(places: list[Unit], joined: list[Unit]) -> list[Unit]:
+def with_noun(
+    places: list[TaggedToken], joined: list[TaggedToken]
+) -> list[TaggedToken]:
     """A place without a noun with that of the place joined to it ("the right mid and upper lung")."""
     noun = joined[-1].noun if joined else None
     if not places or noun is None or places[-1].noun is not None:
@@ -202,9 +210,9 @@ def with_noun(places: list[Unit], joined: list[Unit]) -> list[Unit]:
     )
 
 
-def _lies_in_a_side(place: Unit) -> bool:
+def _lies_in_a_side(place: TaggedToken) -> bool:
     return place.form in WORDS["within_a_side"] or place.form[0].isdigit()
 
 
-def says_state(words: list[Unit]) -> bool:
+def says_state(words: list[TaggedToken]) -> bool:
     return any(word.kind in ("normal", "abnormal") for word in words)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lunguage_assets.assertion.axes import axes_of, has_axes
-from lunguage_assets.assertion.units import Unit
+from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.structuring.rules.drafts import Draft
 
 
@@ -56,16 +56,16 @@ def _divided(draft: Draft, text: str) -> Iterator[Draft]:
         yield part
 
 
-def is_wrong(judgement: Unit) -> bool:
+def is_wrong(judgement: TaggedToken) -> bool:
     """Whether a judgement calls a part of the body abnormal: "enlarged", "not normal"."""
     return (judgement.kind == "abnormal") != bool(judgement.negation)
 
 
-def _words_of(draft: Draft, judging: list[Unit]) -> list[Unit]:
+def _words_of(draft: Draft, judging: list[TaggedToken]) -> list[TaggedToken]:
     """Take the judgements, and of the other words those that stand before one of them, or behind the last."""
     words = sorted(draft.words, key=lambda word: word.begin)
-    taken: list[Unit] = []
-    waiting: list[Unit] = []
+    taken: list[TaggedToken] = []
+    waiting: list[TaggedToken] = []
     is_ours = False
     for word in words:
         if word.kind not in ("normal", "abnormal"):

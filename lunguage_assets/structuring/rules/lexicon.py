@@ -9,7 +9,7 @@ import pandas as pd
 
 from lunguage_assets.assertion.own_cues import read_own_cues
 from lunguage_assets.assertion.vocabulary import (
-    Sense,
+    LexiconEntry,
     Vocabulary,
     build_vocabulary,
     content_hash,
@@ -64,11 +64,11 @@ def _build(
         column = column_by_title.get(title, title)
         if code is not None:
             canonical = " ".join((name or spelling).lower().split())
-            sense = Sense("finding", canonical, code)
+            sense = LexiconEntry("finding", canonical, code)
         elif title == "location":
-            sense = Sense("place")
+            sense = LexiconEntry("place")
         elif column in ATTRIBUTES:
-            sense = Sense("word", code=column)
+            sense = LexiconEntry("word", code=column)
         else:
             continue
         vocabulary.add_literal(spelling, sense, replace=False)

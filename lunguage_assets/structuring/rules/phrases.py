@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from lunguage_assets.assertion.units import DEVICE, JOINTS, LIMITATION, Unit
+from lunguage_assets.assertion.units import DEVICE, JOINTS, LIMITATION, TaggedToken
 from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.structuring.rules.drafts import (
@@ -29,9 +29,9 @@ _COURSE_OF = {"increased": "worsened"} | dict.fromkeys(
 class Phrases:
     """Reads the units of a sentence from left to right; `drafts` are the mentions in their order."""
 
-    def __init__(self, units: list[Unit]) -> None:
+    def __init__(self, units: list[TaggedToken]) -> None:
         self.drafts: list[Draft] = []
-        self._held: list[Unit] = []
+        self._held: list[TaggedToken] = []
         """Words of what is named next."""
         self._tightly = self._joined = False
         """Whether the phrase is joined to the one before, and whether by a slash ("scarring/atelectasis")."""
@@ -99,14 +99,14 @@ class Phrases:
         self._subjects: list[Draft] = []
         """Parts of the body of which nothing has been said yet."""
         self._described: list[Draft] = []
-        self._topic: list[Unit] = []
+        self._topic: list[TaggedToken] = []
         self._labelled = False
         """Whether the topic is a sub-heading."""
         self._held = []
         self._role = ""
         """What came last: "finding", "place", "beside", "subject", "side" or "words"."""
 
-    def _break(self, unit: Unit) -> None:
+    def _break(self, unit: TaggedToken) -> None:
         unsaid = (
             unit.form in ("there", "that", "which")
             and not self._last
@@ -204,7 +204,7 @@ class Phrases:
         is_behind = is_judged and self._role in ("subject", "words")
         return leads and are_places and is_behind and not after.is_predicate
 
-    def _finding(self, chunk: list[Unit], kinds: set[Kind]) -> None:
+    def _finding(self, chunk: list[TaggedToken], kinds: set[Kind]) -> None:
         held, self._held = self._held, []
         if "negated" in kinds:
             held = []  # "chronic changes, no acute disease"
@@ -292,7 +292,7 @@ class Phrases:
                 ]
 
     def _place(
-        self, chunk: list[Unit], kinds: set[Kind], after: Step, *, near: bool
+        self, chunk: list[TaggedToken], kinds: set[Kind], after: Step, *, near: bool
     ) -> None:
         places = [
             unit for unit in chunk if unit.kind in ("anatomy", "place", "preposition")
@@ -373,7 +373,12 @@ class Phrases:
             self._topic, self._labelled = places, after.labels(places)
 
     def _place_behind(
-        self, places: list[Unit], words: list[Unit], kinds: set[Kind], *, near: bool
+        self,
+        places: list[TaggedToken],
+        words: list[TaggedToken],
+        kinds: set[Kind],
+        *,
+        near: bool,
     ) -> None:
         """Add a place behind a preposition to the findings before it."""
         beside = False
@@ -417,7 +422,7 @@ class Phrases:
             self._described = []
         self._last, self._role = [], "subject"
 
-    def _placed(self, kinds: set[Kind], places: list[Unit]) -> list[Draft]:
+    def _placed(self, kinds: set[Kind], places: list[TaggedToken]) -> list[Draft]:
         """The findings whose place follows: behind a verb, all that are joined and have none.
 
         "Scoliosis and degenerative changes of the spine" are both of the spine.
@@ -440,7 +445,7 @@ class Phrases:
         ]
         return [*reached, *self._last[-1:]]
 
-    def _is_other_side(self, places: list[Unit], after: Step) -> bool:
+    def _is_other_side(self, places: list[TaggedToken], after: Step) -> bool:
         """Whether a finding is named once for both sides ("small right effusion and moderate left")."""
         here = {unit.form for unit in places}
         there = {unit.form for unit in self._last[-1].places} if self._last else set()
@@ -453,7 +458,7 @@ class Phrases:
             and not any(unit.kind == "finding" for unit in after.chunk)
         )
 
-    def _is_said(self, chunk: list[Unit], kinds: set[Kind]) -> bool:
+    def _is_said(self, chunk: list[TaggedToken], kinds: set[Kind]) -> bool:
         """Whether words and a place are said of what was named ("the lungs are clear bilaterally")."""
         return (
             "copula" in kinds
@@ -461,7 +466,7 @@ class Phrases:
             and bool(self._subjects or self._last)
         )
 
-    def _words(self, chunk: list[Unit], kinds: set[Kind]) -> None:
+    def _words(self, chunk: list[TaggedToken], kinds: set[Kind]) -> None:
         words = [unit for unit in chunk if unit.kind != "place"]
         places = [unit for unit in chunk if unit.kind == "place"]
         if (
@@ -499,7 +504,9 @@ class Phrases:
 
     @staticmethod
     def _say(
-        drafts: list[Draft], words: list[Unit], places: Sequence[Unit] = ()
+        drafts: list[Draft],
+        words: list[TaggedToken],
+        places: Sequence[TaggedToken] = (),
     ) -> None:
         for draft in drafts:
             if draft.is_finding:
@@ -509,24 +516,26 @@ class Phrases:
             draft.places = [*draft.places, *places]
 
 
-def _explains(unit: Unit) -> bool:
+def _explains(unit: TaggedToken) -> bool:
     """Whether a finding may support what stands behind it; devices and complaints don't."""
     return unit.code not in ("PATIENT INFO.", DEVICE) or unit.name in WORDS["harmless"]
 
 
-def _limits_alone(word: Unit) -> bool:
+def _limits_alone(word: TaggedToken) -> bool:
     """Whether it says of something else that it is not assessed."""
     return word.cue is not None and word.cue.category == "limitation"
 
 
-def _lacks_joint(places: list[Unit], heads: list[Unit]) -> bool:
+def _lacks_joint(places: list[TaggedToken], heads: list[TaggedToken]) -> bool:
     """Whether two organs of a list stand side by side, without the "and" between."""
     listed = all(unit.name in WORDS["listed_organs"] for unit in heads)
     apart = len({unit.name for unit in heads}) == 2 == len(heads)
     return listed and apart and all(unit.kind == "anatomy" for unit in places)
 
 
-def _words_of_both(second: Draft, before: list[Unit]) -> tuple[list[Unit], list[Unit]]:
+def _words_of_both(
+    second: Draft, before: list[TaggedToken]
+) -> tuple[list[TaggedToken], list[TaggedToken]]:
     """The words of two findings with one noun: "healed fifth and sixth rib fractures" says healed of both.
 
     Of "moderate right and small left effusions" each has a word of its own.
@@ -537,10 +546,10 @@ def _words_of_both(second: Draft, before: list[Unit]) -> tuple[list[Unit], list[
     return [*before, *of_noun], own if len(own) > len(of_noun) else [*before, *own]
 
 
-def _drafts_of(chunk: list[Unit], held: list[Unit]) -> list[Draft]:
+def _drafts_of(chunk: list[TaggedToken], held: list[TaggedToken]) -> list[Draft]:
     """The findings of a phrase, each with the places and words before it, the last one with those behind."""
     drafts: list[Draft] = []
-    places: list[Unit] = []
+    places: list[TaggedToken] = []
     words = list(held)
     for unit in chunk:
         if unit.kind in ("anatomy", "place"):

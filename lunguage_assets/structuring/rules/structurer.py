@@ -13,8 +13,8 @@ import pandas as pd
 from lunguage_assets.assertion.axes import axes_of, has_axes
 from lunguage_assets.assertion.reader import mark_assertions
 from lunguage_assets.assertion.tagging import tag
-from lunguage_assets.assertion.units import LIMITATION, Unit, first_kind
-from lunguage_assets.assertion.vocabulary import ELSEWHERE, Sense
+from lunguage_assets.assertion.units import LIMITATION, TaggedToken, first_kind
+from lunguage_assets.assertion.vocabulary import ELSEWHERE, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.caches import remembered
 from lunguage_assets.judges.configuration import RULES
@@ -36,7 +36,7 @@ from lunguage_assets.structuring.rules.phrases import Phrases
 from lunguage_assets.structuring.text.languages import OTHER_LANGUAGE, foreign_sentences
 from lunguage_assets.tables import ATTRIBUTES
 
-_NORMAL_CHEST = Sense("anatomy", "chest", "normal")
+_NORMAL_CHEST = LexiconEntry("anatomy", "chest", "normal")
 _SIGNS = re.compile("[^a-z0-9]+")
 _EARLIER = re.compile(r".*\b(?:prior|previous|recent)\s+", re.IGNORECASE)
 """What stands before the examination itself in "on the prior CT"."""
@@ -44,7 +44,7 @@ _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _SIDE = re.compile(r"\b(?:right|left|bilateral|both|rt|lt)", re.IGNORECASE)
 _BESIDE = re.compile(r"[\s-]*(?:\bthe\s+)?")
 _MARK = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
-_LIMITED = Sense("finding", "limited examination", "PF")
+_LIMITED = LexiconEntry("finding", "limited examination", "PF")
 _ELSEWHERE = {
     "pulmonary edema": "soft tissue edema",
     "pleural effusion": "joint effusion",
@@ -141,7 +141,7 @@ def rule_structurer(
 
 
 def _of_before(
-    drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: str
+    drafts: list[Draft], pointer: Draft | None, units: list[TaggedToken], text: str
 ) -> back.Back | None:
     """What the sentence says of the findings before it."""
     again = back.named_again(units)
@@ -169,7 +169,7 @@ def _of_before(
     return back.Back(explains, named, said)
 
 
-def _rows(drafts: list[Draft]) -> list[tuple[Draft, list[Unit]]]:
+def _rows(drafts: list[Draft]) -> list[tuple[Draft, list[TaggedToken]]]:
     """A row for each group of places of a draft."""
     return [
         (draft, [*draft.places, *group])
@@ -178,7 +178,7 @@ def _rows(drafts: list[Draft]) -> list[tuple[Draft, list[Unit]]]:
     ]
 
 
-def _limits(units: list[Unit]) -> list[Draft]:
+def _limits(units: list[TaggedToken]) -> list[Draft]:
     """A sentence that only says what limits the examination."""
     said = [unit for unit in units if not unit.aside]
     limits = [
@@ -188,7 +188,9 @@ def _limits(units: list[Unit]) -> list[Draft]:
     ]
     if not limits:
         return []
-    words = [Unit(LIMITATION, unit.form, unit.begin, unit.end) for unit in limits]
+    words = [
+        TaggedToken(LIMITATION, unit.form, unit.begin, unit.end) for unit in limits
+    ]
     limits[0].become(_LIMITED)
     return [
         Draft(
@@ -199,7 +201,7 @@ def _limits(units: list[Unit]) -> list[Draft]:
     ]
 
 
-def _conclusion(units: list[Unit], section: SectionCode) -> list[Draft]:
+def _conclusion(units: list[TaggedToken], section: SectionCode) -> list[Draft]:
     """ "The examination is normal", and, as an impression, the word alone: the chest is normal."""
     named = any(unit.kind == "examined" for unit in units)
     said = [
@@ -219,7 +221,7 @@ def _conclusion(units: list[Unit], section: SectionCode) -> list[Draft]:
     return [Draft(said[0], [], [])]
 
 
-def _is_negative(unit: Unit) -> bool:
+def _is_negative(unit: TaggedToken) -> bool:
     """ "Impression: negative" denies nothing that is named."""
     return unit.is_cue("negated.negative")
 
@@ -258,14 +260,14 @@ def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:
     return tuple(mentions)
 
 
-def _is_caused(unit: Unit) -> bool:
+def _is_caused(unit: TaggedToken) -> bool:
     """Whether something supports it: what is denied has no support, a mimic has its cause."""
     return not unit.negation or any(
         edge.cue.startswith("mimic.") for edge in unit.edges
     )
 
 
-def _mention(draft: Draft, places: list[Unit], text: str) -> Mention:
+def _mention(draft: Draft, places: list[TaggedToken], text: str) -> Mention:
     unit = draft.unit
     attributes: dict[str, list[Span]] = {}
     for word in sorted(draft.words, key=lambda w: w.begin):
@@ -315,13 +317,13 @@ def _cues(draft: Draft, text: str) -> tuple[CueUse, ...]:
     return tuple(dict.fromkeys(uses))
 
 
-def _judging_cue(kind: str, word: Unit, text: str) -> CueUse:
+def _judging_cue(kind: str, word: TaggedToken, text: str) -> CueUse:
     """The cue of a word that judges: `normal.clear`, `abnormal.enlarged`, `unchanged.stable`."""
     words = text[word.begin : word.end].lower()
     return CueUse(f"{kind}.{_SIGNS.sub('_', words).strip('_')}", span_of(word))
 
 
-def _name(unit: Unit, places: list[Unit]) -> str:
+def _name(unit: TaggedToken, places: list[TaggedToken]) -> str:
     """The canonical name; that of the chest is none where a chest film does not reach."""
     name = unit.name
     if unit.past is not None and unit.form in WORDS["of_any_organ"]:
@@ -333,7 +335,7 @@ def _name(unit: Unit, places: list[Unit]) -> str:
     )
 
 
-def _is_told(draft: Draft, word: Unit, text: str) -> bool:
+def _is_told(draft: Draft, word: TaggedToken, text: str) -> bool:
     """Whether a word is an attribute: no "normal" beside "enlarged", no distance of a finding."""
     if word.code == "placement":
         return draft.is_device
@@ -375,7 +377,7 @@ def _status(draft: Draft) -> str:
     return certainty + ("p" if wrong or (worse and not decisive) else "n")
 
 
-def _joined(places: list[Unit], text: str) -> tuple[Span, ...]:
+def _joined(places: list[TaggedToken], text: str) -> tuple[Span, ...]:
     """Places as values, sides first, neighbours as one: "right" + "upper lobe" is "right upper lobe"."""
     spans: list[Span] = []
     for unit in sorted(set(places), key=lambda known: known.begin):
