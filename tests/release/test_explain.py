@@ -45,7 +45,7 @@ from lunguage_assets.release.explain import (
 from lunguage_assets.settings import DataClass
 from lunguage_assets.structuring.rows import structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
-from lunguage_assets.structuring.text.read import sectioned
+from lunguage_assets.structuring.text.report import cut_report
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED, SET_ASIDE
 from lunguage_assets.tables.columns import MATCH_REASONS
 from lunguage_assets.tables.columns import P_SOURCES as P_SOURCE_CODES
@@ -252,7 +252,7 @@ DECIDED = {
 
 @pytest.mark.parametrize(("finding", "line"), DECIDED.items())
 def test_a_row_names_the_words_that_decided_it(finding: str, line: str) -> None:
-    report = sectioned("s1", READ)
+    report = cut_report("s1", READ)
     read = structured_tables(
         [report], RuleStructurer().structure([report])
     ).structured_findings
