@@ -55,7 +55,7 @@ def _heading_span(mention: Mention, report: SectionedReport) -> Span:
 
 
 def _contradict(first: Mention, second: Mention, text: str) -> bool:
-    """Whether one of two mentions denies what the other states, at its place."""
+    """Whether one of two mentions denies what the other states, at its location."""
     is_first_denied = first.status.endswith("n")
     is_second_denied = second.status.endswith("n")
     if is_first_denied == is_second_denied:
@@ -71,14 +71,14 @@ def _contradict(first: Mention, second: Mention, text: str) -> bool:
         return False
     # "No left effusion" takes no right one back.
     presence = second if is_first_denied else first
-    return _words_of_place(denial, text) <= _words_of_place(presence, text)
+    return _words_of_location(denial, text) <= _words_of_location(presence, text)
 
 
 def _is_restricted(denial: Mention) -> bool:
     return any(column in denial.attributes for column in _RESTRICTING_COLUMNS)
 
 
-def _words_of_place(mention: Mention, text: str) -> set[str]:
+def _words_of_location(mention: Mention, text: str) -> set[str]:
     words: set[str] = set()
     for span in mention.location:
         words.update(span.of(text).lower().split())

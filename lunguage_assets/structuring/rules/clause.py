@@ -9,7 +9,7 @@ from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.structuring.rules.drafts import MentionDraft
 
 Role = Literal["", "finding", "place", "beside", "part", "side", "words"]
-"""What the phrase before was: `beside` is a place that a finding is only near to."""
+"""What the phrase before was: `beside` is a location that a finding is only near to."""
 
 # Words that begin a clause and say what it goes on about. They steer this module alone,
 # and stand here because rules.yaml is a part of the structurer's identity.
@@ -23,10 +23,10 @@ class Clause:
 
     Attributes:
         findings: that were named last, joined.
-        alternatives: the findings of an "or", which share a place behind them.
+        alternatives: the findings of an "or", which share a location behind them.
         open_parts: parts of the body of which nothing has been said yet.
         described_parts: those of which something has been said.
-        topic: the place that the clause is about: "on the left, ...".
+        topic: the location that the clause is about: "on the left, ...".
         is_sub_heading: whether the topic is one: "PLEURA: ...".
         role: what came last.
     """

@@ -58,9 +58,9 @@ def _limited_examination(tokens: list[TaggedToken]) -> list[MentionDraft]:
     words = [
         TaggedToken(LIMITATION, token.form, token.begin, token.end) for token in limits
     ]
-    places = [token for token in stated if token.kind in ("anatomy", "place")]
+    locations = [token for token in stated if token.kind in ("anatomy", "place")]
     limits[0].become(_LIMITED_EXAMINATION)
-    return [MentionDraft(limits[0], places, words)]
+    return [MentionDraft(limits[0], locations, words)]
 
 
 def _limits(token: TaggedToken) -> bool:

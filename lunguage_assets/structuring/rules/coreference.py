@@ -130,10 +130,10 @@ def back_reference(
             explaining.append(number)
         if row.draft.head in repeated:
             repeating.append(number)
-    said = None
+    pointing: Mention | None = None
     if pointer is not None:
-        said = _mention_of_pointer(pointer, drafts, tokens, text)
-    return BackReference(tuple(explaining), tuple(repeating), said)
+        pointing = _mention_of_pointer(pointer, drafts, tokens, text)
+    return BackReference(tuple(explaining), tuple(repeating), pointing)
 
 
 def _named_again(tokens: Sequence[TaggedToken]) -> list[TaggedToken]:
@@ -160,12 +160,12 @@ def _mention_of_pointer(
     """
     end = _begin_of_meaning(pointer, drafts, tokens, len(text))
     pointer.modifiers = [word for word in pointer.modifiers if word.begin < end]
-    places = [place for place in pointer.all_places if place.begin < end]
-    # "This could be evaluated by CT of the chest": the place is that of the
+    locations = [location for location in pointer.all_locations if location.begin < end]
+    # "This could be evaluated by CT of the chest": the location is that of the
     # examination.
     if first_kind(tokens, ("examined", "examination", "hedged", "link")):
-        places = []
-    return mention_of(pointer, places, text)
+        locations = []
+    return mention_of(pointer, locations, text)
 
 
 def _begin_of_meaning(
@@ -268,8 +268,7 @@ class CoreferenceResolver:
             self._explain(antecedents, first + number)
         for number in reference.repeating:
             name = self.mentions[first + number].normed_ent
-            same = self._named(name)
-            self._take_place(same, first + number)
+            self._take_location(self._named(name), first + number)
         return is_said
 
     def _meant(self, reference: BackReference) -> list[int]:
@@ -329,10 +328,10 @@ class CoreferenceResolver:
             associate = (*self.mentions[sign].associate, cause)
             self.mentions[sign] = replace(self.mentions[sign], associate=associate)
         if mention.normed_ent not in WORDS["everywhere"]:
-            self._take_place(signs, cause)
+            self._take_location(signs, cause)
 
-    def _take_place(self, antecedents: list[int], number: int) -> None:
-        """Give a finding without a place that of the findings before it.
+    def _take_location(self, antecedents: list[int], number: int) -> None:
+        """Give a finding without a location that of the findings before it.
 
         Findings of different names give one only where they share it.
         """

@@ -1,4 +1,4 @@
-"""A mention while its sentence is being read: its head, places and modifiers.
+"""A mention while its sentence is being read: its head, locations and modifiers.
 
 Places and words are added phrase by phrase (`phrase_reader.py`); `mentions.py` makes
 the rows of it.
@@ -26,32 +26,37 @@ class MentionDraft:
 
     Attributes:
         head: the word or words that name it.
-        places: where all its rows lie.
-        place_groups: places that each make a row of their own: "on the right and in the
-            lingula".
+        locations: where all its rows lie.
+        location_groups: locations that each make a row of their own: "on the right and
+            in the lingula".
         modifiers: words that describe it.
         signs: the findings that support it: of "opacity may represent pneumonia", the
             opacity.
-        sub_heading: organs of the sub-heading that it stands under; its place if it has
-            no other.
+        sub_heading: organs of the sub-heading that it stands under; its location if it
+            has no other.
         is_divided: whether another row of the same part judges it along another axis.
     """
 
     __slots__ = (
-        "head", "is_divided", "modifiers", "place_groups", "places", "signs",
+        "head",
+        "is_divided",
+        "location_groups",
+        "locations",
+        "modifiers",
+        "signs",
         "sub_heading",
     )  # fmt: skip
 
     def __init__(
         self,
         head: TaggedToken,
-        places: list[TaggedToken],
+        locations: list[TaggedToken],
         modifiers: list[TaggedToken],
     ) -> None:
         self.head = head
-        self.places = places
+        self.locations = locations
         self.modifiers = modifiers
-        self.place_groups: list[list[TaggedToken]] = []
+        self.location_groups: list[list[TaggedToken]] = []
         self.signs: list[MentionDraft] = []
         self.sub_heading: list[TaggedToken] = []
         self.is_divided = False
@@ -60,18 +65,18 @@ class MentionDraft:
     def of_part(
         cls,
         head: TaggedToken,
-        place_words: list[TaggedToken],
+        location_words: list[TaggedToken],
         modifiers: list[TaggedToken],
     ) -> MentionDraft:
         """Draft a part of the body: "right hilum" is the hilum, at "right".
 
         Args:
             head: the part.
-            place_words: words of the place, the head among them.
+            location_words: words of the location, the head among them.
             modifiers: words that describe it.
         """
-        places = [token for token in place_words if token is not head]
-        return cls(head, places, modifiers)
+        locations = [token for token in location_words if token is not head]
+        return cls(head, locations, modifiers)
 
     @property
     def is_finding(self) -> bool:
@@ -84,12 +89,12 @@ class MentionDraft:
         return self.head.code == DEVICE
 
     @property
-    def all_places(self) -> list[TaggedToken]:
+    def all_locations(self) -> list[TaggedToken]:
         """Places of every row that it makes."""
-        places = list(self.places)
-        for group in self.place_groups:
-            places += group
-        return places
+        locations = list(self.locations)
+        for group in self.location_groups:
+            locations += group
+        return locations
 
     @property
     def is_described(self) -> bool:
@@ -109,14 +114,14 @@ class MentionDraft:
         return self.head.name in WORDS["sized"] and self.has_modifier_of("no_change")
 
     @property
-    def has_definite_place(self) -> bool:
-        """Whether a finding lies somewhere; what it is only near to is then no place.
+    def has_definite_location(self) -> bool:
+        """Whether a finding lies somewhere, so that what it is near to does not count.
 
         A mere side is none: a nodule "on the right, over the fifth rib" has no better
-        place than the rib.
+        location than the rib.
         """
         return not self.is_device and any(
-            _is_definite_place(place) for place in self.all_places
+            _is_definite_location(location) for location in self.all_locations
         )
 
     @property
@@ -133,15 +138,17 @@ class MentionDraft:
         return any(word.code == column for word in self.modifiers)
 
     def complete(self) -> None:
-        """Give it the place that no words gave it, and the name that this makes."""
-        if not self.place_groups:
-            self.places = self.places or self.sub_heading
+        """Give it the location that no words gave it, and the name that this makes."""
+        if not self.location_groups:
+            self.locations = self.locations or self.sub_heading
         if self._lies_where_its_sign_lies():
-            placed_sign = next(filter(_has_place, self.signs), self)
-            self.places = placed_sign.places
-            self.place_groups = placed_sign.place_groups
+            located_sign = next(filter(_has_location, self.signs), self)
+            self.locations = located_sign.locations
+            self.location_groups = located_sign.location_groups
         # "Abnormality of the ribs" is one of bones.
-        is_of_bones = any(place.name in WORDS["bones"] for place in self.all_places)
+        is_of_bones = any(
+            location.name in WORDS["bones"] for location in self.all_locations
+        )
         if is_of_bones and self.head.name in WORDS["abnormalities"]:
             osseous = LexiconEntry("finding", "osseous abnormality", self.head.code)
             self.head.become(osseous)
@@ -149,19 +156,19 @@ class MentionDraft:
     def _lies_where_its_sign_lies(self) -> bool:
         """ "Opacity at the left base, likely pneumonia": the pneumonia lies there."""
         is_everywhere = self.head.name in WORDS["everywhere"]
-        return not (self.all_places or is_everywhere or self.head.negation)
+        return not (self.all_locations or is_everywhere or self.head.negation)
 
 
-def _has_place(draft: MentionDraft) -> bool:
-    return bool(draft.places or draft.place_groups)
+def _has_location(draft: MentionDraft) -> bool:
+    return bool(draft.locations or draft.location_groups)
 
 
-def _is_definite_place(place: TaggedToken) -> bool:
+def _is_definite_location(location: TaggedToken) -> bool:
     # "Bones" and findings are what a shadow projects over.
-    if place.name == "bones" or place.kind == "finding":
+    if location.name == "bones" or location.kind == "finding":
         return False
-    is_within_a_side = place.form in WORDS["within_a_side"]
-    return place.kind == "anatomy" or not place.is_single_word or is_within_a_side
+    is_within_a_side = location.form in WORDS["within_a_side"]
+    return location.kind == "anatomy" or not location.is_single_word or is_within_a_side
 
 
 def inherited_modifiers(part: MentionDraft) -> list[TaggedToken]:

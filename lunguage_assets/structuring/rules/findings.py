@@ -1,4 +1,4 @@
-"""The findings of one phrase, each with the places and words that are its own."""
+"""The findings of one phrase, each with the locations and words that are its own."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ def drafts_of_findings(
         pending: words before the phrase that describe its first finding.
     """
     drafts: list[MentionDraft] = []
-    places: list[TaggedToken] = []
+    locations: list[TaggedToken] = []
     modifiers = list(pending)
     for token in tokens:
         if token.kind in ("anatomy", "place"):
-            places.append(token)
+            locations.append(token)
         elif token.kind == "finding":
             _read_growth(token, modifiers)
-            draft = MentionDraft(token, places, modifiers)
+            draft = MentionDraft(token, locations, modifiers)
             if drafts and _is_fracture_of_device(drafts[-1], draft):
                 draft = _fracture_of_device(drafts.pop(), draft)
             drafts.append(draft)
-            places = []
+            locations = []
             modifiers = []
         else:
             if drafts:
                 read_as_course(token)
             modifiers.append(token)
     last = drafts[-1]
-    last.places = last.places + places
+    last.locations = last.locations + locations
     last.modifiers = last.modifiers + modifiers
     return drafts
 
@@ -62,12 +62,12 @@ def _is_fracture_of_device(first: MentionDraft, second: MentionDraft) -> bool:
 
 
 def _fracture_of_device(first: MentionDraft, second: MentionDraft) -> MentionDraft:
-    """Make the device the place of its fracture."""
+    """Make the device the location of its fracture."""
     is_device_first = first.is_device
     device = first.head if is_device_first else second.head
     fracture = second.head if is_device_first else first.head
-    places = [*first.places, *second.places, device]
-    return MentionDraft(fracture, places, [*first.modifiers, *second.modifiers])
+    locations = [*first.locations, *second.locations, device]
+    return MentionDraft(fracture, locations, [*first.modifiers, *second.modifiers])
 
 
 class WordsOfTwo(NamedTuple):
@@ -87,9 +87,9 @@ def words_of_two(second: MentionDraft, before: list[TaggedToken]) -> WordsOfTwo:
         second: the finding that has the noun.
         before: words before the first.
     """
-    end_of_places = max((place.begin for place in second.places), default=0)
+    end_of_locations = max((location.begin for location in second.locations), default=0)
     own = [word for word in second.modifiers if word not in before]
-    of_noun = [word for word in own if word.begin > end_of_places]
+    of_noun = [word for word in own if word.begin > end_of_locations]
     has_own_word = len(own) > len(of_noun)
     first = [*before, *of_noun]
     return WordsOfTwo(first, own if has_own_word else [*before, *own])

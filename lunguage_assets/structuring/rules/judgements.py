@@ -73,8 +73,8 @@ def _axes(judgements: list[TaggedToken], text: str) -> list[frozenset[str]]:
 
 
 def _part_of(draft: MentionDraft, judgements: list[TaggedToken]) -> MentionDraft:
-    part = MentionDraft(draft.head, draft.places, _words_with(draft, judgements))
-    part.place_groups = draft.place_groups
+    part = MentionDraft(draft.head, draft.locations, _words_with(draft, judgements))
+    part.location_groups = draft.location_groups
     part.signs = draft.signs
     part.sub_heading = draft.sub_heading
     part.is_divided = True
@@ -106,12 +106,12 @@ def _judges(word: TaggedToken) -> bool:
 
 
 def _has_other_row(draft: MentionDraft, drafts: list[MentionDraft]) -> bool:
-    """Whether another row has the same part of the body at the same place."""
+    """Whether another row has the same part of the body at the same location."""
     if draft.is_finding:
         return False
     return any(
         other is not draft
         and other.head.name == draft.head.name
-        and other.places == draft.places
+        and other.locations == draft.locations
         for other in drafts
     )

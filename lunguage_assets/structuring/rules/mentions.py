@@ -35,19 +35,19 @@ class Row(NamedTuple):
 
     Attributes:
         draft: of the finding or part of the body.
-        places: where this row lies.
+        locations: where this row lies.
     """
 
     draft: MentionDraft
-    places: list[TaggedToken]
+    locations: list[TaggedToken]
 
 
 def rows_of(drafts: list[MentionDraft]) -> list[Row]:
-    """Make a row for each group of places of a draft."""
+    """Make a row for each group of locations of a draft."""
     rows: list[Row] = []
     for draft in drafts:
-        for group in draft.place_groups or [[]]:
-            rows.append(Row(draft, [*draft.places, *group]))
+        for group in draft.location_groups or [[]]:
+            rows.append(Row(draft, [*draft.locations, *group]))
     return rows
 
 
@@ -75,7 +75,7 @@ def mentions_of(drafts: list[MentionDraft], text: str) -> tuple[Mention, ...]:
     for number, row in enumerate(rows):
         is_first = first_row[row.draft] == number
         mention = replace(
-            mention_of(row.draft, row.places, text),
+            mention_of(row.draft, row.locations, text),
             evidence=evidence[row.draft],
             associate=tuple(explained_by[row.draft]) if is_first else (),
         )
@@ -94,21 +94,21 @@ def _stated_signs(draft: MentionDraft) -> list[MentionDraft]:
     return [sign for sign in draft.signs if not sign.head.negation]
 
 
-def mention_of(draft: MentionDraft, places: list[TaggedToken], text: str) -> Mention:
+def mention_of(draft: MentionDraft, locations: list[TaggedToken], text: str) -> Mention:
     """Make one mention, without references.
 
     Args:
         draft: of the finding or part of the body.
-        places: where it lies.
+        locations: where it lies.
         text: of the sentence.
     """
     return Mention(
         sentence=0,
         ent=_span(draft.head),
-        normed_ent=_name(draft.head, places),
+        normed_ent=_name(draft.head, locations),
         cat=draft.head.code if draft.is_finding else "PF",
         status=_status(draft),
-        location=_location(places, text),
+        location=_location(locations, text),
         attributes=_attributes(draft, text),
         cues=_cues(draft, text),
     )
@@ -118,23 +118,23 @@ def _span(token: TaggedToken) -> Span:
     return Span(token.begin, token.end)
 
 
-def _name(head: TaggedToken, places: list[TaggedToken]) -> str:
+def _name(head: TaggedToken, locations: list[TaggedToken]) -> str:
     # "History of malignancy" is of any organ, not of the lung.
     if head.past is not None and head.form in WORDS["of_any_organ"]:
         return "cancer"
-    if any(place.name == ELSEWHERE for place in places):
+    if any(location.name == ELSEWHERE for location in locations):
         return _NAME_OUTSIDE_THE_CHEST.get(head.name, head.name)
     return head.name
 
 
-def _location(places: list[TaggedToken], text: str) -> tuple[Span, ...]:
-    """Take places as values, sides first, neighbours as one: "right upper lobe"."""
+def _location(locations: list[TaggedToken], text: str) -> tuple[Span, ...]:
+    """Take locations as values, sides first, neighbours as one: "right upper lobe"."""
     spans: list[Span] = []
-    for place in sorted(set(places), key=lambda place: place.begin):
-        if spans and _BETWEEN_NEIGHBOURS.fullmatch(text, spans[-1].end, place.begin):
-            spans[-1] = Span(spans[-1].begin, place.end)
+    for location in sorted(set(locations), key=lambda location: location.begin):
+        if spans and _BETWEEN_NEIGHBOURS.fullmatch(text, spans[-1].end, location.begin):
+            spans[-1] = Span(spans[-1].begin, location.end)
         else:
-            spans.append(_span(place))
+            spans.append(_span(location))
     return tuple(sorted(spans, key=lambda span: _SIDE.search(span.of(text)) is None))
 
 

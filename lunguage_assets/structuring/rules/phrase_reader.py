@@ -1,7 +1,7 @@
-"""What the phrases of a sentence are said of: findings, places, parts (method.md 7).
+"""What the phrases of a sentence are said of: findings, locations, parts (method.md 7).
 
 A sentence is read from left to right. What has been named so far in a clause decides
-what the next phrase is said of: behind a finding "in the left base" is its place,
+what the next phrase is said of: behind a finding "in the left base" is its location,
 behind "the heart" the word "large" describes the heart.
 """
 
@@ -26,17 +26,17 @@ from lunguage_assets.structuring.rules.findings import (
     may_be_explained,
     words_of_two,
 )
-from lunguage_assets.structuring.rules.phrases import (
-    END_OF_SENTENCE,
-    Phrase,
-    phrases_of,
-)
-from lunguage_assets.structuring.rules.places import (
+from lunguage_assets.structuring.rules.locations import (
     are_sides,
     is_side,
     lacks_joint,
     with_noun_behind,
     with_side_before,
+)
+from lunguage_assets.structuring.rules.phrases import (
+    END_OF_SENTENCE,
+    Phrase,
+    phrases_of,
 )
 
 _LEADS_TO_WHAT_BROKE = frozenset({"of", "in", "the"})
@@ -53,6 +53,11 @@ def read_phrases(tokens: list[TaggedToken]) -> list[MentionDraft]:
 
 
 class _PhraseReader:
+    """Reads one sentence, phrase by phrase.
+
+    `lead` is, throughout, the kinds of the words that lead to a phrase.
+    """
+
     def __init__(self) -> None:
         self._drafts: list[MentionDraft] = []
         self._clause = Clause()
@@ -64,6 +69,7 @@ class _PhraseReader:
         self._is_behind_slash = False
 
     def read(self, tokens: list[TaggedToken]) -> list[MentionDraft]:
+        """Read the mentions of the sentence."""
         phrases = [*phrases_of(tokens), END_OF_SENTENCE]
         for phrase, following in pairwise(phrases):
             for word in phrase.lead_in:
@@ -107,30 +113,30 @@ class _PhraseReader:
             self._take_what_broke(phrase)
         elif phrase.names("finding"):
             self._take_findings(phrase, lead)
-        elif self._is_place_of_judgement(phrase, lead, following):
-            self._take_place_of_judgement(phrase)
-        elif phrase.names("anatomy") or self._is_place(phrase, lead):
-            self._take_place(phrase, lead, following)
+        elif self._is_location_of_judgement(phrase, lead, following):
+            self._take_location_of_judgement(phrase)
+        elif phrase.names("anatomy") or self._is_location(phrase, lead):
+            self._take_location(phrase, lead, following)
         elif not following.counts_films(phrase):
             self._take_description(phrase, lead, following)
 
     def _read_lead_in(self, phrase: Phrase) -> set[Kind]:
         """Tell by which kinds of words a phrase is led to."""
-        kinds = {token.kind for token in phrase.lead_in}
+        lead = {token.kind for token in phrase.lead_in}
         if self._carried_lead:
-            kinds = self._carried_lead
+            lead = self._carried_lead
             self._carried_lead = set()
         if phrase.begins_a_meaning:
-            kinds.discard("and")
+            lead.discard("and")
         # "Atelectasis or, less likely, pneumonia" denies nothing: "less likely" doubts.
         denials = [token for token in phrase.lead_in if token.kind == "negated"]
-        if "alternative" in kinds and all(denial.doubts for denial in denials):
-            kinds.discard("negated")
+        if "alternative" in lead and all(denial.doubts for denial in denials):
+            lead.discard("negated")
         if phrase.is_of_mimicry:
-            return (kinds - {"negated"}) | {"link"}
+            return (lead - {"negated"}) | {"link"}
         if self._is_identified(phrase):
             return {"link"}
-        return kinds
+        return lead
 
     def _is_identified(self, phrase: Phrase) -> bool:
         """ "The opacity is a granuloma": the verb says what the sign is."""
@@ -146,7 +152,7 @@ class _PhraseReader:
     # --- findings
 
     def _is_what_broke(self, phrase: Phrase) -> bool:
-        """ "Fracture of the pacemaker lead": the device is the fracture's place."""
+        """ "Fracture of the pacemaker lead": the device is the fracture's location."""
         findings = self._clause.findings
         if not findings or findings[-1].head.name != "fracture" or not phrase.lead_in:
             return False
@@ -157,7 +163,7 @@ class _PhraseReader:
 
     def _take_what_broke(self, phrase: Phrase) -> None:
         fracture = self._clause.findings[-1]
-        fracture.places = fracture.places + phrase.tokens
+        fracture.locations = fracture.locations + phrase.tokens
         self._clause.role = "place"
 
     def _take_findings(self, phrase: Phrase, lead: set[Kind]) -> None:
@@ -171,34 +177,34 @@ class _PhraseReader:
         if twin is not None:
             drafts.insert(0, twin)
         elif self._lies_at_topic(first, lead):
-            self._place_at_topic(drafts)
+            self._locate_at_topic(drafts)
         before = self._clause.findings[-1] if self._clause.findings else None
         if before is not None and "copula" in lead:
-            _place_at_broken_device(first, before)
+            _locate_at_broken_device(first, before)
         signs = self._signs_of(before, lead)
         for draft in drafts:
             draft.signs = signs
         is_alternative = "alternative" in lead or self._is_behind_slash
         if before is not None and self._is_joined and is_alternative:
-            _share_place(before, drafts)
+            _share_location(before, drafts)
         self._remember_findings(drafts, lead)
 
     def _same_finding_before(
         self, first: MentionDraft, pending: list[TaggedToken], lead: set[Kind]
     ) -> MentionDraft | None:
-        """Draft the finding that is named once for two places, at the first of them.
+        """Draft the finding that is named once for two locations, at the first of them.
 
         Args:
-            first: the finding of the second place.
-            pending: words before the first place.
-            lead: what leads to the second place.
+            first: the finding of the second location.
+            pending: words before the first location.
+            lead: what leads to the second location.
 
         Returns:
-            None where there is no such place before.
+            None where there is no such location before.
         """
         if not lead <= JOINTS:
             return None
-        if self._clause.role == "side" and first.places:
+        if self._clause.role == "side" and first.locations:
             return self._same_finding_at_side(first, pending)
         if self._names_same_part(first):
             return self._same_finding_at_part(first)
@@ -210,19 +216,19 @@ class _PhraseReader:
         """ "Moderate right and small left effusions"."""
         side = self._clause.topic
         # Of "right and left lower lobe" both are the lower lobe.
-        shared = first.places[1:] if are_sides(side) else []
-        places = with_noun_behind([*side, *shared], first.places)
+        shared = first.locations[1:] if are_sides(side) else []
+        locations = with_noun_behind([*side, *shared], first.locations)
         words = words_of_two(first, pending)
         first.modifiers = words.second
-        first.places = with_side_before(first.places, side)
-        return MentionDraft(first.head, places, words.first)
+        first.locations = with_side_before(first.locations, side)
+        return MentionDraft(first.head, locations, words.first)
 
     def _same_finding_at_part(self, first: MentionDraft) -> MentionDraft:
         """ "Right fifth rib and left seventh rib fractures"."""
         (part,) = self._clause.open_parts
         words = words_of_two(first, part.modifiers)
         first.modifiers = words.second
-        return MentionDraft(first.head, [*part.places, part.head], words.first)
+        return MentionDraft(first.head, [*part.locations, part.head], words.first)
 
     def _names_same_part(self, finding: MentionDraft) -> bool:
         """Whether the bone before, which waits for words, is that of this finding."""
@@ -230,37 +236,41 @@ class _PhraseReader:
         if self._clause.role != "part" or not self._is_joined or len(open_parts) != 1:
             return False
         bone = open_parts[0].head.name
-        parts = {place.name for place in finding.places if place.kind == "anatomy"}
+        parts = {
+            location.name
+            for location in finding.locations
+            if location.kind == "anatomy"
+        }
         return bone in WORDS["bones"] and parts == {bone}
 
     def _lies_at_topic(self, finding: MentionDraft, lead: set[Kind]) -> bool:
-        """Whether the topic of the clause may be the place of a finding without one."""
+        """Whether a finding without a location may lie where the clause is about."""
         clause = self._clause
         goes_on_list = bool(clause.findings and lead & JOINTS)
-        return not (finding.places or clause.described_parts or goes_on_list)
+        return not (finding.locations or clause.described_parts or goes_on_list)
 
-    def _place_at_topic(self, drafts: list[MentionDraft]) -> None:
-        """Give findings without a place what the clause is about."""
+    def _locate_at_topic(self, drafts: list[MentionDraft]) -> None:
+        """Give findings without a location what the clause is about."""
         clause = self._clause
         if not clause.topic:
             return
-        # "PLEURA: no mass", "heart size: no enlargement": the place of findings that
-        # mean nothing without one. A pneumothorax under "LUNGS:" has its place in its
-        # name.
+        # "PLEURA: no mass", "heart size: no enlargement": the location of findings that
+        # mean nothing without one. A pneumothorax under "LUNGS:" has its location in
+        # its name.
         is_list = clause.is_sub_heading or any(
-            place.name in WORDS["measured"] for place in clause.topic
+            location.name in WORDS["measured"] for location in clause.topic
         )
         for draft in drafts:
             if is_list:
                 if draft.head.name in WORDS["anywhere"]:
                     draft.sub_heading = clause.topic
-            elif draft.places or len(clause.open_parts) < 2:
-                draft.places = draft.places or clause.topic
+            elif draft.locations or len(clause.open_parts) < 2:
+                draft.locations = draft.locations or clause.topic
             elif not draft.head.negation:
                 # "The hila and mediastinum show adenopathy" is a row for each; a denial
                 # is one row.
-                draft.place_groups = [
-                    [*part.places, part.head] for part in clause.open_parts
+                draft.location_groups = [
+                    [*part.locations, part.head] for part in clause.open_parts
                 ]
 
     def _signs_of(
@@ -302,12 +312,12 @@ class _PhraseReader:
         clause.described_parts = []
         clause.role = "finding"
 
-    # --- places and parts of the body
+    # --- locations and parts of the body
 
-    def _is_place(self, phrase: Phrase, lead: set[Kind]) -> bool:
-        """Whether a phrase with a place is one, and no predicate.
+    def _is_location(self, phrase: Phrase, lead: set[Kind]) -> bool:
+        """Whether a phrase with a location is one, and no predicate.
 
-        "the lungs are clear bilaterally".
+        A predicate is "(the lungs) are clear bilaterally".
         """
         if not phrase.names("place"):
             return False
@@ -315,7 +325,7 @@ class _PhraseReader:
         begins_with_place = phrase.tokens[0].kind == "place"
         return not ("copula" in lead and has_subject and not begins_with_place)
 
-    def _is_place_of_judgement(
+    def _is_location_of_judgement(
         self, phrase: Phrase, lead: set[Kind], following: Phrase
     ) -> bool:
         """ "The trachea is narrowed at the level of the arch": no new subject."""
@@ -330,34 +340,36 @@ class _PhraseReader:
         is_behind = clause.role in ("part", "words")
         return is_judged and is_behind and not following.is_predicate
 
-    def _take_place_of_judgement(self, phrase: Phrase) -> None:
-        # "Displaced to the left" tells where to, and no place.
+    def _take_location_of_judgement(self, phrase: Phrase) -> None:
+        # "Displaced to the left" tells where to, and no location.
         if not phrase.is_beside:
             part = self._clause.described_parts[-1]
-            part.places = [*part.places, *phrase.tokens]
+            part.locations = [*part.locations, *phrase.tokens]
 
-    def _take_place(self, phrase: Phrase, lead: set[Kind], following: Phrase) -> None:
-        """Take a phrase with a place or a part of the body, and no finding."""
+    def _take_location(
+        self, phrase: Phrase, lead: set[Kind], following: Phrase
+    ) -> None:
+        """Take a phrase with a location or a part of the body, and no finding."""
         clause = self._clause
-        # "5 cm above the carina": there the preposition is a part of the place.
+        # "5 cm above the carina": there the preposition is a part of the location.
         levels = [tok for tok in phrase.lead_in if tok.form in WORDS["levels"]]
         tokens = [*levels, *phrase.tokens]
-        places = [token for token in tokens if _is_place_word(token)]
-        words = [token for token in tokens if not _is_place_word(token)]
+        locations = [token for token in tokens if _is_location_word(token)]
+        words = [token for token in tokens if not _is_location_word(token)]
         last = tokens[-1]
-        if clause.findings and not _is_place_word(last):
+        if clause.findings and not _is_location_word(last):
             read_as_course(last)  # "Effusion on the left increased".
-        if self._is_place_of_finding(lead):
+        if self._is_location_of_finding(lead):
             is_beside = phrase.is_beside
-            self._place_findings(places, words, lead, is_beside=is_beside)
+            self._locate_findings(locations, words, lead, is_beside=is_beside)
         elif self._is_also_beside(lead, following):
             return
-        elif self._is_another_place(words, following):
-            self._add_row_of_place(places)
+        elif self._is_another_location(words, following):
+            self._add_row_of_location(locations)
         else:
-            self._take_topic(places, words, lead, following)
+            self._take_topic(locations, words, lead, following)
 
-    def _is_place_of_finding(self, lead: set[Kind]) -> bool:
+    def _is_location_of_finding(self, lead: set[Kind]) -> bool:
         """ "Effusion in the left base"."""
         is_behind_finding = self._clause.role in ("finding", "place", "words")
         return (
@@ -365,12 +377,12 @@ class _PhraseReader:
         )
 
     def _is_also_beside(self, lead: set[Kind], following: Phrase) -> bool:
-        """ "Nodule in the lung, over the rib and the scapula": neither is its place."""
+        """ "Nodule in the lung, over the rib and the scapula": it lies in neither."""
         if self._clause.role != "beside" or not lead:
             return False
         return lead <= {*JOINTS, "preposition"} and not following.is_predicate
 
-    def _is_another_place(self, words: list[TaggedToken], following: Phrase) -> bool:
+    def _is_another_location(self, words: list[TaggedToken], following: Phrase) -> bool:
         """ "Opacities in the right base and the lingula": a row for each."""
         goes_on = self._clause.role == "place" and self._is_joined
         if not goes_on or not self._clause.findings:
@@ -378,99 +390,101 @@ class _PhraseReader:
         # "... in the base, and the enlarged heart", "..., and the heart is large".
         return not says_state(words) and not following.is_predicate
 
-    def _add_row_of_place(self, places: list[TaggedToken]) -> None:
+    def _add_row_of_location(self, locations: list[TaggedToken]) -> None:
         for finding in self._clause.alternatives or self._clause.findings[-1:]:
             before: list[TaggedToken] = []
-            if finding.place_groups:
-                before = finding.place_groups[-1]
-                finding.place_groups[-1] = with_noun_behind(before, places)
-            finding.place_groups.append(with_side_before(places, before))
+            if finding.location_groups:
+                before = finding.location_groups[-1]
+                finding.location_groups[-1] = with_noun_behind(before, locations)
+            finding.location_groups.append(with_side_before(locations, before))
 
-    def _place_findings(
+    def _locate_findings(
         self,
-        places: list[TaggedToken],
+        locations: list[TaggedToken],
         words: list[TaggedToken],
         lead: set[Kind],
         *,
         is_beside: bool,
     ) -> None:
-        """Add a place behind a preposition to the findings before it.
+        """Add a location behind a preposition to the findings before it.
 
         Args:
-            places: words of the place.
+            locations: words of the location.
             words: other words of the phrase.
             lead: what leads to it.
             is_beside: whether it is what a finding is near to.
         """
         clause = self._clause
         is_near_only = False
-        for finding in clause.alternatives or self._findings_at(places, lead):
-            if is_beside and finding.has_definite_place:
+        for finding in clause.alternatives or self._findings_at(locations, lead):
+            if is_beside and finding.has_definite_location:
                 is_near_only = True
                 continue
-            self._leave_topic(finding, places)
-            self._add_place(finding, places, lead)
+            self._leave_topic(finding, locations)
+            self._add_location(finding, locations, lead)
             finding.modifiers = finding.modifiers + words
         clause.role = "beside" if is_near_only else "place"
 
-    def _leave_topic(self, finding: MentionDraft, places: list[TaggedToken]) -> None:
-        """Leave the topic for a place in words; only its side stays.
+    def _leave_topic(self, finding: MentionDraft, locations: list[TaggedToken]) -> None:
+        """Leave the topic for a location in words; only its side stays.
 
         "On the left, there is an opacity in the lower lobe".
         """
-        # The very list of the topic: the finding was given no place in words.
-        is_at_topic = finding.places is self._clause.topic and not finding.is_device
-        if is_at_topic and any(place.kind == "anatomy" for place in places):
-            finding.places = [place for place in finding.places if is_side(place)]
+        # The very list of the topic: the finding was given no location in words.
+        is_at_topic = finding.locations is self._clause.topic and not finding.is_device
+        if is_at_topic and any(location.kind == "anatomy" for location in locations):
+            finding.locations = [
+                location for location in finding.locations if is_side(location)
+            ]
 
-    def _add_place(
-        self, finding: MentionDraft, places: list[TaggedToken], lead: set[Kind]
+    def _add_location(
+        self, finding: MentionDraft, locations: list[TaggedToken], lead: set[Kind]
     ) -> None:
-        groups = finding.place_groups
+        groups = finding.location_groups
         if not groups:
-            groups.append(places)
+            groups.append(locations)
         elif self._clause.role == "place" and lead & JOINTS:
             # "In the right base and in the lingula": another row.
-            groups[-1] = with_noun_behind(groups[-1], places)
-            groups.append(with_side_before(places, groups[-1]))
+            groups[-1] = with_noun_behind(groups[-1], locations)
+            groups.append(with_side_before(locations, groups[-1]))
         else:
-            # "In the periphery of the right lung": one place.
-            groups[-1] = groups[-1] + places
+            # "In the periphery of the right lung": one location.
+            groups[-1] = groups[-1] + locations
 
     def _findings_at(
-        self, places: list[TaggedToken], lead: set[Kind]
+        self, locations: list[TaggedToken], lead: set[Kind]
     ) -> list[MentionDraft]:
-        """Find the findings whose place follows.
+        """Find the findings whose location follows.
 
         Behind a verb these are all joined ones that have none.
         "Scoliosis and degenerative changes of the spine" are both of the spine.
 
         Args:
-            places: words of the place.
+            locations: words of the location.
             lead: what leads to it.
         """
         findings = self._clause.findings
-        is_of_bones = any(place.name in WORDS["bones"] for place in places)
+        is_of_bones = any(location.name in WORDS["bones"] for location in locations)
         is_behind_verb = self._clause.role == "words" or bool(lead & {"copula", "seen"})
         reached = [
             finding
             for finding in findings[:-1]
-            if _needs_place(finding)
+            if _needs_location(finding)
             and (is_behind_verb or _is_skeletal(finding, is_of_bones=is_of_bones))
         ]
         return [*reached, *findings[-1:]]
 
     def _take_topic(
         self,
-        places: list[TaggedToken],
+        locations: list[TaggedToken],
         words: list[TaggedToken],
         lead: set[Kind],
         following: Phrase,
     ) -> None:
-        """Take a place that is said of nothing before it: what follows is said of it.
+        """Take a location that is said of nothing before it, for what follows.
 
         Args:
-            places: words of the place.
+            locations: words of the location.
             words: other words of the phrase.
             lead: what leads to it.
             following: the phrase behind it.
@@ -478,16 +492,16 @@ class _PhraseReader:
         clause = self._clause
         modifiers = self._pending + words
         self._pending = []
-        parts = [place for place in places if place.kind == "anatomy"]
+        parts = [location for location in locations if location.kind == "anatomy"]
         if parts:
             if "preposition" in lead and clause.open_parts and clause.role == "part":
                 # "The apex of the left lung".
                 part = clause.open_parts[-1]
-                part.places = part.places + places
+                part.locations = part.locations + locations
             else:
-                self._take_parts(places, parts, modifiers, following)
-        elif self._is_other_side(places, words, lead, following):
-            other = MentionDraft(clause.findings[-1].head, places, modifiers)
+                self._take_parts(locations, parts, modifiers, following)
+        elif self._is_other_side(locations, words, lead, following):
+            other = MentionDraft(clause.findings[-1].head, locations, modifiers)
             self._drafts.append(other)
             clause.findings = [*clause.findings, other]
         elif clause.open_parts and self._is_joined and following.is_predicate:
@@ -495,13 +509,13 @@ class _PhraseReader:
             # unknown.
             return
         else:
-            clause.topic = places
+            clause.topic = locations
             clause.role = "side"
             self._pending = modifiers
 
     def _is_other_side(
         self,
-        places: list[TaggedToken],
+        locations: list[TaggedToken],
         words: list[TaggedToken],
         lead: set[Kind],
         following: Phrase,
@@ -511,7 +525,7 @@ class _PhraseReader:
         "Small right effusion and moderate left".
 
         Args:
-            places: words of the second side.
+            locations: words of the second side.
             words: that describe the finding there.
             lead: what leads to it.
             following: the phrase behind it.
@@ -520,16 +534,18 @@ class _PhraseReader:
             return False
         if all(word.code == LIMITATION.code for word in words):
             return False  # Nothing describes the second one.
-        if following.names("finding") or not are_sides(places):
+        if following.names("finding") or not are_sides(locations):
             return False
-        sides = {place.form for place in places}
-        places_before = self._clause.findings[-1].places
-        sides_before = {place.form for place in places_before if is_side(place)}
+        sides = {location.form for location in locations}
+        locations_before = self._clause.findings[-1].locations
+        sides_before = {
+            location.form for location in locations_before if is_side(location)
+        }
         return bool(sides_before) and sides.isdisjoint(sides_before)
 
     def _take_parts(
         self,
-        places: list[TaggedToken],
+        locations: list[TaggedToken],
         parts: list[TaggedToken],
         modifiers: list[TaggedToken],
         following: Phrase,
@@ -537,23 +553,23 @@ class _PhraseReader:
         """Take one part of the body, or two that lack their "and".
 
         Args:
-            places: words of the place.
+            locations: words of the location.
             parts: the parts of the body among them.
             modifiers: words that describe them.
             following: the phrase behind them.
         """
-        if self._is_joined and self._clause.role == "side" and len(places) > 1:
+        if self._is_joined and self._clause.role == "side" and len(locations) > 1:
             # "Mediastinal and hilar lymph nodes".
-            places = [*self._clause.topic, *places]
-        if lacks_joint(places, parts):
-            boundary = places.index(parts[1])
-            first_places = places[:boundary]
-            places = places[boundary:]
-            self._take_part(MentionDraft.of_part(parts[0], first_places, modifiers))
+            locations = [*self._clause.topic, *locations]
+        if lacks_joint(locations, parts):
+            boundary = locations.index(parts[1])
+            first_locations = locations[:boundary]
+            locations = locations[boundary:]
+            self._take_part(MentionDraft.of_part(parts[0], first_locations, modifiers))
             self._is_joined = True
-        self._take_part(MentionDraft.of_part(parts[-1], places, modifiers))
-        self._clause.topic = places
-        self._clause.is_sub_heading = following.is_under_heading(places)
+        self._take_part(MentionDraft.of_part(parts[-1], locations, modifiers))
+        self._clause.topic = locations
+        self._clause.is_sub_heading = following.is_under_heading(locations)
 
     def _take_part(self, part: MentionDraft) -> None:
         """Take a part of the body: described by the words before it, or not yet."""
@@ -588,7 +604,7 @@ class _PhraseReader:
     def _take_description(
         self, phrase: Phrase, lead: set[Kind], following: Phrase
     ) -> None:
-        """Take a phrase that names neither a finding nor, by itself, a place."""
+        """Take a phrase that names neither a finding nor, by itself, a location."""
         if "copula" not in lead and lead & JOINTS and following.adds_adjective_and_noun:
             # "Small, calcified granuloma": the noun of the adjective follows.
             self._pending = self._pending + phrase.tokens
@@ -599,7 +615,7 @@ class _PhraseReader:
             self._carried_lead = lead
             return
         clause = self._clause
-        if clause.role == "place" and self._is_joined and following.is_place_alone:
+        if clause.role == "place" and self._is_joined and following.is_location_alone:
             # "Effusions, moderate on the right and small on the left" are two.
             clause.findings = [MentionDraft(clause.findings[-1].head, [], [])]
             self._drafts += clause.findings
@@ -609,78 +625,80 @@ class _PhraseReader:
         """Say words of what was named last; if nothing was, of what is named next."""
         clause = self._clause
         words = [token for token in phrase.tokens if token.kind != "place"]
-        places = [token for token in phrase.tokens if token.kind == "place"]
-        is_state_without_part = not clause.open_parts and not clause.described_parts
-        if is_state_without_part and any(word.kind == "normal" for word in words):
+        locations = [token for token in phrase.tokens if token.kind == "place"]
+        if any(word.kind == "normal" for word in words):
             self._speak_of_topic()
-        is_behind_part = clause.role in ("part", "words")
         is_predicate = "copula" in lead
-        if clause.open_parts and is_behind_part:
-            _describe(clause.open_parts, words, places)
+        if clause.role in ("part", "words") and clause.open_parts:
+            _describe(clause.open_parts, words, locations)
             if says_state(words) or any(word.code in COURSES for word in words):
                 clause.described_parts = clause.open_parts
                 clause.open_parts = []
             clause.role = "words"
-        elif clause.described_parts and is_behind_part:
-            _describe(clause.described_parts, words, places)
-        elif clause.findings and is_predicate:
+        elif clause.role in ("part", "words") and clause.described_parts:
+            _describe(clause.described_parts, words, locations)
+        elif is_predicate and clause.findings:
             # "Effusion and atelectasis are unchanged" is said of both.
-            _describe(clause.findings, words, places)
+            _describe(clause.findings, words, locations)
             clause.role = "words"
-        elif clause.findings and clause.role in ("finding", "place", "words"):
-            _describe(clause.findings[-1:], words, places)
+        elif clause.role in ("finding", "place", "words") and clause.findings:
+            _describe(clause.findings[-1:], words, locations)
         else:
             self._pending = self._pending + words
 
     def _speak_of_topic(self) -> None:
-        """ "The lungs are hyperinflated but clear": the place is the subject again."""
-        parts = [place for place in self._clause.topic if place.kind == "anatomy"]
-        if parts:
-            part = MentionDraft.of_part(parts[-1], self._clause.topic, [])
+        """Make the location of a finding the subject, where there is no other.
+
+        "The lungs are hyperinflated but clear": the lungs are clear.
+        """
+        clause = self._clause
+        parts = [token for token in clause.topic if token.kind == "anatomy"]
+        if parts and not clause.open_parts and not clause.described_parts:
+            part = MentionDraft.of_part(parts[-1], clause.topic, [])
             self._drafts.append(part)
-            self._clause.open_parts = [part]
-            self._clause.role = "part"
+            clause.open_parts = [part]
+            clause.role = "part"
 
 
 def _describe(
     drafts: list[MentionDraft],
     words: list[TaggedToken],
-    places: Sequence[TaggedToken] = (),
+    locations: Sequence[TaggedToken] = (),
 ) -> None:
     for draft in drafts:
         if draft.is_finding:
             for word in words:
                 read_as_course(word)
         draft.modifiers = draft.modifiers + words
-        draft.places = [*draft.places, *places]
+        draft.locations = [*draft.locations, *locations]
 
 
-def _is_place_word(token: TaggedToken) -> bool:
+def _is_location_word(token: TaggedToken) -> bool:
     return token.kind in ("anatomy", "place", "preposition")
 
 
-def _needs_place(finding: MentionDraft) -> bool:
+def _needs_location(finding: MentionDraft) -> bool:
     is_everywhere = finding.head.name in WORDS["everywhere"]
-    return not (finding.all_places or finding.is_device or is_everywhere)
+    return not (finding.all_locations or finding.is_device or is_everywhere)
 
 
 def _is_skeletal(finding: MentionDraft, *, is_of_bones: bool) -> bool:
     return is_of_bones and finding.head.name in WORDS["skeletal"]
 
 
-def _share_place(before: MentionDraft, drafts: list[MentionDraft]) -> None:
-    """ "Left basal atelectasis or pneumonia": alternatives lie at one place."""
+def _share_location(before: MentionDraft, drafts: list[MentionDraft]) -> None:
+    """ "Left basal atelectasis or pneumonia": alternatives lie at one location."""
     for draft in drafts:
         # "No right mass or fracture" denies every fracture.
         are_both_denied = bool(draft.head.negation and before.head.negation)
         if not are_both_denied:
-            draft.places = draft.places or before.places
+            draft.locations = draft.locations or before.locations
 
 
-def _place_at_broken_device(finding: MentionDraft, before: MentionDraft) -> None:
+def _locate_at_broken_device(finding: MentionDraft, before: MentionDraft) -> None:
     """ "The wire is fractured"."""
     if finding.head.name == "fracture" and before.is_device:
-        finding.places = [*finding.places, *before.places, before.head]
+        finding.locations = [*finding.locations, *before.locations, before.head]
 
 
 def _limits_the_view(word: TaggedToken) -> bool:
@@ -697,11 +715,16 @@ def _link_open_causes(drafts: list[MentionDraft]) -> None:
     sign: MentionDraft | None = None
     for draft in drafts:
         head = draft.head
-        may_be_cause = head.is_hedged and head.name in WORDS["causes_of_signs"]
-        stands_alone = not (draft.signs or head.negation or draft.all_places)
-        if sign is not None and may_be_cause and stands_alone:
+        is_cause = head.is_hedged and head.name in WORDS["causes_of_signs"]
+        if sign is not None and is_cause and _stands_alone(draft):
             draft.signs = [sign]
         elif head.name in WORDS["explained_signs"]:
-            sign = None if head.negation or head.past else draft
-        elif not may_be_cause and head.code != "PATIENT INFO.":
+            is_there_now = not head.negation and head.past is None
+            sign = draft if is_there_now else None
+        elif not is_cause and head.code != "PATIENT INFO.":
             sign = None  # Something else is spoken of.
+
+
+def _stands_alone(draft: MentionDraft) -> bool:
+    """Whether it is not denied, and has neither location nor sign of its own."""
+    return not (draft.head.negation or draft.signs or draft.all_locations)

@@ -45,7 +45,7 @@ class Phrase(NamedTuple):
 
     @property
     def is_behind_slash(self) -> bool:
-        """ "Scarring/atelectasis" is one doubt at one place."""
+        """ "Scarring/atelectasis" is one doubt at one location."""
         return any(token.form == "/" for token in self.lead_in)
 
     @property
@@ -92,8 +92,8 @@ class Phrase(NamedTuple):
         )
 
     @property
-    def is_place_alone(self) -> bool:
-        """Whether it is the place of the words before it.
+    def is_location_alone(self) -> bool:
+        """Whether it is the location of the words before it.
 
         "moderate on the right and small on the left".
         """
@@ -105,15 +105,15 @@ class Phrase(NamedTuple):
         are_films = bool(self.lead_in) and self.lead_in[0].kind == "examined"
         return are_films and all(token.code == "measurement" for token in before.tokens)
 
-    def is_under_heading(self, places: list[TaggedToken]) -> bool:
-        """Whether the organs before it are a sub-heading, "PLEURA: ...", and no place.
+    def is_under_heading(self, locations: list[TaggedToken]) -> bool:
+        """Whether the organs before it are a sub-heading, no location: "PLEURA: ...".
 
-        A side ("RIGHT: small effusion") is a place.
+        A side ("RIGHT: small effusion") is a location.
         """
         has_colon = bool(self.lead_in) and self.lead_in[0].form == ":"
         return has_colon and all(
-            place.kind == "anatomy" and place.form not in WORDS["sides"]
-            for place in places
+            location.kind == "anatomy" and location.form not in WORDS["sides"]
+            for location in locations
         )
 
 

@@ -19,6 +19,7 @@ from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.caches import remembered
 from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.structuring.contract import (
+    Account,
     SectionCode,
     SectionedReport,
     SentenceReading,
@@ -27,6 +28,7 @@ from lunguage_assets.structuring.contract import (
 from lunguage_assets.structuring.rules.addenda import mark_retracted
 from lunguage_assets.structuring.rules.conclusions import conclusion
 from lunguage_assets.structuring.rules.coreference import (
+    BackReference,
     CoreferenceResolver,
     StandaloneReading,
     back_reference,
@@ -123,12 +125,7 @@ class RuleStructurer:
         if stated:
             mentions = mentions_of(stated, text)
             return StandaloneReading("findings", "", mentions, reference)
-        for token in tokens:
-            if token.aside:
-                return StandaloneReading(
-                    "not about the patient now", token.aside, (), reference
-                )
-        return StandaloneReading("nothing stated", "no finding named", (), reference)
+        return _reading_without_rows(tokens, reference)
 
 
 def rule_structurer(
@@ -143,12 +140,25 @@ def rule_structurer(
     return (RuleStructurer(terms, own_cues),)
 
 
+def _reading_without_rows(
+    tokens: list[TaggedToken], reference: BackReference | None
+) -> StandaloneReading:
+    """Say why a sentence states nothing: it is advice, or names nothing."""
+    account: Account = "nothing stated"
+    reason = "no finding named"
+    asides = [token.aside for token in tokens if token.aside]
+    if asides:
+        account = "not about the patient now"
+        reason = asides[0]
+    return StandaloneReading(account, reason, back_reference=reference)
+
+
 def _is_unknown_language(tokens: list[TaggedToken], word_count: int) -> bool:
     if word_count < MIN_WORDS_TO_TELL_LANGUAGE:
         return False
     # Words without characters were restored by the reader ("... the left [has] not").
-    known = [tok for tok in tokens if tok.kind != "other" and tok.begin < tok.end]
-    return len(known) <= word_count // MIN_WORDS_TO_TELL_LANGUAGE
+    english = [tok for tok in tokens if tok.kind != "other" and tok.begin < tok.end]
+    return len(english) <= word_count // MIN_WORDS_TO_TELL_LANGUAGE
 
 
 def _is_row(draft: MentionDraft, drafts: list[MentionDraft]) -> bool:
@@ -162,6 +172,6 @@ def _only_restricts(draft: MentionDraft, drafts: list[MentionDraft]) -> bool:
     return any(
         other.head.sense == draft.head.sense
         and not other.head.negation
-        and set(draft.places) <= set(other.all_places)
+        and set(draft.locations) <= set(other.all_locations)
         for other in drafts
     )
