@@ -317,7 +317,7 @@ def ledger_import(chosen: Chosen, file: Path) -> None:
     """
     from lunguage_assets.judges.ledger.ledger import Ledger
     from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
-    from lunguage_assets.structuring.model.grounding import parse_answer
+    from lunguage_assets.structuring.model.claims import parse_answer
 
     chosen.home.create()
     parsers = {
