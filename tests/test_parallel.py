@@ -14,6 +14,7 @@ import pytest
 from platform_support import environment
 
 from lunguage_assets import parallel
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, receive
@@ -25,7 +26,6 @@ from lunguage_assets.implicit.resolution.resolve import (
     resolution_tools,
     resolve,
 )
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.sample import write_raw_sample, write_sample
 from lunguage_assets.settings import load_settings
 from lunguage_assets.structuring.rows import (
@@ -35,13 +35,14 @@ from lunguage_assets.structuring.rows import (
 )
 from lunguage_assets.structuring.rules.structurer import rule_structurer
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
+from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import encode
 
 
 @pytest.fixture
 def in_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "CHUNK", 4)
-    monkeypatch.setattr(parallel, "ALONE", 8)
+    monkeypatch.setattr(parallel, "MIN_STUDIES_FOR_POOL", 8)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
 
 
@@ -56,7 +57,7 @@ def implicit_half(folder: Path) -> dict[str, bytes]:
     )
     given = (taken.findings, FITTED_PROBABILITIES.frame())
     merged = parallel.joined(
-        parallel.by_studies(
+        parallel.map_studies(
             deduplicate,
             given,
             merging_tools,
@@ -66,10 +67,10 @@ def implicit_half(folder: Path) -> dict[str, bytes]:
             None,
         )
     )
-    found = parallel.by_studies(expand, (merged,), expansion_tools, None, taken.terms)
+    found = parallel.map_studies(expand, (merged,), expansion_tools, None, taken.terms)
     both = Expansion(*map(parallel.joined, zip(*found, strict=True)))
     frames = (merged, *both)
-    resolved: Sequence[Resolution] = parallel.by_studies(
+    resolved: Sequence[Resolution] = parallel.map_studies(
         resolve, frames, resolution_tools, taken.terms, "", None, None
     )
     return stored(
@@ -96,7 +97,7 @@ def test_the_implicit_half_in_chunks_and_processes_stores_the_bytes_of_all_studi
 def text_half(received: Received, processes: int | None) -> dict[str, bytes]:
     read = read_reports(received, processes)
     given = read.report_texts, read.report_sentences
-    made = parallel.by_studies(
+    made = parallel.map_studies(
         structured_reports, given, rule_structurer, None, processes=processes
     )
     structured = StructuredTables(
@@ -124,10 +125,10 @@ def test_reports_are_read_structured_and_taken_in_in_processes_to_the_bytes_of_a
 
 def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) -> None:
     program = (
-        "import time; import pandas as pd; from lunguage_assets import parallel; parallel.ALONE = 1\n"
+        "import time; import pandas as pd; from lunguage_assets import parallel; parallel.MIN_STUDIES_FOR_POOL = 1\n"
         "if __name__ == '__main__':\n"
         "    frame = pd.DataFrame({'study_id': [f's{n}' for n in range(1000)]})\n"
-        "    parallel.by_studies(len, [frame], tuple, processes=2)\n"
+        "    parallel.map_studies(len, [frame], tuple, processes=2)\n"
         "    print('begun', flush=True); time.sleep(600)\n"
     )
     (tmp_path / "program.py").write_text(program)
@@ -146,10 +147,11 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) 
 
 @pytest.mark.parametrize("written", ["two", "0", "-1", "²"])
 def test_a_number_of_processes_that_is_none_is_refused_by_name(
-    tmp_path: Path, written: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
 ) -> None:
+    monkeypatch.setenv("LUNGUAGE_PROCESSES", written)
     with pytest.raises(ConfigurationError, match=r"\$LUNGUAGE_PROCESSES"):
-        _ = HomeResource(root=str(tmp_path), processes=written).processes_at_once
+        Configuration.from_environment(Home(tmp_path))
 
 
 def test_a_system_that_does_not_tell_who_may_use_its_cores_has_all_of_them(
@@ -177,5 +179,5 @@ def test_a_file_that_is_edited_between_two_steps_is_read_again_by_processes_that
     file = tmp_path / "pathways.yaml"
     for words in ("before", "after"):
         file.write_text(words)
-        found = parallel.by_studies(said, (rows,), words_of, file)
+        found = parallel.map_studies(said, (rows,), words_of, file)
         assert {one for part in found for one in part} == {words}

@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, receive
@@ -39,18 +40,23 @@ from lunguage_assets.judges.estimate import (
     NotRecorded,
     RecordedAsker,
     answers_per_judge,
-    line,
+    estimate_line,
+    estimate_totals,
     mean,
-    totals,
 )
+from lunguage_assets.judges.judge_config import OfflineJudgeConfig
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.opening import rule_judge
+from lunguage_assets.judges.opening import offline_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.judges.slots import OfflineSlot
-from lunguage_assets.lineage.staleness import Stage, Standings, asks_judges, plan
-from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.lineage.staleness import Stage, StalenessChecker, asks_judges, plan
+from lunguage_assets.orchestration.resources import (
+    anchor_set,
+    anchors_of,
+    ranking_on_scale,
+    require_anchor_phrases,
+)
 from lunguage_assets.structuring.contract import Sentence
 from lunguage_assets.structuring.model.structurer import (
     load_structuring_prompts,
@@ -79,7 +85,7 @@ _FREE = "No language model is asked: the judges are rule-based and run in this p
 
 
 def estimate_run(
-    home: HomeResource,
+    configuration: Configuration,
     registrations: Sequence[Registration],
     ranker: str,
     *,
@@ -87,13 +93,13 @@ def estimate_run(
 ) -> dict[str, Any]:
     """Calls, tokens, dollars and minutes of `lunguage run`, before anything is spent, as JSON has them.
 
-    `lines` are as `line` has them, `total` and `minutes` as `totals`. `by_fit` has what fits alone would ask:
+    `lines` are as `line` has them, `total` and `minutes` as `estimate_totals`. `by_fit` has what fits alone would ask:
     of the `panel`, or, `distilled`, of the panel about `LEARNT_FROM` sentences from which a model learns.
     `steps` is the mean of a fit that is expected, None without fits by a language model. `remarks` say what
     would stop a run for want of a scale.
 
     Args:
-        home: need not exist.
+        configuration: of a home that need not exist.
         registrations: of new batches, as `Home.examine` returns them; without any, what is registered counts.
         ranker: `panel` or one judge.
         rebuild: as with `--rebuild-ranking`.
@@ -101,9 +107,13 @@ def estimate_run(
     Raises:
         LunguageError: what would stop the run before its first question: unusable files, settings, templates.
     """
-    ledger = Ledger.at(home.ledger_place) if home.judges.models else None
+    ledger = (
+        Ledger.open_read_only(configuration.ledger_location)
+        if configuration.judges.models
+        else None
+    )
     with nullcontext() if ledger is None else closing(ledger):
-        preview = _Preview(home, registrations, ranker, ledger)
+        preview = _Preview(configuration, registrations, ranker, ledger)
         preview.count(rebuild)
         return preview.estimate()
 
@@ -140,7 +150,7 @@ class _Preview:
 
     def __init__(
         self,
-        resource: HomeResource,
+        resource: Configuration,
         new: Sequence[Registration],
         ranker: str,
         ledger: Ledger | None,
@@ -162,9 +172,9 @@ class _Preview:
 
     def judge(self, key: str) -> tuple[Judge, RecordedAsker | None]:
         """A judge that sends nothing: what the ledger has of a language model, or the rules."""
-        slot = self.judges.slot(key)
-        if isinstance(slot, OfflineSlot):
-            return rule_judge(key, slot), None
+        slot = self.judges.judge_config(key)
+        if isinstance(slot, OfflineJudgeConfig):
+            return offline_judge(key, slot), None
         asker: Any = RecordedAsker(key, slot, self.ledger)
         return ModelJudge(asker, self.prompts, slot.mode), asker
 
@@ -178,8 +188,8 @@ class _Preview:
                 self.findings_of(batch)  # unusable files would stop an offline run too
             self.remarks.append(_FREE)
             return
-        self.now = Standings(
-            self.home, self.judges, self.resource.prompts, fit=self.resource.fit
+        self.now = StalenessChecker(
+            self.home, self.judges, self.resource.prompts, fit=self.resource.fit or ""
         )
         self.stages = plan(self.now, self.ranker, rebuild=rebuild)
         if not self.stages:
@@ -282,7 +292,7 @@ class _Preview:
         frames = self.stored_of("hedge_phrases", extractor) | self.pairs
         hedges = newest_only(frames, [batch.key for batch in self.home.registered()])
         # phrases of the rules lack some that a model will find: they do not decide against its own ranking
-        anchors = None if guessed else self.resource.anchor_set()
+        anchors = None if guessed else anchor_set(self.resource)
         return hedge_vocabulary(
             HEDGE_PHRASES.frame() if hedges is None else hedges, self.options, anchors
         )
@@ -304,8 +314,8 @@ class _Preview:
             self.note("comparison_matches", asker, LABEL_TOKENS)
         try:
             if self.planned("compare"):
-                self.resource.require_anchors(
-                    set(vocabulary["phrase"][vocabulary["retained"]])
+                require_anchor_phrases(
+                    self.resource, set(vocabulary["phrase"][vocabulary["retained"]])
                 )
             if self.ranker not in self.planned("rank"):
                 return self.stored("reference_ranking", self.ranker)
@@ -313,7 +323,7 @@ class _Preview:
                 return None
             identities = [judge.identity for judge, _ in panel]
             own = reference_ranking(vocabulary, matches, self.options, identities)
-            return self.resource.on_a_scale(own, identities)
+            return ranking_on_scale(self.resource, own, identities)
         except MethodError as error:
             self.remarks.append(
                 f"With phrases like these a run would stop before the fits: {error}"
@@ -341,7 +351,7 @@ class _Preview:
             before = {asker.key: asker.hits for asker in models}
             tables = self.findings[batch], self.pairs[batch], vocabulary, ranking
             try:
-                fit_pairs(*tables, panel, self.resource.anchors(ranking), options)
+                fit_pairs(*tables, panel, anchors_of(self.resource, ranking), options)
                 whole |= self.sentences([batch])
             except NotRecorded:
                 partly |= {
@@ -373,7 +383,9 @@ class _Preview:
                 asker.prompts = shown
                 counts = [max(0.0, count - partly[asker.key]) for count in answers]
                 lines.append(
-                    line("fitted_probabilities", asker, LABEL_TOKENS, counts, rounds)
+                    estimate_line(
+                        "fitted_probabilities", asker, LABEL_TOKENS, counts, rounds
+                    )
                 )
             return lines
 
@@ -383,7 +395,7 @@ class _Preview:
             fit: {
                 "sentences": count,
                 "scored": len(lacking) - count,
-                **totals(asked(count))[1],
+                **estimate_totals(asked(count))[1],
             }
             for fit, count in (("panel", len(lacking)), ("distilled", few))
         }
@@ -413,12 +425,12 @@ class _Preview:
     ) -> None:
         """Note what a stage asks a judge, if it is a language model and asked anything."""
         if asker is not None and asker.keys:
-            self.lines.append(line(stage, asker, answer_tokens))
+            self.lines.append(estimate_line(stage, asker, answer_tokens))
 
     def estimate(self) -> dict[str, Any]:
         """What was counted, with sums."""
         prices = [self.judges.models[one["judge"]].price for one in self.lines]
-        minutes, total = totals(self.lines)
+        minutes, total = estimate_totals(self.lines)
         return {
             "preset": self.judges.preset,
             "ranker": self.ranker,

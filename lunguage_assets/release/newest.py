@@ -25,17 +25,9 @@ from lunguage_assets.tables.schema import Table
 from lunguage_assets.workspace.store import is_local, is_stored
 
 TABLES_PER_BATCH = {
-    name: TABLES[name]
-    for name in (
-        *(
-            "reports",
-            "rejected",
-            "fitted_probabilities",
-            "pathway_matches",
-            "lunguage_plus_plus",
-        ),
-        *("resolution_log", "conflicts", "accounting", "set_aside"),
-    )
+    name: table
+    for name, table in TABLES.items()
+    if table.released and "report_batch" in table.partitioned_by
 }
 """What the release needs of every batch."""
 
@@ -130,6 +122,12 @@ class NewestStudies:
     def query(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a query of the tables; counts, never the corpus."""
         return self._connection.execute(sql).fetchall()
+
+    def records(self, sql: str) -> list[dict[str, Any]]:
+        """`query`, as rows by column."""
+        result = self._connection.execute(sql)
+        columns = [str(column[0]) for column in result.description]
+        return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
 
     def frame(self, sql: str) -> pd.DataFrame:
         """`query`, as a frame of numbers."""

@@ -16,7 +16,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.texts.receiving import Received
-from lunguage_assets.parallel import by_studies, joined
+from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.structuring.contract import (
     CueUse,
     Mention,
@@ -74,12 +74,12 @@ def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
 
     Args:
         received: the reports of a delivery.
-        processes: as in `parallel.by_studies`.
+        processes: as in `parallel.map_studies`.
     """
     log = IntakeLog.of(received.rejected, received.intake_notes)
     texts = received.report_texts
     reports_and_ids = texts[["study_id", "report"]]
-    chunks = by_studies(_cut, (reports_and_ids,), tuple, processes=processes)
+    chunks = map_studies(_cut, (reports_and_ids,), tuple, processes=processes)
     observed: list[_Observed] = []
     for chunk in chunks:
         observed += chunk.reports

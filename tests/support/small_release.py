@@ -25,8 +25,8 @@ from lunguage_assets.explicit.rating.ranking import (
 )
 from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
-from lunguage_assets.implicit.merging.apart import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
+from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
 from lunguage_assets.implicit.pathways.pathways import (
     DiagnosisStatistics,
     load_dictionary,
@@ -34,7 +34,7 @@ from lunguage_assets.implicit.pathways.pathways import (
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.opening import rule_judge
+from lunguage_assets.judges.opening import offline_judge
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.paper_tables import paper_tables as counted_tables
@@ -105,7 +105,9 @@ def make(
     home.create()
     home.settings_file.write_text(SETTINGS)
     settings, judges = load_settings(home.settings_file), load_judges()
-    panel = [rule_judge(key, judges.slot(key)) for key in judges.members("panel")]
+    panel = [
+        offline_judge(key, judges.judge_config(key)) for key in judges.members("panel")
+    ]
     taken, hedges = {}, {}
     for key, (reports, seed) in batches.items():
         write_sample(folder / key, reports=reports, seed=seed)
@@ -196,7 +198,7 @@ def plant(delivery: Path) -> None:
         writer.writerows(rows)
 
 
-class InMemory:
+class InMemory(NewestStudies):
     """Frames by name, as the release reads stored tables."""
 
     def __init__(self, tables: Mapping[str, pd.DataFrame]) -> None:
@@ -205,18 +207,12 @@ class InMemory:
             table = TABLES_PER_BATCH[name]
             self._connection.register(name, table.to_arrow(frame[table.names]))
 
-    def query(self, sql: str) -> list[tuple[Any, ...]]:
-        return self._connection.execute(sql).fetchall()
-
-    def columns(self, sql: str) -> dict[str, Any]:
-        return dict(self._connection.execute(sql).fetchnumpy())
-
 
 def paper_tables(
     tables: Mapping[str, pd.DataFrame], statistics: Sequence[DiagnosisStatistics]
 ) -> SimpleNamespace:
     """The paper's tables of a corpus in memory."""
-    return SimpleNamespace(**counted_tables(InMemory(tables), statistics))  # type: ignore[arg-type]
+    return SimpleNamespace(**counted_tables(InMemory(tables), statistics))
 
 
 def write_release(

@@ -27,7 +27,7 @@ from lunguage_assets.explicit.fit.anchors import RATING_COLUMNS
 from lunguage_assets.explicit.hedges.hedging import normal_phrase
 from lunguage_assets.files import edited_rows, replace_text, sheet, write_private
 from lunguage_assets.packaged_data import page_template, resource
-from lunguage_assets.randomness import coins, mix, text_hash, text_hashes
+from lunguage_assets.randomness import mix, random_bits, text_hash, text_hashes
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")
@@ -244,7 +244,9 @@ def _majorities(
     votes = (valid["winner"] == valid["phrase_a"]).astype("int64") * 2 - 1
     lead = votes.groupby([valid["phrase_a"], valid["phrase_b"]], sort=True).sum()
     a, b = (lead.index.get_level_values(side) for side in (0, 1))
-    tie = coins(mix(text_hash(seed, "majority", judge), text_hashes(a), text_hashes(b)))
+    tie = random_bits(
+        mix(text_hash(seed, "majority", judge), text_hashes(a), text_hashes(b))
+    )
     winner = np.where((lead < 0) | ((lead == 0) & tie), b, a)
     return {
         frozenset(pair): str(phrase)

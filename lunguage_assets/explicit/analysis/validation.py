@@ -32,7 +32,14 @@ from lunguage_assets.explicit.fit.fits import (
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import ranks
 from lunguage_assets.explicit.rating.ranking import CollectedAnswers, collect_answers
-from lunguage_assets.randomness import U64, Integers, below, mix, text_hash, text_hashes
+from lunguage_assets.randomness import (
+    U64,
+    Integers,
+    mix,
+    random_below,
+    text_hash,
+    text_hashes,
+)
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
 from lunguage_assets.tables.analyses import FIT_VALIDATION, RANKING_ROBUSTNESS
@@ -273,7 +280,9 @@ def _play(
         # every judge draws its own of the recorded comparisons, as it plays its own sentence in the product
         keys = mix(plan.seed[active, None], step[:, None], judges[None, :])
         each = np.arange(len(judges))[None, :]
-        said = outcomes[opponent[:, None], each, below(mix(keys, 0), outcomes.shape[2])]
+        said = outcomes[
+            opponent[:, None], each, random_below(mix(keys, 0), outcomes.shape[2])
+        ]
         alone = plan.alone[active]
         one = np.where(alone >= 0, alone, np.argmin(mix(keys, 2), axis=1))
         single = (alone >= 0) | (fits.steps[active] >= plan.panel_steps[active])

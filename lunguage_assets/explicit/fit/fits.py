@@ -22,14 +22,14 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import placed
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
-from lunguage_assets.judges.rules.lexicon import ruler_sentences
+from lunguage_assets.judges.rules.lexicon import reference_sentences
 from lunguage_assets.judges.scoring import Scorer
 from lunguage_assets.randomness import (
     U64,
     Floats,
     Integers,
-    coins,
     mix,
+    random_bits,
     smallest,
     text_hash,
     text_hashes,
@@ -85,7 +85,7 @@ class Reference:
         listed = zip(retained["phrase"], retained["example_sentences"], strict=True)
         examples: Mapping[str, Sequence[str]] = dict(listed)
         if set(ordered["ruler"]) == {"published"} and set(retained["ruler"]) == {"own"}:
-            examples = ruler_sentences()
+            examples = reference_sentences()
         mu, sigma = (
             ordered[name].to_numpy(dtype=np.float64) for name in ("mu", "sigma")
         )
@@ -307,7 +307,7 @@ class FitPanel:
                 continue
             key = keys[rows, number]
             shown = self._examples(opponent[rows], mix(key, 0))
-            swapped = coins(mix(key, 1)) & (self.settings.position == "coin")
+            swapped = random_bits(mix(key, 1)) & (self.settings.position == "coin")
             sides = zip(own, shown, step[rows].tolist(), swapped.tolist(), strict=True)
             swaps.append(swapped)
             questions.append(
@@ -345,7 +345,9 @@ class FitPanel:
         keys = mix(self._seed, step, text_hash(judge.key))
         mu, _ = judge.scores(own)
         opponent_mu, _ = judge.scores(self._examples(opponent, mix(keys, 0)))
-        has_won = np.where(mu == opponent_mu, coins(mix(keys, 1)), mu > opponent_mu)
+        has_won = np.where(
+            mu == opponent_mu, random_bits(mix(keys, 1)), mu > opponent_mu
+        )
         is_valid = ~(np.isnan(mu) | np.isnan(opponent_mu))
         return np.where(is_valid, np.where(has_won, WON, LOST), INVALID).astype(np.int8)
 

@@ -19,7 +19,7 @@ from lunguage_assets.explicit.fit.fitting import tentative_rows
 from lunguage_assets.explicit.fit.probability import NoScale, require_anchors
 from lunguage_assets.files import edited_rows
 from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion, Judge
-from lunguage_assets.judges.rules.lexicon import ruler_sentences
+from lunguage_assets.judges.rules.lexicon import reference_sentences
 from lunguage_assets.randomness import digest
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY
@@ -228,7 +228,7 @@ def hedge_vocabulary(
     if reason:
         ruler, reasons = "published", dict.fromkeys(counts, PUBLISHED_RULER)
         examples = {phrase: [] for phrase in counts}
-        for phrase, sentences in ruler_sentences().items():
+        for phrase, sentences in reference_sentences().items():
             reasons[phrase] = ""
             examples[phrase] = [
                 (f"ruler:{phrase}:{i:02d}", sentence)

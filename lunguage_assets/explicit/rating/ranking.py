@@ -30,9 +30,9 @@ from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.randomness import (
     U64,
     Integers,
-    coins,
     digest,
     mix,
+    random_bits,
     smallest,
     text_hash,
     text_hashes,
@@ -379,6 +379,6 @@ def schedule(
             plan[f"phrase_{name}"] += [phrase] * settings.repetitions
             drawn = smallest(mix(pair, repetitions, side), hashes[phrase])
             plan[f"sentence_{name}"] += [distinct[phrase][i] for i in drawn.tolist()]
-        swapped = coins(mix(pair, repetitions, 2)) & (settings.position == "coin")
+        swapped = random_bits(mix(pair, repetitions, 2)) & (settings.position == "coin")
         plan["swapped"] += swapped.tolist()
     return plan

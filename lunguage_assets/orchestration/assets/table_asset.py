@@ -1,5 +1,5 @@
 """The decorator of assets that are tables. A decorated function has the name of its table; its parameters are
-the tables that its recipe names, `home`, `keys` (of its partition, in the order of the store) and, where it
+the tables that its recipe names, `configuration`, `keys` (of its partition, in the order of the store) and, where it
 asks judges, `spending`. The value of the `dg.MaterializeResult` that it returns is its table, or its table
 and side tables by name. Around it, tables are read from the store, studies that break a rule are set aside,
 and what it made is encoded with the record of what it was made of, whose version is Dagster's data version.
@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.lineage.recipes import BATCH, RECIPES, dimensions_of
-from lunguage_assets.lineage.staleness import Keys, Standings
+from lunguage_assets.lineage.staleness import Keys, StalenessChecker
 from lunguage_assets.orchestration.assets.edited_files import files_read
-from lunguage_assets.orchestration.automation import CARRIED, condition
+from lunguage_assets.orchestration.automation import condition
 from lunguage_assets.orchestration.checks import (
     CheckContext,
     check_results,
@@ -26,19 +27,18 @@ from lunguage_assets.orchestration.checks import (
     refused,
 )
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import COUNTED, asset_options, counts
+from lunguage_assets.orchestration.metadata import asset_options, counts
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.redaction import plain_failures
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.spending import Account, Spending
 from lunguage_assets.quality import rules
-from lunguage_assets.quality.rules import Aside, studies_of
+from lunguage_assets.quality.rules import InvalidStudy, studies_of
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import (
     SET_ASIDE,
     VERSION,
-    Encoded,
-    MadeOf,
+    EncodedTable,
+    Lineage,
     encode,
     fingerprint,
     partition_path,
@@ -47,9 +47,6 @@ from lunguage_assets.workspace.store import (
 Result = dg.MaterializeResult[Any]
 Frames = Mapping[Keys, pd.DataFrame]
 """An input of which an asset reads several partitions, by their keys in the order of the store."""
-
-LISTING = ("structured_findings", "findings", "lunguage_plus_plus")
-"""Assets that are told which studies are set aside: what was delivered, which they read, keeps them all."""
 
 JUDGES_POOL = "judges"
 """Pool of the assets that ask judges: of the runs in the queue one at a time asks, because a budget holds by
@@ -65,11 +62,11 @@ class TableAsset(NamedTuple):
     compute: Callable[..., Result]
 
     def definition(
-        self, partitions: Partitions, of: HomeResource
+        self, partitions: Partitions, of: Configuration
     ) -> dg.AssetsDefinition:
         """The asset as Dagster knows it: everything that is not its function comes from its recipe."""
         recipe, options = RECIPES[self.name], asset_options(self.name, self.group)
-        if self.name in CARRIED:
+        if TABLES[self.name].automated:
             options["automation_condition"] = condition(of, self.name)
 
         @dg.multi_asset(
@@ -82,15 +79,16 @@ class TableAsset(NamedTuple):
             pool=JUDGES_POOL if recipe.asks_judges else None,
         )
         def materialize(
-            context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
-        ) -> Iterator[dg.AssetCheckResult | dg.Output[Sequence[Encoded]]]:
+            context: dg.AssetExecutionContext,
+            configuration: dg.ResourceParam[Configuration],
+        ) -> Iterator[dg.AssetCheckResult | dg.Output[Sequence[EncodedTable]]]:
             keys = store_keys(context.partition_key, recipe.dimensions)
             with plain_failures():
                 spending = Spending(
-                    context.log, Account.of(context, home, self.name, keys)
+                    context.log, Account.of(context, configuration, self.name, keys)
                 )
                 try:
-                    made, metadata, results = self.made(home, keys, spending)
+                    made, metadata, results = self.made(configuration, keys, spending)
                 except InvalidTable as error:
                     yield from refused(self.name, error)
                     raise
@@ -98,7 +96,9 @@ class TableAsset(NamedTuple):
                 frames = {one.record.table: one.frame for one in made}
                 by_name = dict(zip(recipe.dimensions, keys, strict=True))
                 found = list(
-                    check_results(CheckContext(home, by_name, frames, spending.asked))
+                    check_results(
+                        CheckContext(configuration, by_name, frames, spending.asked)
+                    )
                 )
                 yield from found
                 if not may_be_stored(found):
@@ -116,20 +116,22 @@ class TableAsset(NamedTuple):
         return materialize
 
     def made(
-        self, home: HomeResource, keys: Keys, spending: Spending
-    ) -> tuple[list[Encoded], dict[str, Any], Sequence[dg.AssetCheckResult]]:
+        self, configuration: Configuration, keys: Keys, spending: Spending
+    ) -> tuple[list[EncodedTable], dict[str, Any], Sequence[dg.AssetCheckResult]]:
         """What it makes of one partition: its tables, its own first, what the UI shows of them, and checks of
         its own. Nothing is stored. Raises `MethodError` when something that it reads is not there,
         `InvalidTable` when too many studies break a rule.
         """
-        recipe, now = RECIPES[self.name], home.standings()
+        recipe, now = RECIPES[self.name], configuration.staleness()
         read, versions = ({}, None) if recipe.by_query else _read(self.name, keys, now)
         made_of = now.made_of(self.name, keys, versions)
         asking = {"spending": spending} if recipe.asks_judges else {}
-        compute = partial(self.compute, home=home, keys=keys, **asking)
-        result, frames, asides = _computed(self.name, compute, read, home)
+        compute = partial(
+            self.compute, configuration=configuration, keys=keys, **asking
+        )
+        result, frames, asides = _computed(self.name, compute, read, configuration)
         self._require_unchanged(
-            made_of, home.standings().made_of(self.name, keys, versions)
+            made_of, configuration.staleness().made_of(self.name, keys, versions)
         )
         encoded = [
             encode(TABLES[one], frames[one], keys, made_of, asides)
@@ -137,13 +139,13 @@ class TableAsset(NamedTuple):
         ]
         shown = {**(result.metadata or {}), **spending.metadata()}
         shown |= {f"{table}_rows": len(frames[table]) for table in recipe.tables[1:]}
-        if column := COUNTED.get(self.name):
+        if column := TABLES[self.name].counted:
             shown[column] = counts(frames[self.name][column], column)
         if asides:
             shown["studies_set_aside"] = len(studies_of(asides))
         return encoded, shown, result.check_results or ()
 
-    def _require_unchanged(self, before: MadeOf, after: MadeOf) -> None:
+    def _require_unchanged(self, before: Lineage, after: Lineage) -> None:
         """Refuse a result while which something that it was made of was edited: nobody could say of what.
 
         Args:
@@ -172,8 +174,8 @@ def _computed(
     name: str,
     compute: Callable[..., Result],
     read: Mapping[str, Any],
-    home: HomeResource,
-) -> tuple[Result, Mapping[str, pd.DataFrame], Sequence[Aside]]:
+    configuration: Configuration,
+) -> tuple[Result, Mapping[str, pd.DataFrame], Sequence[InvalidStudy]]:
     """What an asset's function gives, its tables by name, and the studies that are set aside: before, or
     because they break a rule now, when it is computed again without them. Raises `InvalidTable` when they are
     too many, or one still breaks a rule without its rows.
@@ -181,26 +183,29 @@ def _computed(
     single = {
         key: frame for key, frame in read.items() if isinstance(frame, pd.DataFrame)
     }
-    of_studies = not rules.OF_STUDIES.isdisjoint(RECIPES[name].tables)
+    of_studies = any(TABLES[table].per_study for table in RECIPES[name].tables)
     before = (
         [one for frame in single.values() for one in frame.attrs[SET_ASIDE]]
         if of_studies
         else []
     )
     asides = sorted(
-        {Aside(study, *rest, tuple(ids), found) for study, *rest, ids, found in before}
+        {
+            InvalidStudy(study, *rest, tuple(ids), found)
+            for study, *rest, ids, found in before
+        }
     )
     delivered = read["reports"]["study_id"].tolist() if "reports" in read else []
     while True:
         studies = studies_of(asides)
-        told = {"set_aside": asides} if name in LISTING else {}
+        told = {"set_aside": asides} if TABLES[name].receives_set_aside else {}
         result = compute(**rules.without_studies(read, studies), **told)
         frames = (
             {name: result.value}
             if isinstance(result.value, pd.DataFrame)
             else result.value
         )
-        at_once = home.processes_at_once
+        at_once = configuration.processes
         new = (
             rules.broken_studies(name, frames, delivered, at_once) if of_studies else []
         )
@@ -209,7 +214,7 @@ def _computed(
         known = [
             one for one in (*single.values(), *frames.values()) if "study_id" in one
         ]
-        strict = home.is_strict or studies_of(new) <= studies
+        strict = configuration.is_strict or studies_of(new) <= studies
         asides = sorted({*asides, *new})
         rules.require_few(
             new, asides, max(one["study_id"].nunique() for one in known), strict=strict
@@ -217,7 +222,7 @@ def _computed(
 
 
 def _read(
-    name: str, keys: Keys, now: Standings
+    name: str, keys: Keys, now: StalenessChecker
 ) -> tuple[dict[str, Any], dict[tuple[str, Keys], str]]:
     """Table -> frame that an asset reads, or `Frames`; and the version of each partition. What is read on
     request is left out while it is not there.

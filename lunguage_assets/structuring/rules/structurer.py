@@ -131,7 +131,7 @@ class RuleStructurer:
 def rule_structurer(
     terms: pd.DataFrame | None, own_cues: Path | None = None
 ) -> tuple[RuleStructurer]:
-    """Open the offline structurer, as `parallel.by_studies` asks for it.
+    """Open the offline structurer, as `parallel.map_studies` asks for it.
 
     Args:
         terms: a delivered vocabulary.

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pandas as pd
@@ -18,13 +19,14 @@ import tiny_encoder
 from finished_homes import Finished
 from small_homes import SmallHome
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.distilled import answers
 from lunguage_assets.lineage.staleness import Stage
 from lunguage_assets.orchestration import resources
 from lunguage_assets.orchestration.automation import is_ready
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
 
 pytestmark = pytest.mark.skipif(
@@ -41,7 +43,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @contextmanager
-def reopened(small: SmallHome, **fields: str) -> Iterator[SmallHome]:
+def reopened(small: SmallHome, **fields: Any) -> Iterator[SmallHome]:
     """The same home, with what a command line says."""
     with SmallHome.opened(small.home.root, small.record, **fields) as again:
         yield again
@@ -109,13 +111,13 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
     settings = small.home.settings_file
     settings.write_text(settings.read_text() + 'fit = "distilled"\n')
     small.register({"third": finished.deliveries / "third"})
-    assert not is_ready(small.standings(), "fitted_probabilities", ("panel", "third"))
+    assert not is_ready(small.staleness(), "fitted_probabilities", ("panel", "third"))
     with (
         reopened(small) as home,
         pytest.raises(RunFailed, match=r"is not there\. Say `lunguage distill"),
     ):
         home.run()
-    assert small.standings().is_current("fitted_probabilities", "panel", "first")
+    assert small.staleness().is_current("fitted_probabilities", "panel", "first")
     with mock.patch.object(answers, "FEWEST", 5):
         with reopened(small, encoder=encoder) as home:
             home.executed(lambda: home.runner().run("panel", stages=DISTILL))
@@ -125,7 +127,7 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
         settings.write_text(
             settings.read_text().replace("bootstrap = 10", "bootstrap = 11")
         )
-        assert small.standings().of("distilled_scorer", "panel").because == (
+        assert small.staleness().of("distilled_scorer", "panel").because == (
             "ranking settings changed",
         )
         with (
@@ -138,14 +140,14 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
 def test_a_batch_that_the_judges_fit_later_makes_the_model_stale(
     taught: SmallHome, finished: Finished
 ) -> None:
-    assert taught.standings().is_current("distilled_scorer", "panel")
+    assert taught.staleness().is_current("distilled_scorer", "panel")
     taught.register({"third": finished.deliveries / "third"})
-    assert taught.standings().is_current("distilled_scorer", "panel"), (
+    assert taught.staleness().is_current("distilled_scorer", "panel"), (
         "a batch without fits is no input"
     )
     with reopened(taught) as home:
         home.run()
-    assert "is new" in taught.standings().of("distilled_scorer", "panel").because[0]
+    assert "is new" in taught.staleness().of("distilled_scorer", "panel").because[0]
 
 
 def test_what_was_learnt_is_in_no_release_and_nobody_else_can_read_it(
@@ -183,8 +185,7 @@ def test_the_packaged_copy_of_the_settings_encoder_is_used_unless_another_is_nam
     with mock.patch.object(
         resources, "packaged_copy", return_value="package:copy/model"
     ):
-        assert HomeResource(root=str(tmp_path)).training.encoder == "package:copy/model"
-        assert (
-            HomeResource(root=str(tmp_path), encoder="invented/mine").training.encoder
-            == "invented/mine"
-        )
+        own = Configuration(Home(tmp_path), encoder="invented/mine")
+        training = resources.distilled_training(Configuration(Home(tmp_path)))
+        assert training.encoder == "package:copy/model"
+        assert resources.distilled_training(own).encoder == "invented/mine"
