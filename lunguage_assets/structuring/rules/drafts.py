@@ -117,7 +117,7 @@ class MentionDraft:
     def has_definite_location(self) -> bool:
         """Whether a finding lies somewhere, so that what it is near to does not count.
 
-        A mere side is none: a nodule "on the right, over the fifth rib" has no better
+        A mere side is none: a nodule "on the right over the fifth rib" has no better
         location than the rib.
         """
         return not self.is_device and any(

@@ -98,5 +98,5 @@ def words_of_two(second: MentionDraft, before: list[TaggedToken]) -> WordsOfTwo:
 def may_be_explained(finding: TaggedToken) -> bool:
     """Whether words behind a finding may say what it is: no device, no complaint."""
     is_sign = finding.code not in ("PATIENT INFO.", DEVICE)
-    # "The button may simulate a nodule": what is harmless looks like something.
+    # "A skin fold simulates a pneumothorax": what is harmless looks like something.
     return is_sign or finding.name in WORDS["harmless"]

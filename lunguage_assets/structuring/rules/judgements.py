@@ -86,7 +86,7 @@ def _words_with(
 ) -> list[TaggedToken]:
     """Take judgements, each with the words before it, the last with those behind it.
 
-    "Mildly enlarged heart, stable, of normal contour": "mildly" belongs to "enlarged".
+    "The heart is mildly enlarged, of normal contour": "mildly" belongs to "enlarged".
     """
     taken: list[TaggedToken] = []
     waiting: list[TaggedToken] = []

@@ -128,7 +128,7 @@ class _PhraseReader:
             self._carried_lead = set()
         if phrase.begins_a_meaning:
             lead.discard("and")
-        # "Atelectasis or, less likely, pneumonia" denies nothing: "less likely" doubts.
+        # "Atelectasis or, less likely, pneumonia" is one list: a doubt begins no other.
         denials = [token for token in phrase.lead_in if token.kind == "negated"]
         if "alternative" in lead and all(denial.doubts for denial in denials):
             lead.discard("negated")
@@ -215,7 +215,7 @@ class _PhraseReader:
     ) -> MentionDraft:
         """ "Moderate right and small left effusions"."""
         side = self._clause.topic
-        # Of "right and left lower lobe" both are the lower lobe.
+        # Of "right and left lower lobe" the noun belongs to both.
         shared = first.locations[1:] if are_sides(side) else []
         locations = with_noun_behind([*side, *shared], first.locations)
         words = words_of_two(first, pending)
@@ -254,9 +254,9 @@ class _PhraseReader:
         clause = self._clause
         if not clause.topic:
             return
-        # "PLEURA: no mass", "heart size: no enlargement": the location of findings that
-        # mean nothing without one. A pneumothorax under "LUNGS:" has its location in
-        # its name.
+        # "PLEURA: no mass": under a sub-heading only findings that mean nothing without
+        # an organ lie in it; a pneumothorax has its own in its name. In "lung volumes"
+        # nothing lies.
         is_list = clause.is_sub_heading or any(
             location.name in WORDS["measured"] for location in clause.topic
         )
@@ -351,7 +351,7 @@ class _PhraseReader:
     ) -> None:
         """Take a phrase with a location or a part of the body, and no finding."""
         clause = self._clause
-        # "5 cm above the carina": there the preposition is a part of the location.
+        # "Nodule above the diaphragm": the preposition is a part of the location.
         levels = [tok for tok in phrase.lead_in if tok.form in WORDS["levels"]]
         tokens = [*levels, *phrase.tokens]
         locations = [token for token in tokens if _is_location_word(token)]
@@ -448,7 +448,7 @@ class _PhraseReader:
             groups[-1] = with_noun_behind(groups[-1], locations)
             groups.append(with_side_before(locations, groups[-1]))
         else:
-            # "In the periphery of the right lung": one location.
+            # "In the base of the right lung": one location.
             groups[-1] = groups[-1] + locations
 
     def _findings_at(
