@@ -156,7 +156,7 @@ def _reading_without_rows(
 def _is_unknown_language(tokens: list[TaggedToken], word_count: int) -> bool:
     if word_count < MIN_WORDS_TO_TELL_LANGUAGE:
         return False
-    # Words without characters were restored by the reader ("... the left [has] not").
+    # Without characters are words that the tagger adds: "5 cm above [at] the carina".
     english = [tok for tok in tokens if tok.kind != "other" and tok.begin < tok.end]
     return len(english) <= word_count // MIN_WORDS_TO_TELL_LANGUAGE
 
