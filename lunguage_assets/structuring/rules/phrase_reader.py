@@ -629,14 +629,9 @@ class _PhraseReader:
         if any(word.kind == "normal" for word in words):
             self._speak_of_topic()
         is_predicate = "copula" in lead
-        if clause.role in ("part", "words") and clause.open_parts:
-            _describe(clause.open_parts, words, locations)
-            if says_state(words) or any(word.code in COURSES for word in words):
-                clause.described_parts = clause.open_parts
-                clause.open_parts = []
-            clause.role = "words"
-        elif clause.role in ("part", "words") and clause.described_parts:
-            _describe(clause.described_parts, words, locations)
+        names_part = bool(clause.open_parts or clause.described_parts)
+        if names_part and clause.role in ("part", "words"):
+            self._describe_parts(words, locations)
         elif is_predicate and clause.findings:
             # "Effusion and atelectasis are unchanged" is said of both.
             _describe(clause.findings, words, locations)
@@ -645,6 +640,19 @@ class _PhraseReader:
             _describe(clause.findings[-1:], words, locations)
         else:
             self._pending = self._pending + words
+
+    def _describe_parts(
+        self, words: list[TaggedToken], locations: list[TaggedToken]
+    ) -> None:
+        clause = self._clause
+        if not clause.open_parts:
+            _describe(clause.described_parts, words, locations)
+            return
+        _describe(clause.open_parts, words, locations)
+        if says_state(words) or any(word.code in COURSES for word in words):
+            clause.described_parts = clause.open_parts
+            clause.open_parts = []
+        clause.role = "words"
 
     def _speak_of_topic(self) -> None:
         """Make the location of a finding the subject, where there is no other.

@@ -123,24 +123,16 @@ def _without_its_findings(text: str, part: Section) -> list[Section]:
 def _with_codes(parts: Sequence[Section]) -> SectionedText:
     """Decide what the sentences of each part count as."""
     kinds = {part.kind for part in parts}
-    is_final = not kinds.isdisjoint(("find", "impr", "title"))
     notes: list[str] = []
     if any(part.kind == "find" and not part.heading for part in parts):
         notes.append("findings-without-heading")
-    if not is_final and "preliminary" not in kinds:
+    if not _is_final(kinds) and "preliminary" not in kinds:
         notes.append("no-findings-section")
     sections: list[Section] = []
     unread: list[str] = []
     code: SectionCode = "other"
     for part in parts:
-        if part.kind == "hist" or part.kind == "find" or part.kind == "impr":
-            code = part.kind
-        elif part.kind == "title":
-            code = _code_under_title(part, code, has_findings="find" in kinds)
-        elif part.kind == "preliminary" and not is_final:
-            code = "find"
-        else:
-            code = "other"
+        code = _code_of(part, code, kinds)
         if code == "other" and part.kind in _NOTE_OF_UNREAD:
             unread.append(_NOTE_OF_UNREAD[part.kind])
         sections.append(part._replace(code=code))
@@ -153,6 +145,30 @@ _NOTE_OF_UNREAD: Mapping[HeadingKind, str] = {
     "preliminary": "preliminary-superseded",
 }
 """Notes on parts that might have been findings, and are not read."""
+
+
+def _is_final(kinds: set[HeadingKind]) -> bool:
+    """Whether a report has more than history and a preliminary reading."""
+    return not kinds.isdisjoint(("find", "impr", "title"))
+
+
+def _code_of(
+    part: Section, code_before: SectionCode, kinds: set[HeadingKind]
+) -> SectionCode:
+    """Decide what the sentences of a part count as.
+
+    Args:
+        part: of the report.
+        code_before: of the part before.
+        kinds: of all parts.
+    """
+    if part.kind == "hist" or part.kind == "find" or part.kind == "impr":
+        return part.kind
+    if part.kind == "title":
+        return _code_under_title(part, code_before, has_findings="find" in kinds)
+    if part.kind == "preliminary" and not _is_final(kinds):
+        return "find"
+    return "other"
 
 
 def _code_under_title(
