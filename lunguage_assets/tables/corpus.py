@@ -1,4 +1,7 @@
-"""Tables of what was delivered: reports, sentences, what structurers read, findings, rejected rows."""
+"""Tables of what was delivered, and of what structurers read in it.
+
+Reports, sentences, findings, and everything that cannot be used, with its reason.
+"""
 
 from __future__ import annotations
 
@@ -66,8 +69,6 @@ FINDINGS = Table(
     ),
     partitioned_by=("report_batch",),
     per_study=True,
-    automated=True,
-    receives_set_aside=True,
     counted="status",
     key=("finding_id",),
     columns=(
@@ -215,7 +216,9 @@ REPORT_SENTENCES = Table(
 
 REJECTED_REPORTS = Table(
     name="rejected_reports",
-    description="Raw reports that cannot be used, with the reason; `rejected` shows them, too.",
+    description=(
+        "Raw reports that cannot be used, with the reason; `rejected` shows them, too."
+    ),
     partitioned_by=("report_batch",),
     key=REJECTED.key,
     columns=REJECTED.columns,
@@ -240,8 +243,6 @@ STRUCTURED_FINDINGS = Table(
     ),
     partitioned_by=("structurer", "report_batch"),
     per_study=True,
-    automated=True,
-    receives_set_aside=True,
     counted="status",
     key=("study_id", "section", "ent_idx"),
     columns=(

@@ -1,4 +1,7 @@
-"""Tables of the explicit half: from hedging phrases to a probability per tentative finding."""
+"""Tables of the explicit half: from hedging phrases to a probability of each finding.
+
+`docs/method/explicit.md` has the steps.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,6 @@ HEDGE_PHRASES = Table(
     ),
     partitioned_by=("judge", "report_batch"),
     per_study=True,
-    automated=True,
     key=("finding_id",),
     columns=(
         c.STATED_ID,
@@ -195,7 +197,6 @@ FITTED_PROBABILITIES = Table(
     ),
     partitioned_by=("ranker", "report_batch"),
     per_study=True,
-    automated=True,
     counted="p_source",
     explained=True,
     released="combined",

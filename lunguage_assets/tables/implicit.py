@@ -1,4 +1,7 @@
-"""Tables of the implicit half: merged findings, implied sub-findings, contradictions and their resolution."""
+"""Tables of the implicit half: merged and implied findings, contradictions, the result.
+
+`docs/method/implicit.md` has the steps.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,6 @@ DEDUPLICATED_FINDINGS = Table(
     ),
     partitioned_by=("ranker", "report_batch"),
     per_study=True,
-    automated=True,
     counted="disposition",
     explained=True,
     key=("finding_id",),
@@ -116,7 +118,6 @@ EXPANSIONS = Table(
     ),
     partitioned_by=("ranker", "report_batch"),
     per_study=True,
-    automated=True,
     counted="outcome",
     explained=True,
     key=("finding_id",),
@@ -246,8 +247,6 @@ LUNGUAGE_PLUS_PLUS = Table(
     ),
     partitioned_by=("ranker", "report_batch"),
     per_study=True,
-    automated=True,
-    receives_set_aside=True,
     counted="status",
     explained=True,
     released="combined",
