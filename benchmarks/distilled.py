@@ -24,13 +24,11 @@ from lunguage_assets.explicit.distilled.answers import panel_answers
 from lunguage_assets.explicit.distilled.evaluation import evaluate, shortcomings
 from lunguage_assets.explicit.distilled.training import Training, distil, rungs_of
 from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.fit.probability import Z95, calibrate, placed
-from lunguage_assets.explicit.rating.ranking import (
-    comparison_matches,
-    reference_ranking,
-)
+from lunguage_assets.explicit.fit.probability import Z95, calibrate, ranked_phrases
+from lunguage_assets.explicit.fit.reference import ReferenceScale
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.distilled import DistilledScorer
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.settings import ExplicitSettings
@@ -85,8 +83,10 @@ def main() -> None:
             f"distilled in {time.perf_counter() - began:,.0f} s from {answers.size:,} answers"
         )
         (folder,) = Path(place).iterdir()
-        line = calibrate(placed(ranking), anchors)
-        found = evaluate(answers, rows, folder, Reference.of(ranking, vocabulary), line)
+        line = calibrate(ranked_phrases(ranking), anchors)
+        found = evaluate(
+            answers, rows, folder, ReferenceScale.from_tables(ranking, vocabulary), line
+        )
         print(
             found.drop(columns=["ranking_version", "is_used"]).to_string(
                 index=False, na_rep=""

@@ -20,7 +20,7 @@ from lunguage_assets.corpus.records import shown as stored
 from lunguage_assets.corpus.texts.raw import LARGEST, decoded
 from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.hedges.hedging import words_of
+from lunguage_assets.explicit.hedges.phrases import words_of
 from lunguage_assets.implicit.rows import BARE, column_values
 from lunguage_assets.release.deciding_cues import DecidingCue, deciding_cues
 from lunguage_assets.structuring.rows import read_spans

@@ -35,7 +35,10 @@ def survey() -> None:
 @into("the four files")
 def make(chosen: Chosen, pairs: int, experts: int, ranker: str, out: Path) -> None:
     """Write a survey: CSV to fill in, printable form, CSV that describes the experts, instructions."""
-    from lunguage_assets.explicit.analysis.experts import make_survey, write_survey
+    from lunguage_assets.explicit.analysis.surveys import (
+        make_survey,
+        write_survey,
+    )
 
     vocabulary = chosen.stored("hedge_vocabulary", chosen.judges().extractor)
     ranking, seed = (
@@ -64,7 +67,7 @@ def make_ratings(
     chosen: Chosen, phrases: tuple[str, ...], raters: int, out: Path
 ) -> None:
     """Write the CSV in which raters say how probable each sentence is; filled in, it goes into the home."""
-    from lunguage_assets.explicit.analysis.experts import (
+    from lunguage_assets.explicit.analysis.surveys import (
         rating_rows,
         write_rating_survey,
     )
@@ -105,7 +108,10 @@ def make_ratings(
 )
 def import_(chosen: Chosen, responses: Path, experts: Path | None) -> None:
     """Validate the experts' answers and put them into the home, for the analyses."""
-    from lunguage_assets.explicit.analysis.experts import load_experts, load_responses
+    from lunguage_assets.explicit.analysis.experts import (
+        load_experts,
+        load_responses,
+    )
     from lunguage_assets.files import write_private
 
     home, answered = chosen.home, load_responses(responses)

@@ -121,7 +121,7 @@ class Reads:
 
     def _corrections_of(self, batch: str) -> str:
         """Only those of this batch: corrections of other batches do not make it stale."""
-        from lunguage_assets.explicit.hedges.hedging import load_corrections
+        from lunguage_assets.explicit.hedges.review import load_corrections
 
         corrections, found = load_corrections(self._home.corrections_file), set[str]()
         if corrections:
@@ -144,7 +144,7 @@ def broken_files(home: Home) -> list[str]:
     """
     from lunguage_assets.assertion.own_cues import read_own_cues
     from lunguage_assets.corpus.vocabulary import Vocabulary
-    from lunguage_assets.explicit.hedges.hedging import load_corrections
+    from lunguage_assets.explicit.hedges.review import load_corrections
     from lunguage_assets.implicit.merging.apart import load_blacklist
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.intake import row_of_a_study
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.hedges.hedging import CORRECTION_COLUMNS
+from lunguage_assets.explicit.hedges.review import CORRECTION_COLUMNS
 from lunguage_assets.files import edited_rows, sheet, write_private
 from lunguage_assets.tables import FINDINGS
 from lunguage_assets.tables.columns import A_STATED_ROW

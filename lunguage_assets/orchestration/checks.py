@@ -14,7 +14,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import InvalidTable, LunguageError
-from lunguage_assets.explicit.analysis.agreement import Verification
+from lunguage_assets.explicit.analysis.package_check import Verification
 from lunguage_assets.explicit.distilled.evaluation import shortcomings
 from lunguage_assets.explicit.distilled.places import UNLIKE
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_violations

@@ -20,16 +20,14 @@ from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.hedges.hedging import (
-    hedge_phrases,
+from lunguage_assets.explicit.hedges.phrases import hedge_phrases
+from lunguage_assets.explicit.hedges.review import load_corrections
+from lunguage_assets.explicit.hedges.vocabulary import (
     hedge_vocabulary,
-    load_corrections,
     newest_only,
 )
-from lunguage_assets.explicit.rating.ranking import (
-    comparison_matches,
-    reference_ranking,
-)
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.estimate import (
     FINDINGS_TOKENS_PER_SENTENCE,
     LABEL_TOKENS,

@@ -19,9 +19,9 @@ from lunguage_assets.explicit.distilled.training import Training
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.explicit.fit.probability import (
     Anchor,
-    NoScale,
+    CalibrationError,
+    calibration_problem,
     require_anchors,
-    unmapped,
 )
 from lunguage_assets.explicit.rating.ranking import published_instead
 from lunguage_assets.hub import packaged_copy
@@ -262,23 +262,23 @@ class HomeResource:
         )
 
     def require_anchors(self, phrases: Collection[str]) -> None:
-        """Raise `NoScale` unless the phrases hold the anchors, before comparisons are paid for."""
+        """Raise `CalibrationError` unless the phrases hold the anchors, before comparisons are paid for."""
         require_anchors(set(phrases), self.anchor_set().of(phrases))
 
     def anchors(self, ranking: pd.DataFrame) -> Sequence[Anchor]:
-        """Anchors that count for a ranking; raises `NoScale` when they give no probabilities."""
+        """Anchors that count for a ranking; raises `CalibrationError` when they give no probabilities."""
         anchors = self.anchor_set().of(set(ranking["phrase"]))
-        if reason := unmapped(ranking, anchors):
-            raise NoScale(reason)
+        if reason := calibration_problem(ranking, anchors):
+            raise CalibrationError(reason)
         return anchors
 
     def on_a_scale(self, own: pd.DataFrame, identities: Sequence[str]) -> pd.DataFrame:
-        """The ranking itself, or the published one where no probability can be read off it. Raises `NoScale`
+        """The ranking itself, or the published one where no probability can be read off it. Raises `CalibrationError`
         when the settings ask for the own one, or the anchors do not go with the published one either.
         """
         try:
             self.anchors(own)
-        except NoScale as error:
+        except CalibrationError as error:
             if self.settings.explicit.ruler != "auto":
                 raise
             own = published_instead(own, error.reason, identities)

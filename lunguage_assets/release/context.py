@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.experts import (
-    FEWEST,
-    OCCUPATION,
+    MIN_EXPERTS_OF_GROUP,
+    OCCUPATION_PREFIX,
     numbered_experts,
 )
 from lunguage_assets.pictures.plots import P_EDGES, POINTS
@@ -250,8 +250,8 @@ def shown_analyses(
             (experts["first"] == "")
             & (experts["measure"] != "with expert")
             & (
-                ~experts["group"].str.startswith(OCCUPATION)
-                | (experts["experts"] >= FEWEST)
+                ~experts["group"].str.startswith(OCCUPATION_PREFIX)
+                | (experts["experts"] >= MIN_EXPERTS_OF_GROUP)
             )
         ].reset_index(drop=True)
     return shown, False

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.explicit.analysis.agreement import wilson
-from lunguage_assets.explicit.analysis.experts import OCCUPATION
+from lunguage_assets.explicit.analysis.experts import OCCUPATION_PREFIX
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.newest import NewestStudies
@@ -110,7 +110,7 @@ def printed_agreement_of_groups(frame: pd.DataFrame) -> pd.Series:
 def _mean_of_printed(group: str, reference: str) -> float | None:
     """The mean share of the paper's experts of a role or an occupation; None for others."""
     experts = published_experts()
-    occupation = group.removeprefix(OCCUPATION)
+    occupation = group.removeprefix(OCCUPATION_PREFIX)
     of_group = experts[
         (experts["role"] == group) | (experts["occupation"] == occupation)
     ]

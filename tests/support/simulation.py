@@ -18,10 +18,8 @@ from scipy.special import expit, ndtri, stdtrit
 
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.ranking import (
-    comparison_matches,
-    reference_ranking,
-)
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.protocol import (
     Choice,
     ComparisonQuestion,

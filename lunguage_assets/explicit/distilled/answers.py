@@ -18,10 +18,14 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import log_ndtr
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.fits import Reference, posterior_of_a_panel
-from lunguage_assets.explicit.fit.fitting import sentence_key, tentative_rows
+from lunguage_assets.explicit.fit.posterior import panel_posterior
+from lunguage_assets.explicit.fit.reference import ReferenceScale
+from lunguage_assets.explicit.pairs import (
+    sentence_key,
+    tentative_rows,
+)
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.readings import NOISE
+from lunguage_assets.explicit.rating.trueskill import DIFFERENCE_SD
 from lunguage_assets.randomness import Floats, Integers, mix, text_hashes
 
 FEWEST = 50
@@ -118,7 +122,7 @@ class Answers:
             ratio * (ratio + ahead) / self.noise**2 * self.count,
         )
 
-    def halves(self, reference: Reference) -> tuple[Floats, Floats]:
+    def halves(self, reference: ReferenceScale) -> tuple[Floats, Floats]:
         """mu of each sentence by one half of the answers of its fit and by the other, NaN without a fit:
         every second answer of a judge, so that both halves have all judges.
         """
@@ -138,7 +142,7 @@ class Answers:
             self.is_fitted, other, np.nan
         )
 
-    def posterior(self, reference: Reference) -> tuple[Floats, Floats]:
+    def posterior(self, reference: ReferenceScale) -> tuple[Floats, Floats]:
         """Place of each sentence given its answers against phrases, and its deviation, as fits have them."""
         shape = len(self.sentences), len(self.judges), len(reference.mu)
         fits, counts = self.other < 0, []
@@ -147,7 +151,7 @@ class Answers:
             found = np.zeros(shape, dtype=np.int16)
             np.add.at(found, (self.one[mine], self.judge[mine], self.opponent[mine]), 1)
             counts.append(found)
-        return posterior_of_a_panel(counts[0], counts[1], reference)
+        return panel_posterior(counts[0], counts[1], reference)
 
 
 def panel_answers(
@@ -208,7 +212,10 @@ def panel_answers(
         opponent=np.concatenate([opponent, np.full(matched, -1)]).astype(np.int64),
         mu=np.concatenate([place, np.zeros(matched)]),
         noise=np.concatenate(
-            [np.sqrt(2.0 * trueskill.BETA**2 + sigma**2), np.full(matched, NOISE)]
+            [
+                np.sqrt(2.0 * trueskill.BETA**2 + sigma**2),
+                np.full(matched, DIFFERENCE_SD),
+            ]
         ),
         won=np.concatenate(
             [plays["answer"] == "won", compared["winner"] == compared["phrase_a"]]

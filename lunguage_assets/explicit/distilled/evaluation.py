@@ -20,8 +20,8 @@ from lunguage_assets.explicit.distilled.training import (
     rungs_of,
     scorer_vectors,
 )
-from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.probability import Z95, Calibration, probability
+from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.asking.progress import steps_of
 from lunguage_assets.judges.distilled import Errors, stored_model
@@ -40,7 +40,7 @@ def evaluate(
     answers: Answers,
     scorers: pd.DataFrame,
     folder: Path,
-    reference: Reference,
+    reference: ReferenceScale,
     calibration: Calibration,
 ) -> pd.DataFrame:
     """A `DISTILLED_EVALUATION` frame.
@@ -130,7 +130,7 @@ class _Evaluation:
     def __init__(
         self,
         answers: Answers,
-        reference: Reference,
+        reference: ReferenceScale,
         calibration: Calibration,
         errors: Errors,
     ) -> None:

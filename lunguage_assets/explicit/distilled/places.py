@@ -7,7 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.fit.fitting import sentence_key, tentative_rows
+from lunguage_assets.explicit.pairs import (
+    sentence_key,
+    tentative_rows,
+)
 from lunguage_assets.judges.asking.progress import steps_of
 from lunguage_assets.judges.distilled import DistilledScorer
 

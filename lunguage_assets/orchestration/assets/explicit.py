@@ -9,27 +9,27 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.explicit.analysis.agreement import verify_with_package
+from lunguage_assets.explicit.analysis.package_check import verify_with_package
 from lunguage_assets.explicit.distilled.answers import Answers, panel_answers
 from lunguage_assets.explicit.distilled.evaluation import evaluate
 from lunguage_assets.explicit.distilled.places import scored_places
 from lunguage_assets.explicit.distilled.training import distil
-from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.fit.probability import calibrate, placed
-from lunguage_assets.explicit.hedges.hedging import (
+from lunguage_assets.explicit.fit.probability import calibrate, ranked_phrases
+from lunguage_assets.explicit.fit.reference import ReferenceScale
+from lunguage_assets.explicit.hedges.phrases import (
     hedge_phrases as extract_hedge_phrases,
 )
-from lunguage_assets.explicit.hedges.hedging import (
-    hedge_vocabulary as collect_vocabulary,
-)
-from lunguage_assets.explicit.hedges.hedging import (
+from lunguage_assets.explicit.hedges.review import (
     load_corrections,
-    newest_only,
     review_queue,
 )
-from lunguage_assets.explicit.rating.ranking import comparison_matches as play_matches
-from lunguage_assets.explicit.rating.ranking import match_questions, schedule
+from lunguage_assets.explicit.hedges.vocabulary import (
+    hedge_vocabulary as collect_vocabulary,
+)
+from lunguage_assets.explicit.hedges.vocabulary import newest_only
+from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
+from lunguage_assets.explicit.rating.matches import schedule
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.files import sheet_frame, write_csv
 from lunguage_assets.judges.protocol import ask_panel
@@ -143,7 +143,8 @@ def prefetch_comparisons(home: HomeResource, keys: Sequence[str]) -> None:
             home.home.tables, "hedge_vocabulary", (home.judges.extractor,)
         )
         home.require_anchors(set(vocabulary.loc[vocabulary["retained"], "phrase"]))
-        questions = match_questions(schedule(vocabulary, home.settings.explicit))
+        matches = schedule(vocabulary, home.settings.explicit)
+        questions = [match.question for match in matches]
         bills = [bill_ahead(home, "comparison_matches", key) for key in models]
         panel = [
             home.judge(key, bill=bill) for key, bill in zip(models, bills, strict=True)
@@ -307,8 +308,8 @@ def distilled_evaluation(
     folder = home.home.distilled.joinpath(
         *keys, str(distilled_scorer["files"].iloc[0])[:16]
     )
-    line = calibrate(placed(reference_ranking), home.anchors(reference_ranking))
-    reference = Reference.of(reference_ranking, hedge_vocabulary)
+    line = calibrate(ranked_phrases(reference_ranking), home.anchors(reference_ranking))
+    reference = ReferenceScale.from_tables(reference_ranking, hedge_vocabulary)
     frame = evaluate(_answers(*read), distilled_scorer, folder, reference, line)
     return dg.MaterializeResult(
         value=frame, metadata={"plot": picture(distilled_errors(frame))}

@@ -32,8 +32,8 @@ from lunguage_assets.explicit.analysis.agreement import (
     judge_agreement,
     krippendorff_alpha,
     ranking_correlations,
-    verify_with_package,
 )
+from lunguage_assets.explicit.analysis.package_check import verify_with_package
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
@@ -253,9 +253,11 @@ def test_a_changed_place_fails() -> None:
 
 
 def test_a_wrong_closed_form_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = trueskill.corrections
+    right = trueskill.truncated_normal_moments
     monkeypatch.setattr(
-        trueskill, "corrections", lambda t: tuple(1.001 * part for part in right(t))
+        trueskill,
+        "truncated_normal_moments",
+        lambda t: tuple(1.001 * part for part in right(t)),
     )
     verification = verify_with_package(VERIFIED, RECORDED, WHOLE)
     assert verification.package_difference > 1e-5

@@ -18,16 +18,19 @@ from lunguage_assets.cli.main import commands
 from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.explicit.analysis.experts import (
-    PairQuestion,
     load_experts,
     load_responses,
+)
+from lunguage_assets.explicit.analysis.surveys import (
+    PairQuestion,
+    Side,
     make_survey,
     rating_rows,
     spread_pairs,
     write_survey,
 )
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.settings import DataClass, ExplicitSettings
@@ -142,9 +145,11 @@ def test_text_from_reports_cannot_become_markup(tmp_path: Path) -> None:
 def test_phrases_and_sentences_that_a_spreadsheet_would_run_are_escaped_and_read_back(
     tmp_path: Path,
 ) -> None:
-    question = PairQuestion(
-        1, (("=likely", ("@sum: <finding>.",)), ("-may be", ("+1 <finding>.",)))
+    sides = (
+        Side("=likely", ("@sum: <finding>.",)),
+        Side("-may be", ("+1 <finding>.",)),
     )
+    question = PairQuestion(1, sides)
     write_survey([question], tmp_path, experts=1)
     header, asked = (
         (tmp_path / "responses.csv").read_text(encoding="utf-8").splitlines()

@@ -14,17 +14,19 @@ from tentative_findings import ScriptedJudge
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis import validation
+from lunguage_assets.explicit.analysis.robustness import (
+    kept_answers,
+    ranking_robustness,
+)
 from lunguage_assets.explicit.analysis.validation import (
     Configuration,
     fit_back,
     fit_validation,
     grid,
-    kept_answers,
-    ranking_robustness,
     recorded_outcomes,
 )
-from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.fitting import fit_sentences
+from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.explicit.rating.ranking import collect_answers
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.randomness import mix, text_hashes
@@ -129,7 +131,7 @@ def test_a_fit_proceeds_as_the_product_s(
         others = ranking[ranking["phrase"] != phrase]
         sentences = tuple((f"{other} <finding>.",) for other in others["phrase"])
         hashes = tuple(text_hashes(texts) for texts in sentences)
-        reference = Reference(
+        reference = ReferenceScale(
             others["mu"].to_numpy(), others["sigma"].to_numpy() ** 2, sentences, hashes
         )
         fits = fit_sentences([f"{phrase} <finding> again."], reference, panel, settings)

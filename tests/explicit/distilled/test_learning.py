@@ -17,7 +17,7 @@ from lunguage_assets.explicit.distilled.answers import (
     phrase_folds,
 )
 from lunguage_assets.explicit.distilled.head import error, fit_head, out_of_fold
-from lunguage_assets.explicit.fit.fitting import sentence_key
+from lunguage_assets.explicit.pairs import sentence_key
 from lunguage_assets.judges.distilled import nearest
 
 

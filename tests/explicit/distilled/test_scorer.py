@@ -25,7 +25,7 @@ from lunguage_assets.explicit.distilled.places import (
 )
 from lunguage_assets.explicit.distilled.training import Training, distil
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.fit.probability import calibrate, placed
+from lunguage_assets.explicit.fit.probability import calibrate, ranked_phrases
 from lunguage_assets.judges.asking.progress import Learning, Report, listening
 from lunguage_assets.judges.distilled import DistilledScorer
 
@@ -239,7 +239,7 @@ def test_the_evaluation_holds_the_model_against_phrases_halves_and_judges(
     world: World, answers: Answers, encoder: str, frozen: Path
 ) -> None:
     rows = distil(answers, "abc", frozen.parent, Training(encoder))
-    line = calibrate(placed(world.ranking), world.corpus.anchors)
+    line = calibrate(ranked_phrases(world.ranking), world.corpus.anchors)
     found = evaluate(answers, rows, frozen, world.reference, line).set_index(
         ["test", "scorer", "against"]
     )
@@ -261,7 +261,7 @@ def test_what_falls_short_is_said_and_what_does_not_is_not(
     world: World, answers: Answers, encoder: str, frozen: Path
 ) -> None:
     rows = distil(answers, "abc", frozen.parent, Training(encoder))
-    line = calibrate(placed(world.ranking), world.corpus.anchors)
+    line = calibrate(ranked_phrases(world.ranking), world.corpus.anchors)
     frame = evaluate(answers, rows, frozen, world.reference, line)
     tested = frame["is_used"] & (frame["test"] == "held-out phrases")
     between = float(frame.loc[frame["test"] == "panel halves", "rmse"].iloc[0])

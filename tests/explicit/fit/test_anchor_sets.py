@@ -17,7 +17,7 @@ from lunguage_assets.explicit.fit.anchors import (
     reader_means,
 )
 from lunguage_assets.explicit.fit.probability import calibrate, probability
-from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES

@@ -12,16 +12,18 @@ from tentative_findings import ScriptedJudge, finding, findings_frame
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.hedges.hedging import (
+from lunguage_assets.explicit.hedges.phrases import hedge_phrases
+from lunguage_assets.explicit.hedges.review import (
+    load_corrections,
+    review_queue,
+)
+from lunguage_assets.explicit.hedges.vocabulary import (
     CHOSEN,
     NO_EXAMPLE,
-    PUBLISHED_RULER,
+    PUBLISHED_SCALE,
     TOO_FEW,
-    hedge_phrases,
     hedge_vocabulary,
-    load_corrections,
     newest_only,
-    review_queue,
 )
 from lunguage_assets.judges.model_judge import parse_phrase_list
 from lunguage_assets.judges.protocol import ExtractionAnswer
@@ -303,7 +305,7 @@ def test_the_published_ruler_lists_the_corpus_phrases_that_it_lacks() -> None:
         ExplicitSettings(ruler="published", ruler_minimum=2),
     )
     assert result["retained"].sum() == 42
-    assert result.loc["presumably", "reason"] == PUBLISHED_RULER
+    assert result.loc["presumably", "reason"] == PUBLISHED_SCALE
     assert not result.loc["presumably", "retained"]
     assert set(result["ruler_reason"]) == {CHOSEN}
 
