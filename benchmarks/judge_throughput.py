@@ -25,11 +25,16 @@ from functools import partial
 from pathlib import Path
 
 from lunguage_assets.judges.asking.asker import Asker
+from lunguage_assets.judges.judge_config import (
+    Limits,
+    LLMJudgeConfig,
+    ModelProvider,
+    Price,
+)
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
-from lunguage_assets.judges.slots import Limits, ModelProvider, ModelSlot, Price
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from loopback import Arrival, LoopbackServer, Outcome
@@ -118,7 +123,7 @@ def judge_of(
     limits = Limits(in_flight=in_flight)
     params = {"max_output_tokens" if provider == "gemini" else "max_tokens": 100}
     address = f"{url}/v1" if provider.startswith("openai") else url
-    slot = ModelSlot(
+    slot = LLMJudgeConfig(
         provider=provider,
         model="model-1",
         base_url=address,

@@ -12,9 +12,9 @@ written but the picture and counts of errors by kind: never text, never a report
 intervals from resampled reports. AUROC and Brier score use p, and 0 for what is not mentioned. Hedged
 statements are sorted by p into fifths: the share that people coded should rise with p.
 
-With `--implied` the signs that pathways imply, and the report does not state, are ranked by their bound and
-by their estimate (implicit.md section 4), against whether people coded the sign: AUROC of both and of what
-the estimate gains, with 95% intervals from resampled reports. Views are taken to be PA and lateral.
+With `--implied` the signs that pathways imply, and the report does not state, are ranked by their bound
+(implicit.md section 4), against whether people coded the sign: AUROC with its 95% interval from resampled
+reports, and Brier score. Views are taken to be PA and lateral.
 
 With `--recombined N` the sentences of the reports are put into new company instead: N reports go through a
 whole `lunguage run` under the defaults, in a temporary home, and the studies that a rule set aside are
@@ -447,12 +447,8 @@ _SIGNS = {
 
 
 def implied_signs(collection: pd.DataFrame) -> pd.DataFrame:
-    """Implied signs that have a code: report, name, bound, estimate, whether people coded it."""
+    """Implied signs that have a code: report, name, bound, whether people coded it."""
     from lunguage_assets.annotation.method import Given, bundled_method
-    from lunguage_assets.corpus.vocabulary import Vocabulary
-    from lunguage_assets.implicit.pathways.estimates import counted_estimator
-    from lunguage_assets.implicit.pathways.pathways import load_dictionary
-    from lunguage_assets.tables import TERMS
 
     studies = {
         f"s{number:08d}": text for number, text in enumerate(collection["report"])
@@ -461,12 +457,7 @@ def implied_signs(collection: pd.DataFrame) -> pd.DataFrame:
         study: Given(study, text, (), "pa, lateral") for study, text in studies.items()
     }
     made = bundled_method().conclude(bundled_method().read(given))
-    rows, dictionary = (
-        made["lunguage_plus_plus"],
-        load_dictionary(None, Vocabulary.from_terms(TERMS.frame())),
-    )
-    network = counted_estimator([rows], dictionary)
-    rows["p_estimate"] = network.estimates(rows, made["resolution_log"])
+    rows = made["lunguage_plus_plus"]
     signs = rows[
         (rows["source"] == "expansion")
         & rows["status"].str.endswith("p")
@@ -477,48 +468,37 @@ def implied_signs(collection: pd.DataFrame) -> pd.DataFrame:
         is_coded(codes[study], _SIGNS[name])
         for study, name in zip(signs["study_id"], signs["name"], strict=True)
     ]
-    return (
-        signs[["study_id", "name", "prob", "p_estimate"]].assign(coded=coded).dropna()
-    )
+    return signs[["study_id", "name", "prob"]].assign(coded=coded)
 
 
 def implied_report(signs: pd.DataFrame, resamples: int) -> str:
-    """AUROC of bound and estimate, all signs together and by name, with intervals."""
+    """AUROC of the bound, all signs together with its interval, and by name."""
 
-    def found(rows: pd.DataFrame) -> list[float]:
-        truth = rows["coded"].to_numpy(dtype=bool)
-        both = [auroc(rows[name].to_numpy(), truth) for name in ("prob", "p_estimate")]
-        return [*both, both[1] - both[0]]
+    def auroc_of_bound(rows: pd.DataFrame) -> float:
+        return auroc(rows["prob"].to_numpy(), rows["coded"].to_numpy(dtype=bool))
 
-    draw, groups = (
-        np.random.default_rng(0),
-        [rows for _, rows in signs.groupby("study_id")],
-    )
-    values = [
-        found(
-            pd.concat(
-                [groups[at] for at in draw.integers(len(groups), size=len(groups))]
-            )
-        )
-        for _ in range(resamples)
-    ]
-    low, high = np.nanquantile(values, (0.025, 0.975), axis=0)
-    lines = [f"{len(signs)} implied signs, {int(signs['coded'].sum())} of them coded"]
-    for name, *one in zip(
-        ("bound", "estimate", "gain"), found(signs), low, high, strict=True
-    ):
-        lines.append("{}: AUROC {:.3f} ({:.3f} to {:.3f})".format(name, *one))
-    brier = [
-        ((signs[name] - signs["coded"]) ** 2).mean() for name in ("prob", "p_estimate")
-    ]
-    lines.append("Brier score of bound and estimate: {:.3f}, {:.3f}".format(*brier))
-    by = [
-        (str(name), len(rows), int(rows["coded"].sum()), *found(rows))
+    generator = np.random.default_rng(0)
+    signs_by_study = [rows for _, rows in signs.groupby("study_id")]
+    resampled = []
+    for _ in range(resamples):
+        drawn = generator.integers(len(signs_by_study), size=len(signs_by_study))
+        rows = pd.concat([signs_by_study[number] for number in drawn])
+        resampled.append(auroc_of_bound(rows))
+    low, high = np.nanquantile(resampled, (0.025, 0.975))
+    brier = ((signs["prob"] - signs["coded"]) ** 2).mean()
+    by_name = [
+        (str(name), len(rows), int(rows["coded"].sum()), auroc_of_bound(rows))
         for name, rows in signs.groupby("name")
     ]
-    columns = ["sign", "n", "coded", "bound", "estimate", "gain"]
+    columns = ["sign", "n", "coded", "bound"]
+    table = pd.DataFrame(by_name, columns=columns).round(3)
     return "\n".join(
-        [*lines, pd.DataFrame(by, columns=columns).round(3).to_string(index=False)]
+        [
+            f"{len(signs)} implied signs, {int(signs['coded'].sum())} of them coded",
+            f"bound: AUROC {auroc_of_bound(signs):.3f} ({low:.3f} to {high:.3f})",
+            f"Brier score of the bound: {brier:.3f}",
+            table.to_string(index=False),
+        ]
     )
 
 

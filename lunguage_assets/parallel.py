@@ -1,8 +1,9 @@
 """Several cores for one batch: pure functions over chunks of studies, in processes of their own.
 
-Studies are independent of each other, a chunk is computed as it would be alone, and results come in the order
-of the chunks: the bytes are the same for any number of processes. Fewer studies than `ALONE` are computed in
-this process, because starting others costs seconds.
+Studies are independent of each other, a chunk is computed as it would be alone, and
+results come in the order of the chunks: the bytes are the same for any number of
+processes. Fewer studies than `MIN_STUDIES_FOR_POOL` are computed in this process, because
+starting others costs seconds.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from lunguage_assets.errors import LunguageError
 
 Result = TypeVar("Result")
 
-ALONE = 500
+MIN_STUDIES_FOR_POOL = 500
 CHUNK = 250
 """Studies of a chunk: a second of work or two, so that Ctrl-C does not wait long."""
 
@@ -41,7 +42,7 @@ class ProcessLost(LunguageError):
     """A process of this one ended before it had computed its part."""
 
 
-def by_studies(
+def map_studies(
     function: Callable[..., Result],
     frames: Sequence[pd.DataFrame],
     tools: Callable[..., tuple[Any, ...]],
@@ -73,7 +74,7 @@ def by_studies(
         for at in range(-(-len(studies) // CHUNK))
     ]
     return list(
-        each(
+        map_chunks(
             function,
             of_chunks,
             tools,
@@ -84,7 +85,7 @@ def by_studies(
     )
 
 
-def each(
+def map_chunks(
     function: Callable[..., Result],
     parts: Iterable[tuple[Any, ...]],
     tools: Callable[..., tuple[Any, ...]],
@@ -93,7 +94,7 @@ def each(
     processes: int | None = None,
 ) -> Iterator[Result]:
     """`function(*part, *tools(*given))` for each part of so many `studies`, in their order; a few parts more
-    than there are processes are held at a time. The rest is as in `by_studies`.
+    than there are processes are held at a time. The rest is as in `map_studies`.
     """
     at_once = _at_once(studies, processes)
     if at_once < 2:
@@ -138,7 +139,7 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def _at_once(studies: int, processes: int | None) -> int:
     # a worker of Celery is a daemon, and may start no processes
-    if studies < ALONE or multiprocessing.current_process().daemon:
+    if studies < MIN_STUDIES_FOR_POOL or multiprocessing.current_process().daemon:
         return 1
     return processes or usable_cores()
 

@@ -18,7 +18,7 @@ _OTHERS = (
 """Per class of other accounts (group, everybody): bits on the folder, and the bit to pass a folder above."""
 
 
-def keep_private() -> None:
+def set_private_umask() -> None:
     """Let everything that this process makes from now on be for its own account alone."""
     os.umask(0o077)
 

@@ -48,12 +48,12 @@ def mix(values: Any, *more: Any) -> U64:
     return state
 
 
-def coins(hashes: U64) -> NDArray[np.bool_]:
+def random_bits(hashes: U64) -> NDArray[np.bool_]:
     """One fair coin per hash."""
     return (hashes >> np.uint64(63)).astype(bool)
 
 
-def below(hashes: U64, limit: int) -> NDArray[np.int64]:
+def random_below(hashes: U64, limit: int) -> NDArray[np.int64]:
     """One number in 0..limit-1 per hash (the bias, limit / 2**64, is far below anything measurable)."""
     return (hashes % np.uint64(limit)).astype(np.int64)
 

@@ -9,6 +9,7 @@ beside the code that uses them.
 from __future__ import annotations
 
 import tomllib
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -21,6 +22,15 @@ from lunguage_assets.packaged_data import resource
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 DataClass = Literal["synthetic", "credentialed"]
 """What a corpus holds: invented text, or text under a data use agreement."""
+
+
+RETIRED = {
+    ("release", "p_estimate"): (
+        "It did not rank implied findings better than their bound, which every release has "
+        "(docs/method/implicit.md, section 4)."
+    )
+}
+"""Options that went, by group and name -> what to use instead; still accepted for one version."""
 
 
 class _Options(BaseModel):
@@ -111,7 +121,6 @@ class ReleaseSettings(_Options):
     """The bundle (docs/reports.md)."""
 
     keep: int = Field(default=0, ge=0)
-    p_estimate: bool = Field(default=False, strict=True)
 
 
 class CheckSettings(_Options):
@@ -146,6 +155,7 @@ def load_settings(home_file: Path | None = None) -> Settings:
     """
     values = _read(resource("settings.toml"))
     own = _read(home_file) if home_file is not None and home_file.exists() else {}
+    _drop_retired(own, home_file)
     for layer in (published_options() if own.get("as_published") is True else {}, own):
         for group, options in layer.items():
             is_group = isinstance(options, dict) and isinstance(
@@ -173,6 +183,19 @@ def load_settings(home_file: Path | None = None) -> Settings:
         raise ConfigurationError(
             f"{home_file}, option {place}: {problem['msg']}. {remedy}"
         ) from None
+
+
+def _drop_retired(values: dict[str, Any], file: Path | None) -> None:
+    """Take the options that went out of a home's values, and say what to use instead."""
+    for (group, name), instead in RETIRED.items():
+        options = values.get(group)
+        if isinstance(options, dict) and options.pop(name, None) is not None:
+            # Of a kind that Python shows to users by default, once for each text.
+            warnings.warn(
+                f"{file}: {group}.{name} is ignored. {instead} Remove the line; the next version refuses it.",
+                FutureWarning,
+                stacklevel=3,
+            )
 
 
 def published_options() -> dict[str, dict[str, Any]]:

@@ -41,7 +41,7 @@ from lunguage_assets.workspace.store import encode
 @pytest.fixture
 def in_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "CHUNK", 4)
-    monkeypatch.setattr(parallel, "ALONE", 8)
+    monkeypatch.setattr(parallel, "MIN_STUDIES_FOR_POOL", 8)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
 
 
@@ -56,7 +56,7 @@ def implicit_half(folder: Path) -> dict[str, bytes]:
     )
     given = (taken.findings, FITTED_PROBABILITIES.frame())
     merged = parallel.joined(
-        parallel.by_studies(
+        parallel.map_studies(
             deduplicate,
             given,
             merging_tools,
@@ -66,10 +66,10 @@ def implicit_half(folder: Path) -> dict[str, bytes]:
             None,
         )
     )
-    found = parallel.by_studies(expand, (merged,), expansion_tools, None, taken.terms)
+    found = parallel.map_studies(expand, (merged,), expansion_tools, None, taken.terms)
     both = Expansion(*map(parallel.joined, zip(*found, strict=True)))
     frames = (merged, *both)
-    resolved: Sequence[Resolution] = parallel.by_studies(
+    resolved: Sequence[Resolution] = parallel.map_studies(
         resolve, frames, resolution_tools, taken.terms, "", None, None
     )
     return stored(
@@ -96,7 +96,7 @@ def test_the_implicit_half_in_chunks_and_processes_stores_the_bytes_of_all_studi
 def text_half(received: Received, processes: int | None) -> dict[str, bytes]:
     read = read_reports(received, processes)
     given = read.report_texts, read.report_sentences
-    made = parallel.by_studies(
+    made = parallel.map_studies(
         structured_reports, given, rule_structurer, None, processes=processes
     )
     structured = StructuredTables(
@@ -124,10 +124,10 @@ def test_reports_are_read_structured_and_taken_in_in_processes_to_the_bytes_of_a
 
 def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) -> None:
     program = (
-        "import time; import pandas as pd; from lunguage_assets import parallel; parallel.ALONE = 1\n"
+        "import time; import pandas as pd; from lunguage_assets import parallel; parallel.MIN_STUDIES_FOR_POOL = 1\n"
         "if __name__ == '__main__':\n"
         "    frame = pd.DataFrame({'study_id': [f's{n}' for n in range(1000)]})\n"
-        "    parallel.by_studies(len, [frame], tuple, processes=2)\n"
+        "    parallel.map_studies(len, [frame], tuple, processes=2)\n"
         "    print('begun', flush=True); time.sleep(600)\n"
     )
     (tmp_path / "program.py").write_text(program)
@@ -177,5 +177,5 @@ def test_a_file_that_is_edited_between_two_steps_is_read_again_by_processes_that
     file = tmp_path / "pathways.yaml"
     for words in ("before", "after"):
         file.write_text(words)
-        found = parallel.by_studies(said, (rows,), words_of, file)
+        found = parallel.map_studies(said, (rows,), words_of, file)
         assert {one for part in found for one in part} == {words}

@@ -90,9 +90,9 @@ def test_a_folder_for_the_release_that_others_read_is_refused(way: Path) -> None
     out.chmod(0o755)
     resource = HomeResource(root=str(home.root), release_to=str(out))
     with pytest.raises(ConfigurationError, match="chmod -R go-rwx"):
-        resource.standings()
+        resource.staleness()
     out.chmod(0o700)
-    assert resource.standings().releases == out / "release"
+    assert resource.staleness().releases == out / "release"
 
 
 STAND_INS = "import sys; from unittest import mock; " + "; ".join(

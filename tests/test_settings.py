@@ -86,3 +86,11 @@ def test_ten_thousand_brackets_are_an_error_a_person_can_act_on(tmp_path: Path) 
     file.write_text("preset = " + "[" * 60_000)
     with pytest.raises(ConfigurationError, match="not readable as TOML"):
         load_settings(file)
+
+
+def test_an_option_that_went_is_ignored_with_a_message(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("[release]\nkeep = 3\np_estimate = true\n")
+    with pytest.warns(FutureWarning, match=r"release.p_estimate is ignored.*bound"):
+        settings = load_settings(file)
+    assert settings.release.keep == 3

@@ -39,7 +39,6 @@ from lunguage_assets.tables.released import (
     CHEXPERT_PROBABILITIES,
     LABELS,
 )
-from lunguage_assets.workspace.store import PARTITIONED_BY
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<=\]\()(?!\w+:)[^)#\s]+")
@@ -72,7 +71,7 @@ def data_dictionary() -> str:
         RELEASE,
     ):
         stored = f"The file `{_FILES.get(table.name)}` of a release. "
-        if partitions := PARTITIONED_BY.get(table.name):
+        if partitions := table.partitioned_by:
             stored = f"Partitioned by {' x '.join(partitions)}. "
         sections.append(table_section(table, table.name, stored))
     return "\n".join(sections)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lunguage_assets.annotation.method import StatedFinding
 from lunguage_assets.annotation.significance import Course, Significance
-from lunguage_assets.implicit.statements.places import anatomy
+from lunguage_assets.implicit.statements.locations import anatomy
 
 LIKE_SIZES = 1.2
 """Two measured sizes of one finding that differ by less than this factor are one measurement."""
@@ -92,7 +92,7 @@ def _by_side(finding: StatedFinding, significance: Significance) -> list[Claim]:
     row = finding.row
     description = ", ".join((row.morphology, row.distribution, row.severity, row.onset))
     concept, present = _concept(finding, significance)
-    place = anatomy().place(
+    place = anatomy().location(
         () if significance.is_placeless(concept) else row.location_parts
     )
     # "In the left lung" is no narrower than "on the left".

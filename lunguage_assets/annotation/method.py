@@ -25,24 +25,29 @@ from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
-from lunguage_assets.implicit.merging.apart import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import believed_rows, deduplicate
+from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
 from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.rows import Row
-from lunguage_assets.implicit.statements.against import Statements
+from lunguage_assets.implicit.statements.contradictions import Statements
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.labels.study_labels import (
     READ,
-    SaidOfLabels,
+    EvidenceOfLabels,
+    label_evidence,
     study_labels,
-    what_is_said,
 )
-from lunguage_assets.quality.rules import Aside, broken_studies, require_few, studies_of
+from lunguage_assets.quality.rules import (
+    InvalidStudy,
+    broken_studies,
+    require_few,
+    studies_of,
+)
 from lunguage_assets.settings import CorpusSettings, load_settings
 from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
@@ -188,7 +193,7 @@ class Method:
             if row.currency == "current dx":
                 stated[row.study_id][0].append(self._stated_finding(row, statements))
         for (study, label), about in said_by_rows(rows, self._labels).items():
-            claim = about.verdict()[0]
+            claim = about.decide()[0]
             if claim is not None:
                 stated[study][1].append(StatedLabel(label, claim.present, claim.p))
         return stated
@@ -219,7 +224,7 @@ class Method:
         """What follows from findings, to the labels; a study that breaks a rule of a run is in `set_aside`
         alone. Raises `InvalidTable`: one still breaks a rule when it is left out.
         """
-        asides: set[Aside] = set()
+        asides: set[InvalidStudy] = set()
         while True:
             studies = studies_of(asides)
             made = self._made(read, studies)
@@ -227,7 +232,9 @@ class Method:
             if not new:
                 return {
                     **made,
-                    "set_aside": pd.DataFrame(sorted(asides), columns=Aside._fields),
+                    "set_aside": pd.DataFrame(
+                        sorted(asides), columns=InvalidStudy._fields
+                    ),
                 }
             if studies_of(new) <= studies:
                 require_few(new, new, len(read["reports"]), strict=True)
@@ -277,15 +284,15 @@ class Method:
         }
 
 
-def said_by_rows(rows: Sequence[Row], listed: LabelList) -> SaidOfLabels:
-    """`what_is_said` by stated rows as they were read, before any is merged or resolved."""
+def said_by_rows(rows: Sequence[Row], listed: LabelList) -> EvidenceOfLabels:
+    """`label_evidence` by stated rows as they were read, before any is merged or resolved."""
     frame = pd.DataFrame(
         {name: [getattr(row, name) for row in rows] for name in READ}, columns=READ
     )
     frame = frame.astype(dict.fromkeys(("status", "source"), "str"))
     read = [(row.finding_id, listed.read(row).diagnosis, "") for row in rows]
     matches = pd.DataFrame(read, columns=["finding_id", "diagnosis", "reason"])
-    return what_is_said(frame, matches, listed, RESOLUTION_LOG.frame())
+    return label_evidence(frame, matches, listed, RESOLUTION_LOG.frame())
 
 
 def bundled_method(own_cues: Path | None = None) -> Method:

@@ -16,7 +16,7 @@ from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.corpus.log import reasons
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range
-from lunguage_assets.implicit.statements.against import QUALIFIER
+from lunguage_assets.implicit.statements.contradictions import QUALIFIER
 from lunguage_assets.release.deciding_cues import DecidingCue, told_cues
 from lunguage_assets.release.explain import (
     NO_FINDING_SAID,

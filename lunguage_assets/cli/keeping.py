@@ -16,7 +16,7 @@ from lunguage_assets.permissions import open_to_others
 
 if TYPE_CHECKING:
     from lunguage_assets.judges.ledger.ledger import Ledger
-    from lunguage_assets.lineage.staleness import Standings
+    from lunguage_assets.lineage.staleness import StalenessChecker
     from lunguage_assets.settings import DataClass
 
 
@@ -39,7 +39,7 @@ def status(chosen: Chosen) -> None:
 def _lines(chosen: Chosen) -> Iterator[str]:
     from lunguage_assets.lineage.input_fingerprints import broken_files
 
-    place, now, corpus = chosen.home, chosen.standings(), chosen.home.corpus()
+    place, now, corpus = chosen.home, chosen.staleness(), chosen.home.corpus()
     named = (
         f"corpus {corpus.name!r}, {corpus.data_class}"
         if corpus is not None
@@ -63,7 +63,7 @@ def _lines(chosen: Chosen) -> Iterator[str]:
     yield f"spent     ${sum(today.values()):.2f} today (UTC), ${sum(total.values()):.2f} in all"
 
 
-def _studies(now: Standings, batch: str) -> int | None:
+def _studies(now: StalenessChecker, batch: str) -> int | None:
     """Studies of a batch; None while it is not taken in."""
     import pyarrow.parquet as pq
 
@@ -77,7 +77,7 @@ def _studies(now: Standings, batch: str) -> int | None:
 
 
 def _ranker(
-    now: Standings, ranker: str, batches: int, spent: Mapping[str, float]
+    now: StalenessChecker, ranker: str, batches: int, spent: Mapping[str, float]
 ) -> Iterator[str]:
     """What there is of a ranker, and what a run for it would make; `spent` are US dollars by judge."""
     from lunguage_assets.lineage.staleness import plan
@@ -150,7 +150,7 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     from datetime import UTC, datetime
 
     from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS
-    from lunguage_assets.judges.opening import ask_once, examination
+    from lunguage_assets.judges.opening import ask_once, examine_judges
     from lunguage_assets.lineage.input_fingerprints import broken_files
     from lunguage_assets.orchestration.runs.instance import (
         examination as instance_examination,
@@ -159,10 +159,10 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     root, judges, today = chosen.home.root, chosen.judges(), datetime.now(UTC).date()
     is_new = chosen.home.corpus() is None
     given: DataClass = "synthetic" if is_new else chosen.data_class
-    lines = [*examination(judges, given, today, os.environ)]
+    lines = [*examine_judges(judges, given, today, os.environ)]
     if is_new:  # nobody knows yet whose text it will hold
         told = "the home holds no corpus yet: judges may be asked about synthetic text where nothing is refused"
-        of_patients = examination(judges, "credentialed", today, os.environ)
+        of_patients = examine_judges(judges, "credentialed", today, os.environ)
         refused_to_patients = [
             one for one in of_patients if one[0] == "refusal" and one not in lines
         ]
@@ -184,13 +184,13 @@ def doctor(chosen: Chosen, ask: bool) -> None:
         shared = "LUNGUAGE_DAILY_BUDGET holds for all that share the ledger"
         lines.append(("ok", f"--budget holds within one process; {shared}"))
     if ask:
-        surroundings = replace(chosen.resource().surroundings(), data_class=given)
+        context = replace(chosen.resource().judge_context(), data_class=given)
         for key in judges.models:
-            of_judge = examination(judges, given, today, os.environ, only={key})
+            of_judge = examine_judges(judges, given, today, os.environ, only={key})
             if not any(
                 severity == "refusal" for severity, _ in of_judge
             ):  # else it was said above
-                lines.append(ask_once(key, judges, surroundings))
+                lines.append(ask_once(key, judges, context))
     for severity, message in lines:
         click.echo(f"{severity:<8} {message}")
     if refused := sum(severity == "refusal" for severity, _ in lines):

@@ -19,7 +19,7 @@ from lunguage_assets.cli.making import analyse, distill, estimate, land, registe
 from lunguage_assets.cli.reading import annotate, explain, read, sample
 from lunguage_assets.cli.training import score, targets
 from lunguage_assets.errors import LunguageError, printable
-from lunguage_assets.permissions import keep_private
+from lunguage_assets.permissions import set_private_umask
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
     gc.set_threshold(
         200_000, 20, 20
     )  # tables are very many objects and no cycles: a fifth of a large batch
-    keep_private()
+    set_private_umask()
     atexit.register(
         _leave_out_leaks
     )  # the first to be registered is the last to be called

@@ -26,7 +26,7 @@ from lunguage_assets.errors import ConfigurationError, LunguageError, printable
 
 if TYPE_CHECKING:
     from lunguage_assets.judges.configuration import JudgesConfiguration
-    from lunguage_assets.lineage.staleness import Stage, Standings
+    from lunguage_assets.lineage.staleness import Stage, StalenessChecker
     from lunguage_assets.orchestration.runs.runner import RunSummary
 
 
@@ -107,7 +107,7 @@ def run(
         chosen.register()
     releases = (out or place.root).resolve() / "release"
     folder = releases / ranker
-    now = chosen.standings(releases, fit, verify=True)
+    now = chosen.staleness(releases, fit, verify=True)
     stages = plan(now, ranker, rebuild=rebuild_ranking)
     if not stages:
         click.echo("Everything is current: nothing to do.")
@@ -138,7 +138,10 @@ def _require_registered(chosen: Chosen) -> None:
 
 
 def _require_judges(
-    chosen: Chosen, judges: JudgesConfiguration, stages: Sequence[Stage], now: Standings
+    chosen: Chosen,
+    judges: JudgesConfiguration,
+    stages: Sequence[Stage],
+    now: StalenessChecker,
 ) -> None:
     """Refuse stages that would ask a judge who cannot be asked: policy, retirement, key, SDK.
 
@@ -147,7 +150,7 @@ def _require_judges(
     """
     from datetime import UTC, datetime
 
-    from lunguage_assets.judges.opening import examination
+    from lunguage_assets.judges.opening import examine_judges
     from lunguage_assets.lineage.staleness import asks_judges
 
     asked: set[str] = set()
@@ -160,7 +163,7 @@ def _require_judges(
     if asked and (ledger := chosen.paid_answers()) is not None:
         answered = set(ledger.statistics()["model"])
         asked = {key for key in asked if judges.models[key].model not in answered}
-    found = examination(
+    found = examine_judges(
         judges, chosen.data_class, datetime.now(UTC).date(), os.environ, only=asked
     )
     refusals = [message for severity, message in found if severity == "refusal"]
@@ -332,7 +335,7 @@ def analyse(chosen: Chosen, ranker: str, cues: bool, against: Path | None) -> No
         summary = Runner(chosen.resource(), instance).run(
             ranker, stages=stages, progress=display.stage
         )
-    released = chosen.standings().of("release", ranker)
+    released = chosen.staleness().of("release", ranker)
     print_analyses(chosen, ranker, summary, release_is_stale=released.state == "stale")
     _require_checks(summary)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.judges.ledger.ledger import Ledger
-    from lunguage_assets.lineage.staleness import Standings
+    from lunguage_assets.lineage.staleness import StalenessChecker
     from lunguage_assets.orchestration.resources import HomeResource
     from lunguage_assets.settings import DataClass, Settings
     from lunguage_assets.workspace.home import Batch, Home, Registration
@@ -236,7 +236,7 @@ class Chosen:
         """The ledger, where anything was paid for."""
         from lunguage_assets.judges.ledger.ledger import Ledger
 
-        return Ledger.at(self.ledger_place)
+        return Ledger.open_read_only(self.ledger_place)
 
     def _variables_in_use(self) -> dict[str, str]:
         """The environment variables that name judges because no option does, by the field of the home."""
@@ -280,20 +280,20 @@ class Chosen:
             )
         return judges
 
-    def standings(
+    def staleness(
         self,
         releases: Path | None = None,
         fit: str | None = None,
         *,
         verify: bool = False,
-    ) -> Standings:
+    ) -> StalenessChecker:
         """What is current in the home, with the releases of another folder, and another one who fits;
-        `verify` as in `Standings`.
+        `verify` as in `StalenessChecker`.
         """
-        from lunguage_assets.lineage.staleness import Standings
+        from lunguage_assets.lineage.staleness import StalenessChecker
 
         prompts = _path("LUNGUAGE_PROMPTS")
-        return Standings(
+        return StalenessChecker(
             self.home, self.judges(), prompts, releases, fit or "", verify=verify
         )
 

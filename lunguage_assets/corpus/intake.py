@@ -33,7 +33,7 @@ from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.corpus.views import parse_default_view
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import InputError, InvalidTable
-from lunguage_assets.parallel import by_studies, joined
+from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import ATTRIBUTES, REPORTS, SECTIONS
 from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
@@ -132,7 +132,7 @@ def take_in_structured(
             found in a report's own text are in its `report_texts` (`view_source` "report text").
         structured_findings: `tables.STRUCTURED_FINDINGS` of one structurer.
         settings: `default_view` counts where a study's views are unknown.
-        processes: as in `cores.by_studies`.
+        processes: as in `parallel.map_studies`.
 
     Raises:
         InvalidTable: a row belongs to a study without a report.
@@ -161,7 +161,7 @@ def take_in_structured(
     number_in_study = rows.groupby("study_id", sort=False).cumcount() + 1
     given = texts, rows.assign(line=rows.index + 1, number=number_in_study)
     terms, default_view = received.terms, settings.default_view
-    made = by_studies(
+    made = map_studies(
         _take_in_part, given, _part_tools, terms, default_view, processes=processes
     )
     reports, findings = (

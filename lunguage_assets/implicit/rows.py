@@ -197,7 +197,7 @@ def report_position(row: Row) -> tuple[int, int, int, int, str]:
     )
 
 
-def claim_preference(row: Row, status: int = 0) -> tuple[bool, float, int, int, Any]:
+def priority(row: Row, status: int = 0) -> tuple[bool, float, int, int, Any]:
     """Sort key, preferred row first (implicit.md section 2): a row without information (p 0.5 in [0, 1])
     never wins against an estimate; then highest claim, impression before findings, report order.
     """

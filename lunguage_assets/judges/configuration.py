@@ -9,7 +9,12 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
 from lunguage_assets.errors import ConfigurationError, did_you_mean
-from lunguage_assets.judges.slots import JudgeSlot, ModelSlot, OfflineSlot, Part
+from lunguage_assets.judges.judge_config import (
+    JudgeConfig,
+    LLMJudgeConfig,
+    OfflineJudgeConfig,
+    TomlTable,
+)
 from lunguage_assets.packaged_data import read_as, resource
 
 PANEL = "panel"
@@ -43,13 +48,13 @@ Key = Annotated[
 ]
 
 
-class Panel(Part):
+class Panel(TomlTable):
     """One `[panels.NAME]` table; the order of the members is the order in which their answers are used."""
 
     members: tuple[Key, ...] = Field(min_length=1)
 
 
-class Preset(Part):
+class Preset(TomlTable):
     """One `[presets.NAME]` table. A candidate is asked and is a ranker of its own, but the panel does not
     pool it: a new judge is tried so, and no result of the panel changes.
     """
@@ -60,11 +65,11 @@ class Preset(Part):
     structurer: str = RULES
 
 
-class JudgesConfiguration(Part):
+class JudgesConfiguration(TomlTable):
     """A valid judges file. `judges`, `panels` and `presets` keep the file's order."""
 
     preset: str
-    judges: dict[Key, JudgeSlot] = Field(min_length=1)
+    judges: dict[Key, JudgeConfig] = Field(min_length=1)
     panels: dict[Key, Panel] = Field(min_length=1)
     presets: dict[Key, Preset] = Field(min_length=1)
     _panel_ranker: str = PrivateAttr(default=PANEL)
@@ -97,7 +102,7 @@ class JudgesConfiguration(Part):
 
     def _is_distilled(self, key: str) -> bool:
         slot = self.judges[key]
-        return isinstance(slot, OfflineSlot) and slot.provider == "distilled"
+        return isinstance(slot, OfflineJudgeConfig) and slot.provider == "distilled"
 
     @property
     def _active(self) -> Preset:
@@ -132,7 +137,7 @@ class JudgesConfiguration(Part):
     def known_structurers(self) -> tuple[str, ...]:
         """Those of this package, and every language model of the file."""
         models = [
-            key for key, slot in self.judges.items() if isinstance(slot, ModelSlot)
+            key for key, slot in self.judges.items() if isinstance(slot, LLMJudgeConfig)
         ]
         return (*OFFLINE_STRUCTURERS, *models)
 
@@ -154,15 +159,15 @@ class JudgesConfiguration(Part):
         return (self.panel_ranker, *(key for key in self.judges if key in alone))
 
     @property
-    def models(self) -> dict[str, ModelSlot]:
+    def models(self) -> dict[str, LLMJudgeConfig]:
         """The language models among the active judges, by key."""
         return {
             key: slot
             for key in self.active_judges
-            if isinstance(slot := self.judges[key], ModelSlot)
+            if isinstance(slot := self.judges[key], LLMJudgeConfig)
         }
 
-    def slot(self, key: str) -> OfflineSlot | ModelSlot:
+    def judge_config(self, key: str) -> OfflineJudgeConfig | LLMJudgeConfig:
         """The table of a judge.
 
         Raises:

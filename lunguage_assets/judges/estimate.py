@@ -15,10 +15,10 @@ from lunguage_assets.judges.asking.limits import (
     expected_input_tokens,
     output_limit,
 )
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger.attempts import TRIES, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import Prompt, Request
-from lunguage_assets.judges.slots import ModelSlot
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class RecordedAsker:
     `keys`: the distinct questions so far, and whether the ledger settles each; `prompts`: theirs.
     """
 
-    def __init__(self, key: str, slot: ModelSlot, ledger: Ledger | None) -> None:
+    def __init__(self, key: str, slot: LLMJudgeConfig, ledger: Ledger | None) -> None:
         self.key, self.slot, self.binding, self._ledger = (
             key,
             slot,
@@ -106,7 +106,7 @@ class RecordedAsker:
         return [None if text is None else parse(text) for text in texts]
 
 
-def line(
+def estimate_line(
     stage: str,
     judge: RecordedAsker,
     answer_tokens: float,
@@ -172,7 +172,7 @@ def line(
     }
 
 
-def totals(
+def estimate_totals(
     lines: Sequence[Mapping[str, Any]],
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Minutes of each stage, where the slowest judge counts, and sums over judges and stages.
@@ -207,7 +207,7 @@ def answers_per_judge(steps: float, panel_steps: int, judges: int) -> float:
     return together + (steps - together) / judges
 
 
-def expected_reasoning(slot: ModelSlot) -> float:
+def expected_reasoning(slot: LLMJudgeConfig) -> float:
     """Tokens of reasoning in one answer, as far as the judge's parameters tell; see `THINKING_SHARE`."""
     params = dict(slot.params)
     for value in slot.params.values():

@@ -20,6 +20,7 @@ from lunguage_assets.judges.asking.limits import Budget, output_limit
 from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.distilled import DistilledScorer, scorer_identity
+from lunguage_assets.judges.judge_config import LLMJudgeConfig, OfflineJudgeConfig
 from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
@@ -31,7 +32,6 @@ from lunguage_assets.judges.requests import Provider, Reply, Request
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.scoring import ScorerJudge
-from lunguage_assets.judges.slots import ModelSlot, OfflineSlot
 from lunguage_assets.settings import DataClass
 
 Problem = tuple[Literal["ok", "warning", "refusal"], str]
@@ -48,7 +48,7 @@ class PolicyRefused(LunguageError):
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class JudgeContext:
     """What a language model needs of the run that it is part of.
 
     Args:
@@ -69,33 +69,33 @@ class Surroundings:
 
 
 def open_judge(
-    key: str, configuration: JudgesConfiguration, surroundings: Surroundings
+    key: str, configuration: JudgesConfiguration, context: JudgeContext
 ) -> Judge:
     """The judge of a slot, ready to be asked.
 
     Raises:
         ConfigurationError: no such judge, or unusable prompt templates.
     """
-    slot = configuration.slot(key)
-    if isinstance(slot, OfflineSlot):
-        return rule_judge(key, slot)
+    slot = configuration.judge_config(key)
+    if isinstance(slot, OfflineJudgeConfig):
+        return offline_judge(key, slot)
     return ModelJudge(
-        open_asker(key, slot, surroundings),
-        load_prompts(surroundings.prompts),
+        open_asker(key, slot, context),
+        load_prompts(context.prompts),
         slot.mode,
     )
 
 
 def ask_once(
-    key: str, configuration: JudgesConfiguration, surroundings: Surroundings
+    key: str, configuration: JudgesConfiguration, context: JudgeContext
 ) -> Problem:
     """Ask a language model which of two invented sentences is surer: a call of its own each time, tried once,
     paid and in the ledger.
     """
     slot, started = configuration.models[key], time.time()
     limits = slot.limits.model_copy(update={"failures_per_request": 1})
-    asker = open_asker(key, slot.model_copy(update={"limits": limits}), surroundings)
-    judge = ModelJudge(asker, load_prompts(surroundings.prompts), slot.mode)
+    asker = open_asker(key, slot.model_copy(update={"limits": limits}), context)
+    judge = ModelJudge(asker, load_prompts(context.prompts), slot.mode)
     question = ComparisonQuestion(
         f"Probable {MASK}.", f"{MASK} is unlikely.", replicate=time.time_ns()
     )
@@ -113,15 +113,15 @@ def judge_identity(
     """The identity of the judge that `open_judge` would open, whose errors it raises; no ledger is opened for
     it, and no model made.
     """
-    slot = configuration.slot(key)
-    if isinstance(slot, OfflineSlot) and slot.provider == "distilled":
+    slot = configuration.judge_config(key)
+    if isinstance(slot, OfflineJudgeConfig) and slot.provider == "distilled":
         return scorer_identity(Path(slot.folder).expanduser())
-    if isinstance(slot, OfflineSlot):
-        return rule_judge(key, slot).identity
+    if isinstance(slot, OfflineJudgeConfig):
+        return offline_judge(key, slot).identity
     return ModelJudge.identity_of(slot.binding, load_prompts(prompts), slot.mode)
 
 
-def rule_judge(key: str, slot: OfflineSlot) -> Judge:
+def offline_judge(key: str, slot: OfflineJudgeConfig) -> Judge:
     """The judge of a slot that asks nobody. Raises `ConfigurationError`: a distilled model is not there."""
     if slot.provider == "distilled":
         return ScorerJudge(key, DistilledScorer(Path(slot.folder).expanduser()))
@@ -130,26 +130,26 @@ def rule_judge(key: str, slot: OfflineSlot) -> Judge:
     )
 
 
-def open_asker(key: str, slot: ModelSlot, surroundings: Surroundings) -> Asker:
+def open_asker(key: str, slot: LLMJudgeConfig, context: JudgeContext) -> Asker:
     """Whoever asks the language model of a slot, behind the ledger, its limits, the budget and the data
     policy.
     """
     return Asker(
         key,
-        _DeferredProvider(key, slot, surroundings.data_class),
-        surroundings.open_ledger(),
+        _DeferredProvider(key, slot, context.data_class),
+        context.open_ledger(),
         slot.limits,
-        budget=surroundings.budget,
+        budget=context.budget,
         price=slot.price,
-        progress=surroundings.progress,
-        bill=surroundings.bill,
+        progress=context.progress,
+        bill=context.bill,
     )
 
 
 class _DeferredProvider:
     """A provider that is made at its first question; what forbids to ask is raised then."""
 
-    def __init__(self, key: str, slot: ModelSlot, data_class: DataClass) -> None:
+    def __init__(self, key: str, slot: LLMJudgeConfig, data_class: DataClass) -> None:
         self.binding, self._key, self._slot, self._data_class = (
             slot.binding,
             key,
@@ -167,7 +167,7 @@ class _DeferredProvider:
         return await self._made.answer(request)
 
 
-def provider_of(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> Provider:
+def provider_of(key: str, slot: LLMJudgeConfig, environ: Mapping[str, str]) -> Provider:
     """The provider of a slot, ready to answer; nothing is sent yet. Keys and endpoints are read in `environ`.
 
     Raises:
@@ -180,7 +180,7 @@ def provider_of(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> Provid
 
 def preflight(
     judge: str,
-    slot: ModelSlot,
+    slot: LLMJudgeConfig,
     environ: Mapping[str, str],
     data_class: DataClass,
     today: date,
@@ -220,7 +220,7 @@ def require(problems: Sequence[Problem]) -> None:
 
 
 def _refusal(
-    slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass, today: date
+    slot: LLMJudgeConfig, environ: Mapping[str, str], data_class: DataClass, today: date
 ) -> str | None:
     """Text that stays on the machine is sent to nobody: it goes where nobody has written down otherwise.
     Every other receiver must be allowed and, for patients' text, attested.
@@ -244,7 +244,7 @@ def _refusal(
     )
 
 
-def examination(
+def examine_judges(
     configuration: JudgesConfiguration,
     data_class: DataClass,
     today: date,
@@ -260,7 +260,7 @@ def examination(
         slot = configuration.judges[key]
         if only is not None and key not in only:
             continue
-        if not isinstance(slot, ModelSlot):
+        if not isinstance(slot, LLMJudgeConfig):
             kind = (
                 "is rule-based"
                 if slot.provider != "distilled"

@@ -21,7 +21,7 @@ from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.files import edited_rows
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.tables import FITTED_PROBABILITIES
-from lunguage_assets.tables.released import CHEXPERT, LABELS, with_estimates
+from lunguage_assets.tables.released import CHEXPERT, LABELS
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_rows, row_groups
 from lunguage_assets.workspace.versions import current_version
@@ -225,8 +225,7 @@ def released_labels(
             "name another with --ranker."
         )
     path = version / "restricted" / "labels.parquet"
-    known = [LABELS.arrow, with_estimates(LABELS).arrow]
-    if not path.exists() or pq.read_schema(path).remove_metadata() not in known:
+    if not path.exists() or not _has_known_columns(pq.read_schema(path)):
         raise ConfigurationError(
             f"{path}: expected the labels of this version of the software, found none or other columns. Run "
             "`lunguage run` again: it writes a new version of the release."
@@ -243,6 +242,13 @@ def released_labels(
     cells, number_of_studies = _answers(path.with_name("labels_chexpert.csv"), wanted)
     answered = labels.merge(cells, on=["study_id", "chexpert"], how="left")
     return ReleasedLabels(answered, number_of_studies, version.name)
+
+
+def _has_known_columns(schema: pa.Schema) -> bool:
+    """Whether labels have the columns of LABELS, beside which older ones may have an estimate."""
+    if "p_estimate" in schema.names:
+        schema = schema.remove(schema.get_field_index("p_estimate"))
+    return bool(schema.remove_metadata() == LABELS.arrow)
 
 
 def _answers(path: Path, studies: Collection[str]) -> tuple[pd.DataFrame, int]:

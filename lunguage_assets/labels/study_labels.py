@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.implicit.rows import PAPER, column_values, natural, rounded
-from lunguage_assets.implicit.statements.against import (
+from lunguage_assets.implicit.statements.contradictions import (
     QUALIFIER,
     belief_of,
     is_course_alone,
@@ -33,10 +33,10 @@ from lunguage_assets.implicit.statements.label_file import (
     Meaning,
     is_borderline,
 )
-from lunguage_assets.implicit.statements.places import (
+from lunguage_assets.implicit.statements.locations import (
     Qualifier,
+    anatomical_parts,
     anatomy,
-    place_parts,
     says_resolved,
 )
 from lunguage_assets.tables.released import (
@@ -117,7 +117,7 @@ class Claim:
 
 
 @dataclass(slots=True)
-class Said:
+class LabelEvidence:
     """All claims about one label of one study, and whether it was named as past."""
 
     present: list[Claim] = field(default_factory=list)
@@ -131,7 +131,7 @@ class Said:
     def add(self, claim: Claim) -> None:
         (self.present if claim.present else self.denied).append(claim)
 
-    def verdict(self) -> tuple[Claim | None, bool]:
+    def decide(self) -> tuple[Claim | None, bool]:
         """The claim that speaks for the label, and whether the report says both, so that none does."""
         claim = _decided(self.present, self.denied)
         both = self._contradictory(claim)
@@ -182,7 +182,7 @@ def _decided(present: Sequence[Claim], denied: Sequence[Claim]) -> Claim | None:
     )
 
 
-SaidOfLabels = dict[tuple[str, int], Said]
+EvidenceOfLabels = dict[tuple[str, int], LabelEvidence]
 """By study and number of the label; what is not in it is unmentioned."""
 
 
@@ -196,12 +196,12 @@ def study_labels(
     """LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES, REPORTS and RESOLUTION_LOG of the same studies to LABELS, one row
     per study and label, sorted; studies without any row have all their labels unmentioned.
     """
-    return label_frame(what_is_said(rows, matches, listed, log), reports, listed)
+    return label_frame(label_evidence(rows, matches, listed, log), reports, listed)
 
 
-def what_is_said(
+def label_evidence(
     rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList, log: pd.DataFrame
-) -> SaidOfLabels:
+) -> EvidenceOfLabels:
     """What LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES and RESOLUTION_LOG of whole studies say of each label."""
     of_device = matches["reason"] == "device"  # a device has no diagnosis
     diagnosis = dict(
@@ -221,7 +221,7 @@ def what_is_said(
 
 
 def _note_both(
-    said: SaidOfLabels,
+    said: EvidenceOfLabels,
     rows: pd.DataFrame,
     log: pd.DataFrame,
     diagnosis: Mapping[str, str],
@@ -236,11 +236,11 @@ def _note_both(
     for study, own, name, parts in zip(
         *(column_values(gone, one) for one in names), strict=True
     ):
-        lost.add((study, name, place_parts(parts)))
+        lost.add((study, name, anatomical_parts(parts)))
         for meaning in listed.meanings(name, name, diagnosis.get(own, "")):
             whole = meaning.reads != "against" and not meaning.entry.described
             if whole and meaning.holds_at(", ".join(parts)):
-                said.setdefault((study, meaning.label), Said()).both = True
+                said.setdefault((study, meaning.label), LabelEvidence()).both = True
     standing = rows[
         rows["study_id"].isin({study for study, _, _ in lost})
         & (rows["source"] == "original")
@@ -250,7 +250,7 @@ def _note_both(
         for study, own, name, parts in zip(
             *(column_values(standing, one) for one in names), strict=True
         )
-        if (study, name, place_parts(parts)) in lost
+        if (study, name, anatomical_parts(parts)) in lost
     }
     for about in said.values() if won else ():
         for claim in about.present:
@@ -259,10 +259,10 @@ def _note_both(
 
 def _said(
     rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList
-) -> SaidOfLabels:
+) -> EvidenceOfLabels:
     """Claims of the rows themselves, before labels deny each other."""
     known: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
-    said: SaidOfLabels = {}
+    said: EvidenceOfLabels = {}
     concluded: dict[tuple[str, int], dict[int, Claim]] = {}
     causes = _causes(rows)
     read, beliefs = (
@@ -311,7 +311,7 @@ def _said(
             taken.add(meaning.label)
             if meaning.reads == "against" and currency != "current dx":
                 continue
-            about = said.setdefault((study, meaning.label), Said())
+            about = said.setdefault((study, meaning.label), LabelEvidence())
             if status[1] == "p" and resolved:
                 if meaning.reads in ("kind", "against"):
                     continue
@@ -343,7 +343,7 @@ def _said(
                     about.against[own] = claim
     for (study, label), parts_of in concluded.items():
         if len(parts_of) == len(listed.labels[label].concluded_from):
-            said.setdefault((study, label), Said()).add(
+            said.setdefault((study, label), LabelEvidence()).add(
                 min(parts_of.values(), key=lambda one: one.strength)
             )
     return said
@@ -404,7 +404,7 @@ def _claim(
     )
 
 
-def _weigh_others(said: SaidOfLabels, number: int, others: Sequence[int]) -> None:
+def _weigh_others(said: EvidenceOfLabels, number: int, others: Sequence[int]) -> None:
     """Weigh a label such as "no finding" against everything that is found (implicit.md section 6)."""
     wanted = frozenset(others)
     against: dict[str, dict[str, Claim]] = {}
@@ -416,11 +416,11 @@ def _weigh_others(said: SaidOfLabels, number: int, others: Sequence[int]) -> Non
             claim = about.stated()
             if claim is not None and claim.p > 0.0:
                 against.setdefault(study, {})[claim.finding_id] = claim
-            elif about.verdict()[1]:
+            elif about.decide()[1]:
                 disputed.add(study)
     for study in against.keys() | disputed:
-        about = said.setdefault((study, number), Said())
-        own, others_of = about.verdict()[0], list(against.get(study, {}).values())
+        about = said.setdefault((study, number), LabelEvidence())
+        own, others_of = about.decide()[0], list(against.get(study, {}).values())
         if any(claim.present for claim in others_of) or (own is not None and others_of):
             own = _weighed(own, others_of)
             about.present, about.denied, about.both = [], [], False
@@ -471,9 +471,9 @@ def _weighed(own: Claim | None, others: Sequence[Claim]) -> Claim:
 
 
 def label_frame(
-    said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList
+    said: EvidenceOfLabels, reports: pd.DataFrame, listed: LabelList
 ) -> pd.DataFrame:
-    """Turn claims (`what_is_said`) and the REPORTS of the studies into LABELS."""
+    """Turn claims (`label_evidence`) and the REPORTS of the studies into LABELS."""
     names = ("study_id", "subject_id", "source_id")
     ids = sorted(zip(*(reports[name].tolist() for name in names), strict=True))
     return LABELS.frame(
@@ -499,9 +499,9 @@ _NOTHING = {
 }
 
 
-def _told(about: Said) -> dict[str, Any]:
+def _told(about: LabelEvidence) -> dict[str, Any]:
     """What LABELS says of a label."""
-    claim, both = about.verdict()
+    claim, both = about.decide()
     if claim is None:
         return _NOTHING | {
             "source": "contradictory" if both else "unmentioned",
@@ -522,9 +522,9 @@ def _told(about: Said) -> dict[str, Any]:
 
 
 def chexpert_labels(
-    said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList
+    said: EvidenceOfLabels, reports: pd.DataFrame, listed: LabelList
 ) -> pd.DataFrame:
-    """Turn claims (`what_is_said`) and the REPORTS of the studies into CHEXPERT_LABELS, sorted by study."""
+    """Turn claims (`label_evidence`) and the REPORTS of the studies into CHEXPERT_LABELS, sorted by study."""
     studies = sorted(reports["study_id"].tolist())
     row = {study: number for number, study in enumerate(studies)}
     cells = np.full((len(studies), len(CHEXPERT)), np.nan)
@@ -532,7 +532,7 @@ def chexpert_labels(
     for (study, number), about in said.items():
         name = listed.labels[number].chexpert
         if name == NO_FINDING:
-            decided, both = about.verdict()
+            decided, both = about.decide()
             excluded[row[study]] |= both or (
                 decided is not None and decided.status != "dp"
             )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.errors import ConfigurationError, InputError, did_you_mean
 from lunguage_assets.files import replace_file
-from lunguage_assets.implicit.statements.against import QUALIFIER
+from lunguage_assets.implicit.statements.contradictions import QUALIFIER
 from lunguage_assets.tables.released import CHEXPERT, LABELS, NO_FINDING
 from lunguage_assets.workspace.store import row_groups
 from lunguage_assets.workspace.versions import current_version
@@ -125,7 +125,7 @@ def targets(
         policy: "soft": p. The others take 1 and 0 of what is stated without doubt, and of a hedge 1
             ("U-Ones"), 0 ("U-Zeros") or no target ("U-Ignore"); the denial of a kind ("no large effusion")
             is 0, and a hedged "No Finding" has no target, as in CheXpert's files. "estimate": p, and
-            `p_estimate` of what is implied, where the release has it.
+            of what is implied the column `p_estimate`, which only older releases have.
         implied: whether what only a pathway implies is a target, too.
         images: a table of images, `dicom_id` and `study_id` (MIMIC-CXR's metadata) or `path_to_image`
             (CheXpert Plus), .csv or .csv.gz: a row per image of a study of the release, in its order.
@@ -315,8 +315,9 @@ def _under(policy: str, known: pd.DataFrame) -> pd.Series:
     if policy == "estimate":
         if "p_estimate" not in known:
             raise ConfigurationError(
-                "policy 'estimate': this release has no estimates. Set p_estimate = true under [release] in "
-                "settings.toml of the home, and `lunguage run` writes one that has."
+                "policy 'estimate': this release has no column p_estimate; only older ones have it, where "
+                "it was asked for. Use policy 'soft' with implied=True (--implied): the bound, which ranks as "
+                "well (docs/method/implicit.md, section 4)."
             )
         return p.mask(known["source"] == "implied", known["p_estimate"])
     if policy == "soft":

@@ -35,10 +35,13 @@ OPTIONS: Mapping[str, tuple[str, set[str]]] = {
     "comparison settings": ("explicit", {"seed", "repetitions", "position"}),
     "ranking settings": ("explicit", {"seed", "orders", "bootstrap"}),
     "fit settings": ("explicit", _OF_FIT),
-    "release settings": ("release", {"p_estimate"}),
+    "release settings": ("release", set()),
     "merge settings": ("implicit", {"merge_threshold", "history", "mode"}),
 }
 """Name -> group of settings, and the options of it that are read under this name."""
+
+_RETIRED_OPTIONS = {"release settings": {"p_estimate": False}}
+"""Options that went, with the only value that is left: a release that never used them stays current."""
 
 NOTHING = "none"
 
@@ -50,8 +53,8 @@ _OF = {
 """Name of what differs from partition to partition -> the dimension that it depends on."""
 
 
-class Reads:
-    """Fingerprints for `Standings`; each is read when it is asked for, and then kept."""
+class InputFingerprints:
+    """Fingerprints for `StalenessChecker`; each is read when it is asked for, and then kept."""
 
     def __init__(
         self, home: Home, judges: JudgesConfiguration, prompts: Path | None = None
@@ -74,11 +77,9 @@ class Reads:
         home = self._home
         if name in OPTIONS:
             group, options = OPTIONS[name]
-            return fingerprint(
-                getattr(load_settings(home.settings_file), group).model_dump(
-                    include=options
-                )
-            )
+            settings = getattr(load_settings(home.settings_file), group)
+            retired = _RETIRED_OPTIONS.get(name, {})
+            return fingerprint({**settings.model_dump(include=options), **retired})
         match name:
             case "judge":
                 return judge_identity(key, self._judges, self._prompts)
@@ -145,7 +146,7 @@ def broken_files(home: Home) -> list[str]:
     from lunguage_assets.assertion.own_cues import read_own_cues
     from lunguage_assets.corpus.vocabulary import Vocabulary
     from lunguage_assets.explicit.hedges.review import load_corrections
-    from lunguage_assets.implicit.merging.apart import load_blacklist
+    from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
 
     readers: list[Callable[[], object]] = [

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lunguage_assets.workspace.store import PARTITIONED_BY
+from lunguage_assets.tables import TABLES
 
 BATCH = "report_batch"
 STRUCTURER = "structurer"
@@ -45,7 +45,7 @@ class Recipe:
     Args:
         tables: all by the same partition keys.
         inputs: tables that it reads.
-        reads: what it reads besides, by the names that `reads.Reads` knows.
+        reads: what it reads besides, by the names that `InputFingerprints` knows.
         code: raised by one whenever the code of the step gives another result for the same inputs.
         asks_judges: whether making it may cost money.
         by_query: it reads the complete batches of its ranker by SQL, a part at a time; no table whole.
@@ -77,14 +77,8 @@ _VOCABULARY, _MATCHES = (
     Input("comparison_matches", "members"),
 )
 _RESULT = (RESULT, "resolution_log", "conflicts", "accounting", "set_aside")
-_ANALYSES = (
-    *(
-        "judge_agreement",
-        "ranking_correlations",
-        "ranking_robustness",
-        "fit_validation",
-    ),
-    *("expert_agreement", "pathway_audit", "distilled_evaluation"),
+_ANALYSES = tuple(
+    name for name, table in TABLES.items() if table.released == "analysis"
 )
 _LEARNT_FROM = (
     *(
@@ -243,7 +237,7 @@ STEP_OF: Mapping[str, str] = {
 
 def dimensions_of(table: str) -> tuple[str, ...]:
     """Partition dimensions of a table, or of the release."""
-    return ("ranker",) if table == RELEASE else PARTITIONED_BY[table]
+    return ("ranker",) if table == RELEASE else TABLES[table].partitioned_by
 
 
 STEPS_OF_JOB: dict[str, tuple[str, ...]] = {

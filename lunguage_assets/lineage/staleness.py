@@ -17,7 +17,7 @@ from typing import Literal
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_text
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.lineage.input_fingerprints import NOTHING, Reads
+from lunguage_assets.lineage.input_fingerprints import NOTHING, InputFingerprints
 from lunguage_assets.lineage.recipes import (
     BATCH,
     REBUILT,
@@ -35,7 +35,7 @@ from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import (
-    MadeOf,
+    Lineage,
     TableRecord,
     partition_path,
     stored_record,
@@ -50,17 +50,17 @@ _FITS = "fitted_probabilities"
 
 
 @dataclass(frozen=True)
-class Standing:
+class Staleness:
     """`current`, `stale` for these reasons, or `missing`."""
 
     state: Literal["current", "stale", "missing"]
     because: tuple[str, ...] = ()
 
 
-CURRENT, MISSING = Standing("current"), Standing("missing")
+CURRENT, MISSING = Staleness("current"), Staleness("missing")
 
 
-class Standings:
+class StalenessChecker:
     """Answers for one home at one moment, for judges as configured, with the user's own prompts, if any, and
     the releases in the home or in another folder (one folder per ranker). `fit` is who fits from now on,
     `panel` or `distilled`, where that was asked for. What was read once is kept.
@@ -82,7 +82,7 @@ class Standings:
     ) -> None:
         self._read_record = verified_record if verify else stored_record
         self.home, self.judges, self.releases = home, judges, releases or home.release
-        self.reads, self._fit = Reads(home, judges, prompts), fit
+        self.fingerprints, self._fit = InputFingerprints(home, judges, prompts), fit
         self._kinds = {batch.key: batch.kind for batch in home.registered()}
         self.batches = list(self._kinds)
         """Keys of the registered batches, oldest first."""
@@ -130,7 +130,7 @@ class Standings:
         step: str,
         keys: Keys,
         versions: Mapping[tuple[str, Keys], str] | None = None,
-    ) -> MadeOf:
+    ) -> Lineage:
         """What a step's partition is made of when it is made now: of these `versions` of the partitions that
         were read, because files may have been replaced since; None: of those that are stored.
         """
@@ -142,7 +142,7 @@ class Standings:
                 version = versions.get((wanted.table, place), "")
             if version:
                 found[_where(wanted.table, place)] = version
-        return MadeOf(
+        return Lineage(
             recipe.code,
             found,
             {name: self.fingerprint(name, by_name) for name in recipe.reads},
@@ -170,7 +170,7 @@ class Standings:
     def fingerprint(self, name: str, by_name: Mapping[str, str]) -> str:
         """Of what a step reads besides tables."""
         if name != SCORER:
-            return self.reads.of(name, by_name)
+            return self.fingerprints.of(name, by_name)
         scorer = self.scorer_of(by_name["ranker"], by_name[BATCH])
         return (
             scorer
@@ -178,7 +178,7 @@ class Standings:
             else f"{scorer}, unlike: {self._settings.distilled.unlike}"
         )
 
-    def note_release(self, ranker: str, made_of: MadeOf) -> TableRecord:
+    def note_release(self, ranker: str, made_of: Lineage) -> TableRecord:
         """Keep beside a release what it was made of."""
         record = TableRecord(RELEASE, (ranker,), made_of, "")
         replace_text(
@@ -186,14 +186,14 @@ class Standings:
         )
         return record
 
-    def _of(self, table: str, *keys: str) -> Standing:
+    def _of(self, table: str, *keys: str) -> Staleness:
         record = self.record(table, *keys)
         if record is None:
             return MISSING
         if record.table != table or record.keys != keys:
-            return Standing("stale", (f"{_place(table, keys)} {CHANGED_BY_HAND}",))
+            return Staleness("stale", (f"{_place(table, keys)} {CHANGED_BY_HAND}",))
         reasons = dict.fromkeys(self._reasons(STEP_OF[table], keys, record.made_of))
-        return Standing("stale", tuple(reasons)) if reasons else CURRENT
+        return Staleness("stale", tuple(reasons)) if reasons else CURRENT
 
     def _record(self, table: str, *keys: str) -> TableRecord | None:
         """None when nothing is stored. A file without a sound record gives one of no table."""
@@ -204,17 +204,17 @@ class Standings:
                         encoding="utf-8"
                     )
                 )
-                return TableRecord(RELEASE, keys, MadeOf(**noted["made_of"]), "")
+                return TableRecord(RELEASE, keys, Lineage(**noted["made_of"]), "")
             path = partition_path(self.home.tables, table, *keys)
             return self._read_record(TABLES[table], path) or TableRecord(
-                "", (), MadeOf(), ""
+                "", (), Lineage(), ""
             )
         except FileNotFoundError:
             return None
         except (KeyError, TypeError, ValueError):  # of a release
             return None
 
-    def _reasons(self, step: str, keys: Keys, made_of: MadeOf) -> Iterator[str]:
+    def _reasons(self, step: str, keys: Keys, made_of: Lineage) -> Iterator[str]:
         recipe, by_name = RECIPES[step], _named(step, keys)
         if made_of.code != recipe.code:
             yield f"code of {step} changed"
@@ -294,7 +294,7 @@ class Standings:
         return record.version if record is not None else ""
 
 
-def asks_judges(now: Standings, ranker: str, batch: str) -> bool:
+def asks_judges(now: StalenessChecker, ranker: str, batch: str) -> bool:
     """Whether a fit of a batch may ask judges: of what a distilled model scores only when it is told so."""
     fitted_by = now.fingerprint(SCORER, {"ranker": ranker, BATCH: batch})
     return fitted_by == NOTHING or fitted_by.endswith("panel")
@@ -335,7 +335,7 @@ class Stage:
         return f"{self.job} ({' x '.join(self.keys)})"
 
 
-def plan(now: Standings, ranker: str, *, rebuild: bool = False) -> list[Stage]:
+def plan(now: StalenessChecker, ranker: str, *, rebuild: bool = False) -> list[Stage]:
     """The stages to the results and the release of a ranker, upstream first; none when everything is current.
     A judge that is no ranker ends with its comparisons; `rebuild` makes the reference scale again although it
     is current. Raises `ConfigurationError` when no batch is registered, or there is no such judge.

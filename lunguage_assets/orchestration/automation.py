@@ -18,13 +18,14 @@ from urllib3.util.retry import Retry
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.lineage.input_fingerprints import NOTHING
 from lunguage_assets.lineage.recipes import RECIPES, STEP_OF, dimensions_of
-from lunguage_assets.lineage.staleness import Standings
+from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.orchestration.assets.edited_files import FILES
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
 from lunguage_assets.orchestration.redaction import plain_failures
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import is_at_work
 from lunguage_assets.settings import AutomationSettings, LandingSettings
+from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.landing import (
     QUARANTINE,
@@ -35,9 +36,8 @@ from lunguage_assets.workspace.landing import (
 )
 
 SENSOR = "carry_batches_on"
-CARRIED = (
-    *("structured_findings", "findings", "hedge_phrases", "fitted_probabilities"),
-    *("deduplicated_findings", "expansions", "lunguage_plus_plus"),
+AUTOMATED_STEPS = tuple(
+    step for step in RECIPES if step in TABLES and TABLES[step].automated
 )
 """Steps that a new batch goes through, upstream first."""
 
@@ -73,7 +73,7 @@ class Ready(dg.AutomationCondition):
         chosen = context.candidate_subset
         if chosen.is_empty or is_at_work(self._home.root):
             return dg.AutomationResult(context, context.get_empty_subset())
-        step, now = context.key.path[-1], self._home.standings()
+        step, now = context.key.path[-1], self._home.staleness()
         keys = chosen.expensively_compute_partition_keys()
         ready = {
             key
@@ -85,7 +85,7 @@ class Ready(dg.AutomationCondition):
         )
 
 
-def is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
+def is_ready(now: StalenessChecker, step: str, keys: tuple[str, ...]) -> bool:
     """Whether everything is current that the step, and those before it in the same run, read of others.
     Phrases are extracted by the configured extractor only, unless it took another one's place.
     """
@@ -172,7 +172,7 @@ def nightly_schedule(
     def nightly_release(
         context: dg.ScheduleEvaluationContext, home: dg.ResourceParam[HomeResource]
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        yield from releases(home.standings(), rankers, context.scheduled_execution_time)
+        yield from releases(home.staleness(), rankers, context.scheduled_execution_time)
 
     running, stopped = (
         dg.DefaultScheduleStatus.RUNNING,
@@ -195,7 +195,7 @@ def nightly_schedule(
 
 
 def releases(
-    now: Standings, rankers: Sequence[str], at: datetime
+    now: StalenessChecker, rankers: Sequence[str], at: datetime
 ) -> Iterator[dg.RunRequest | dg.SkipReason]:
     """The releases of a night, of rankers with a ranking and a finished batch; each has a key of its own, so
     a daemon that starts again in that night requests no second one.

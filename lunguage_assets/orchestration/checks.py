@@ -25,7 +25,7 @@ from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.suites import examined, load_suite, suite_file
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
-from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
+from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import is_stored, partition_path, read_table
 

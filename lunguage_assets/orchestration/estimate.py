@@ -37,17 +37,22 @@ from lunguage_assets.judges.estimate import (
     NotRecorded,
     RecordedAsker,
     answers_per_judge,
-    line,
+    estimate_line,
+    estimate_totals,
     mean,
-    totals,
 )
+from lunguage_assets.judges.judge_config import OfflineJudgeConfig
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.opening import rule_judge
+from lunguage_assets.judges.opening import offline_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.judges.slots import OfflineSlot
-from lunguage_assets.lineage.staleness import Stage, Standings, asks_judges, plan
+from lunguage_assets.lineage.staleness import (
+    Stage,
+    StalenessChecker,
+    asks_judges,
+    plan,
+)
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.structuring.contract import Sentence
 from lunguage_assets.structuring.model.structurer import (
@@ -85,7 +90,7 @@ def estimate_run(
 ) -> dict[str, Any]:
     """Calls, tokens, dollars and minutes of `lunguage run`, before anything is spent, as JSON has them.
 
-    `lines` are as `line` has them, `total` and `minutes` as `totals`. `by_fit` has what fits alone would ask:
+    `lines` are as `line` has them, `total` and `minutes` as `estimate_totals`. `by_fit` has what fits alone would ask:
     of the `panel`, or, `distilled`, of the panel about `LEARNT_FROM` sentences from which a model learns.
     `steps` is the mean of a fit that is expected, None without fits by a language model. `remarks` say what
     would stop a run for want of a scale.
@@ -99,7 +104,7 @@ def estimate_run(
     Raises:
         LunguageError: what would stop the run before its first question: unusable files, settings, templates.
     """
-    ledger = Ledger.at(home.ledger_place) if home.judges.models else None
+    ledger = Ledger.open_read_only(home.ledger_place) if home.judges.models else None
     with nullcontext() if ledger is None else closing(ledger):
         preview = _Preview(home, registrations, ranker, ledger)
         preview.count(rebuild)
@@ -160,9 +165,9 @@ class _Preview:
 
     def judge(self, key: str) -> tuple[Judge, RecordedAsker | None]:
         """A judge that sends nothing: what the ledger has of a language model, or the rules."""
-        slot = self.judges.slot(key)
-        if isinstance(slot, OfflineSlot):
-            return rule_judge(key, slot), None
+        slot = self.judges.judge_config(key)
+        if isinstance(slot, OfflineJudgeConfig):
+            return offline_judge(key, slot), None
         asker: Any = RecordedAsker(key, slot, self.ledger)
         return ModelJudge(asker, self.prompts, slot.mode), asker
 
@@ -176,7 +181,7 @@ class _Preview:
                 self.findings_of(batch)  # unusable files would stop an offline run too
             self.remarks.append(_FREE)
             return
-        self.now = Standings(
+        self.now = StalenessChecker(
             self.home, self.judges, self.resource.prompts, fit=self.resource.fit
         )
         self.stages = plan(self.now, self.ranker, rebuild=rebuild)
@@ -371,7 +376,9 @@ class _Preview:
                 asker.prompts = shown
                 counts = [max(0.0, count - partly[asker.key]) for count in answers]
                 lines.append(
-                    line("fitted_probabilities", asker, LABEL_TOKENS, counts, rounds)
+                    estimate_line(
+                        "fitted_probabilities", asker, LABEL_TOKENS, counts, rounds
+                    )
                 )
             return lines
 
@@ -381,7 +388,7 @@ class _Preview:
             fit: {
                 "sentences": count,
                 "scored": len(lacking) - count,
-                **totals(asked(count))[1],
+                **estimate_totals(asked(count))[1],
             }
             for fit, count in (("panel", len(lacking)), ("distilled", few))
         }
@@ -411,12 +418,12 @@ class _Preview:
     ) -> None:
         """Note what a stage asks a judge, if it is a language model and asked anything."""
         if asker is not None and asker.keys:
-            self.lines.append(line(stage, asker, answer_tokens))
+            self.lines.append(estimate_line(stage, asker, answer_tokens))
 
     def estimate(self) -> dict[str, Any]:
         """What was counted, with sums."""
         prices = [self.judges.models[one["judge"]].price for one in self.lines]
-        minutes, total = totals(self.lines)
+        minutes, total = estimate_totals(self.lines)
         return {
             "preset": self.judges.preset,
             "ranker": self.ranker,

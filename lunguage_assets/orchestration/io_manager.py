@@ -23,8 +23,7 @@ from lunguage_assets.orchestration.redaction import plain_failures
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace import store
 from lunguage_assets.workspace.store import (
-    PARTITIONED_BY,
-    Encoded,
+    EncodedTable,
     is_local,
     open_place,
     partition_path,
@@ -53,7 +52,7 @@ class TableStore(dg.IOManager):
         return UPath(open_place(self.root))
 
     def handle_output(
-        self, context: dg.OutputContext, obj: Sequence[Encoded] | pd.DataFrame
+        self, context: dg.OutputContext, obj: Sequence[EncodedTable] | pd.DataFrame
     ) -> None:
         """Store the tables of a step, its own last, or a plain frame."""
         with plain_failures("nothing stored: "):
@@ -112,7 +111,7 @@ class TableStore(dg.IOManager):
         table = context.asset_key.path[-1]
         if table in TABLES:
             return stored_table(
-                self.place, table, store_keys(key, PARTITIONED_BY[table])
+                self.place, table, store_keys(key, TABLES[table].partitioned_by)
             )
         try:
             return pd.read_parquet(

@@ -23,17 +23,6 @@ COSTS = (
 )
 """What whoever launches such a table should know first."""
 
-COUNTED: Mapping[str, str] = {
-    "structured_findings": "status",
-    "findings": "status",
-    "comparison_matches": "answer",
-    "fitted_probabilities": "p_source",
-    "deduplicated_findings": "disposition",
-    "expansions": "outcome",
-    "lunguage_plus_plus": "status",
-}
-"""Asset -> the column whose values are counted."""
-
 SHOWN = 20
 """Values that a count shows, and keys of rows that a check does."""
 

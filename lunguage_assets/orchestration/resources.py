@@ -31,14 +31,15 @@ from lunguage_assets.judges.configuration import JudgesConfiguration, load_judge
 from lunguage_assets.judges.distilled import DistilledScorer, has_gpu
 from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.opening import Surroundings, open_judge
+from lunguage_assets.judges.opening import JudgeContext, open_judge
 from lunguage_assets.judges.protocol import Judge
-from lunguage_assets.lineage.staleness import Standings
+from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.permissions import require_private
 from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.structuring.contract import Structurer
 from lunguage_assets.structuring.model.structurer import open_structurer
-from lunguage_assets.tables.explicit import DISTILLED_EVALUATION, DISTILLED_SCORER
+from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
+from lunguage_assets.tables.explicit import DISTILLED_SCORER
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
 
@@ -167,13 +168,13 @@ class HomeResource:
         """Where paid answers are kept."""
         return self.ledger or str(self.home.root / "ledger.sqlite")
 
-    def standings(self, *, verify: bool = False) -> Standings:
-        """What is current in this home now; `verify` as in `Standings`."""
-        return Standings(
+    def staleness(self, *, verify: bool = False) -> StalenessChecker:
+        """What is current in this home now; `verify` as in `StalenessChecker`."""
+        return StalenessChecker(
             self.home, self.judges, self.prompts, self.releases, self.fit, verify=verify
         )
 
-    def distilled(self, ranker: str, now: Standings) -> DistilledScorer:
+    def distilled(self, ranker: str, now: StalenessChecker) -> DistilledScorer:
         """The model that a ranker's judges taught. Raises `MethodError` when it is not there, or stale; says
         what to do.
         """
@@ -223,7 +224,7 @@ class HomeResource:
         bill: Bill | None = None,
     ) -> Judge:
         """A judge of the active preset, ready to be asked about this corpus; raises as `open_judge`."""
-        return open_judge(key, self.judges, self.surroundings(progress, bill))
+        return open_judge(key, self.judges, self.judge_context(progress, bill))
 
     def structurer(
         self,
@@ -237,16 +238,16 @@ class HomeResource:
             key,
             self.judges,
             terms,
-            lambda: self.surroundings(progress, bill),
+            lambda: self.judge_context(progress, bill),
             self.home.assertion_file,
         )
 
-    def surroundings(
+    def judge_context(
         self, progress: Callable[[Progress], None] = announce, bill: Bill | None = None
-    ) -> Surroundings:
+    ) -> JudgeContext:
         """What a language model needs of this home."""
         corpus = self.home.corpus()
-        return Surroundings(
+        return JudgeContext(
             data_class=corpus.data_class if corpus is not None else "credentialed",
             open_ledger=lambda: open_ledger(self.ledger_place),
             budget=_budget(self.budget, self.daily_budget),

@@ -85,7 +85,7 @@ class Account:
         return cls(
             Bill(_account(step, keys), context.run_id),
             bill_ahead(home, step, *keys),
-            lambda: home.surroundings().open_ledger(),
+            lambda: home.judge_context().open_ledger(),
             run_state,
         )
 

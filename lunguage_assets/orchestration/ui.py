@@ -39,7 +39,7 @@ from starlette.websockets import WebSocketClose
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.orchestration.runs.instance import LOCATION, close_abandoned_runs
-from lunguage_assets.permissions import keep_private
+from lunguage_assets.permissions import set_private_umask
 
 _MODULE = "lunguage_assets.orchestration.ui"  # of a name of its own where it is what was started
 HEALTH = "/server_info"
@@ -332,7 +332,7 @@ def _answers(address: str) -> bool:
 
 def serve_behind_door(arguments: list[str]) -> None:
     """Serve until the process is told to end; options as in `dagster-webserver`."""
-    keep_private()
+    set_private_umask()
     options = command.make_context("lunguage-webserver", list(arguments)).params
     door = Door.of(options["host"], options["port"] or 3000, os.environ)
     with (

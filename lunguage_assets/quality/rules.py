@@ -17,34 +17,25 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.implicit.merging.beliefs import ALTERNATIVE
+from lunguage_assets.implicit.merging.probabilities import ALTERNATIVE
 from lunguage_assets.implicit.resolution.guarantees import (
     balance,
     explained_studies,
     violations,
 )
-from lunguage_assets.implicit.statements.against import QUALIFIER
+from lunguage_assets.implicit.statements.contradictions import QUALIFIER
 from lunguage_assets.tables import SET_ASIDE, TABLES
 from lunguage_assets.tables.schema import Table
 
-MOST = 0.01
+MAX_QUARANTINED_SHARE = 0.01
 """Share of a batch's studies that may be set aside, one study at least."""
 
 _SHOWN = frozenset({"p", "prob", "p_low", "p_high", "support"})
 _ROWS_SHOWN = 3
 _NUMBERS = ("int", "float", "bool")
 
-OF_STUDIES = frozenset(
-    {
-        "structured_findings", "findings", "hedge_phrases", "fitted_probabilities",
-        "deduplicated_findings", "pathway_matches", "expansions",
-        "lunguage_plus_plus", "resolution_log", "conflicts", "accounting",
-    }
-)  # fmt: skip
-"""Tables whose rows go with their study. The others list what was delivered or asked."""
 
-
-class Aside(NamedTuple):
+class InvalidStudy(NamedTuple):
     """A rule that a study breaks: the step and table where, the rows, and their values without any text."""
 
     study_id: str
@@ -169,15 +160,15 @@ def broken_studies(
     frames: Mapping[str, pd.DataFrame],
     delivered: Iterable[str] = (),
     processes: int | None = 1,
-) -> list[Aside]:
+) -> list[InvalidStudy]:
     """Every rule that a study breaks in the tables that a step made, sorted; `delivered` studies must be in
-    LUNGUAGE_PLUS_PLUS, or explained by ACCOUNTING; `processes` as in `cores.by_studies`. Raises
+    LUNGUAGE_PLUS_PLUS, or explained by ACCOUNTING; `processes` as in `parallel.map_studies`. Raises
     `InvalidTable` when columns or types are not those of the table, rows break a rule about the whole, or a
     row that breaks a rule has no study.
     """
-    found: set[Aside] = set()
+    found: set[InvalidStudy] = set()
     for name, frame in frames.items():
-        if name in OF_STUDIES:
+        if TABLES[name].per_study:
             TABLES[name].require_columns(frame)
             for rule, broken in _rules(TABLES[name], frame):
                 for study, rows in frame[broken].groupby("study_id", dropna=False):
@@ -207,7 +198,7 @@ def broken_studies(
 
 def _aside(
     study: str, step: str, table: str, rule: str, rows: pd.DataFrame, ids: Iterable[str]
-) -> Aside:
+) -> InvalidStudy:
     """A broken rule with the numbers of the columns that it speaks of and of the belief, never a text."""
     if not study:
         raise InvalidTable(
@@ -225,10 +216,14 @@ def _aside(
         )
         for row in rows.head(_ROWS_SHOWN)[numbers].itertuples(index=False)
     )
-    return Aside(study, step, table, rule, tuple(map(str, ids)), "; ".join(values))
+    return InvalidStudy(
+        study, step, table, rule, tuple(map(str, ids)), "; ".join(values)
+    )
 
 
-def set_aside_frame(asides: Sequence[Aside], reports: pd.DataFrame) -> pd.DataFrame:
+def set_aside_frame(
+    asides: Sequence[InvalidStudy], reports: pd.DataFrame
+) -> pd.DataFrame:
     """SET_ASIDE, with the patients of REPORTS."""
     patients = dict(zip(reports["study_id"], reports["subject_id"], strict=True))
     return SET_ASIDE.frame(
@@ -239,7 +234,7 @@ def set_aside_frame(asides: Sequence[Aside], reports: pd.DataFrame) -> pd.DataFr
     )
 
 
-def studies_of(asides: Iterable[Aside]) -> frozenset[str]:
+def studies_of(asides: Iterable[InvalidStudy]) -> frozenset[str]:
     """The studies that are set aside."""
     return frozenset(one.study_id for one in asides)
 
@@ -247,29 +242,38 @@ def studies_of(asides: Iterable[Aside]) -> frozenset[str]:
 def without_studies(
     frames: Mapping[str, Any], studies: frozenset[str]
 ) -> dict[str, Any]:
-    """The frames, those of `OF_STUDIES` without the rows of some studies; what is no frame stays."""
+    """The frames, those whose rows go with their study without the rows of some studies; what is no frame stays."""
     kept = dict(frames)
-    for name in OF_STUDIES & kept.keys() if studies else ():
-        if isinstance(kept[name], pd.DataFrame):
-            kept[name] = kept[name][~kept[name]["study_id"].isin(studies)].reset_index(
-                drop=True
-            )
+    if not studies:
+        return kept
+    for name, frame in frames.items():
+        if isinstance(frame, pd.DataFrame) and TABLES[name].per_study:
+            is_kept = ~frame["study_id"].isin(studies)
+            kept[name] = frame[is_kept].reset_index(drop=True)
     return kept
 
 
 def require_few(
-    new: Sequence[Aside], asides: Sequence[Aside], of: int, *, strict: bool
+    new: Sequence[InvalidStudy],
+    asides: Sequence[InvalidStudy],
+    of: int,
+    *,
+    strict: bool,
 ) -> None:
     """Raise `InvalidTable` where too many of a batch's (`of`) studies break a rule, or any when strict; `new`
     is what the step itself found, `asides` all so far.
     """
-    if not strict and len(studies_of(asides)) <= max(1, MOST * of):
+    if not strict and len(studies_of(asides)) <= max(1, MAX_QUARANTINED_SHARE * of):
         return
     named = (
         f"{one.rule} ({one.table}, {one.study_id}: {one.found or 'no row'})"
         for one in new[:5]
     )
-    why = "and the option strict is set" if strict else f"more than {MOST:.0%}"
+    why = (
+        "and the option strict is set"
+        if strict
+        else f"more than {MAX_QUARANTINED_SHARE:.0%}"
+    )
     raise InvalidTable(
         f"{new[0].table}: {len(studies_of(new))} of {of} studies break a rule, {why}; nothing stored: "
         f"{'; '.join(dict.fromkeys(named))}. Run it again with the newest version; if the rows still break "

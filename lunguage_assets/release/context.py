@@ -30,21 +30,11 @@ from lunguage_assets.release.provenance import (
     provenance,
 )
 from lunguage_assets.tables import ACCOUNTING, TABLES
-from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
-from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
+from lunguage_assets.tables.analyses import DISTILLED_EVALUATION, EXPERT_AGREEMENT
 from lunguage_assets.tables.released import PHRASE_SCALE
 
 ANALYSES = {
-    name: TABLES[name]
-    for name in (
-        *(
-            "judge_agreement",
-            "ranking_correlations",
-            "ranking_robustness",
-            "fit_validation",
-        ),
-        *("expert_agreement", "pathway_audit", "distilled_evaluation"),
-    )
+    name: table for name, table in TABLES.items() if table.released == "analysis"
 }
 """What `lunguage analyse` and `lunguage distill` make; a release shows those that are there."""
 
@@ -54,7 +44,7 @@ _ACCOUNTS = [column.name for column in ACCOUNTING.columns if column.type == "int
 @dataclass(frozen=True)
 class Release:
     """A ranker's ranking, and of each study the newest delivery over its batches; `processes` as in
-    `cores.by_studies`; `distilled`: the model that placed findings of some batches, and of which.
+    `parallel.map_studies`; `distilled`: the model that placed findings of some batches, and of which.
     """
 
     ranker: str

@@ -25,38 +25,18 @@ from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import ConfigurationError, InvalidTable
 from lunguage_assets.implicit.rows import BARE, natural
-from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
+from lunguage_assets.implicit.statements.contradictions import QUALIFIER, qualifying
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.deciding_cues import deciding_cues, told_cues
 from lunguage_assets.tables import ATTRIBUTES, TABLES, TERMS
 from lunguage_assets.tables.columns import A_ROW, MEANINGS
 from lunguage_assets.workspace.store import (
-    PARTITIONED_BY,
     is_stored,
     partition_path,
     read_rows,
 )
 
-TABLES_OF_A_STUDY = {
-    name: TABLES[name]
-    for name in (
-        *(
-            "reports",
-            "rejected",
-            "intake_notes",
-            "fitted_probabilities",
-            "deduplicated_findings",
-        ),
-        *(
-            "pathway_matches",
-            "expansions",
-            "conflicts",
-            "resolution_log",
-            "lunguage_plus_plus",
-        ),
-        *("accounting", "set_aside"),
-    )
-}
+TABLES_OF_A_STUDY = {name: table for name, table in TABLES.items() if table.explained}
 """What is read of a study."""
 IN_RESULT = "in the result"
 
@@ -203,7 +183,7 @@ def read_study(
     def path(name: str, batch: str) -> UPath:
         parts = {"ranker": ranker, "report_batch": batch}
         return partition_path(
-            root, name, *(parts[dimension] for dimension in PARTITIONED_BY[name])
+            root, name, *(parts[dimension] for dimension in TABLES[name].partitioned_by)
         )
 
     def rows(name: str, batch: str) -> list[Record]:

@@ -25,17 +25,9 @@ from lunguage_assets.tables.schema import Table
 from lunguage_assets.workspace.store import is_local, is_stored
 
 TABLES_PER_BATCH = {
-    name: TABLES[name]
-    for name in (
-        *(
-            "reports",
-            "rejected",
-            "fitted_probabilities",
-            "pathway_matches",
-            "lunguage_plus_plus",
-        ),
-        *("resolution_log", "conflicts", "accounting", "set_aside"),
-    )
+    name: table
+    for name, table in TABLES.items()
+    if table.released and "report_batch" in table.partitioned_by
 }
 """What the release needs of every batch."""
 

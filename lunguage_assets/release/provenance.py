@@ -23,14 +23,13 @@ from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread
-from lunguage_assets.implicit.pathways.estimates import CHANCE, EXPERTS
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
 )
 from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.judges.judge_config import LLMJudgeConfig, bound_to
 from lunguage_assets.judges.model_judge import load_prompts
-from lunguage_assets.judges.slots import ModelSlot, bound_to
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.settings import Settings, departures
 from lunguage_assets.structuring.model.structurer import structurer_identity
@@ -178,11 +177,6 @@ def provenance(
         },
         "batches": batches,
         **({"distilled": dict(distilled)} if distilled else {}),
-        **(
-            {"p_estimate": {"experts": EXPERTS, "chance": CHANCE}}
-            if settings.release.p_estimate
-            else {}
-        ),
     }
     return {name: _without_paths(value) for name, value in told.items()}
 
@@ -209,7 +203,7 @@ def language_models(
     return [
         key
         for key in dict.fromkeys(keys)
-        if isinstance(configuration.judges.get(key), ModelSlot)
+        if isinstance(configuration.judges.get(key), LLMJudgeConfig)
     ]
 
 

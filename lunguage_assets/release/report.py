@@ -43,7 +43,7 @@ from lunguage_assets.release.phrase_scales import (
     widest_gap,
 )
 from lunguage_assets.tables import PATHWAY_AUDIT
-from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
+from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
 from lunguage_assets.tables.released import LABEL_TABLE, PAPER_TABLES
 
 _OTHERS = {one.name: one for one in (PATHWAY_AUDIT, DISTILLED_EVALUATION)} | {

@@ -19,18 +19,17 @@ from pandas.api.types import is_list_like
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.explicit.rating.trueskill import BETA
 from lunguage_assets.files import replace_text, sheet_frame, shown_phrase
-from lunguage_assets.implicit.pathways.estimates import Estimator, counted_estimator
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.rows import BARE
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.labels.study_labels import (
     chexpert_labels,
     chexpert_probabilities,
+    label_evidence,
     label_frame,
-    what_is_said,
 )
 from lunguage_assets.packaged_data import page_template
-from lunguage_assets.parallel import each
+from lunguage_assets.parallel import map_chunks
 from lunguage_assets.quality.rules import refuse_broken
 from lunguage_assets.release.context import (
     ANALYSES,
@@ -52,7 +51,6 @@ from lunguage_assets.tables.released import (
     PHRASE_SCALE,
     PUBLISHED_COLUMNS,
     STUDIES,
-    with_estimates,
 )
 from lunguage_assets.tables.schema import Column, Table
 from lunguage_assets.workspace.versions import Written, publish
@@ -65,15 +63,11 @@ _TEMPLATES = {
     "restricted/LABELS.md": "LABELS.md.j2",
 }
 
-PLAIN = (
-    "resolution_log",
-    "conflicts",
-    "pathway_matches",
-    "accounting",
-    "rejected",
-    "set_aside",
-)
+PLAIN = tuple(name for name, table in TABLES.items() if table.released == "as stored")
 """Tables that are written as they are stored, with the batch."""
+
+_TOLD_FIRST = ("resolution_log", "conflicts", "pathway_matches", "accounting")
+"""Of `PLAIN`, what the dictionary describes before the others: why rows are as they are."""
 
 _HEAD = """# Data dictionary of this release
 
@@ -115,7 +109,7 @@ def write_bundle(
         ANALYSES[name].require(frame, "as it was read for the release")
 
     def build(version: Path) -> Mapping[str, Any]:
-        _write_restricted(release, version / "restricted", _network(release, origin))
+        _write_restricted(release, version / "restricted")
         labels = version / "restricted" / "labels.parquet"
         context = context_of(release, origin, analyses, examples, labels)
         _write_open(context, version / "open")
@@ -123,9 +117,7 @@ def write_bundle(
         texts = {
             "restricted/summary.json": json_text(context.summary),
             "open/provenance.json": json_text(context.provenance),
-            "open/data_dictionary.md": bundle_dictionary(
-                version, origin.settings.release.p_estimate
-            ),
+            "open/data_dictionary.md": bundle_dictionary(version),
             **notes(context),
         }
         for path, text in texts.items():
@@ -135,39 +127,23 @@ def write_bundle(
     return publish(folder, build, origin.settings.release.keep)
 
 
-def _network(release: Release, origin: Origin) -> Estimator | None:
-    """What implied findings are estimated by, counted over all studies; None where nobody asks for it."""
-    if not origin.settings.release.p_estimate:
-        return None
-    parts = release.studies.parts("study", ["lunguage_plus_plus"])
-    return counted_estimator(
-        (part.frames()["lunguage_plus_plus"] for part in parts), origin.dictionary
-    )
-
-
-def _write_restricted(
-    release: Release, folder: Path, network: Estimator | None
-) -> None:
+def _write_restricted(release: Release, folder: Path) -> None:
     """Rows of single studies; what is written has passed its rules and guarantees."""
     studies = release.studies
     count, ranked, processes = (
         studies.count,
-        (release.ranker, release.ranking, network),
+        (release.ranker, release.ranking),
         release.processes,
     )
     written: Sequence[tuple[Callable[..., Files], Order, Sequence[str]]] = (
         (_plain, "batch", PLAIN),
         (_labels, "study", _OF_LABELS),
-        (
-            _rows,
-            "patient",
-            _OF_ROWS if network is None else (*_OF_ROWS, "resolution_log"),
-        ),
+        (_rows, "patient", _OF_ROWS),
     )
     for write, order, names in written:
         parts = ((part,) for part in studies.parts(order, names))
         with growing_files(folder) as append:
-            for files in each(
+            for files in map_chunks(
                 write, parts, _tools, *ranked, studies=count, processes=processes
             ):
                 append(files)
@@ -189,26 +165,19 @@ def _rows(
     part: Part,
     ranker: str,
     ranking: pd.DataFrame,
-    network: Estimator | None,
     _: LabelList,
 ) -> Files:
     """Lunguage++ and the list of the studies."""
-    rows, accounts, reports, aside, *log = part.frames().values()
+    rows, accounts, reports, aside = part.frames().values()
     refuse_violations(rows, accounts, reports)
     _refuse_missing(rows, accounts)
-    table = RELEASE
-    if network is not None:
-        rows, table = (
-            rows.assign(p_estimate=network.estimates(rows, log[0])),
-            with_estimates(RELEASE),
-        )
     released, listed = (
         released_rows(rows, ranker, ranking),
         studies_frame(accounts, reports, aside),
     )
     return {
         "Lunguage_plus_plus.csv": csv_text(published_frame(released, reports)),
-        "Lunguage_plus_plus.parquet": table.to_arrow(released[table.names]),
+        "Lunguage_plus_plus.parquet": RELEASE.to_arrow(released[RELEASE.names]),
         "studies.csv": csv_text(listed),
         "studies.parquet": STUDIES.to_arrow(listed),
     }
@@ -218,19 +187,16 @@ def _labels(
     part: Part,
     _ranker: str,
     _ranking: pd.DataFrame,
-    network: Estimator | None,
     listed: LabelList,
 ) -> Files:
     """The files of labels; the rules about probabilities are asserted on the rows behind them."""
     rows, matches, reports, log, fitted = part.frames().values()
     refuse_broken("fitted_probabilities", fitted)
     refuse_broken("lunguage_plus_plus", rows)
-    said = what_is_said(rows, matches, listed, log)
-    labels, table = label_frame(said, reports, listed), LABELS
-    if network is not None:
-        labels, table = network.with_labels(labels, rows, log), with_estimates(LABELS)
+    said = label_evidence(rows, matches, listed, log)
+    labels = label_frame(said, reports, listed)
     return {
-        "labels.parquet": table.to_arrow(labels),
+        "labels.parquet": LABELS.to_arrow(labels),
         "labels.csv": csv_text(labels),
         "labels_chexpert.csv": csv_text(chexpert_labels(said, reports, listed)),
         "labels_probability.csv": csv_text(chexpert_probabilities(labels)),
@@ -422,7 +388,7 @@ def notes(context: ReportContext) -> dict[str, str]:
     }
 
 
-def bundle_dictionary(version: Path, estimated: bool = False) -> str:
+def bundle_dictionary(version: Path) -> str:
     """The page of the tables that lie in a version; one that is there in several files is described once."""
     files = sorted(
         path for path in version.glob("*/*") if path.suffix in (".csv", ".parquet")
@@ -435,12 +401,7 @@ def bundle_dictionary(version: Path, estimated: bool = False) -> str:
             if name in (path.name, path.stem)
         ]
         if there:
-            shown = (
-                with_estimates(table)
-                if estimated and table in (RELEASE, LABELS)
-                else table
-            )
-            sections.append(table_section(shown, " and ".join(there), ""))
+            sections.append(table_section(table, " and ".join(there), ""))
     return "\n".join([_HEAD, *sections])
 
 
@@ -450,7 +411,7 @@ def _tables() -> Iterator[tuple[str, Table]]:
         ("Lunguage_plus_plus.csv", _published()),
         ("Lunguage_plus_plus.parquet", RELEASE),
     )
-    for name in PLAIN:
+    for name in (*_TOLD_FIRST, *(name for name in PLAIN if name not in _TOLD_FIRST)):
         yield (
             name,
             replace(
@@ -484,11 +445,14 @@ def _published() -> Table:
         for name in PUBLISHED_COLUMNS
     ]
     return Table(
-        "lunguage_plus_plus_csv",
-        "Lunguage++ in exactly the thirty published columns, with references as 'name, idxN'. The Parquet of "
-        "the same name has the same rows with their provenance.",
-        tuple(columns),
-        ("study_id", "idx"),
+        name="lunguage_plus_plus_csv",
+        description=(
+            "Lunguage++ in exactly the thirty published columns, with references as "
+            "'name, idxN'. The Parquet of the same name has the same rows with their "
+            "provenance."
+        ),
+        key=("study_id", "idx"),
+        columns=tuple(columns),
     )
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.texts.receiving import Received
-from lunguage_assets.parallel import by_studies, joined
+from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.structuring.contract import (
     SectionedReport,
     Sentence,
@@ -48,11 +48,13 @@ class ReportsRead:
 
 def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
     """Cut reports into sentences, and note what is odd; views of the text count where none are known.
-    `processes`: as in `cores.by_studies`.
+    `processes`: as in `parallel.map_studies`.
     """
     log = IntakeLog.of(received.rejected, received.intake_notes)
     texts = received.report_texts
-    cut = by_studies(_cut, (texts[["study_id", "report"]],), tuple, processes=processes)
+    cut = map_studies(
+        _cut, (texts[["study_id", "report"]],), tuple, processes=processes
+    )
     views, sources = texts["view_information"].tolist(), texts["view_source"].tolist()
     found = (one for of_chunk, _ in cut for one in of_chunk)
     named = zip(

@@ -5,16 +5,18 @@ from __future__ import annotations
 from lunguage_assets.tables.columns import (
     code,
     ends,
+    flag,
     integer,
     number,
     probability,
     text,
 )
-from lunguage_assets.tables.schema import table
+from lunguage_assets.tables.schema import Table
 
 _CODING = code(
     "coding",
-    "What the categories are: the chosen phrase; its position as shown; none where the measure is the same",
+    "What the categories are: the chosen phrase; its position as shown; none where the "
+    "measure is the same",
     ("none", "phrase", "position"),
 )
 _VALUE = (
@@ -34,120 +36,308 @@ _CASES = integer("n", "Cases behind the value")
 _ORDER = "0-based random order of play; -1: the reference ranking, averaged over orders"
 _TESTED = text("ranking_version", "Ranking that was tested")
 
-JUDGE_AGREEMENT = table(
-    "judge_agreement",
-    "How far judges agree with each other and with themselves, and how their position bias shows.",
-    code("measure", "What is measured", ("pairwise agreement", "mean pairwise agreement", "fleiss kappa",
-        "krippendorff alpha", "sentence_1 chosen", "invalid answers")),
-    _CODING,
-    text("first", "Judge; 'all judges' for a measure of all together"),
-    text("second", "The other judge; empty for a measure of one or of all"),
-    *_VALUE,
-    probability("p_value", "Of the exact test that sentence_1 is chosen half the time", nullable=True),
-    _CASES,
+JUDGE_AGREEMENT = Table(
+    name="judge_agreement",
+    description=(
+        "How far judges agree with each other and with themselves, and how their "
+        "position bias shows."
+    ),
+    partitioned_by=("ranker",),
+    released="analysis",
     key=("measure", "coding", "first", "second"),
-)  # fmt: skip
-
-RANKING_CORRELATIONS = table(
-    "ranking_correlations",
-    "Spearman correlation of every two rankings: judges' own in each order of play, and reference rankings.",
-    text("first", "Judge, or ranker of a reference ranking"),
-    integer("first_order", _ORDER, -1),
-    text("second", "Judge, or ranker of a reference ranking"),
-    integer("second_order", _ORDER, -1),
-    number(
-        "spearman",
-        "Of mu; null for fewer than three phrases or no variation",
-        -1.0,
-        1.0,
-        nullable=True,
+    columns=(
+        code(
+            "measure",
+            "What is measured",
+            (
+                "pairwise agreement",
+                "mean pairwise agreement",
+                "fleiss kappa",
+                "krippendorff alpha",
+                "sentence_1 chosen",
+                "invalid answers",
+            ),
+        ),
+        _CODING,
+        text("first", "Judge; 'all judges' for a measure of all together"),
+        text("second", "The other judge; empty for a measure of one or of all"),
+        *_VALUE,
+        probability(
+            "p_value",
+            "Of the exact test that sentence_1 is chosen half the time",
+            nullable=True,
+        ),
+        _CASES,
     ),
-    integer("n_phrases", "Phrases that are in both"),
+)
+
+RANKING_CORRELATIONS = Table(
+    name="ranking_correlations",
+    description=(
+        "Spearman correlation of every two rankings: judges' own in each order of "
+        "play, and reference rankings."
+    ),
+    partitioned_by=("ranker",),
+    released="analysis",
     key=("first", "first_order", "second", "second_order"),
+    columns=(
+        text("first", "Judge, or ranker of a reference ranking"),
+        integer("first_order", _ORDER, -1),
+        text("second", "Judge, or ranker of a reference ranking"),
+        integer("second_order", _ORDER, -1),
+        number(
+            "spearman",
+            "Of mu; null for fewer than three phrases or no variation",
+            -1.0,
+            1.0,
+            nullable=True,
+        ),
+        integer("n_phrases", "Phrases that are in both"),
+    ),
 )
 
-EXPERT_AGREEMENT = table(
-    "expert_agreement",
-    "How far human experts agree with the ranking, with each judge's majority vote, and with each other.",
-    code("measure", "What is measured", ("with ranking", "with judge", "with expert", "fleiss kappa",
-        "krippendorff alpha")),
-    _CODING,
-    text("group", "Experts averaged or compared: all; writer or reader of reports; 'occupation: ' and which",
-        pattern=r"all|writer|reader|occupation: .+"),
-    integer("experts", "Experts of the group"),
-    text("first", "Expert; empty for the average, or the coefficient, of the group"),
-    text("second", "Ranker, judge or other expert; empty where there is none"),
-    *_VALUE,
-    _CASES,
-    key=("measure", "coding", "group", "first", "second"),
-)  # fmt: skip
-
-RANKING_ROBUSTNESS = table(
-    "ranking_robustness",
-    "Changes of the ranking with fewer comparisons, and with other orders of play. Empty: published ruler.",
-    integer(
-        "comparisons",
-        "Comparisons kept per phrase pair; all of them: only the order of play is new",
-        1,
+RANKING_ROBUSTNESS = Table(
+    name="ranking_robustness",
+    description=(
+        "Changes of the ranking with fewer comparisons, and with other orders of "
+        "play. Empty: published ruler."
     ),
-    integer("repeat", "0-based number of the random choice of comparisons and orders"),
-    integer("answers", "Valid answers that were played"),
-    number("mean_abs_mu", "Mean |change of mu| over phrases, against the ranking", 0.0),
-    number("largest_abs_mu", "Largest |change of mu| over phrases", 0.0),
-    number("mean_abs_rank", "Mean |change of rank| over phrases", 0.0),
-    number(
-        "spearman",
-        "Of mu with the ranking's; null where undefined",
-        -1.0,
-        1.0,
-        nullable=True,
-    ),
-    _TESTED,
+    partitioned_by=("ranker",),
+    released="analysis",
     key=("comparisons", "repeat"),
+    columns=(
+        integer(
+            "comparisons",
+            "Comparisons kept per phrase pair; all of them: only the order of play is "
+            "new",
+            1,
+        ),
+        integer(
+            "repeat", "0-based number of the random choice of comparisons and orders"
+        ),
+        integer("answers", "Valid answers that were played"),
+        number(
+            "mean_abs_mu", "Mean |change of mu| over phrases, against the ranking", 0.0
+        ),
+        number("largest_abs_mu", "Largest |change of mu| over phrases", 0.0),
+        number("mean_abs_rank", "Mean |change of rank| over phrases", 0.0),
+        number(
+            "spearman",
+            "Of mu with the ranking's; null where undefined",
+            -1.0,
+            1.0,
+            nullable=True,
+        ),
+        _TESTED,
+    ),
 )
 
-FIT_VALIDATION = table(
-    "fit_validation",
-    "Every ranked phrase fitted back from recorded matches: distance from its known rank at every step.",
-    code("strategy", "How opponents are chosen", ("draw probability", "random")),
-    text("judges", "all, or the one judge that answers"),
-    integer("opponent_limit", "N: times one reference phrase may be played", 1),
-    integer("panel_steps", "K: steps in which all judges play; without effect where one judge answers"),
-    integer("step", "1-based number of the step with a valid answer", 1, 100),
-    number("mean_distance", "Mean |rank - known rank| after this step; null without any", 0.0, nullable=True),
-    number("sd_distance", "Its deviation over fits (phrases x seeds); null below two", 0.0, nullable=True),
-    number("sd_between_seeds", "Deviation of the seeds' mean distances; null below two", 0.0, nullable=True),
-    number("mean_distance_stopped", "Mean distance when every fit is ended as in the product, once its rank "
-        "has been stable", 0.0, nullable=True),
-    integer("unfitted", "Fits given up for want of valid answers before they ended; in no mean"),
-    integer("phrases", "Phrases that were left out, one at a time", 1),
-    integer("seeds", "Repetitions with other random draws", 1),
-    _TESTED,
+FIT_VALIDATION = Table(
+    name="fit_validation",
+    description=(
+        "Every ranked phrase fitted back from recorded matches: distance from its "
+        "known rank at every step."
+    ),
+    partitioned_by=("ranker",),
+    released="analysis",
     key=("strategy", "judges", "opponent_limit", "panel_steps", "step"),
-)  # fmt: skip
+    columns=(
+        code("strategy", "How opponents are chosen", ("draw probability", "random")),
+        text("judges", "all, or the one judge that answers"),
+        integer("opponent_limit", "N: times one reference phrase may be played", 1),
+        integer(
+            "panel_steps",
+            "K: steps in which all judges play; without effect where one judge answers",
+        ),
+        integer("step", "1-based number of the step with a valid answer", 1, 100),
+        number(
+            "mean_distance",
+            "Mean |rank - known rank| after this step; null without any",
+            0.0,
+            nullable=True,
+        ),
+        number(
+            "sd_distance",
+            "Its deviation over fits (phrases x seeds); null below two",
+            0.0,
+            nullable=True,
+        ),
+        number(
+            "sd_between_seeds",
+            "Deviation of the seeds' mean distances; null below two",
+            0.0,
+            nullable=True,
+        ),
+        number(
+            "mean_distance_stopped",
+            "Mean distance when every fit is ended as in the product, once its rank "
+            "has been stable",
+            0.0,
+            nullable=True,
+        ),
+        integer(
+            "unfitted",
+            "Fits given up for want of valid answers before they ended; in no mean",
+        ),
+        integer("phrases", "Phrases that were left out, one at a time", 1),
+        integer("seeds", "Repetitions with other random draws", 1),
+        _TESTED,
+    ),
+)
 
-PATHWAY_AUDIT = table(
-    "pathway_audit",
-    "What the reports themselves say of every edge of the pathways: of studies that state the diagnosis now "
-    "and mention the sub-finding at a compatible place, how many say what the pathway implies. Reports "
-    "mention selectively, so the share is no probability given the diagnosis alone.",
-    text("diagnosis", "Diagnosis of the pathway dictionary"),
-    text("pathway_id", "Pathway of the diagnosis"),
-    integer("edge", "0-based number of the sub-finding in that pathway"),
-    text("sub_finding", "What the pathway implies"),
-    text("place", "Place that the pathway adds, or empty"),
-    code("expected", "What the pathway implies of it", ("present", "absent")),
-    integer("studies", "Studies that state the diagnosis without doubt and match the pathway"),
-    integer("mentioned", "Of these, studies that state or deny the sub-finding, and not both"),
-    integer("as_implied", "Of the mentioned, studies that say what the pathway implies"),
-    integer("otherwise", "Of the mentioned, studies that say the opposite"),
-    integer("both", "Studies that state it at one place and deny it at another: in no share"),
-    probability("share", "as_implied / mentioned; null without a mention", nullable=True),
-    *ends("share", "its 95% interval (Wilson)", nullable=True),
-    probability("experts", "Probability above which the experts kept the edge"),
-    probability("strength", "Strength of the edge in the pathway file; null: none is given", nullable=True),
-    code("against_experts", "Whether the whole interval lies above or below what the experts said",
-        ("above", "below", "open", "not measured")),
+EXPERT_AGREEMENT = Table(
+    name="expert_agreement",
+    description=(
+        "How far human experts agree with the ranking, with each judge's majority "
+        "vote, and with each other."
+    ),
+    partitioned_by=("ranker",),
+    released="analysis",
+    key=("measure", "coding", "group", "first", "second"),
+    columns=(
+        code(
+            "measure",
+            "What is measured",
+            (
+                "with ranking",
+                "with judge",
+                "with expert",
+                "fleiss kappa",
+                "krippendorff alpha",
+            ),
+        ),
+        _CODING,
+        text(
+            "group",
+            "Experts averaged or compared: all; writer or reader of reports; "
+            "'occupation: ' and which",
+            pattern=r"all|writer|reader|occupation: .+",
+        ),
+        integer("experts", "Experts of the group"),
+        text(
+            "first", "Expert; empty for the average, or the coefficient, of the group"
+        ),
+        text("second", "Ranker, judge or other expert; empty where there is none"),
+        *_VALUE,
+        _CASES,
+    ),
+)
+
+PATHWAY_AUDIT = Table(
+    name="pathway_audit",
+    description=(
+        "What the reports themselves say of every edge of the pathways: of studies "
+        "that state the diagnosis now and mention the sub-finding at a compatible "
+        "place, how many say what the pathway implies. Reports mention "
+        "selectively, so the share is no probability given the diagnosis alone."
+    ),
+    partitioned_by=("ranker",),
+    released="analysis",
     key=("pathway_id", "edge"),
-    ordered=(("share_low", "share", "share_high"), ("as_implied", "mentioned", "studies")),
-)  # fmt: skip
+    columns=(
+        text("diagnosis", "Diagnosis of the pathway dictionary"),
+        text("pathway_id", "Pathway of the diagnosis"),
+        integer("edge", "0-based number of the sub-finding in that pathway"),
+        text("sub_finding", "What the pathway implies"),
+        text("place", "Place that the pathway adds, or empty"),
+        code("expected", "What the pathway implies of it", ("present", "absent")),
+        integer(
+            "studies",
+            "Studies that state the diagnosis without doubt and match the pathway",
+        ),
+        integer(
+            "mentioned",
+            "Of these, studies that state or deny the sub-finding, and not both",
+        ),
+        integer(
+            "as_implied", "Of the mentioned, studies that say what the pathway implies"
+        ),
+        integer("otherwise", "Of the mentioned, studies that say the opposite"),
+        integer(
+            "both",
+            "Studies that state it at one place and deny it at another: in no share",
+        ),
+        probability(
+            "share", "as_implied / mentioned; null without a mention", nullable=True
+        ),
+        *ends("share", "its 95% interval (Wilson)", nullable=True),
+        probability("experts", "Probability above which the experts kept the edge"),
+        probability(
+            "strength",
+            "Strength of the edge in the pathway file; null: none is given",
+            nullable=True,
+        ),
+        code(
+            "against_experts",
+            "Whether the whole interval lies above or below what the experts said",
+            ("above", "below", "open", "not measured"),
+        ),
+    ),
+    ordered=(
+        ("share_low", "share", "share_high"),
+        ("as_implied", "mentioned", "studies"),
+    ),
+)
+
+DISTILLED_EVALUATION = Table(
+    name="distilled_evaluation",
+    description=(
+        "How well the distilled model says what the panel says, of sentences that "
+        "it had not seen."
+    ),
+    partitioned_by=("ranker",),
+    released="analysis",
+    key=("test", "scorer", "against"),
+    columns=(
+        code(
+            "test",
+            "What was held out, or compared",
+            (
+                "held-out sentences",
+                "held-out phrases",
+                "judges",
+                "judge left out",
+                "scope",
+                "panel halves",
+            ),
+        ),
+        code(
+            "scorer",
+            "What scored: a rung of the model, the mean of the sentence's phrases, the "
+            "mean of all, half of the panel's answers",
+            ("frozen", "tuned", "phrase mean", "mean", "half the answers"),
+        ),
+        flag("is_used", "The row is of the rung that scores"),
+        text("against", "panel, or the judge whose answers are meant"),
+        integer("n", "Sentences, answers or pairs of sentences"),
+        number(
+            "rmse", "Of mu; null where it does not apply, as below", 0.0, nullable=True
+        ),
+        number("spearman", "Rank correlation of mu", -1.0, 1.0, nullable=True),
+        number("p_error", "Mean |difference of p|", 0.0, 1.0, nullable=True),
+        probability(
+            "coverage",
+            "Share of the panel's places in the 95% interval, both uncertainties added",
+            nullable=True,
+        ),
+        number("width", "Mean width of the 95% interval of p", 0.0, 1.0, nullable=True),
+        probability(
+            "agreement",
+            "Share of the judge's answers, or of pairs, in which it says the same",
+            nullable=True,
+        ),
+        probability(
+            "among_judges",
+            "Share in which the other judges say the same",
+            nullable=True,
+        ),
+        number(
+            "worth",
+            "Panel answers to a sentence at which it errs as much, at most all it gave",
+            0.0,
+            nullable=True,
+        ),
+        text("ranking_version", "Ranking that it was tested with"),
+    ),
+    constant=("ranking_version",),
+)

@@ -15,242 +15,362 @@ from lunguage_assets.tables.columns import (
     text,
     whole,
 )
-from lunguage_assets.tables.schema import Column, Where, table
+from lunguage_assets.tables.schema import Column, Table, Where
 
 ACCOUNTS = ("findings", "nothing stated", "not about the patient now", "unreadable")
 AGREEMENT_FIELDS = (
-    *("finding", "normed_ent", "cat", "status", "location"), *c.ATTRIBUTES, "evidence", "associate",
-)  # fmt: skip
+    *("finding", "normed_ent", "cat", "status", "location"),
+    *c.ATTRIBUTES,
+    "evidence",
+    "associate",
+)
 _SPANS = "[a-z_]+(?: [0-9]+-[0-9]+)+"
 _VIEW_SOURCES = ("metadata", "procedure text", "report text", "unknown")
 
-REPORTS = table(
-    "reports",
-    "One row per study of the batch: the full report and what is known of its views.",
-    c.STUDY,
-    replace(c.SUBJECT, pattern=whole(c.A_PATIENT, or_empty=True)),
-    c.SOURCE_ID,
-    c.SEQUENCE,
-    restricted("report", "Full report text"),
-    c.VIEWS_WRITTEN,
-    code(
-        "view_source",
-        "Where the views come from",
-        (*_VIEW_SOURCES[:3], "default_view", "unknown"),
+REPORTS = Table(
+    name="reports",
+    description=(
+        "One row per study of the batch: the full report and what is known of its "
+        "views."
     ),
-    integer(
-        "rows_delivered",
-        "Rows of this study in the delivered file, rejected ones included",
-    ),
-    integer("rows_rejected", "Rows of this study that were rejected"),
+    partitioned_by=("report_batch",),
+    explained=True,
+    released="combined",
     key=("study_id",),
+    columns=(
+        c.STUDY,
+        replace(c.SUBJECT, pattern=whole(c.A_PATIENT, or_empty=True)),
+        c.SOURCE_ID,
+        c.SEQUENCE,
+        restricted("report", "Full report text"),
+        c.VIEWS_WRITTEN,
+        code(
+            "view_source",
+            "Where the views come from",
+            (*_VIEW_SOURCES[:3], "default_view", "unknown"),
+        ),
+        integer(
+            "rows_delivered",
+            "Rows of this study in the delivered file, rejected ones included",
+        ),
+        integer("rows_rejected", "Rows of this study that were rejected"),
+    ),
     ordered=(("rows_rejected", "rows_delivered"),),
 )
 
-FINDINGS = table(
-    "findings",
-    "Validated rows of the delivered reports: status, views, currency, and the masked sentence.",
-    *c.STATED_FINDING,
-    Column("row", "int", "Row number of the delivered file (its unnamed first column); of a raw report the "
-        "number of the row in its study, from 1"),
-    restricted("masked_sentence", "Sentence with every mention of the finding as <finding>; null without one",
-        nullable=True, pattern=c.MASK_SHOWN),
-    code("mask_state", "masked: located in its sentence; not located: needs a person; not needed: definitive "
-        "or history row", ("masked", "not located", "not needed")),
-    c.SAME_NAME,
+FINDINGS = Table(
+    name="findings",
+    description=(
+        "Validated rows of the delivered reports: status, views, currency, and the "
+        "masked sentence."
+    ),
+    partitioned_by=("report_batch",),
+    per_study=True,
+    automated=True,
+    receives_set_aside=True,
+    counted="status",
     key=("finding_id",),
+    columns=(
+        *c.STATED_FINDING,
+        Column(
+            "row",
+            "int",
+            "Row number of the delivered file (its unnamed first column); of a raw "
+            "report the number of the row in its study, from 1",
+        ),
+        restricted(
+            "masked_sentence",
+            "Sentence with every mention of the finding as <finding>; null without one",
+            nullable=True,
+            pattern=c.MASK_SHOWN,
+        ),
+        code(
+            "mask_state",
+            "masked: located in its sentence; not located: needs a person; not needed: "
+            "definitive or history row",
+            ("masked", "not located", "not needed"),
+        ),
+        c.SAME_NAME,
+    ),
     present=(Where("masked_sentence", "mask_state", ("masked",)),),
-)  # fmt: skip
+)
 
-REJECTED = table(
-    "rejected",
-    "Delivered rows that cannot be used, with the reason; nothing else was changed by their absence.",
-    text("file", "Delivered file"),
-    integer("line", "1-based data row in the file (the header is not counted)", 1),
-    text(
-        "study_id",
-        "Study the row names, or empty",
-        pattern=whole(c.A_STUDY, or_empty=True),
+REJECTED = Table(
+    name="rejected",
+    description=(
+        "Delivered rows that cannot be used, with the reason; nothing else was "
+        "changed by their absence."
     ),
-    text("column", "Column that is wrong"),
-    restricted("found", "What was found there, cut to 80 characters"),
-    text("expected", "What was expected"),
-    text("remedy", "What to do", pattern=c.SOME_TEXT),
-    text("reason", "Short reason code, for counting"),
-    restricted("content", "The whole delivered row as JSON, so that it can be fixed"),
+    partitioned_by=("report_batch",),
+    explained=True,
+    released="as stored",
     key=("file", "line"),
+    columns=(
+        text("file", "Delivered file"),
+        integer("line", "1-based data row in the file (the header is not counted)", 1),
+        text(
+            "study_id",
+            "Study the row names, or empty",
+            pattern=whole(c.A_STUDY, or_empty=True),
+        ),
+        text("column", "Column that is wrong"),
+        restricted("found", "What was found there, cut to 80 characters"),
+        text("expected", "What was expected"),
+        text("remedy", "What to do", pattern=c.SOME_TEXT),
+        text("reason", "Short reason code, for counting"),
+        restricted(
+            "content", "The whole delivered row as JSON, so that it can be fixed"
+        ),
+    ),
 )
 
-INTAKE_NOTES = table(
-    "intake_notes",
-    "What was corrected or noticed while reading: bare references, unlocated findings, unknown views...",
-    c.POSITION,
-    text("file", "Delivered file"),
-    integer(
-        "line",
-        "1-based data row, or null when the note is about the whole file",
-        1,
-        nullable=True,
+INTAKE_NOTES = Table(
+    name="intake_notes",
+    description=(
+        "What was corrected or noticed while reading: bare references, unlocated "
+        "findings, unknown views..."
     ),
-    text("study_id", "Study concerned, or empty"),
-    text("finding_id", "Finding concerned, or empty"),
-    text("column", "Column concerned, or empty"),
-    text("reason", "Short reason code, for counting"),
-    restricted("found", "What was found, cut to 80 characters"),
-    text("done", "What was done about it, or what a person can do"),
+    partitioned_by=("report_batch",),
+    explained=True,
     key=("number",),
-)
-
-TERMS = table(
-    "terms",
-    "The delivered vocabulary (Lunguage_vocab.csv): spellings and their canonical forms; empty without one.",
-    text("category", "One of the six category codes, 'location', or an attribute name"),
-    text("subcategory", "Path in the vocabulary's tree, separated by ' > '"),
-    text("target_term", "A spelling, lower case"),
-    text("normed_term", "Its canonical form, lower case"),
-    key=("category", "target_term", "normed_term", "subcategory"),
-)
-
-REPORT_TEXTS = table(
-    "report_texts",
-    "Raw reports of the batch, as delivered; empty when findings were delivered.",
-    c.STUDY,
-    c.SUBJECT,
-    c.SOURCE_ID,
-    text("file", "Delivered file"),
-    integer("line", "1-based record in the file; 1 for a file of one report", 1),
-    text("taken_at", "Date and time of the study, sortable; empty when unknown"),
-    integer(
-        "sequence",
-        "Place in the patient's time line as delivered, from 1; 0 when unknown",
+    columns=(
+        c.POSITION,
+        text("file", "Delivered file"),
+        integer(
+            "line",
+            "1-based data row, or null when the note is about the whole file",
+            1,
+            nullable=True,
+        ),
+        text("study_id", "Study concerned, or empty"),
+        text("finding_id", "Finding concerned, or empty"),
+        text("column", "Column concerned, or empty"),
+        text("reason", "Short reason code, for counting"),
+        restricted("found", "What was found, cut to 80 characters"),
+        text("done", "What was done about it, or what a person can do"),
     ),
-    c.VIEWS_WRITTEN,
-    code("view_source", "Where the views come from", _VIEW_SOURCES),
-    restricted("report", "Full report text"),
-    key=("study_id",),
 )
 
-REPORT_SENTENCES = table(
-    "report_sentences",
-    "Sentences of the raw reports, the same for every structurer.",
-    c.STUDY,
-    code("section", "History, findings, impression, or other", (*c.SECTIONS, "other")),
-    c.SENTENCE_NUMBER,
-    restricted("heading", "Heading of the section as written; empty without one"),
-    integer("begin", "First character in the report"),
-    integer("end", "Character behind the last one", 1),
-    restricted("sent", "The sentence: characters begin to end of the report"),
+TERMS = Table(
+    name="terms",
+    description=(
+        "The delivered vocabulary (Lunguage_vocab.csv): spellings and their "
+        "canonical forms; empty without one."
+    ),
+    partitioned_by=("report_batch",),
+    key=("category", "target_term", "normed_term", "subcategory"),
+    columns=(
+        text(
+            "category",
+            "One of the six category codes, 'location', or an attribute name",
+        ),
+        text("subcategory", "Path in the vocabulary's tree, separated by ' > '"),
+        text("target_term", "A spelling, lower case"),
+        text("normed_term", "Its canonical form, lower case"),
+    ),
+)
+
+REPORT_TEXTS = Table(
+    name="report_texts",
+    description=(
+        "Raw reports of the batch, as delivered; empty when findings were delivered."
+    ),
+    partitioned_by=("report_batch",),
+    key=("study_id",),
+    columns=(
+        c.STUDY,
+        c.SUBJECT,
+        c.SOURCE_ID,
+        text("file", "Delivered file"),
+        integer("line", "1-based record in the file; 1 for a file of one report", 1),
+        text("taken_at", "Date and time of the study, sortable; empty when unknown"),
+        integer(
+            "sequence",
+            "Place in the patient's time line as delivered, from 1; 0 when unknown",
+        ),
+        c.VIEWS_WRITTEN,
+        code("view_source", "Where the views come from", _VIEW_SOURCES),
+        restricted("report", "Full report text"),
+    ),
+)
+
+REPORT_SENTENCES = Table(
+    name="report_sentences",
+    description=("Sentences of the raw reports, the same for every structurer."),
+    partitioned_by=("report_batch",),
     key=("study_id", "section", "sent_idx"),
+    columns=(
+        c.STUDY,
+        code(
+            "section", "History, findings, impression, or other", (*c.SECTIONS, "other")
+        ),
+        c.SENTENCE_NUMBER,
+        restricted("heading", "Heading of the section as written; empty without one"),
+        integer("begin", "First character in the report"),
+        integer("end", "Character behind the last one", 1),
+        restricted("sent", "The sentence: characters begin to end of the report"),
+    ),
     ordered=(("begin", "end"),),
 )
 
-REJECTED_REPORTS = replace(
-    REJECTED,
+REJECTED_REPORTS = Table(
     name="rejected_reports",
     description="Raw reports that cannot be used, with the reason; `rejected` shows them, too.",
+    partitioned_by=("report_batch",),
+    key=REJECTED.key,
+    columns=REJECTED.columns,
 )
 
-READING_NOTES = replace(
-    INTAKE_NOTES,
+READING_NOTES = Table(
     name="reading_notes",
-    description="What was corrected or noticed while reading raw reports; `intake_notes` shows it, too.",
-)
-
-STRUCTURED_FINDINGS = table(
-    "structured_findings",
-    "What one structurer reads in the reports: one row per mention and place, in the Lunguage structure.",
-    c.STUDY,
-    c.SECTION,
-    c.SENTENCE_NUMBER,
-    c.SENTENCE,
-    integer("ent_idx", "Number of the finding inside its section, from 1", 1),
-    replace(c.ENT, pattern=c.SOME_TEXT),
-    text("normed_ent", "Canonical name, lower case", pattern=c.SOME_TEXT),
-    code("cat", "Lunguage category code", c.CATEGORIES),
-    c.STATUS,
-    text("location", "Place as the report words it, comma-separated"),
-    *c.ATTRIBUTE_CELLS,
-    listed("evidence", "Rows of the study that support this one, as section:ent_idx"),
-    listed("associate", "Rows of the study that this one goes with, as section:ent_idx"),
-    text("spans", "Where every value stands in the report: column and begin-end of each part, joined by '; '",
-        pattern=whole(f"{_SPANS}(?:; {_SPANS})*")),
-    c.CUES,
-    key=("study_id", "section", "ent_idx"),
-)  # fmt: skip
-
-SENTENCE_ACCOUNTS = table(
-    "sentence_accounts",
-    "What became of every sentence of findings and impression, by one structurer.",
-    c.STUDY,
-    c.SECTION,
-    c.SENTENCE_NUMBER,
-    code("account", "What became of the sentence", ACCOUNTS),
-    text("reason", "Short reason code; empty when findings were read"),
-    integer("rows", "Rows read in it"),
-    key=("study_id", "section", "sent_idx"),
-)
-
-REFUSED_VALUES = table(
-    "refused_values",
-    "What a structurer claimed and was not believed, with the reason.",
-    c.POSITION,
-    c.STUDY,
-    text("section", "Section that was claimed, or empty"),
-    integer("sent_idx", "Sentence that was claimed; 0: none that can be read"),
-    text("column", "Column concerned, or empty"),
-    restricted("found", "What was claimed, cut to 80 characters"),
-    text("reason", "Short reason code, for counting", pattern=c.SOME_TEXT),
-    key=("number",),
-)
-
-CUE_COUNTS = table(
-    "cue_counts",
-    "Rows of a batch by the cue that decided them, and how many of them people coded otherwise; a row that "
-    "several cues decided counts for each.",
-    text("structurer", "Who read the reports and names cues", pattern=c.SOME_TEXT),
-    text("cue", "Id of the cue; empty: rows that no cue decided"),
-    integer("rows", "Rows that it decided", 1),
-    *(integer(status, f"Of these rows: {c.MEANINGS[status]}") for status in c.STATUSES),
-    integer("compared", "Of these rows: matched with a gold row"),
-    integer("differing", "Of the compared ones: people coded another status"),
-    text(
-        "first_differing",
-        "The first of these, as study and section:ent_idx; empty without one",
+    description=(
+        "What was corrected or noticed while reading raw reports; `intake_notes` shows "
+        "it, too."
     ),
+    partitioned_by=("report_batch",),
+    key=INTAKE_NOTES.key,
+    columns=INTAKE_NOTES.columns,
+)
+
+STRUCTURED_FINDINGS = Table(
+    name="structured_findings",
+    description=(
+        "What one structurer reads in the reports: one row per mention and place, "
+        "in the Lunguage structure."
+    ),
+    partitioned_by=("structurer", "report_batch"),
+    per_study=True,
+    automated=True,
+    receives_set_aside=True,
+    counted="status",
+    key=("study_id", "section", "ent_idx"),
+    columns=(
+        c.STUDY,
+        c.SECTION,
+        c.SENTENCE_NUMBER,
+        c.SENTENCE,
+        integer("ent_idx", "Number of the finding inside its section, from 1", 1),
+        replace(c.ENT, pattern=c.SOME_TEXT),
+        text("normed_ent", "Canonical name, lower case", pattern=c.SOME_TEXT),
+        code("cat", "Lunguage category code", c.CATEGORIES),
+        c.STATUS,
+        text("location", "Place as the report words it, comma-separated"),
+        *c.ATTRIBUTE_CELLS,
+        listed(
+            "evidence", "Rows of the study that support this one, as section:ent_idx"
+        ),
+        listed(
+            "associate", "Rows of the study that this one goes with, as section:ent_idx"
+        ),
+        text(
+            "spans",
+            "Where every value stands in the report: column and begin-end of each "
+            "part, joined by '; '",
+            pattern=whole(f"{_SPANS}(?:; {_SPANS})*"),
+        ),
+        c.CUES,
+    ),
+)
+
+SENTENCE_ACCOUNTS = Table(
+    name="sentence_accounts",
+    description=(
+        "What became of every sentence of findings and impression, by one structurer."
+    ),
+    partitioned_by=("structurer", "report_batch"),
+    key=("study_id", "section", "sent_idx"),
+    columns=(
+        c.STUDY,
+        c.SECTION,
+        c.SENTENCE_NUMBER,
+        code("account", "What became of the sentence", ACCOUNTS),
+        text("reason", "Short reason code; empty when findings were read"),
+        integer("rows", "Rows read in it"),
+    ),
+)
+
+REFUSED_VALUES = Table(
+    name="refused_values",
+    description=("What a structurer claimed and was not believed, with the reason."),
+    partitioned_by=("structurer", "report_batch"),
+    key=("number",),
+    columns=(
+        c.POSITION,
+        c.STUDY,
+        text("section", "Section that was claimed, or empty"),
+        integer("sent_idx", "Sentence that was claimed; 0: none that can be read"),
+        text("column", "Column concerned, or empty"),
+        restricted("found", "What was claimed, cut to 80 characters"),
+        text("reason", "Short reason code, for counting", pattern=c.SOME_TEXT),
+    ),
+)
+
+CUE_COUNTS = Table(
+    name="cue_counts",
+    description=(
+        "Rows of a batch by the cue that decided them, and how many of them people "
+        "coded otherwise; a row that several cues decided counts for each."
+    ),
+    partitioned_by=("report_batch",),
     key=("structurer", "cue"),
+    columns=(
+        text("structurer", "Who read the reports and names cues", pattern=c.SOME_TEXT),
+        text("cue", "Id of the cue; empty: rows that no cue decided"),
+        integer("rows", "Rows that it decided", 1),
+        *(
+            integer(status, f"Of these rows: {c.MEANINGS[status]}")
+            for status in c.STATUSES
+        ),
+        integer("compared", "Of these rows: matched with a gold row"),
+        integer("differing", "Of the compared ones: people coded another status"),
+        text(
+            "first_differing",
+            "The first of these, as study and section:ent_idx; empty without one",
+        ),
+    ),
     ordered=(("differing", "compared", "rows"),),
 )
 
-STRUCTURING_AGREEMENT = table(
-    "structuring_agreement",
-    "How far every two structurers agree on the reports of a batch, and with gold rows where there are some.",
-    text("structurer_1", "A structurer, or gold", pattern=c.SOME_TEXT),
-    text("structurer_2", "Another structurer", pattern=c.SOME_TEXT),
-    code(
-        "field",
-        "finding: whether it was read at all; else a column of matched rows",
-        AGREEMENT_FIELDS,
+STRUCTURING_AGREEMENT = Table(
+    name="structuring_agreement",
+    description=(
+        "How far every two structurers agree on the reports of a batch, and with "
+        "gold rows where there are some."
     ),
-    integer("rows", "Matched rows"),
-    integer(
-        "first", "Values of the first: rows; words of places and attributes; links"
-    ),
-    integer("second", "Values of the second"),
-    integer("agreed", "Values that both have"),
-    probability(
-        "precision", "agreed / second; null where the second has none", nullable=True
-    ),
-    probability(
-        "recall", "agreed / first; null where the first has none", nullable=True
-    ),
-    probability(
-        "f1", "2 agreed / (first + second); null where neither has any", nullable=True
-    ),
-    number(
-        "kappa",
-        "Cohen's kappa of codes over matched rows; null: undefined",
-        maximum=1.0,
-        nullable=True,
-    ),
+    partitioned_by=("report_batch",),
     key=("structurer_1", "structurer_2", "field"),
+    columns=(
+        text("structurer_1", "A structurer, or gold", pattern=c.SOME_TEXT),
+        text("structurer_2", "Another structurer", pattern=c.SOME_TEXT),
+        code(
+            "field",
+            "finding: whether it was read at all; else a column of matched rows",
+            AGREEMENT_FIELDS,
+        ),
+        integer("rows", "Matched rows"),
+        integer(
+            "first", "Values of the first: rows; words of places and attributes; links"
+        ),
+        integer("second", "Values of the second"),
+        integer("agreed", "Values that both have"),
+        probability(
+            "precision",
+            "agreed / second; null where the second has none",
+            nullable=True,
+        ),
+        probability(
+            "recall", "agreed / first; null where the first has none", nullable=True
+        ),
+        probability(
+            "f1",
+            "2 agreed / (first + second); null where neither has any",
+            nullable=True,
+        ),
+        number(
+            "kappa",
+            "Cohen's kappa of codes over matched rows; null: undefined",
+            maximum=1.0,
+            nullable=True,
+        ),
+    ),
 )

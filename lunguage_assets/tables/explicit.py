@@ -17,200 +17,328 @@ from lunguage_assets.tables.columns import (
     text,
     whole,
 )
-from lunguage_assets.tables.schema import Where, table
+from lunguage_assets.tables.schema import Table, Where
 
 _CHOICES = ("sentence_1", "sentence_2")
 
-HEDGE_PHRASES = table(
-    "hedge_phrases",
-    "Words by which each tentative finding is hedged, and which pairs a person should look at.",
-    c.STATED_ID,
-    c.STUDY,
-    c.ENT,
-    c.SENTENCE,
-    restricted("masked_sentence", "Sentence with the finding masked; null when not located",
-        nullable=True, pattern=c.MASK_SHOWN),
-    listed("phrases", "Hedging phrases about this finding, lower case, in order of appearance"),
-    listed("dropped", "Extracted phrases that state a measurement, severity or onset, and were dropped"),
-    code("answer_state", "Whether the extractor's answer could be read", ("valid", "invalid")),
-    flag("corrected", "The corrections file overrides the extractor's answer"),
-    flag("needs_review", "The pair is error-prone and nobody has reviewed it yet"),
-    text("review_reason", "Why a person should look (no phrase, not located...), joined by '; '"),
+HEDGE_PHRASES = Table(
+    name="hedge_phrases",
+    description=(
+        "Words by which each tentative finding is hedged, and which pairs a person "
+        "should look at."
+    ),
+    partitioned_by=("judge", "report_batch"),
+    per_study=True,
+    automated=True,
     key=("finding_id",),
-)  # fmt: skip
+    columns=(
+        c.STATED_ID,
+        c.STUDY,
+        c.ENT,
+        c.SENTENCE,
+        restricted(
+            "masked_sentence",
+            "Sentence with the finding masked; null when not located",
+            nullable=True,
+            pattern=c.MASK_SHOWN,
+        ),
+        listed(
+            "phrases",
+            "Hedging phrases about this finding, lower case, in order of appearance",
+        ),
+        listed(
+            "dropped",
+            "Extracted phrases that state a measurement, severity or onset, and were "
+            "dropped",
+        ),
+        code(
+            "answer_state",
+            "Whether the extractor's answer could be read",
+            ("valid", "invalid"),
+        ),
+        flag("corrected", "The corrections file overrides the extractor's answer"),
+        flag("needs_review", "The pair is error-prone and nobody has reviewed it yet"),
+        text(
+            "review_reason",
+            "Why a person should look (no phrase, not located...), joined by '; '",
+        ),
+    ),
+)
 
-HEDGE_VOCABULARY = table(
-    "hedge_vocabulary",
-    "Hedging phrases with the sentences that show them; the retained ones are compared and ranked.",
-    text("phrase", "Hedging phrase, lower case"),
-    integer("n_examples", "Times the phrase was extracted"),
-    flag("retained", "The phrase is part of the reference scale"),
-    text("reason", "Why a phrase is not retained, else empty"),
-    listed("example_ids", "Finding ids of the usable examples, sorted"),
-    listed(
-        "example_sentences",
-        "Masked sentences of the usable examples, as example_ids",
-        restricted=True,
+HEDGE_VOCABULARY = Table(
+    name="hedge_vocabulary",
+    description=(
+        "Hedging phrases with the sentences that show them; the retained ones are "
+        "compared and ranked."
     ),
-    replace(
-        c.RULER, description="own: from this corpus; published: the paper's 42 phrases"
-    ),
-    c.RULER_REASON,
-    text("vocabulary_version", "Hash of the retained phrases and their examples"),
+    partitioned_by=("judge",),
     key=("phrase",),
+    columns=(
+        text("phrase", "Hedging phrase, lower case"),
+        integer("n_examples", "Times the phrase was extracted"),
+        flag("retained", "The phrase is part of the reference scale"),
+        text("reason", "Why a phrase is not retained, else empty"),
+        listed("example_ids", "Finding ids of the usable examples, sorted"),
+        listed(
+            "example_sentences",
+            "Masked sentences of the usable examples, as example_ids",
+            restricted=True,
+        ),
+        replace(
+            c.RULER,
+            description="own: from this corpus; published: the paper's 42 phrases",
+        ),
+        c.RULER_REASON,
+        text("vocabulary_version", "Hash of the retained phrases and their examples"),
+    ),
     constant=("vocabulary_version",),
 )
 
-COMPARISON_MATCHES = table(
-    "comparison_matches",
-    "Every answer of one judge: which of two masked sentences says more surely that the finding is present.",
-    text(
-        "match_id",
-        "Hash of phrases and repetition; the same for every judge",
-        pattern=whole(c.A_HASH),
+COMPARISON_MATCHES = Table(
+    name="comparison_matches",
+    description=(
+        "Every answer of one judge: which of two masked sentences says more surely "
+        "that the finding is present."
     ),
-    text("phrase_a", "Phrase that comes first in the alphabet"),
-    text("phrase_b", "Phrase that comes second"),
-    integer("repetition", "0-based number of the comparison of this phrase pair"),
-    restricted("sentence_a", "Masked example sentence of phrase_a"),
-    restricted("sentence_b", "Masked example sentence of phrase_b"),
-    flag("swapped", "phrase_b was shown as sentence_1"),
-    code("answer", "What the judge said", (*_CHOICES, "invalid")),
-    text(
-        "winner",
-        "Phrase judged more certain; null for an invalid answer",
-        nullable=True,
-    ),
-    text("vocabulary_version", "Vocabulary that the match belongs to"),
+    partitioned_by=("judge",),
+    counted="answer",
     key=("match_id",),
+    columns=(
+        text(
+            "match_id",
+            "Hash of phrases and repetition; the same for every judge",
+            pattern=whole(c.A_HASH),
+        ),
+        text("phrase_a", "Phrase that comes first in the alphabet"),
+        text("phrase_b", "Phrase that comes second"),
+        integer("repetition", "0-based number of the comparison of this phrase pair"),
+        restricted("sentence_a", "Masked example sentence of phrase_a"),
+        restricted("sentence_b", "Masked example sentence of phrase_b"),
+        flag("swapped", "phrase_b was shown as sentence_1"),
+        code("answer", "What the judge said", (*_CHOICES, "invalid")),
+        text(
+            "winner",
+            "Phrase judged more certain; null for an invalid answer",
+            nullable=True,
+        ),
+        text("vocabulary_version", "Vocabulary that the match belongs to"),
+    ),
     unique=(("phrase_a", "phrase_b", "repetition"),),
     constant=("vocabulary_version",),
     present=(Where("winner", "answer", _CHOICES),),
 )
 
-REFERENCE_RANKING = table(
-    "reference_ranking",
-    "The reference scale: hedging phrases ranked from most to least certain by TrueSkill.",
-    text("phrase", "Hedging phrase"),
-    integer("rank", "0 = most certain"),
-    number("mu", "TrueSkill mean over random orders (prior 25); beyond, ratings ran away", -15.0, 65.0),
-    number("sigma", "TrueSkill deviation over random orders (a steady state, not an error bar)", 0.0),
-    number("mu_sd", "Standard deviation of mu over the bootstrap of sentence pairs", 0.0),
-    *ends("mu", "the 95% interval of mu over the bootstrap", number),
-    *ends("rank", "the 95% interval of the rank over the bootstrap", number),
-    number("reading_sd", "How far judges lie apart in reading a sentence, in mu (one judge: a default)", 0.0),
-    integer("n_matches", "Valid matches that the phrase played"),
-    probability("win_rate", "Share of its valid matches that it won; null without matches", nullable=True),
-    listed("judges", "Judges of the ranker, in panel order: they fit, and made an own ranking"),
-    c.RULER,
-    c.RULER_REASON,
-    text("vocabulary_version", "Vocabulary that was ranked"),
-    text("ranking_version", "Hash of the matches, of who the judges are, and of the constants"),
+REFERENCE_RANKING = Table(
+    name="reference_ranking",
+    description=(
+        "The reference scale: hedging phrases ranked from most to least certain by "
+        "TrueSkill."
+    ),
+    partitioned_by=("ranker",),
+    released="combined",
     key=("phrase",),
+    columns=(
+        text("phrase", "Hedging phrase"),
+        integer("rank", "0 = most certain"),
+        number(
+            "mu",
+            "TrueSkill mean over random orders (prior 25); beyond, ratings ran away",
+            -15.0,
+            65.0,
+        ),
+        number(
+            "sigma",
+            "TrueSkill deviation over random orders (a steady state, not an error bar)",
+            0.0,
+        ),
+        number(
+            "mu_sd",
+            "Standard deviation of mu over the bootstrap of sentence pairs",
+            0.0,
+        ),
+        *ends("mu", "the 95% interval of mu over the bootstrap", number),
+        *ends("rank", "the 95% interval of the rank over the bootstrap", number),
+        number(
+            "reading_sd",
+            "How far judges lie apart in reading a sentence, in mu (one judge: a "
+            "default)",
+            0.0,
+        ),
+        integer("n_matches", "Valid matches that the phrase played"),
+        probability(
+            "win_rate",
+            "Share of its valid matches that it won; null without matches",
+            nullable=True,
+        ),
+        listed(
+            "judges",
+            "Judges of the ranker, in panel order: they fit, and made an own ranking",
+        ),
+        c.RULER,
+        c.RULER_REASON,
+        text("vocabulary_version", "Vocabulary that was ranked"),
+        text(
+            "ranking_version",
+            "Hash of the matches, of who the judges are, and of the constants",
+        ),
+    ),
     ordered=(("mu_low", "mu_high"), ("rank_low", "rank_high")),
     unique=(("rank",),),
     constant=("reading_sd", "ranking_version"),
-)  # fmt: skip
+)
 
-FITTED_PROBABILITIES = table(
-    "fitted_probabilities",
-    "Every tentative finding placed in the ranking, with its probability and interval.",
-    c.STATED_ID,
-    c.STUDY,
-    listed("phrases", "Hedging phrases extracted for the pair"),
-    text("sentence_key", "Hash of the masked sentence: identical ones are fitted once; empty when unmaskable",
-        pattern=whole(c.A_HASH, or_empty=True)),
-    c.SAME_NAME,
-    number("mu", "Fitted position on the ranking; null when not fitted", nullable=True),
-    number("sigma", "Deviation that the fit states, no error bar; null when not fitted", 0.0, nullable=True),
-    integer("rank", "Reference phrases above it (0-based); null when not fitted", nullable=True),
-    integer("steps", "Opponents played; 0 for a place that a distilled model says", maximum=110),
-    integer("answers", "Valid answers used"),
-    integer("invalid_answers", "Invalid answers left out"),
-    code("stop", "Why the fit ended",
-        ("stable rank", "step limit", "no opponent left", "no valid answers", "not located", "scored",
-            "unlike what was learnt")),
-    number("mu_centre", "Mean place given all answers at once, the interval's centre", nullable=True),
-    number("mu_sd", "Deviation of that place; null when not fitted", 0.0, nullable=True),
-    probability("p", "Probability that the finding is present"),
-    *ends("p", "the 95% interval of p"),
-    code("p_source", "fitted, from the phrases' mean mu, or no information", ("fitted", "phrase", "none")),
-    c.RULER,
-    text("ranking_version", "Ranking that the fit was made with"),
+FITTED_PROBABILITIES = Table(
+    name="fitted_probabilities",
+    description=(
+        "Every tentative finding placed in the ranking, with its probability and "
+        "interval."
+    ),
+    partitioned_by=("ranker", "report_batch"),
+    per_study=True,
+    automated=True,
+    counted="p_source",
+    explained=True,
+    released="combined",
     key=("finding_id",),
+    columns=(
+        c.STATED_ID,
+        c.STUDY,
+        listed("phrases", "Hedging phrases extracted for the pair"),
+        text(
+            "sentence_key",
+            "Hash of the masked sentence: identical ones are fitted once; empty when "
+            "unmaskable",
+            pattern=whole(c.A_HASH, or_empty=True),
+        ),
+        c.SAME_NAME,
+        number(
+            "mu", "Fitted position on the ranking; null when not fitted", nullable=True
+        ),
+        number(
+            "sigma",
+            "Deviation that the fit states, no error bar; null when not fitted",
+            0.0,
+            nullable=True,
+        ),
+        integer(
+            "rank",
+            "Reference phrases above it (0-based); null when not fitted",
+            nullable=True,
+        ),
+        integer(
+            "steps",
+            "Opponents played; 0 for a place that a distilled model says",
+            maximum=110,
+        ),
+        integer("answers", "Valid answers used"),
+        integer("invalid_answers", "Invalid answers left out"),
+        code(
+            "stop",
+            "Why the fit ended",
+            (
+                "stable rank",
+                "step limit",
+                "no opponent left",
+                "no valid answers",
+                "not located",
+                "scored",
+                "unlike what was learnt",
+            ),
+        ),
+        number(
+            "mu_centre",
+            "Mean place given all answers at once, the interval's centre",
+            nullable=True,
+        ),
+        number(
+            "mu_sd", "Deviation of that place; null when not fitted", 0.0, nullable=True
+        ),
+        probability("p", "Probability that the finding is present"),
+        *ends("p", "the 95% interval of p"),
+        code(
+            "p_source",
+            "fitted, from the phrases' mean mu, or no information",
+            ("fitted", "phrase", "none"),
+        ),
+        c.RULER,
+        text("ranking_version", "Ranking that the fit was made with"),
+    ),
     ordered=(("p_low", "p", "p_high"),),
     present=tuple(Where(name, "p_source", ("fitted",)) for name in ("mu", "mu_sd")),
     constant=("ranking_version",),
-)  # fmt: skip
-
-FIT_LOG = table(
-    "fit_log",
-    "Every play of every fit: which phrase a sentence met, what judges said, and where it stood then.",
-    text(
-        "sentence_key",
-        "Hash of the masked sentence, as in fitted_probabilities",
-        pattern=whole(c.A_HASH),
-    ),
-    integer(
-        "step", "0-based number of the play, those without a valid answer included"
-    ),
-    text("opponent", "Reference phrase that was played"),
-    probability("draw_probability", "How even the play was expected to be"),
-    text(
-        "answers",
-        "What each judge said: 'judge=won', 'judge=lost' or 'judge=invalid', in panel order",
-    ),
-    number("mu", "Place after the play"),
-    number("sigma", "Deviation after the play", 0.0),
-    integer("rank", "Reference phrases above the place after the play (0-based)"),
-    key=("sentence_key", "step"),
 )
 
-DISTILLED_SCORER = table(
-    "distilled_scorer",
-    "The small model that learnt the judgement of a ranker's judges: what was tried, and what is used.",
-    code("rung", "frozen: a head on the encoder as it is; tuned: the encoder itself learnt, too",
-        ("frozen", "tuned")),
-    flag("is_used", "The rung with the smaller held-out errors, whose files score"),
-    text("encoder", "Name and exact revision of the encoder"),
-    number("spread", "Prior deviation of mu, the ridge that was chosen", 0.0),
-    number("rmse_sentences", "Error of mu on sentences that were held out, against the panel", 0.0),
-    number("rmse_phrases", "Error of mu on sentences whose phrases were held out; null without phrases", 0.0,
-        nullable=True),
-    integer("sentences", "Different masked sentences that the panel has fitted"),
-    integer("answers", "Valid answers of its fits"),
-    integer("comparisons", "Valid answers of its comparisons"),
-    integer("seed", "Of folds, order and dropout"),
-    text("files", "SHA-256 of what was learnt: distilled/<ranker>/<its first 16 digits> in the home",
-        pattern=whole(c.A_HASH)),
-    text("ranking_version", "Ranking whose units the scores have"),
-    key=("rung",),
-    constant=("files", "ranking_version"),
-)  # fmt: skip
+FIT_LOG = Table(
+    name="fit_log",
+    description=(
+        "Every play of every fit: which phrase a sentence met, what judges said, "
+        "and where it stood then."
+    ),
+    partitioned_by=("ranker", "report_batch"),
+    key=("sentence_key", "step"),
+    columns=(
+        text(
+            "sentence_key",
+            "Hash of the masked sentence, as in fitted_probabilities",
+            pattern=whole(c.A_HASH),
+        ),
+        integer(
+            "step", "0-based number of the play, those without a valid answer included"
+        ),
+        text("opponent", "Reference phrase that was played"),
+        probability("draw_probability", "How even the play was expected to be"),
+        text(
+            "answers",
+            "What each judge said: 'judge=won', 'judge=lost' or 'judge=invalid', in "
+            "panel order",
+        ),
+        number("mu", "Place after the play"),
+        number("sigma", "Deviation after the play", 0.0),
+        integer("rank", "Reference phrases above the place after the play (0-based)"),
+    ),
+)
 
-DISTILLED_EVALUATION = table(
-    "distilled_evaluation",
-    "How well the distilled model says what the panel says, of sentences that it had not seen.",
-    code("test", "What was held out, or compared", ("held-out sentences", "held-out phrases", "judges",
-        "judge left out", "scope", "panel halves")),
-    code("scorer", "What scored: a rung of the model, the mean of the sentence's phrases, the mean of all, "
-        "half of the panel's answers", ("frozen", "tuned", "phrase mean", "mean",
-        "half the answers")),
-    flag("is_used", "The row is of the rung that scores"),
-    text("against", "panel, or the judge whose answers are meant"),
-    integer("n", "Sentences, answers or pairs of sentences"),
-    number("rmse", "Of mu; null where it does not apply, as below", 0.0, nullable=True),
-    number("spearman", "Rank correlation of mu", -1.0, 1.0, nullable=True),
-    number("p_error", "Mean |difference of p|", 0.0, 1.0, nullable=True),
-    probability("coverage", "Share of the panel's places in the 95% interval, both uncertainties added",
-        nullable=True),
-    number("width", "Mean width of the 95% interval of p", 0.0, 1.0, nullable=True),
-    probability("agreement", "Share of the judge's answers, or of pairs, in which it says the same",
-        nullable=True),
-    probability("among_judges", "Share in which the other judges say the same", nullable=True),
-    number("worth", "Panel answers to a sentence at which it errs as much, at most all it gave", 0.0,
-        nullable=True),
-    text("ranking_version", "Ranking that it was tested with"),
-    key=("test", "scorer", "against"),
-    constant=("ranking_version",),
-)  # fmt: skip
+DISTILLED_SCORER = Table(
+    name="distilled_scorer",
+    description=(
+        "The small model that learnt the judgement of a ranker's judges: what was "
+        "tried, and what is used."
+    ),
+    partitioned_by=("ranker",),
+    key=("rung",),
+    columns=(
+        code(
+            "rung",
+            "frozen: a head on the encoder as it is; tuned: the encoder itself learnt, "
+            "too",
+            ("frozen", "tuned"),
+        ),
+        flag("is_used", "The rung with the smaller held-out errors, whose files score"),
+        text("encoder", "Name and exact revision of the encoder"),
+        number("spread", "Prior deviation of mu, the ridge that was chosen", 0.0),
+        number(
+            "rmse_sentences",
+            "Error of mu on sentences that were held out, against the panel",
+            0.0,
+        ),
+        number(
+            "rmse_phrases",
+            "Error of mu on sentences whose phrases were held out; null without "
+            "phrases",
+            0.0,
+            nullable=True,
+        ),
+        integer("sentences", "Different masked sentences that the panel has fitted"),
+        integer("answers", "Valid answers of its fits"),
+        integer("comparisons", "Valid answers of its comparisons"),
+        integer("seed", "Of folds, order and dropout"),
+        text(
+            "files",
+            "SHA-256 of what was learnt: distilled/<ranker>/<its first 16 digits> in "
+            "the home",
+            pattern=whole(c.A_HASH),
+        ),
+        text("ranking_version", "Ranking whose units the scores have"),
+    ),
+    constant=("files", "ranking_version"),
+)

@@ -21,35 +21,46 @@ from lunguage_assets.tables.columns import (
     text,
 )
 from lunguage_assets.tables.implicit import LUNGUAGE_PLUS_PLUS
-from lunguage_assets.tables.schema import Column, Table, Where, table
-
-P_ESTIMATE = probability(
-    "p_estimate",
-    "Estimate of P(present) of what is only implied, by a noisy-OR network over the pathways of the study, "
-    "beside its bound. It takes reports that mention a sign for reports that do not; unmentioned is not "
-    "missing at random. Null of everything else",
-    nullable=True,
-)
-"""A column of RELEASE and LABELS where `p_estimate` is set."""
-
-
-def with_estimates(table: Table) -> Table:
-    """A table with the column `p_estimate`."""
-    return replace(table, columns=(*table.columns, P_ESTIMATE))
-
+from lunguage_assets.tables.schema import Column, Table, Where
 
 PUBLISHED_COLUMNS: tuple[str, ...] = (
-    "idx", "subject_id", "study_id", "sequence", "section", "sent", "ent", "cat", "prob", "status",
-    "location", "evidence", "associate", "morphology", "distribution", "measurement", "severity",
-    "comparison", "onset", "no change", "improved", "worsened", "placement", "past hx", "other source",
-    "assessment limitations", "report", "view_information", "pathway", "DxTP",
-)  # fmt: skip
+    "idx",
+    "subject_id",
+    "study_id",
+    "sequence",
+    "section",
+    "sent",
+    "ent",
+    "cat",
+    "prob",
+    "status",
+    "location",
+    "evidence",
+    "associate",
+    "morphology",
+    "distribution",
+    "measurement",
+    "severity",
+    "comparison",
+    "onset",
+    "no change",
+    "improved",
+    "worsened",
+    "placement",
+    "past hx",
+    "other source",
+    "assessment limitations",
+    "report",
+    "view_information",
+    "pathway",
+    "DxTP",
+)
 """Columns of the published Lunguage++ CSV, in order (implicit.md section 6)."""
 
-RELEASE = replace(
-    LUNGUAGE_PLUS_PLUS,
+RELEASE = Table(
     name="release",
     description="The released Parquet: Lunguage++ with the provenance of every row.",
+    key=LUNGUAGE_PLUS_PLUS.key,
     columns=(
         *LUNGUAGE_PLUS_PLUS.columns,
         c.REPORT_BATCH,
@@ -57,173 +68,268 @@ RELEASE = replace(
         listed("judges", "Judges of the ranker, in panel order"),
         c.RULER,
     ),
-    constant=(),
+    ordered=LUNGUAGE_PLUS_PLUS.ordered,
+    unique=LUNGUAGE_PLUS_PLUS.unique,
+    present=LUNGUAGE_PLUS_PLUS.present,
+    only=LUNGUAGE_PLUS_PLUS.only,
 )
 
-STUDIES = table(
-    "studies",
-    "All studies of a release, one row each: identifiers as numbers, as in the files of MIMIC-CXR-JPG.",
-    c.STUDY,
-    c.ANY_SUBJECT,
-    replace(
-        c.SOURCE_ID,
-        description=f"{c.SOURCE_ID.description}; empty of a study set aside",
-    ),
-    integer("study_number", "study_id without its letter"),
-    integer("subject_number", "subject_id without its letter"),
-    c.VIEWS_WRITTEN,
-    c.REPORT_BATCH,
-    integer("rows_out", "Rows of the study in the result"),
-    text(
-        "set_aside",
-        "Rules that the study broke, so that it has no rows and no labels; else empty",
+STUDIES = Table(
+    name="studies",
+    description=(
+        "All studies of a release, one row each: identifiers as numbers, as in the "
+        "files of MIMIC-CXR-JPG."
     ),
     key=("study_id",),
+    columns=(
+        c.STUDY,
+        c.ANY_SUBJECT,
+        replace(
+            c.SOURCE_ID,
+            description=f"{c.SOURCE_ID.description}; empty of a study set aside",
+        ),
+        integer("study_number", "study_id without its letter"),
+        integer("subject_number", "subject_id without its letter"),
+        c.VIEWS_WRITTEN,
+        c.REPORT_BATCH,
+        integer("rows_out", "Rows of the study in the result"),
+        text(
+            "set_aside",
+            "Rules that the study broke, so that it has no rows and no labels; else "
+            "empty",
+        ),
+    ),
 )
 
 LABEL_SOURCES = ("stated", "implied", "denied", "contradictory", "unmentioned")
 CLAIMED = ("p", "p_low", "p_high", "p_source", "status", "finding_id")
 
-LABELS = table(
-    "labels",
-    "UNMENTIONED IS NOT ABSENT: a label that a report says nothing about has source `unmentioned` and null "
-    "everywhere, never 0. One row per study and label: what the study says of it now (past findings do not "
-    "count).",
-    c.STUDY,
-    c.ANY_SUBJECT,
-    c.SOURCE_ID,
-    text("label", "Label, of the closed list in resources/labels.yaml"),
-    text("chexpert", "Its CheXpert name, or empty"),
-    code("source", "stated: the report says so; implied: a pathway of a stated diagnosis does; denied: the "
-        "report denies it, or calls it resolved; contradictory: the report says both; unmentioned: nothing "
-        "is known, and that is not absence", LABEL_SOURCES),
-    probability("p", "Probability that the finding is present anywhere in the study; null when unmentioned",
-        nullable=True),
-    *ends("p", "the interval of p; null when unmentioned", nullable=True),
-    code("p_source", "Where p comes from; null when unmentioned", (*c.P_SOURCES, "pathway"), nullable=True),
-    flag("p_is_bound", "p follows from a pathway or from other labels: a bound, not an estimate"),
-    code("status", "What is claimed of the label: dp, dn, tp, tn; t: uncertain; null when unmentioned",
-        c.STATUSES, nullable=True),
-    flag("denied_at_place", "Denied only at a place: nothing is said of the rest of the chest"),
-    flag("past", "The report names the finding as past; that alone does not make it mentioned"),
-    text("finding_id", "Row of Lunguage++ that decided; null when unmentioned", nullable=True),
+LABELS = Table(
+    name="labels",
+    description=(
+        "UNMENTIONED IS NOT ABSENT: a label that a report says nothing about has "
+        "source `unmentioned` and null everywhere, never 0. One row per study and "
+        "label: what the study says of it now (past findings do not count)."
+    ),
     key=("study_id", "label"),
+    columns=(
+        c.STUDY,
+        c.ANY_SUBJECT,
+        c.SOURCE_ID,
+        text("label", "Label, of the closed list in resources/labels.yaml"),
+        text("chexpert", "Its CheXpert name, or empty"),
+        code(
+            "source",
+            "stated: the report says so; implied: a pathway of a stated diagnosis "
+            "does; denied: the report denies it, or calls it resolved; contradictory: "
+            "the report says both; unmentioned: nothing is known, and that is not "
+            "absence",
+            LABEL_SOURCES,
+        ),
+        probability(
+            "p",
+            "Probability that the finding is present anywhere in the study; null when "
+            "unmentioned",
+            nullable=True,
+        ),
+        *ends("p", "the interval of p; null when unmentioned", nullable=True),
+        code(
+            "p_source",
+            "Where p comes from; null when unmentioned",
+            (*c.P_SOURCES, "pathway"),
+            nullable=True,
+        ),
+        flag(
+            "p_is_bound",
+            "p follows from a pathway or from other labels: a bound, not an estimate",
+        ),
+        code(
+            "status",
+            "What is claimed of the label: dp, dn, tp, tn; t: uncertain; null when "
+            "unmentioned",
+            c.STATUSES,
+            nullable=True,
+        ),
+        flag(
+            "denied_at_place",
+            "Denied only at a place: nothing is said of the rest of the chest",
+        ),
+        flag(
+            "past",
+            "The report names the finding as past; that alone does not make it "
+            "mentioned",
+        ),
+        text(
+            "finding_id",
+            "Row of Lunguage++ that decided; null when unmentioned",
+            nullable=True,
+        ),
+    ),
     ordered=(("p_low", "p", "p_high"),),
-    present=tuple(Where(name, "source", ("stated", "implied", "denied")) for name in CLAIMED),
-)  # fmt: skip
+    present=tuple(
+        Where(name, "source", ("stated", "implied", "denied")) for name in CLAIMED
+    ),
+)
 
 CHEXPERT = (
-    "Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Enlarged Cardiomediastinum", "Fracture",
-    "Lung Lesion", "Lung Opacity", "No Finding", "Pleural Effusion", "Pleural Other", "Pneumonia",
-    "Pneumothorax", "Support Devices",
-)  # fmt: skip
+    "Atelectasis",
+    "Cardiomegaly",
+    "Consolidation",
+    "Edema",
+    "Enlarged Cardiomediastinum",
+    "Fracture",
+    "Lung Lesion",
+    "Lung Opacity",
+    "No Finding",
+    "Pleural Effusion",
+    "Pleural Other",
+    "Pneumonia",
+    "Pneumothorax",
+    "Support Devices",
+)
 """Columns of `mimic-cxr-2.0.0-chexpert.csv` behind the two identifiers, in its order."""
 
 NO_FINDING = "No Finding"
 _SAID = "1: stated; -1: stated with doubt, in either direction; 0: denied; blank: not stated"
-_NOTHING_SAID = "1: nothing else is stated, nor implied, with or without doubt, but for devices; else blank"
+_NOTHING_SAID = (
+    "1: nothing else is stated, nor implied, with or without doubt, but for devices; else "
+    "blank"
+)
 _NUMBERS = (
     integer("subject_id", "Patient: the digits of the patient's identifier"),
     integer("study_id", "Study: the digits of the study's identifier"),
 )
-CHEXPERT_LABELS = table(
-    "labels_chexpert",
-    "BLANK IS NOT ABSENT. What the report itself states of the 14 CheXpert labels, with the columns and "
-    "values of `mimic-cxr-2.0.0-chexpert.csv`; what a pathway implies is blank here.",
-    *_NUMBERS,
-    *(
-        number(
-            label,
-            _NOTHING_SAID if label == NO_FINDING else _SAID,
-            -1.0,
-            1.0,
-            nullable=True,
-        )
-        for label in CHEXPERT
+CHEXPERT_LABELS = Table(
+    name="labels_chexpert",
+    description=(
+        "BLANK IS NOT ABSENT. What the report itself states of the 14 CheXpert "
+        "labels, with the columns and values of `mimic-cxr-2.0.0-chexpert.csv`; "
+        "what a pathway implies is blank here."
     ),
     key=("study_id",),
+    columns=(
+        *_NUMBERS,
+        *(
+            number(
+                label,
+                _NOTHING_SAID if label == NO_FINDING else _SAID,
+                -1.0,
+                1.0,
+                nullable=True,
+            )
+            for label in CHEXPERT
+        ),
+    ),
 )
-CHEXPERT_PROBABILITIES = table(
-    "labels_probability",
-    "BLANK IS NOT ABSENT. The probabilities of the 14 CheXpert labels in the shape of `labels_chexpert.csv`, "
-    "implied ones included.",
-    *_NUMBERS,
-    *(
-        probability(
-            label, "p of this label in labels.csv; blank: unmentioned", nullable=True
-        )
-        for label in CHEXPERT
+CHEXPERT_PROBABILITIES = Table(
+    name="labels_probability",
+    description=(
+        "BLANK IS NOT ABSENT. The probabilities of the 14 CheXpert labels in the "
+        "shape of `labels_chexpert.csv`, implied ones included."
     ),
     key=("study_id",),
+    columns=(
+        *_NUMBERS,
+        *(
+            probability(
+                label,
+                "p of this label in labels.csv; blank: unmentioned",
+                nullable=True,
+            )
+            for label in CHEXPERT
+        ),
+    ),
 )
 
-PHRASE_SCALE = table(
-    "phrase_scale",
-    "What each hedging phrase means on the probability scale, beside published human scales.",
-    integer("number", "Position in the table, from the most certain phrase"),
-    text("phrase", "Hedging phrase"),
-    number(
-        "mu",
-        "Place in the ranking; null for a published phrase that is not ranked",
-        nullable=True,
-    ),
-    probability("p", "Probability that the anchors give to this place", nullable=True),
-    *ends("p", "its 95% interval, the mean's", nullable=True),
-    *ends(
-        "reader", "the range in which another reader's p would lie, 95%", nullable=True
-    ),
-    flag("is_anchor", "The scale goes through this phrase"),
-    probability(
-        "people",
-        "Mean of the numbers that 5,174 people gave for the phrase",
-        nullable=True,
-    ),
-    *ends("people", "the middle 80% of these people", nullable=True),
-    text(
-        "published",
-        "What other published scales say of it, in hundredths, with the scale's name",
+PHRASE_SCALE = Table(
+    name="phrase_scale",
+    description=(
+        "What each hedging phrase means on the probability scale, beside published "
+        "human scales."
     ),
     key=("number",),
+    columns=(
+        integer("number", "Position in the table, from the most certain phrase"),
+        text("phrase", "Hedging phrase"),
+        number(
+            "mu",
+            "Place in the ranking; null for a published phrase that is not ranked",
+            nullable=True,
+        ),
+        probability(
+            "p", "Probability that the anchors give to this place", nullable=True
+        ),
+        *ends("p", "its 95% interval, the mean's", nullable=True),
+        *ends(
+            "reader",
+            "the range in which another reader's p would lie, 95%",
+            nullable=True,
+        ),
+        flag("is_anchor", "The scale goes through this phrase"),
+        probability(
+            "people",
+            "Mean of the numbers that 5,174 people gave for the phrase",
+            nullable=True,
+        ),
+        *ends("people", "the middle 80% of these people", nullable=True),
+        text(
+            "published",
+            "What other published scales say of it, in hundredths, with the scale's "
+            "name",
+        ),
+    ),
     ordered=(("reader_low", "p_low", "p", "p_high", "reader_high"),),
 )
 
-CALIBRATION = table(
-    "calibration",
-    "Probabilities of labels held against outcomes (`lunguage calibrate`), for all cells and by group.",
-    code(
-        "by",
-        "What the cells are grouped by",
-        ("all", "label", "source", "p_source", "phrase"),
-    ),
-    text("group", "Which of them; empty for all cells"),
-    integer("cells", "Studies x labels with p and an outcome"),
-    integer("positive", "Of these, outcomes that are 1"),
-    probability("mean_p", "Mean of p"),
-    probability("observed", "Share of outcomes that are 1"),
-    *ends("observed", "its 95% interval (Wilson)"),
-    probability("brier", "Mean of (p - outcome) squared; 0 is perfect"),
-    probability("ece", "Expected calibration error over bins of equally many cells"),
-    probability("reader_brier", "Brier score with p as a distribution over readers"),
-    probability(
-        "reader_ece", "Expected calibration error with p as a distribution over readers"
-    ),
-    number(
-        "slope",
-        "Of logit p in a logistic regression of the outcome, 0 < p < 1; 1 is perfect",
-        nullable=True,
-    ),
-    *ends("slope", "its 95% interval", number, nullable=True),
-    number(
-        "intercept",
-        "With the slope held at 1; 0 is perfect, below 0: p is too high",
-        nullable=True,
-    ),
-    *ends("intercept", "its 95% interval", number, nullable=True),
-    probability(
-        "coverage",
-        "Share of cells in bins whose observed share lies in the bin's mean interval",
+CALIBRATION = Table(
+    name="calibration",
+    description=(
+        "Probabilities of labels held against outcomes (`lunguage calibrate`), for "
+        "all cells and by group."
     ),
     key=("by", "group"),
+    columns=(
+        code(
+            "by",
+            "What the cells are grouped by",
+            ("all", "label", "source", "p_source", "phrase"),
+        ),
+        text("group", "Which of them; empty for all cells"),
+        integer("cells", "Studies x labels with p and an outcome"),
+        integer("positive", "Of these, outcomes that are 1"),
+        probability("mean_p", "Mean of p"),
+        probability("observed", "Share of outcomes that are 1"),
+        *ends("observed", "its 95% interval (Wilson)"),
+        probability("brier", "Mean of (p - outcome) squared; 0 is perfect"),
+        probability(
+            "ece", "Expected calibration error over bins of equally many cells"
+        ),
+        probability(
+            "reader_brier", "Brier score with p as a distribution over readers"
+        ),
+        probability(
+            "reader_ece",
+            "Expected calibration error with p as a distribution over readers",
+        ),
+        number(
+            "slope",
+            "Of logit p in a logistic regression of the outcome, 0 < p < 1; 1 is "
+            "perfect",
+            nullable=True,
+        ),
+        *ends("slope", "its 95% interval", number, nullable=True),
+        number(
+            "intercept",
+            "With the slope held at 1; 0 is perfect, below 0: p is too high",
+            nullable=True,
+        ),
+        *ends("intercept", "its 95% interval", number, nullable=True),
+        probability(
+            "coverage",
+            "Share of cells in bins whose observed share lies in the bin's mean "
+            "interval",
+        ),
+    ),
     ordered=(
         ("observed_low", "observed", "observed_high"),
         ("slope_low", "slope", "slope_high"),
@@ -251,7 +357,10 @@ SPREAD = ("mean", "sd", "minimum", "maximum")
 STRUCTURE = {
     "variants": "Spellings",
     "pathways": "Pathways",
-    "depth": "Longest chain through sub-findings that are themselves diagnoses; of all, the highest",
+    "depth": (
+        "Longest chain through sub-findings that are themselves diagnoses; of all, the "
+        "highest"
+    ),
     "width": "Distinct leaf names over its pathways; of all, the highest",
 }
 
@@ -278,147 +387,201 @@ def _published_p(name: str, description: str) -> Column:
     )
 
 
-CERTAINTY_TABLE = table(
-    "certainty_table",
-    "Stated current findings by diagnosis, before any is merged: status and p (the paper's Table 2).",
-    text(
-        "diagnosis",
-        f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and '{ALL_FINDINGS}' last",
-    ),
-    *(
-        integer(name, f"Rows with status {status}")
-        for status, name in STATUS_COLUMNS.items()
-    ),
-    integer("total", "Rows of any status"),
-    *(
-        _percent(name, f"the line's rows with status {status}")
-        for status, name in STATUS_COLUMNS.items()
-    ),
-    integer("no_information", "Tentative rows without a p (p_source none); in no mean"),
-    probability(
-        "p_mean", "Mean p of the tentative rows; null without any", nullable=True
-    ),
-    number(
-        "p_sd",
-        "Standard deviation (population) of their p; null without any",
-        0.0,
-        nullable=True,
-    ),
-    probability(
-        "p_min", "Lowest p of the tentative rows; null without any", nullable=True
-    ),
-    probability(
-        "p_max", "Highest p of the tentative rows; null without any", nullable=True
-    ),
-    *(
-        _published(f"published_{name}", f"number of {what} rows")
-        for name, what in PUBLISHED_CERTAINTY.items()
-    ),
-    _published_p("p_mean", "mean p"),
-    _published_p("p_sd", "standard deviation of p"),
-    _published_p("p_min", "lowest p"),
-    _published_p("p_max", "highest p"),
-    key=("diagnosis",),
-)
-
-EXPANSION_TABLE = table(
-    "expansion_table",
-    "Structure of the pathways of every diagnosis, and their use on this corpus (the paper's Table 3).",
-    text("diagnosis", f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' last"),
-    *(integer(name, description) for name, description in STRUCTURE.items()),
-    *(_published(f"published_{name}", name) for name in STRUCTURE),
-    integer(
-        "stated",
-        "Delivered rows that are this diagnosis, whatever their status, section or fate",
-    ),
-    integer("expanded", "Of these, rows that expand"),
-    _percent("expanded", "the stated rows that expand"),
-    integer(
-        "expanded_generated", "Generated rows of this diagnosis that expand in turn"
-    ),
-    integer(
-        "generated",
-        "Sub-findings generated below its stated rows, to the leaves, before resolution",
-    ),
-    integer(
-        "already_stated", "Sub-findings of its rows that the report already states"
-    ),
-    integer("added", "Generated rows below its stated rows in the result"),
-    _percent("added", "all added rows that are below its stated rows"),
-    _published(
-        "published_expanded", "findings that expand, 62 rows included that cannot"
-    ),
-    _published(
-        "published_added",
-        "inferred sub-findings, which add to 4,670 and are printed as 4,761",
+CERTAINTY_TABLE = Table(
+    name="certainty_table",
+    description=(
+        "Stated current findings by diagnosis, before any is merged: status and p "
+        "(the paper's Table 2)."
     ),
     key=("diagnosis",),
+    columns=(
+        text(
+            "diagnosis",
+            f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and '{ALL_FINDINGS}' last",
+        ),
+        *(
+            integer(name, f"Rows with status {status}")
+            for status, name in STATUS_COLUMNS.items()
+        ),
+        integer("total", "Rows of any status"),
+        *(
+            _percent(name, f"the line's rows with status {status}")
+            for status, name in STATUS_COLUMNS.items()
+        ),
+        integer(
+            "no_information", "Tentative rows without a p (p_source none); in no mean"
+        ),
+        probability(
+            "p_mean", "Mean p of the tentative rows; null without any", nullable=True
+        ),
+        number(
+            "p_sd",
+            "Standard deviation (population) of their p; null without any",
+            0.0,
+            nullable=True,
+        ),
+        probability(
+            "p_min", "Lowest p of the tentative rows; null without any", nullable=True
+        ),
+        probability(
+            "p_max", "Highest p of the tentative rows; null without any", nullable=True
+        ),
+        *(
+            _published(f"published_{name}", f"number of {what} rows")
+            for name, what in PUBLISHED_CERTAINTY.items()
+        ),
+        _published_p("p_mean", "mean p"),
+        _published_p("p_sd", "standard deviation of p"),
+        _published_p("p_min", "lowest p"),
+        _published_p("p_max", "highest p"),
+    ),
 )
 
-FIT_TABLE = table(
-    "fit_table",
-    "Fits of tentative findings with a place of their own, beside those of the paper's corpus and judges.",
-    code("measure", "steps: opponents played; rank: place in the ranking, from 1; mu: its points; p",
-        FIT_MEASURES),
-    integer("n", "Findings"),
-    *(number(name, f"The {name} (sd: population's); null without any", nullable=True) for name in SPREAD),
-    *(number(f"published_{name}", f"Published {name}; null where none is printed", nullable=True)
-      for name in SPREAD),
-    key=("measure",),
-)  # fmt: skip
-
-CORPUS_FIGURES = table(
-    "corpus_figures",
-    "Counts that the paper prints, on this corpus, each named for what it counts.",
-    text("measure", "What is counted"),
-    number(
-        "value",
-        "On this corpus; shares from 0 to 1; null for a share of nothing",
-        nullable=True,
+EXPANSION_TABLE = Table(
+    name="expansion_table",
+    description=(
+        "Structure of the pathways of every diagnosis, and their use on this "
+        "corpus (the paper's Table 3)."
     ),
-    _published("published", "value"),
-    text("note", "What to know before comparing the two, or empty"),
-    key=("measure",),
+    key=("diagnosis",),
+    columns=(
+        text(
+            "diagnosis", f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' last"
+        ),
+        *(integer(name, description) for name, description in STRUCTURE.items()),
+        *(_published(f"published_{name}", name) for name in STRUCTURE),
+        integer(
+            "stated",
+            "Delivered rows that are this diagnosis, whatever their status, section or "
+            "fate",
+        ),
+        integer("expanded", "Of these, rows that expand"),
+        _percent("expanded", "the stated rows that expand"),
+        integer(
+            "expanded_generated", "Generated rows of this diagnosis that expand in turn"
+        ),
+        integer(
+            "generated",
+            "Sub-findings generated below its stated rows, to the leaves, before "
+            "resolution",
+        ),
+        integer(
+            "already_stated", "Sub-findings of its rows that the report already states"
+        ),
+        integer("added", "Generated rows below its stated rows in the result"),
+        _percent("added", "all added rows that are below its stated rows"),
+        _published(
+            "published_expanded", "findings that expand, 62 rows included that cannot"
+        ),
+        _published(
+            "published_added",
+            "inferred sub-findings, which add to 4,670 and are printed as 4,761",
+        ),
+    ),
 )
 
-CONFLICT_TABLE = table(
-    "conflict_table",
-    "Conflicts before resolution by type and kinds of rows (the paper's cross table), and the rows' fate.",
-    code("conflict_type", "How the rows disagree or repeat", CONFLICT_TYPES),
-    code("source", "Which kinds of rows meet", CONFLICT_SOURCES),
-    integer("conflicts", "Groups with this conflict"),
-    integer(
-        "suppressed",
-        "Of these, sub-findings never generated: the report states them less surely or more",
+FIT_TABLE = Table(
+    name="fit_table",
+    description=(
+        "Fits of tentative findings with a place of their own, beside those of the "
+        "paper's corpus and judges."
     ),
-    _published("published", "number of conflicts"),
-    integer(
-        "merged", "Rows taking part that resolution merged for a conflict of this type"
+    key=("measure",),
+    columns=(
+        code(
+            "measure",
+            "steps: opponents played; rank: place in the ranking, from 1; mu: its "
+            "points; p",
+            FIT_MEASURES,
+        ),
+        integer("n", "Findings"),
+        *(
+            number(
+                name, f"The {name} (sd: population's); null without any", nullable=True
+            )
+            for name in SPREAD
+        ),
+        *(
+            number(
+                f"published_{name}",
+                f"Published {name}; null where none is printed",
+                nullable=True,
+            )
+            for name in SPREAD
+        ),
     ),
-    integer(
-        "removed",
-        "Rows taking part that resolution removed or discarded for a conflict of this type",
+)
+
+CORPUS_FIGURES = Table(
+    name="corpus_figures",
+    description=(
+        "Counts that the paper prints, on this corpus, each named for what it counts."
+    ),
+    key=("measure",),
+    columns=(
+        text("measure", "What is counted"),
+        number(
+            "value",
+            "On this corpus; shares from 0 to 1; null for a share of nothing",
+            nullable=True,
+        ),
+        _published("published", "value"),
+        text("note", "What to know before comparing the two, or empty"),
+    ),
+)
+
+CONFLICT_TABLE = Table(
+    name="conflict_table",
+    description=(
+        "Conflicts before resolution by type and kinds of rows (the paper's cross "
+        "table), and the rows' fate."
     ),
     key=("conflict_type", "source"),
+    columns=(
+        code("conflict_type", "How the rows disagree or repeat", CONFLICT_TYPES),
+        code("source", "Which kinds of rows meet", CONFLICT_SOURCES),
+        integer("conflicts", "Groups with this conflict"),
+        integer(
+            "suppressed",
+            "Of these, sub-findings never generated: the report states them less "
+            "surely or more",
+        ),
+        _published("published", "number of conflicts"),
+        integer(
+            "merged",
+            "Rows taking part that resolution merged for a conflict of this type",
+        ),
+        integer(
+            "removed",
+            "Rows taking part that resolution removed or discarded for a conflict of "
+            "this type",
+        ),
+    ),
 )
 
-LABEL_TABLE = table(
-    "label_table",
-    "What the studies say of each label. Unmentioned is not absent: of the unmentioned nothing is known.",
-    text("label", "Label"),
-    probability(
-        "prevalence",
-        "Share of the studies whose report puts p at 0.5 or more, implied ones aside",
+LABEL_TABLE = Table(
+    name="label_table",
+    description=(
+        "What the studies say of each label. Unmentioned is not absent: of the "
+        "unmentioned nothing is known."
     ),
-    *ends("prevalence", "its 95% interval (Wilson)"),
-    integer("present", "Studies that state it without doubt"),
-    integer("hedged", "Studies that state or deny it with doubt"),
-    probability("mean_p", "Mean p of the hedged; null without any", nullable=True),
-    integer("absent", "Studies that deny it without doubt"),
-    integer("implied", "Studies in which it only follows from a stated diagnosis"),
-    integer("contradictory", "Studies that say both"),
-    integer("unmentioned", "Studies that do not mention it"),
     key=("label",),
+    columns=(
+        text("label", "Label"),
+        probability(
+            "prevalence",
+            "Share of the studies whose report puts p at 0.5 or more, implied ones "
+            "aside",
+        ),
+        *ends("prevalence", "its 95% interval (Wilson)"),
+        integer("present", "Studies that state it without doubt"),
+        integer("hedged", "Studies that state or deny it with doubt"),
+        probability("mean_p", "Mean p of the hedged; null without any", nullable=True),
+        integer("absent", "Studies that deny it without doubt"),
+        integer("implied", "Studies in which it only follows from a stated diagnosis"),
+        integer("contradictory", "Studies that say both"),
+        integer("unmentioned", "Studies that do not mention it"),
+    ),
     ordered=(("prevalence_low", "prevalence", "prevalence_high"),),
 )
 """Its file in a release is `table_labels.csv`."""

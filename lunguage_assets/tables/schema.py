@@ -57,23 +57,69 @@ class Where(NamedTuple):
     values: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+Dimension = Literal["report_batch", "structurer", "judge", "ranker"]
+"""What a stored table has one file for each of: a batch of reports, who structured it,
+who judged, whose scale placed the findings.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Table:
-    """A named table. `key` columns are together unique, and so is every group in `unique`. Columns of a chain
-    in `ordered` never fall from left to right, as far as they are present. A nullable column of `present` is
-    filled in exactly its rows; a column of `only` holds something (a text, a yes) in no others. Columns in
-    `constant` have one value in all rows of a partition.
+    """A named table, and every fact about it that other rooms ask for.
+
+    Rules about its values stand last; they are asserted before anything is stored.
+
+    Attributes:
+        name: as in paths, in Dagster and in SQL.
+        description: for the data dictionary and the UI.
+        key: columns that are unique together.
+        columns: in the order of the stored file.
     """
 
     name: str
     description: str
-    columns: tuple[Column, ...]
     key: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    partitioned_by: tuple[Dimension, ...] = ()
+    """Dimensions in the order of the path `tables/<name>/<first>/<second>.parquet`; a
+    table of releases alone has none."""
+
+    per_study: bool = False
+    """Whether its rows go with their study: a study that breaks a rule is set aside, and
+    is taken out of it. The others list what was delivered, or asked of judges."""
+
+    receives_set_aside: bool = False
+    """Whether its step is told which studies are set aside: it reads what was delivered,
+    and that keeps them all."""
+
+    automated: bool = False
+    """Whether automation makes it for a new batch without a person (`[automation]`)."""
+
+    counted: str = ""
+    """The column whose values the UI counts when the table is made; empty: none."""
+
+    explained: bool = False
+    """Whether `lunguage explain` reads it: the story of a row needs it."""
+
+    released: Literal["", "combined", "as stored", "analysis"] = ""
+    """What a release does with it: its rows go into files of other names; it is written
+    under its own name, with the batch; it is shown where somebody has made it."""
+
     ordered: tuple[tuple[str, ...], ...] = ()
+    """Chains of columns that never fall from left to right, as far as they are filled."""
+
     unique: tuple[tuple[str, ...], ...] = ()
+    """Groups of columns that are unique together, besides the key."""
+
     present: tuple[Where, ...] = ()
+    """Nullable columns that are filled in exactly these rows."""
+
     only: tuple[Where, ...] = ()
+    """Columns that hold something (a text, a yes) in no other rows."""
+
     constant: tuple[str, ...] = ()
+    """Columns with one value in all rows of a partition."""
 
     @property
     def names(self) -> list[str]:
@@ -210,13 +256,6 @@ class Table:
         for group in (self.key, *self.unique):
             twice = frame.duplicated([*within, *group], keep=False)
             yield f"({', '.join(group)}) is unique", twice.to_numpy()
-
-
-def table(
-    name: str, description: str, *columns: Column, key: tuple[str, ...], **rules: Any
-) -> Table:
-    """A table of these columns; `rules` are the further fields of `Table`."""
-    return Table(name, description, columns, key, **rules)
 
 
 def _column_rules(

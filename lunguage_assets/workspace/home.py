@@ -40,8 +40,8 @@ from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch, KeyTaken
 from lunguage_assets.files import replace_text
 from lunguage_assets.permissions import require_private
+from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import (
-    PARTITIONED_BY,
     claim_place,
     partition_path,
     stored_partitions,
@@ -315,8 +315,8 @@ class Home:
         self.batch(key)
         tables = [
             (table, keys)
-            for table, dimensions in PARTITIONED_BY.items()
-            if dimensions[-1] == "report_batch"
+            for table, declared in TABLES.items()
+            if declared.partitioned_by[-1] == "report_batch"
             for keys in stored_partitions(self.tables, table)
             if keys[-1] == key
         ]

@@ -1,8 +1,9 @@
 """The store: one Parquet file per table partition, replaced atomically, and DuckDB views over them.
 
-The layout (which table is partitioned by what) is declared here once; partitions in Dagster and columns of
-the views follow it. Each file has a record of what its rows were made of, with a digest that shows whether
-they are still those: it stands in the footer, so it can name the digest of all bytes before it.
+The layout follows `Table.partitioned_by`, as partitions in Dagster and columns of the views
+do. Each file has a record of what its rows were made of, with a digest that shows whether
+they are still those: it stands in the footer, so it can name the digest of all bytes before
+it.
 
 `$LUNGUAGE_TABLES` names a place on other storage, as any fsspec URL, when a home is made; the home keeps it.
 A small file there says whose it is, so that two homes never write over each other.
@@ -37,57 +38,6 @@ from lunguage_assets.tables.schema import Table
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_TABLES_BY: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("report_batch",): (
-        *(
-            "report_texts",
-            "report_sentences",
-            "rejected_reports",
-            "reading_notes",
-            "structuring_agreement",
-        ),
-        "cue_counts",
-        *("reports", "findings", "rejected", "intake_notes", "terms"),
-    ),
-    ("structurer", "report_batch"): (
-        "structured_findings",
-        "sentence_accounts",
-        "refused_values",
-    ),
-    ("judge", "report_batch"): ("hedge_phrases",),
-    ("judge",): ("hedge_vocabulary", "comparison_matches"),
-    ("ranker",): (
-        *(
-            "reference_ranking",
-            "judge_agreement",
-            "ranking_correlations",
-            "ranking_robustness",
-        ),
-        *("fit_validation", "expert_agreement", "pathway_audit"),
-        *("distilled_scorer", "distilled_evaluation"),
-    ),
-    ("ranker", "report_batch"): (
-        *(
-            "fitted_probabilities",
-            "fit_log",
-            "deduplicated_findings",
-            "pathway_matches",
-            "expansions",
-        ),
-        *(
-            "conflicts",
-            "resolution_log",
-            "lunguage_plus_plus",
-            "accounting",
-            "set_aside",
-        ),
-    ),
-}
-PARTITIONED_BY: dict[str, tuple[str, ...]] = {
-    table: dimensions for dimensions, tables in _TABLES_BY.items() for table in tables
-}
-"""Partition dimensions per table, in the order of the path `tables/<table>/<first>/<second>.parquet`."""
-
 TABLES_VARIABLE = "LUNGUAGE_TABLES"
 _RECORD = "tables_at.json"
 OWNER = "+home.json"  # '+' occurs in no table's name
@@ -106,7 +56,7 @@ _TAIL = 8
 
 
 @dataclass(frozen=True)
-class MadeOf:
+class Lineage:
     """What a partition of a step was made of.
 
     Args:
@@ -123,12 +73,12 @@ class MadeOf:
 @dataclass(frozen=True)
 class TableRecord:
     """A stored table's record. `set_aside`: studies that are not in it because a row broke a rule, here or
-    before, each as the values of `quality.rules.Aside`.
+    before, each as the values of `quality.rules.InvalidStudy`.
     """
 
     table: str
     keys: tuple[str, ...]
-    made_of: MadeOf
+    made_of: Lineage
     content: str
     set_aside: tuple[tuple[Any, ...], ...] = ()
 
@@ -151,7 +101,7 @@ class TableRecord:
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedTable:
     """A validated table as the bytes of its Parquet file."""
 
     frame: pd.DataFrame
@@ -171,9 +121,9 @@ def encode(
     table: Table,
     frame: pd.DataFrame,
     keys: Sequence[str] = (),
-    made_of: MadeOf | None = None,
+    made_of: Lineage | None = None,
     set_aside: Sequence[tuple[Any, ...]] = (),
-) -> Encoded:
+) -> EncodedTable:
     """Validate a frame and encode it with its record. Raises `InvalidTable`: the frame does not fit the
     schema.
     """
@@ -183,10 +133,10 @@ def encode(
         writer.write_table(content)
         rows = hashlib.sha256(stream.getbuffer()).hexdigest()
         record = TableRecord(
-            table.name, tuple(keys), made_of or MadeOf(), rows, tuple(set_aside)
+            table.name, tuple(keys), made_of or Lineage(), rows, tuple(set_aside)
         )
         writer.add_key_value_metadata({_KEY.decode(): record.written()})
-    return Encoded(frame, stream.getvalue(), record)
+    return EncodedTable(frame, stream.getvalue(), record)
 
 
 def read_record(content: bytes) -> TableRecord | None:
@@ -207,27 +157,27 @@ def _recorded(metadata: pq.FileMetaData) -> TableRecord | None:
     try:
         values = json.loads((metadata.metadata or {})[_KEY])
         aside = tuple(map(tuple, values.get("set_aside", ())))
-        made_of, keys = MadeOf(**values["made_of"]), tuple(values["keys"])
+        made_of, keys = Lineage(**values["made_of"]), tuple(values["keys"])
         return TableRecord(values["table"], keys, made_of, values["content"], aside)
     except (KeyError, TypeError, ValueError):
         return None
 
 
 def partition_path(root: UPath | Path, table: str, *keys: str) -> UPath:
-    """Path of a partition; `keys` follow `PARTITIONED_BY`."""
+    """Path of a partition; `keys` follow `Table.partitioned_by`."""
     return UPath(root).joinpath(table, *keys[:-1], f"{keys[-1]}.parquet")
 
 
 def stored_partitions(root: UPath | Path, table: str) -> list[tuple[str, ...]]:
     """Keys of all stored partitions of a table, in the order of its path, sorted."""
     folder = UPath(root) / table
-    depth = len(PARTITIONED_BY[table]) - 1
+    depth = len(TABLES[table].partitioned_by) - 1
     files = folder.glob("*/" * depth + "*.parquet") if folder.exists() else ()
     found = (path.parts[-1 - depth :] for path in files if path.name != _EMPTY)
     return sorted((*folders, file.removesuffix(".parquet")) for *folders, file in found)
 
 
-def publish_table(encoded: Encoded, path: UPath | Path) -> None:
+def publish_table(encoded: EncodedTable, path: UPath | Path) -> None:
     """Write under a temporary name, then rename: readers see the old table or the new one, never a part.
     Raises `NotWritten`: the disk is full or forbids it; what was stored before is kept.
     """
@@ -394,7 +344,7 @@ def create_catalog(connection: DuckDBPyConnection, root: UPath | Path) -> None:
     for name, table in TABLES.items():
         if not is_stored(table, UPath(root) / name / _EMPTY):
             publish(encode(table, table.frame()).content, UPath(root) / name / _EMPTY)
-        parts, dimensions = "string_split(filename, '/')", PARTITIONED_BY[name]
+        parts, dimensions = "string_split(filename, '/')", table.partitioned_by
         keys = [
             f"regexp_replace({parts}[{position - len(dimensions)}], '\\.parquet$', '') AS {dimension}"
             for position, dimension in enumerate(dimensions)

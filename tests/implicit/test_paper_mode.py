@@ -12,7 +12,7 @@ from invented_reports import STUDY, AlikeEmbedder, Said, identity, in_mode, said
 from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.merging.apart import Blacklist, load_blacklist
+from lunguage_assets.implicit.merging.merge_constraints import Blacklist, load_blacklist
 
 
 @pytest.mark.parametrize(("mode", "kept"), [("method", "dn"), ("paper", "tp")])

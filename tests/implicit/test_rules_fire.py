@@ -22,15 +22,15 @@ from invented_reports import (
 )
 
 from lunguage_assets.implicit.expansion import expand
-from lunguage_assets.implicit.merging import apart, deduplicate
-from lunguage_assets.implicit.merging.apart import Marks
+from lunguage_assets.implicit.merging import deduplicate, merge_constraints
+from lunguage_assets.implicit.merging.merge_constraints import ExclusionTerms
 from lunguage_assets.implicit.pathways import pathway_file, pathways
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
 )
 from lunguage_assets.implicit.rows import tokens
-from lunguage_assets.implicit.statements.against import Statements
+from lunguage_assets.implicit.statements.contradictions import Statements
 
 Seen = Callable[[Outcome], Any]
 
@@ -85,15 +85,15 @@ RULES: list[Any] = [
         [said("mass"), said("mass", past_hx="old")], merged, 0, 1, id="currency keeps apart",
     ),
     pytest.param(
-        Marks, "separate", without(False),
+        ExclusionTerms, "separate", without(False),
         [said("mass", location="left"), said("mass", location="right")], merged, 0, 1, id="blacklist",
     ),
     pytest.param(
-        apart, "values_differ", without(False),
+        merge_constraints, "values_differ", without(False),
         [said("mass", measurement="5 mm"), said("mass", measurement="8 mm")], merged, 0, 1, id="numbers",
     ),
     pytest.param(
-        apart, "courses_differ", without(False),
+        merge_constraints, "courses_differ", without(False),
         [said("mass", improved="smaller"), said("mass", worsened="larger")], merged, 0, 1, id="courses",
     ),
     pytest.param(

@@ -16,6 +16,11 @@ from lunguage_assets.judges.configuration import (
     JudgesConfiguration,
     load_judges,
 )
+from lunguage_assets.judges.judge_config import (
+    LLMJudgeConfig,
+    checked_base_url,
+    on_this_machine,
+)
 from lunguage_assets.judges.opening import (
     PolicyRefused,
     judge_identity,
@@ -23,7 +28,6 @@ from lunguage_assets.judges.opening import (
     require,
 )
 from lunguage_assets.judges.providers.base import variables_of
-from lunguage_assets.judges.slots import ModelSlot, checked_base_url, on_this_machine
 
 HEAD = """
 preset = "offline"
@@ -71,9 +75,9 @@ def read(
     return load_judges(file, preset)
 
 
-def gpt_of(configuration: JudgesConfiguration) -> ModelSlot:
-    slot = configuration.slot("gpt")
-    assert isinstance(slot, ModelSlot)
+def gpt_of(configuration: JudgesConfiguration) -> LLMJudgeConfig:
+    slot = configuration.judge_config("gpt")
+    assert isinstance(slot, LLMJudgeConfig)
     return slot
 
 
@@ -260,7 +264,7 @@ def test_the_bundled_file_stays_offline_and_has_the_papers_panel_with_its_prices
 # --- policy
 
 TODAY = date(2026, 11, 21)
-ATTESTED = ModelSlot(
+ATTESTED = LLMJudgeConfig(
     provider="openai",
     model="gpt-x",
     allowed_data=("synthetic", "credentialed"),
@@ -276,7 +280,7 @@ INSIDE = {"provider": "transformers", "model": "m", "params": {"max_new_tokens":
 
 
 def problems(
-    slot: ModelSlot, environ: dict[str, str] | None = None
+    slot: LLMJudgeConfig, environ: dict[str, str] | None = None
 ) -> list[tuple[str, str]]:
     return preflight("gpt", slot, environ or {}, "credentialed", TODAY)
 
@@ -309,7 +313,9 @@ def test_what_is_written_about_allowed_data_binds_a_server_and_a_model_on_this_m
     values: dict[str, Any], allowed: tuple[str, ...] | None, refusals: int
 ) -> None:
     found = problems(
-        ModelSlot(**values if allowed is None else values | {"allowed_data": allowed})
+        LLMJudgeConfig(
+            **values if allowed is None else values | {"allowed_data": allowed}
+        )
     )
     assert len(found) == refusals
     assert all("allowed_data does not list 'credentialed'" in each for _, each in found)
@@ -322,7 +328,7 @@ def test_what_is_written_about_allowed_data_binds_a_server_and_a_model_on_this_m
 def test_a_server_that_only_the_environment_names_is_examined_there_and_refused_while_it_is_not_named(
     address: str | None, refused: bool
 ) -> None:
-    slot = ModelSlot(
+    slot = LLMJudgeConfig(
         provider="openai-compatible",
         model="m",
         base_url_env="SERVER",

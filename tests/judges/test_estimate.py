@@ -25,14 +25,14 @@ from lunguage_assets.judges.estimate import (
     PUBLISHED_STEPS,
     RecordedAsker,
     answers_per_judge,
+    estimate_line,
+    estimate_totals,
     expected_reasoning,
-    line,
-    totals,
 )
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import Prompt
-from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration import estimate as orchestration_estimate
 from lunguage_assets.orchestration import redaction
 from lunguage_assets.sample import write_sample
@@ -306,9 +306,9 @@ def estimated(
     ledger: Ledger | None = None, rounds: float = 1.0, **slot: Any
 ) -> dict[str, Any]:
     """A hundred questions that the ledger lacks."""
-    judge = RecordedAsker("j", ModelSlot.model_validate({**SLOT, **slot}), ledger)
+    judge = RecordedAsker("j", LLMJudgeConfig.model_validate({**SLOT, **slot}), ledger)
     judge.prompts.append(Prompt("", "four" * 400))
-    return line(
+    return estimate_line(
         "comparison_matches", judge, LABEL_TOKENS, (100.0, 100.0, 100.0), rounds
     )
 
@@ -360,7 +360,7 @@ def test_a_judge_without_a_price_has_tokens_but_no_dollars() -> None:
     free, guess = estimated(price=None), estimated()
     assert {free[name] for name in ("usd", "usd_at_least", "usd_at_most")} == {None}
     assert free["input_tokens"] == guess["input_tokens"] > 0
-    minutes, total = totals([free, guess])
+    minutes, total = estimate_totals([free, guess])
     assert (total["usd"], total["usd_at_most"], total["judges_without_price"]) == (
         guess["usd"],
         None,
@@ -385,7 +385,7 @@ def test_reasoning_is_part_of_the_output_as_far_as_parameters_tell(
     params: dict[str, Any], tokens: float
 ) -> None:
     assert expected_reasoning(
-        ModelSlot(provider="gemini", model="m", params=params)
+        LLMJudgeConfig(provider="gemini", model="m", params=params)
     ) == pytest.approx(tokens)
 
 

@@ -19,7 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.asker import MANY, Asker, NothingReadable
+from lunguage_assets.judges.asking.asker import (
+    MIN_ANSWERS_TO_JUDGE,
+    Asker,
+    NothingReadable,
+)
+from lunguage_assets.judges.judge_config import Limits
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import (
     LABELS,
@@ -30,7 +35,6 @@ from lunguage_assets.judges.model_judge import (
 )
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.requests import Reply, Request
-from lunguage_assets.judges.slots import Limits
 from lunguage_assets.packaged_data import resource
 
 PAIRS = [
@@ -41,7 +45,7 @@ PAIRS = [
 ]
 SENTENCES = [
     ExtractionQuestion("opacity", f"Possible opacity in invented zone {n}.")
-    for n in range(MANY)
+    for n in range(MIN_ANSWERS_TO_JUDGE)
 ]
 TEMPLATES = {
     ("extraction", "system"): Template("List the hedges."),
@@ -81,9 +85,11 @@ def test_a_judge_of_whose_many_answers_none_can_be_read_is_an_error_that_names_i
         else:
             mute.extract([SENTENCES[place] for place in places])
 
-    ask(*range(MANY - 1))  # a fit asks in many rounds
-    with pytest.raises(NothingReadable, match=rf"judge 'one': of {MANY} answers none"):
-        ask(MANY - 1)
+    ask(*range(MIN_ANSWERS_TO_JUDGE - 1))  # a fit asks in many rounds
+    with pytest.raises(
+        NothingReadable, match=rf"judge 'one': of {MIN_ANSWERS_TO_JUDGE} answers none"
+    ):
+        ask(MIN_ANSWERS_TO_JUDGE - 1)
 
 
 def test_the_mode_constrains_comparisons_and_never_extractions(ledger: Ledger) -> None:

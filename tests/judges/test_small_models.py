@@ -22,9 +22,9 @@ from platform_support import contents, environment, without_expectations
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.encoders import SentenceEmbedder
 from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.providers.local import local_provider
-from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.sample import write_sample
 
 pytestmark = pytest.mark.skipif(
@@ -62,7 +62,7 @@ extractor = "lexicon"
 LONGEST_S = 900
 
 
-def small() -> ModelSlot:
+def small() -> LLMJudgeConfig:
     slot = load_judges(preset="local-small").models["smollm2-enum"]
     return slot.model_copy(update={"device": "cpu"})
 
@@ -98,7 +98,7 @@ def started(home: Path, delivery: Path, *options: str) -> subprocess.Popen[str]:
 def answered(home: Path) -> int:
     """Attempts on record in the ledger of a home."""
     with suppress(Exception):  # the ledger is being made
-        if (reader := Ledger.at(home / "ledger.sqlite")) is not None:
+        if (reader := Ledger.open_read_only(home / "ledger.sqlite")) is not None:
             return int(reader.statistics()["attempts"].sum())
     return 0
 
@@ -144,7 +144,7 @@ def test_a_run_with_models_is_killed_resumed_and_replayed_from_the_ledger_withou
     assert done.returncode == 0, done.stderr
     whole = answered(home)
     assert whole > before
-    reader = Ledger.at(home / "ledger.sqlite")
+    reader = Ledger.open_read_only(home / "ledger.sqlite")
     assert reader is not None
     calls = reader.statistics()
     assert set(calls["judge"]) == {"tiny"}

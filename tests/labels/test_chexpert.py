@@ -18,8 +18,8 @@ from lunguage_assets.implicit.statements.label_file import LabelList, load_label
 from lunguage_assets.labels.study_labels import (
     chexpert_labels,
     chexpert_probabilities,
+    label_evidence,
     study_labels,
-    what_is_said,
 )
 from lunguage_assets.tables.released import (
     CHEXPERT,
@@ -44,7 +44,7 @@ def both(rows: Sequence[Said]) -> tuple[pd.DataFrame, pd.DataFrame]:
     outcome, (_, _, delivered) = run(rows), frames(list(rows))
     matches = outcome.expansion.matches
     labels = chexpert_labels(
-        what_is_said(outcome.rows, matches, listed(), outcome.resolution.log),
+        label_evidence(outcome.rows, matches, listed(), outcome.resolution.log),
         delivered,
         listed(),
     )
@@ -132,7 +132,7 @@ def test_a_cell_follows_the_status_of_the_label_wherever_the_report_decides_it(
     )
     labels, p = both(rows)
     order = np.random.default_rng(7).permutation(len(delivered))
-    said_of = what_is_said(
+    said_of = label_evidence(
         outcome.rows.iloc[::-1],
         outcome.expansion.matches,
         listed(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,10 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from small_release import Made
 
 import lunguage_assets
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.labels.targets import ORDERS, POLICIES
-from lunguage_assets.release.write import write_bundle
-from lunguage_assets.settings import ReleaseSettings
 from lunguage_assets.tables.released import CHEXPERT
 
 REPORTS = {
@@ -157,34 +153,21 @@ def test_a_table_of_no_images_of_the_release_is_refused(
         lunguage_assets.targets(labels, images=tmp_path / "images.csv")
 
 
-def test_a_release_has_estimates_only_where_they_are_asked_for(
-    invented: Made, version: Path, tmp_path: Path, unreported: None
+def test_estimates_of_an_older_release_are_targets_under_their_policy(
+    labels: pd.DataFrame,
 ) -> None:
-    for name in ("Lunguage_plus_plus", "labels"):
-        assert (
-            "p_estimate"
-            not in pq.read_schema(version / "restricted" / f"{name}.parquet").names
-        )
-    with pytest.raises(ConfigurationError, match="Set p_estimate = true under"):
+    is_implied = labels["source"] == "implied"
+    assert is_implied.any()
+    older = labels.assign(p_estimate=np.where(is_implied, 0.25, np.nan))
+    stated = lunguage_assets.targets(older)
+    made = lunguage_assets.targets(older, policy="estimate")
+    assert np.array_equal(made.p[stated.mask], stated.p[stated.mask])
+    assert set(made.p[made.mask & ~stated.mask]) == {0.25}
+
+
+def test_a_release_without_estimates_says_what_to_use(version: Path) -> None:
+    with pytest.raises(ConfigurationError, match="'soft' with implied=True"):
         lunguage_assets.targets(version, policy="estimate")
-    origin = invented.origin()
-    settings = origin.settings.model_copy(
-        update={"release": ReleaseSettings(p_estimate=True)}
-    )
-    asked = replace(origin, settings=settings)
-    written = write_bundle(
-        invented.release(), tmp_path / "panel", asked, {}, invented.examples
-    ).folder
-    rows = pd.read_parquet(written / "restricted" / "Lunguage_plus_plus.parquet")
-    assert (rows["p_estimate"].notna() == (rows["source"] == "expansion")).all()
-    labels = pd.read_parquet(written / "restricted" / "labels.parquet")
-    assert (labels["p_estimate"].notna() == (labels["source"] == "implied")).all()
-    assert labels["p_estimate"].notna().any()
-    assert "p_estimate" in (written / "open" / "data_dictionary.md").read_text()
-    plain = lunguage_assets.targets(version)
-    made = lunguage_assets.targets(written, policy="estimate")
-    assert np.array_equal(made.p[plain.mask], plain.p[plain.mask])
-    assert made.mask.sum() > plain.mask.sum()
 
 
 def test_the_parquet_says_the_same_with_null_for_no_target(

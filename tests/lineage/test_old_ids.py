@@ -16,7 +16,7 @@ from lunguage_assets.explicit.hedges.review import load_corrections
 from lunguage_assets.lineage.old_ids import require_known_rows, translate_corrections
 from lunguage_assets.tables import FINDINGS
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import MadeOf, partition_path
+from lunguage_assets.workspace.store import Lineage, partition_path
 
 OLD, NEW = "3", "4"
 FIRST, SECOND = "s50000001", "s50000002"
@@ -32,7 +32,7 @@ def stored_findings(
         for number in of
     ]
     path = partition_path(home.tables, "findings", batch)
-    store_table(FINDINGS, findings_frame(rows), path, (batch,), MadeOf(code))
+    store_table(FINDINGS, findings_frame(rows), path, (batch,), Lineage(code))
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ from lunguage_assets.lineage.staleness import (
     CURRENT,
     MISSING,
     Stage,
-    Standing,
-    Standings,
+    Staleness,
+    StalenessChecker,
     plan,
 )
 from lunguage_assets.packaged_data import resource
@@ -32,7 +32,7 @@ from lunguage_assets.workspace.home import Home
 
 BATCHES = ["a", "b"]
 OWNERS = ["lexicon", "cues", "new", "panel"]
-STALE = Standing("stale", ("something changed",))
+STALE = Staleness("stale", ("something changed",))
 
 
 @cache
@@ -52,10 +52,10 @@ def with_a_candidate() -> JudgesConfiguration:
         return load_judges(file)
 
 
-class Supposed(Standings):
-    """Standings by step and keys; what is not named is current."""
+class Supposed(StalenessChecker):
+    """StalenessChecker by step and keys; what is not named is current."""
 
-    def __init__(self, by_step: dict[tuple[str, ...], Standing]) -> None:
+    def __init__(self, by_step: dict[tuple[str, ...], Staleness]) -> None:
         super().__init__(Home(Path("nowhere")), with_a_candidate())
         self.by_step = by_step
         self.batches = BATCHES
@@ -63,7 +63,7 @@ class Supposed(Standings):
     def is_text(self, batch: str) -> bool:
         return batch == "b"  # raw reports; the other one is of findings
 
-    def _of(self, table: str, *keys: str) -> Standing:
+    def _of(self, table: str, *keys: str) -> Staleness:
         return self.by_step.get((STEP_OF[table], *keys), CURRENT)
 
 

@@ -22,11 +22,17 @@ from stored_tables import store_table
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.lineage.input_fingerprints import OPTIONS
 from lunguage_assets.lineage.recipes import RECIPES
-from lunguage_assets.lineage.staleness import CHANGED_BY_HAND, CURRENT, Standings, plan
+from lunguage_assets.lineage.staleness import (
+    CHANGED_BY_HAND,
+    CURRENT,
+    StalenessChecker,
+    plan,
+)
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import (
     TableRecord,
+    fingerprint,
     partition_path,
     read_table,
     stored_record,
@@ -104,7 +110,7 @@ def all_of(*parts: Stale) -> Stale:
     return together
 
 
-def not_current(now: Standings) -> Stale:
+def not_current(now: StalenessChecker) -> Stale:
     """Every table of the finished home that is not current."""
     places = [
         (table, keys)
@@ -122,7 +128,7 @@ def not_current(now: Standings) -> Stale:
     }
 
 
-def planned(now: Standings) -> list[str]:
+def planned(now: StalenessChecker) -> list[str]:
     return [str(stage) for stage in plan(now, "panel")]
 
 
@@ -382,11 +388,11 @@ def test_a_change_makes_stale_what_follows_from_it_and_nothing_else(
     row: Row, small: SmallHome, undone: Callable[[], None]
 ) -> None:
     row.change(small)
-    now = small.standings()
+    now = small.staleness()
     assert not_current(now) == row.stale
     assert planned(now) == list(row.plan)
     undone()
-    now = small.standings()
+    now = small.staleness()
     assert not_current(now) == {}
     assert planned(now) == []
 
@@ -405,7 +411,7 @@ def test_new_code_of_a_step_makes_stale_what_it_made_and_what_follows(
     step: str, small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(RECIPES, step, replace(RECIPES[step], code="another"))
-    assert not_current(small.standings()) == below(f"code of {step} changed", step)
+    assert not_current(small.staleness()) == below(f"code of {step} changed", step)
 
 
 def test_another_wording_of_a_judges_prompts_makes_stale_what_it_answered_and_no_other_judges_answers(
@@ -424,7 +430,7 @@ def test_another_wording_of_a_judges_prompts_makes_stale_what_it_answered_and_no
         below("members changed", "fitted_probabilities"),
     )
     expected["comparison_matches/cues"] = {"judge changed"}
-    assert not_current(small.standings()) == expected
+    assert not_current(small.staleness()) == expected
     assert small.plan() == ["compare (cues)", *RANK, *REFIT, *OUT]
 
 
@@ -449,7 +455,7 @@ def test_a_candidate_changes_nothing_of_the_panel_and_a_new_member_its_ranking_a
         tmp_path / "beside.toml", '["lexicon", "cues"]', 'candidates = ["new"]\n'
     )
     with SmallHome.opened(finished.home, judges_file=beside) as small:
-        assert not_current(small.standings()) == {}
+        assert not_current(small.staleness()) == {}
         assert small.plan() == []
     within = judges_with(tmp_path / "within.toml", '["lexicon", "cues", "new"]')
     with SmallHome.opened(finished.home, judges_file=within) as small:
@@ -457,7 +463,7 @@ def test_a_candidate_changes_nothing_of_the_panel_and_a_new_member_its_ranking_a
             below("comparison_matches (new) is missing", "reference_ranking"),
             below("members changed", "fitted_probabilities"),
         )
-        assert not_current(small.standings()) == expected
+        assert not_current(small.staleness()) == expected
         assert small.plan() == ["compare (new)", *RANK, *REFIT, *OUT]
 
 
@@ -473,6 +479,11 @@ def test_a_judge_of_its_own_has_all_that_is_shared_and_makes_the_rest(
     assert small.plan("cues") == alone
 
 
+def test_an_option_that_went_makes_no_release_stale(small: SmallHome) -> None:
+    recorded_before = fingerprint({"p_estimate": False})
+    assert small.standings().fingerprint("release settings", {}) == recorded_before
+
+
 def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
     """An option that nobody reads would change a result and make nothing stale."""
     read = {group: set[str]() for group, _ in OPTIONS.values()}
@@ -486,7 +497,7 @@ def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
     implicit = set(settings.implicit.model_dump())
     encoder = {option for option in implicit if option.startswith("encoder")}
     assert implicit - read["implicit"] == encoder, "the encoder counts by its identity"
-    known = small.standings()
+    known = small.staleness()
     keys = {
         "judge": "lexicon",
         "ranker": "panel",
@@ -508,7 +519,7 @@ def test_an_analysis_that_is_made_again_asks_for_another_release_and_a_stale_one
     assert small.plan() == []
     path = partition_path(small.home.tables, "judge_agreement", "panel")
     path.unlink()
-    assert not_current(small.standings()) == {
+    assert not_current(small.staleness()) == {
         "judge_agreement/panel": {"missing"},
         "release/panel": {"a batch or an analysis was removed"},
     }

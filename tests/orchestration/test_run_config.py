@@ -72,8 +72,8 @@ def test_the_value_of_a_variable_is_in_no_message(
     for use in (
         lambda: home.judges,
         lambda: home.processes_at_once,
-        lambda: home.surroundings().budget,
-        lambda: home.surroundings().open_ledger(),
+        lambda: home.judge_context().budget,
+        lambda: home.judge_context().open_ledger(),
         lambda: home.judge("claude-opus-4-8"),
         lambda: load_prompts(home.prompts),
     ):

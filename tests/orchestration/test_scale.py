@@ -124,7 +124,7 @@ def test_what_the_user_asks_for_and_cannot_be_had_is_an_error_before_comparisons
     ) as failed:
         unanchored.run()
     assert named.name in str(failed.value)
-    assert not unanchored.standings().exists("comparison_matches", "lexicon")
+    assert not unanchored.staleness().exists("comparison_matches", "lexicon")
 
 
 @pytest.mark.lengthy

@@ -18,8 +18,7 @@ from lunguage_assets.structuring import rows as rows_of_texts
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import (
-    PARTITIONED_BY,
-    MadeOf,
+    Lineage,
     partition_path,
     read_table,
 )
@@ -65,7 +64,7 @@ def table(small: SmallHome, name: str, **others: str) -> pd.DataFrame:
         "ranker": "panel",
         "judge": "lexicon",
     } | others
-    chosen = [keys[dimension] for dimension in PARTITIONED_BY[name]]
+    chosen = [keys[dimension] for dimension in TABLES[name].partitioned_by]
     return read_table(TABLES[name], partition_path(small.home.tables, name, *chosen))
 
 
@@ -91,9 +90,13 @@ def test_the_same_run_makes_nothing_of_raw_reports_for_a_batch_of_findings(
         "structured_findings",
         "sentence_accounts",
     ):
-        keys = ("rules", "five") if "structurer" in PARTITIONED_BY[name] else ("five",)
+        keys = (
+            ("rules", "five")
+            if "structurer" in TABLES[name].partitioned_by
+            else ("five",)
+        )
         assert not partition_path(text_home.home.tables, name, *keys).exists()
-    record = text_home.standings().record("findings", "five")
+    record = text_home.staleness().record("findings", "five")
     assert record is not None
     assert record.made_of.inputs == {}
 
@@ -104,7 +107,7 @@ def test_other_rules_of_the_structurer_make_only_the_batch_of_raw_reports_stale(
     from lunguage_assets.structuring.model import structurer
 
     monkeypatch.setattr(structurer, "structurer_identity", lambda *_: "rules/another")
-    now = text_home.standings()
+    now = text_home.staleness()
     assert now.of("structured_findings", "rules", "raw").because == (
         "structurer changed",
     )
@@ -125,7 +128,7 @@ def test_a_cue_of_the_home_makes_its_raw_reports_stale_and_changes_rows(
         "- {id: hedged.mild, category: hedged, patterns: [mild], reach: next,\n"
         '   examples: [{text: "Mild edema.", edema: hedged}]}\n'
     )
-    assert text_home.standings().of("structured_findings", "rules", "raw").because == (
+    assert text_home.staleness().of("structured_findings", "rules", "raw").because == (
         "structurer changed",
     )
     assert [stage for stage in text_home.plan() if "five" in stage] == []
@@ -133,14 +136,14 @@ def test_a_cue_of_the_home_makes_its_raw_reports_stale_and_changes_rows(
     reread = table(text_home, "structured_findings").query("ent == 'pulmonary edema'")
     assert (edema["status"].tolist(), reread["status"].tolist()) == (["dp"], ["tp"])
     file.unlink()
-    assert not text_home.standings().is_current("structured_findings", "rules", "raw")
+    assert not text_home.staleness().is_current("structured_findings", "rules", "raw")
     text_home.make(RECIPES["structured_findings"].tables, place)
 
 
 def test_automation_carries_raw_reports_and_leaves_findings_to_who_registers_them(
     text_home: SmallHome,
 ) -> None:
-    now = text_home.standings()
+    now = text_home.staleness()
     assert is_ready(now, "structured_findings", ("rules", "raw"))
     assert is_ready(now, "findings", ("raw",))
     assert not is_ready(now, "structured_findings", ("rules", "five"))
@@ -184,7 +187,9 @@ def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_senten
         "lunguage_plus_plus",
     ):
         tables = RECIPES[step].tables
-        place = {dimension: keys[dimension] for dimension in PARTITIONED_BY[tables[0]]}
+        place = {
+            dimension: keys[dimension] for dimension in TABLES[tables[0]].partitioned_by
+        }
         text_home.make(tables, place if len(place) > 1 else "raw")
     (aside,) = table(text_home, "set_aside").to_dict("records")
     assert (aside["study_id"], aside["step"]) == (study, "structured_findings")
@@ -220,7 +225,7 @@ def test_a_correction_by_an_old_id_is_of_the_same_finding_when_the_batch_is_read
         findings.assign(finding_id=old_ids),
         path,
         ("raw",),
-        MadeOf("3"),
+        Lineage("3"),
     )
     corrected = findings.index[findings["status"] == "tp"][-1]
     text_home.home.corrections_file.write_text(

@@ -15,9 +15,10 @@ from lunguage_assets.errors import InvalidTable
 from lunguage_assets.tables.schema import Column, Table, Where
 
 SMALL = Table(
-    "small",
-    "A table with one rule of every kind.",
-    (
+    name="small",
+    description="A table with one rule of every kind.",
+    key=("key",),
+    columns=(
         Column("key", "string", "Key", pattern="^k[0-9]+$"),
         Column("kind", "string", "Kind", choices=("with", "without")),
         Column("note", "string", "Note", nullable=True, pattern="<finding>"),
@@ -28,7 +29,6 @@ SMALL = Table(
         Column("marked", "bool", "Marked"),
         *(Column(name, "string", name) for name in ("remark", "version")),
     ),
-    ("key",),
     ordered=(("low", "middle", "high"),),
     unique=(("kind", "place"),),
     present=(Where("note", "kind", ("with",)),),

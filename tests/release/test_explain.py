@@ -46,12 +46,12 @@ from lunguage_assets.settings import DataClass
 from lunguage_assets.structuring.rows import structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.structuring.text.read import sectioned
-from lunguage_assets.tables import INTAKE_NOTES, REJECTED, SET_ASIDE
+from lunguage_assets.tables import INTAKE_NOTES, REJECTED, SET_ASIDE, TABLES
 from lunguage_assets.tables.columns import MATCH_REASONS
 from lunguage_assets.tables.columns import P_SOURCES as P_SOURCE_CODES
 from lunguage_assets.tables.implicit import RESOLUTION_LOG
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import PARTITIONED_BY, partition_path
+from lunguage_assets.workspace.store import partition_path
 
 SECRET = "The invented sentence that nobody else may read."
 
@@ -92,7 +92,7 @@ def store(home: Home, batch: str, tables: dict[str, Any]) -> None:
     for name, frame in tables.items():
         keys = (
             "panel" if dimension == "ranker" else batch
-            for dimension in PARTITIONED_BY[name]
+            for dimension in TABLES[name].partitioned_by
         )
         store_table(
             TABLES_OF_A_STUDY[name], frame, partition_path(home.tables, name, *keys)

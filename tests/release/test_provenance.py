@@ -10,7 +10,7 @@ from typing import Any
 from small_release import Made
 
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.release.provenance import (
     Origin,
     json_text,
@@ -60,7 +60,7 @@ def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
         "encoder_vectors": "~/vectors.parquet",
     }
     implicit = origin.settings.implicit.model_copy(update=paths)
-    slot = ModelSlot(
+    slot = LLMJudgeConfig(
         provider="transformers",
         model="/scratch/someone/medgemma",
         params={"max_new_tokens": 5},

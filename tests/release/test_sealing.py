@@ -36,7 +36,7 @@ from lunguage_assets.implicit.resolution.guarantees import (
     explained_studies,
     violations,
 )
-from lunguage_assets.implicit.statements.places import place_parts
+from lunguage_assets.implicit.statements.locations import anatomical_parts
 from lunguage_assets.quality.rules import belief_rules, place_rules
 from lunguage_assets.release import write
 from lunguage_assets.release.context import Release
@@ -339,7 +339,7 @@ def denied_everywhere(tables: Stored) -> None:
     child = next(
         row
         for row in rows_where(tables, **POSITIVE)
-        if row["study_id"] in stated and place_parts(tuple(row["location_parts"]))
+        if row["study_id"] in stated and anatomical_parts(tuple(row["location_parts"]))
     )
     stated[child["study_id"]] |= {
         "name": child["name"],

@@ -173,7 +173,7 @@ def test_read_five_studies_at_a_time_in_two_processes_every_file_says_the_same(
     invented: Made, version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(newest, "STUDIES_AT_ONCE", 5)
-    monkeypatch.setattr(parallel, "ALONE", 8)
+    monkeypatch.setattr(parallel, "MIN_STUDIES_FOR_POOL", 8)
 
     def data_of(folder: Path) -> dict[str, object]:
         """A Parquet by its rows, because parts become its row groups."""

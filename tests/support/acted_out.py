@@ -17,8 +17,8 @@ from dagster._core.storage.tags import PARTITION_NAME_TAG
 from quick_instance import quick_instance
 
 from lunguage_assets.lineage.recipes import dimensions_of
-from lunguage_assets.lineage.staleness import CURRENT, Standing, Standings
-from lunguage_assets.orchestration.automation import CARRIED as STEPS
+from lunguage_assets.lineage.staleness import CURRENT, Staleness, StalenessChecker
+from lunguage_assets.orchestration.automation import AUTOMATED_STEPS
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.resources import HomeResource
@@ -27,7 +27,7 @@ TAKEN_IN = ("findings",)
 _OF_TEXTS = ("structured_findings", "findings")
 """Steps that only batches of raw reports are carried through; those acted out here are of findings."""
 
-CARRIED = tuple(step for step in STEPS if step not in _OF_TEXTS)
+CARRIED = tuple(step for step in AUTOMATED_STEPS if step not in _OF_TEXTS)
 """Assets that a batch is carried through, upstream first."""
 
 OF_RANKER = frozenset(CARRIED) - {"hedge_phrases"}
@@ -36,18 +36,18 @@ OF_RANKER = frozenset(CARRIED) - {"hedge_phrases"}
 Requested = dict[str, set[str]]
 
 
-NOT_CURRENT: dict[tuple[str, ...], Standing] = {}
+NOT_CURRENT: dict[tuple[str, ...], Staleness] = {}
 """Table and keys of partitions that are not current; what runs make is acted out, so no file says so."""
 
 
-class ActedStandings(Standings):
-    def _of(self, table: str, *keys: str) -> Standing:
+class ActedStaleness(StalenessChecker):
+    def _of(self, table: str, *keys: str) -> Staleness:
         return NOT_CURRENT.get((table, *keys), CURRENT)
 
 
 class ActedHome(HomeResource):
-    def standings(self) -> Standings:
-        return ActedStandings(self.home, self.judges)
+    def staleness(self) -> StalenessChecker:
+        return ActedStaleness(self.home, self.judges)
 
 
 class CodeLocation:
@@ -115,7 +115,7 @@ class Acted:
 
     def outdated(self, table: str, *keys: str) -> None:
         """A partition is stale, until it is made again."""
-        NOT_CURRENT[table, *keys] = Standing("stale", ("something changed",))
+        NOT_CURRENT[table, *keys] = Staleness("stale", ("something changed",))
 
     def forget_cursor(self) -> None:
         """As after the sensor's state was lost."""

@@ -21,7 +21,7 @@ from sdk_run import KEYS
 from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.opening import Surroundings
+from lunguage_assets.judges.opening import JudgeContext
 from lunguage_assets.structuring.contract import (
     SectionCode,
     SectionedReport,
@@ -168,7 +168,7 @@ def opened(
 ) -> Iterator[ModelStructurer]:
     """Structurer `one` over the ledger in a file."""
     data_class = surroundings.pop("data_class", "synthetic")
-    around = Surroundings(
+    around = JudgeContext(
         data_class, lambda: Ledger.open(ledger), budget, **surroundings
     )
     structurer = open_structurer("one", configuration, pd.DataFrame(), lambda: around)

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from lunguage_assets.implicit.merging.beliefs import ALTERNATIVE
+from lunguage_assets.implicit.merging.probabilities import ALTERNATIVE
 from lunguage_assets.implicit.rows import PAPER
 
 NAMES = ("prob", "p_low", "p_high", "p_source")
@@ -29,7 +29,9 @@ def wrong_beliefs(rows: pd.DataFrame, fitted: pd.DataFrame) -> dict[str, Any]:
             should = _of_parent(row, by_id[row["parent_id"]])
         else:
             should = _stated(row, fits.get(own))
-        if row["p_source"] == ALTERNATIVE:  # tests/implicit/merging/test_beliefs.py
+        if (
+            row["p_source"] == ALTERNATIVE
+        ):  # tests/implicit/merging/test_probabilities.py
             has, should = (
                 has[3:],
                 (ALTERNATIVE,) if should[3] in ("fitted", "phrase", "none") else (),

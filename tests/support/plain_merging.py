@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from lunguage_assets.implicit.encoders import Embedder, close_pairs
-from lunguage_assets.implicit.merging.apart import (
+from lunguage_assets.implicit.merging.merge_constraints import (
     Blacklist,
     course,
     courses_differ,

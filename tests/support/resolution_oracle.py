@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from invented_reports import Outcome
 
-from lunguage_assets.implicit.statements.places import place_parts
+from lunguage_assets.implicit.statements.locations import anatomical_parts
 
 
 def oracle_violations(outcome: Outcome) -> list[str]:
@@ -27,7 +27,7 @@ def oracle_violations(outcome: Outcome) -> list[str]:
         *(kept[c] for c in columns), strict=True
     ):
         strength = -1.0 if p_source == "none" else support  # no information never wins
-        keys.setdefault((study, currency, name, place_parts(parts)), []).append(
+        keys.setdefault((study, currency, name, anatomical_parts(parts)), []).append(
             (status, strength, own)
         )
     result: dict[tuple[object, ...], list[str]] = {}
@@ -38,7 +38,9 @@ def oracle_violations(outcome: Outcome) -> list[str]:
         ),
         strict=True,
     ):
-        result.setdefault((study, currency, name, place_parts(parts)), []).append(own)
+        result.setdefault((study, currency, name, anatomical_parts(parts)), []).append(
+            own
+        )
     found = []
     for key, stated in keys.items():
         statuses = {status for status, _, _ in stated}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lunguage_assets.implicit.merging.apart import load_blacklist
+from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution import resolve
 from lunguage_assets.implicit.rows import Row, by_study, read_rows

@@ -13,11 +13,11 @@ from forked import Forked, forked
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.limits import Budget
+from lunguage_assets.judges.judge_config import Limits, LLMJudgeConfig, Price
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
-from lunguage_assets.judges.slots import Limits, ModelSlot, Price
 
 KEYS = {
     "OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k",
@@ -47,7 +47,7 @@ def judge_of(
     """A judge of provider `wire` at a loopback server."""
     address = f"{url}/v1" if wire == "openai" else url
     params = {"max_output_tokens" if wire == "gemini" else "max_tokens": 100}
-    slot = ModelSlot(
+    slot = LLMJudgeConfig(
         provider=wire, model="model-1", base_url=address, params=params, limits=limits
     )  # type: ignore[arg-type]
     provider = provider_of("one", slot, KEYS)

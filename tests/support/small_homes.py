@@ -17,7 +17,7 @@ from blank_pictures import blank_pictures
 from quick_instance import quick_instance
 
 from lunguage_assets.lineage.recipes import RECIPES, STEP_OF, STEPS_OF_JOB
-from lunguage_assets.lineage.staleness import Stage, Standings, plan
+from lunguage_assets.lineage.staleness import Stage, StalenessChecker, plan
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
@@ -125,13 +125,13 @@ class SmallHome:
     def definitions(self) -> dg.Definitions:
         return build_defs(self.resource)
 
-    def standings(self) -> Standings:
+    def staleness(self) -> StalenessChecker:
         """What is current now, as a command finds it."""
-        return self.resource.standings(verify=True)
+        return self.resource.staleness(verify=True)
 
     def plan(self, ranker: str = "panel") -> list[str]:
         """The stages that a run would make now."""
-        return [str(stage) for stage in plan(self.standings(), ranker)]
+        return [str(stage) for stage in plan(self.staleness(), ranker)]
 
     def runner(self) -> Runner:
         return Runner(self.resource, self.instance, self.definitions)

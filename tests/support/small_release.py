@@ -24,8 +24,8 @@ from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
-from lunguage_assets.implicit.merging.apart import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
+from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
 from lunguage_assets.implicit.pathways.pathways import (
     DiagnosisStatistics,
     load_dictionary,
@@ -33,7 +33,7 @@ from lunguage_assets.implicit.pathways.pathways import (
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.opening import rule_judge
+from lunguage_assets.judges.opening import offline_judge
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.paper_tables import paper_tables as counted_tables
@@ -104,7 +104,9 @@ def make(
     home.create()
     home.settings_file.write_text(SETTINGS)
     settings, judges = load_settings(home.settings_file), load_judges()
-    panel = [rule_judge(key, judges.slot(key)) for key in judges.members("panel")]
+    panel = [
+        offline_judge(key, judges.judge_config(key)) for key in judges.members("panel")
+    ]
     taken, hedges = {}, {}
     for key, (reports, seed) in batches.items():
         write_sample(folder / key, reports=reports, seed=seed)

@@ -9,7 +9,7 @@ import pandas as pd
 from upath import UPath
 
 from lunguage_assets.tables.schema import Table
-from lunguage_assets.workspace.store import Encoded, MadeOf, encode, publish_table
+from lunguage_assets.workspace.store import EncodedTable, Lineage, encode, publish_table
 
 
 def store_table(
@@ -17,8 +17,8 @@ def store_table(
     frame: pd.DataFrame,
     path: UPath | Path,
     keys: Sequence[str] = (),
-    made_of: MadeOf | None = None,
-) -> Encoded:
+    made_of: Lineage | None = None,
+) -> EncodedTable:
     """Encode a frame and publish it."""
     encoded = encode(table, frame, keys, made_of)
     publish_table(encoded, path)

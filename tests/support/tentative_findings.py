@@ -14,7 +14,7 @@ from lunguage_assets.judges.protocol import (
     ExtractionAnswer,
     ExtractionQuestion,
 )
-from lunguage_assets.judges.rules.lexicon import ruler_sentences
+from lunguage_assets.judges.rules.lexicon import reference_sentences
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS, HEDGE_VOCABULARY
 
 NAMES = ("pneumonia", "atelectasis", "effusion", "edema", "pneumothorax")
@@ -42,7 +42,9 @@ def findings_frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
 
 def invented_findings(size: int) -> pd.DataFrame:
     """`size` tentative pairs made from the bundled sentences, each in its own words."""
-    sentences = [sentence for known in ruler_sentences().values() for sentence in known]
+    sentences = [
+        sentence for known in reference_sentences().values() for sentence in known
+    ]
     rows = []
     for i in range(size):
         ent = NAMES[(i // len(sentences) + i) % len(NAMES)]

@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.requests import Prompt, Provider, Reply, Request
-from lunguage_assets.judges.slots import ModelSlot
 
 os.environ["HF_HUB_OFFLINE"] = (
     "1"  # no test may fetch anything; read when the library is imported
@@ -154,7 +154,7 @@ def next_token_scores(folder: Path, tokens: Sequence[int]) -> Any:
 
 def slot(
     folder: Path, params: dict[str, Any] | None = None, **fields: Any
-) -> ModelSlot:
+) -> LLMJudgeConfig:
     given = {"max_new_tokens": 12, **(params or {})}
     local = {
         "provider": "transformers",
@@ -162,7 +162,7 @@ def slot(
         "device": "cpu",
         "params": given,
     }
-    return ModelSlot.model_validate(local | fields)
+    return LLMJudgeConfig.model_validate(local | fields)
 
 
 def made(folder: Path, params: dict[str, Any] | None = None, **fields: Any) -> Provider:

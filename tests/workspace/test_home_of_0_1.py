@@ -130,7 +130,7 @@ def recomputed(tmp_path_factory: pytest.TempPathFactory) -> Reopened:
 
 def attempts(home: Path) -> int:
     """How many attempts its ledger has."""
-    ledger = Ledger.at(home / "ledger.sqlite")
+    ledger = Ledger.open_read_only(home / "ledger.sqlite")
     assert ledger is not None
     return int(ledger.statistics()["attempts"].sum())
 

@@ -14,7 +14,7 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import MadeOf, partition_path, stored_partitions
+from lunguage_assets.workspace.store import Lineage, partition_path, stored_partitions
 
 OF_FIRST = (
     ("findings", ("first",)),
@@ -37,12 +37,12 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         queue.parent.mkdir(parents=True, exist_ok=True)
         queue.write_text("finding_id\n")
     inputs = {f"hedge_phrases/lexicon/{batch}": "v" for batch in ("first", "second")}
-    store(home, "hedge_vocabulary", "lexicon", made_of=MadeOf(inputs=inputs))
+    store(home, "hedge_vocabulary", "lexicon", made_of=Lineage(inputs=inputs))
     (home.release / "panel" / "v1").mkdir(parents=True)
     return home.root
 
 
-def store(home: Home, name: str, *keys: str, made_of: MadeOf | None = None) -> None:
+def store(home: Home, name: str, *keys: str, made_of: Lineage | None = None) -> None:
     table = TABLES[name]
     store_table(
         table, table.frame(), partition_path(home.tables, name, *keys), keys, made_of

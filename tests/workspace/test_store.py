@@ -18,8 +18,7 @@ from lunguage_assets.errors import InvalidTable
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.tables import REFERENCE_RANKING, TABLES, TERMS
 from lunguage_assets.workspace.store import (
-    PARTITIONED_BY,
-    MadeOf,
+    Lineage,
     encode,
     partition_path,
     publish_table,
@@ -107,7 +106,7 @@ def test_every_table_is_a_view_with_its_partition_keys_even_before_anything_is_s
             columns = [
                 row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()
             ]
-            assert columns == [*PARTITIONED_BY[name], *table.names]
+            assert columns == [*table.partitioned_by, *table.names]
             assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (0,)
 
 
@@ -147,7 +146,7 @@ def test_a_record_is_read_without_the_rows_and_again_when_the_file_is_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = partition_path(tmp_path, TERMS.name, "first")
-    publish_table(encode(TERMS, TERMS.frame(), ["first"], MadeOf("1")), path)
+    publish_table(encode(TERMS, TERMS.frame(), ["first"], Lineage("1")), path)
     monkeypatch.setattr(
         Path, "read_bytes", lambda self: pytest.fail("the rows were read")
     )
@@ -155,7 +154,7 @@ def test_a_record_is_read_without_the_rows_and_again_when_the_file_is_another(
         UPath, "read_bytes", lambda self: pytest.fail("the rows were read")
     )
     first = stored_record(TERMS, path)
-    publish_table(encode(TERMS, TERMS.frame(), ["first"], MadeOf("2")), path)
+    publish_table(encode(TERMS, TERMS.frame(), ["first"], Lineage("2")), path)
     second = stored_record(TERMS, path)
     assert first is not None
     assert second is not None

@@ -27,7 +27,7 @@ from lunguage_assets.explicit.analysis.agreement import (
 )
 from lunguage_assets.explicit.hedges.phrases import normal_phrase
 from lunguage_assets.files import edited_rows
-from lunguage_assets.randomness import coins, mix, text_hash, text_hashes
+from lunguage_assets.randomness import mix, random_bits, text_hash, text_hashes
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")
@@ -37,7 +37,7 @@ ALL_EXPERTS = "all"
 OCCUPATION_PREFIX = "occupation: "
 """How the group of an occupation begins."""
 MIN_EXPERTS_OF_GROUP = 2
-"""Experts of a group that may be shown beside other groups: of one, it is a person's."""
+"""Experts of a group that may be shown beside other groups: one would be a person."""
 _MIN_EXPERTS_SHOWN_SINGLY = 3
 """Experts from which single ones are shown under numbers: of two, each would know the
 other's.
@@ -257,7 +257,7 @@ def expert_agreement(
 def _chosen_phrases(
     answered: pd.DataFrame, pairs: Sequence[PhrasePair]
 ) -> pd.DataFrame:
-    """Put the phrase in the place of its number: a row per pair, a column per expert."""
+    """Name the phrase that was chosen: a row per pair, a column per expert."""
     first = pd.Series([pair[0] for pair in pairs], answered.index)
     second = pd.Series([pair[1] for pair in pairs], answered.index)
     phrases = {}
@@ -381,7 +381,7 @@ def _majorities(
     a = lead.index.get_level_values(0)
     b = lead.index.get_level_values(1)
     coin_seed = text_hash(seed, "majority", judge)
-    is_b_by_coin = coins(mix(coin_seed, text_hashes(a), text_hashes(b)))
+    is_b_by_coin = random_bits(mix(coin_seed, text_hashes(a), text_hashes(b)))
     winner = np.where((lead < 0) | ((lead == 0) & is_b_by_coin), b, a)
     return {
         frozenset(pair): str(phrase)

@@ -27,7 +27,14 @@ from lunguage_assets.explicit.fit.fit_state import (
     choose_opponents,
 )
 from lunguage_assets.explicit.fit.reference import ReferenceScale
-from lunguage_assets.randomness import U64, Integers, below, mix, text_hash, text_hashes
+from lunguage_assets.randomness import (
+    U64,
+    Integers,
+    mix,
+    random_below,
+    text_hash,
+    text_hashes,
+)
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
 from lunguage_assets.tables.analyses import FIT_VALIDATION
@@ -294,7 +301,7 @@ class _Refit(NamedTuple):
             self.plan.seed[active, None], step[:, None], self.judge_hashes[None, :]
         )
         judges = np.arange(len(self.judge_hashes))[None, :]
-        repetition = below(mix(hashes, 0), self.outcomes.shape[2])
+        repetition = random_below(mix(hashes, 0), self.outcomes.shape[2])
         outcomes = self.outcomes[opponent[:, None], judges, repetition]
         planned_judge = self.plan.lone_judge[active]
         drawn_judge = np.argmin(mix(hashes, 2), axis=1)
@@ -392,8 +399,8 @@ def recorded_outcomes(
             raise MethodError(
                 f"matches of judge {judge!r}: {missing} are missing, or they are of "
                 f"another vocabulary; expected {repetitions} for every pair of the "
-                f"{len(phrases)} ranked phrases. Materialise comparison_matches of that "
-                "judge again, then reference_ranking."
+                f"{len(phrases)} ranked phrases. Materialise comparison_matches of "
+                "that judge again, then reference_ranking."
             )
     return outcomes
 

@@ -26,7 +26,7 @@ from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.asking.progress import steps_of
 from lunguage_assets.judges.distilled import Errors, stored_model
 from lunguage_assets.randomness import Floats
-from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
+from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
 
 MOST_ERROR, LEAST_COVERAGE = 1.5, 0.93
 """A model is used without a warning up to this multiple of the error between halves of the panel, on

@@ -26,8 +26,8 @@ from lunguage_assets.judges.scoring import Scorer
 from lunguage_assets.randomness import (
     U64,
     Integers,
-    coins,
     mix,
+    random_bits,
     smallest,
     text_hash,
     text_hashes,
@@ -167,7 +167,7 @@ class FitPanel:
     def _present(self, plays: _Plays) -> _Presentation:
         """Pair each sentence with an example of its opponent, in a random order."""
         examples = self._draw_examples(plays.opponent, mix(plays.hashes, _EXAMPLE))
-        is_drawn_second = coins(mix(plays.hashes, _COIN))
+        is_drawn_second = random_bits(mix(plays.hashes, _COIN))
         is_second = is_drawn_second & (self.settings.position == "coin")
         questions = []
         for sentence, example, replicate, is_behind in zip(
@@ -194,7 +194,7 @@ class FitPanel:
         mu, _ = scorer.scores(plays.sentences)
         opponent_mu, _ = scorer.scores(examples)
         has_won = np.where(
-            mu == opponent_mu, coins(mix(hashes, _COIN)), mu > opponent_mu
+            mu == opponent_mu, random_bits(mix(hashes, _COIN)), mu > opponent_mu
         )
         is_valid = ~(np.isnan(mu) | np.isnan(opponent_mu))
         outcomes = np.where(has_won, Outcome.WON, Outcome.LOST)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import ranked_phrases
-from lunguage_assets.judges.rules.lexicon import ruler_sentences
+from lunguage_assets.judges.rules.lexicon import reference_sentences
 from lunguage_assets.randomness import U64, Floats, text_hash, text_hashes
 
 EXAMPLES_DRAWN_FROM = 512
@@ -88,7 +88,7 @@ def _examples_by_phrase(
     # The phrases of the corpus were compared, but their ranking gave no probabilities:
     # the published scale stands in for it and brings its own sentences (section 1).
     if is_published_ranking and is_own_vocabulary:
-        return ruler_sentences()
+        return reference_sentences()
     pairs = zip(retained["phrase"], retained["example_sentences"], strict=True)
     return dict(pairs)
 

@@ -16,7 +16,7 @@ import pandas as pd
 from lunguage_assets.explicit.fit.anchors import AnchorSet
 from lunguage_assets.explicit.fit.probability import CalibrationError, require_anchors
 from lunguage_assets.explicit.hedges.phrases import REASON_SEPARATOR, SAME_NAME
-from lunguage_assets.judges.rules.lexicon import ruler_sentences
+from lunguage_assets.judges.rules.lexicon import reference_sentences
 from lunguage_assets.randomness import digest
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_VOCABULARY
@@ -143,7 +143,7 @@ def _published_examples() -> dict[str, list[Example]]:
             Example(f"ruler:{phrase}:{number:02d}", sentence)
             for number, sentence in enumerate(sentences)
         ]
-        for phrase, sentences in ruler_sentences().items()
+        for phrase, sentences in reference_sentences().items()
     }
 
 
@@ -157,7 +157,7 @@ def _reason(count: int, examples: Sequence[Example], settings: ExplicitSettings)
 def _why_published(
     retained: Collection[str], settings: ExplicitSettings, anchors: AnchorSet | None
 ) -> str:
-    """Say why the published scale is used; empty: the corpus's own phrases are ranked."""
+    """Say why the published scale is used; empty: the corpus has its own."""
     if settings.ruler == "own":
         return ""
     if settings.ruler == "published":

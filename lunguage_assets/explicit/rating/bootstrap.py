@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.randomness import Floats, Integers, below, mix, text_hash
+from lunguage_assets.randomness import Floats, Integers, mix, random_below, text_hash
 from lunguage_assets.settings import ExplicitSettings
 
 ORDERS_PER_RESAMPLE = 2
@@ -133,7 +133,7 @@ def _resampled_orders(cluster: Integers, count: int, seed: int) -> Iterator[Inte
     for first in range(0, count, at_once):
         orders = []
         for resample in range(first, min(first + at_once, count)):
-            clusters = below(mix(seed, resample, draws), len(size))
+            clusters = random_below(mix(seed, resample, draws), len(size))
             sizes = size[clusters]
             # Position of each answer within its drawn cluster: 0, 1, 2, 0, 1, ...
             begins = np.repeat(np.cumsum(sizes) - sizes, sizes)

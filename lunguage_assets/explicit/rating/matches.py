@@ -17,9 +17,9 @@ import pandas as pd
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
 from lunguage_assets.randomness import (
     U64,
-    coins,
     digest,
     mix,
+    random_bits,
     smallest,
     text_hash,
     text_hashes,
@@ -148,7 +148,9 @@ def _matches_of_pair(
     sentences_a = a.draw(mix(pair, repetitions, _SENTENCE_A))
     sentences_b = b.draw(mix(pair, repetitions, _SENTENCE_B))
     # A coin decides which sentence is shown first; the public code shows a first.
-    is_swapped = coins(mix(pair, repetitions, _COIN)) & (settings.position == "coin")
+    is_swapped = random_bits(mix(pair, repetitions, _COIN)) & (
+        settings.position == "coin"
+    )
     swapped = is_swapped.tolist()
     return [
         ScheduledMatch(

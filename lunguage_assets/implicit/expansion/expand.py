@@ -12,7 +12,7 @@ import pandas as pd
 
 from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.merging.beliefs import derive_belief
+from lunguage_assets.implicit.merging.probabilities import derive_belief
 from lunguage_assets.implicit.pathways.pathways import (
     Edge,
     Match,
@@ -28,20 +28,20 @@ from lunguage_assets.implicit.rows import (
     PAPER,
     Row,
     by_study,
-    claim_preference,
     copied,
+    priority,
     read_rows,
     tokens,
     united_cells,
     write_rows,
 )
-from lunguage_assets.implicit.statements.against import (
+from lunguage_assets.implicit.statements.contradictions import (
     Statements,
     is_present,
     qualifier_of,
 )
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.implicit.statements.places import anatomy
+from lunguage_assets.implicit.statements.locations import anatomy
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
 _ATTRIBUTES_OF = attrgetter(*ATTRIBUTE_NAMES)
@@ -274,7 +274,7 @@ class _StudyExpander:
             self._by_id[row.merged_into] if row.merged_into is not None else row
             for row in rows
         )
-        return min(kept, key=claim_preference, default=None)
+        return min(kept, key=priority, default=None)
 
     def _stating(self, child: Row, edge: Edge, parent: Row) -> Iterator[Row]:
         """The rows that state the child, however surely: by its name, or by another that means the same."""
@@ -331,7 +331,7 @@ def _near(row: Row, child: Row) -> bool:
     """Whether the place of a row, by location and name ("peribronchial opacity"), is compatible with a
     child's, contains it, or lies in it. The whole lung is no narrower than a row without a place.
     """
-    place_of, covers = anatomy().place, anatomy().covers
+    place_of, covers = anatomy().location, anatomy().covers
     existing, place = place_of(row.location_parts), place_of(child.location_parts)
     regions = existing.regions | place_of((row.ent,)).regions
     parts = place.parts if regions else anatomy().without_wholes(place)

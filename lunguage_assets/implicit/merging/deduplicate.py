@@ -17,27 +17,27 @@ import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.encoders import Embedder, close_pairs, make_embedder
-from lunguage_assets.implicit.merging.apart import (
+from lunguage_assets.implicit.merging.merge_constraints import (
     Blacklist,
     Wording,
     load_blacklist,
     unite_attributes,
     wording_of,
 )
-from lunguage_assets.implicit.merging.beliefs import assign_beliefs
+from lunguage_assets.implicit.merging.probabilities import assign_beliefs
 from lunguage_assets.implicit.rows import (
     BARE,
     PAPER,
     Row,
     by_study,
-    claim_preference,
+    priority,
     read_rows,
     united_tokens,
     write_rows,
 )
-from lunguage_assets.implicit.statements.against import qualifier_of
+from lunguage_assets.implicit.statements.contradictions import qualifier_of
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.implicit.statements.places import anatomy, says_resolved
+from lunguage_assets.implicit.statements.locations import anatomy, says_resolved
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS
 
@@ -91,12 +91,12 @@ def deduplicate(
                 for position, similarity in group.items()
             }
             alike = [block[position] for position in group]
-            _merge(alike, min(alike, key=claim_preference), blacklist, similar)
+            _merge(alike, min(alike, key=priority), blacklist, similar)
     labels = labels or load_label_list()
     for study in studies:
         if settings.mode != PAPER:
             for block in blocks_of(study):
-                for same in restated(block, blacklist, labels):
+                for same in repeated_across_sections(block, blacklist, labels):
                     _merge_restated(study, same, blacklist, labels)
         _move_references(study)
     return write_rows(DEDUPLICATED_FINDINGS, rows)
@@ -185,7 +185,7 @@ def _merge_restated(
     """Merge rows that state the same thing: of equal claims the one that names a diagnosis survives."""
 
     def preference(row: Row) -> tuple[Any, ...]:
-        uninformed, claim, *rest = claim_preference(row)
+        uninformed, claim, *rest = priority(row)
         return uninformed, claim, not labels.read(row).diagnosis, *rest
 
     survivor = min(group, key=preference)
@@ -226,7 +226,7 @@ def similar_groups(
     """The groups of each block that are merged: each position with the highest similarity to another member.
     Every phrase is encoded once, and only if it is compared. Raises `MethodError` for a wrong answer.
     """
-    kinds_of_blocks = [_kinds(block, blacklist) for block in blocks]
+    kinds_of_blocks = [distinct_wordings(block, blacklist) for block in blocks]
     phrases_of_blocks = [_compared(kinds) for kinds in kinds_of_blocks]
     close_of_blocks = close_pairs(embedder, phrases_of_blocks, threshold)
     for kinds, close in zip(kinds_of_blocks, close_of_blocks, strict=True):
@@ -240,11 +240,15 @@ def similar_groups(
 def asked_phrases(blocks: Blocks, blacklist: Blacklist) -> list[str]:
     """The distinct phrases that an encoder is asked for, sorted."""
     return sorted(
-        {phrase for block in blocks for phrase in _compared(_kinds(block, blacklist))}
+        {
+            phrase
+            for block in blocks
+            for phrase in _compared(distinct_wordings(block, blacklist))
+        }
     )
 
 
-def _kinds(
+def distinct_wordings(
     block: Sequence[Row], blacklist: Blacklist
 ) -> list[tuple[Wording, list[int]]]:
     """The wordings of a block with the positions of their rows; what is kept apart from its like, alone."""
@@ -336,7 +340,7 @@ def complete_link(size: int, similar: Mapping[Pair, float]) -> list[list[int]]:
     )
 
 
-def restated(
+def repeated_across_sections(
     block: Sequence[Row], blacklist: Blacklist, listed: LabelList
 ) -> Iterator[list[Row]]:
     """Groups of rows of a block that state the same thing, in report order. A row at a wide place that
@@ -407,7 +411,7 @@ def place_of(survivor: Row, others: Sequence[Row]) -> Row:
 
 def lies_in(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
     """Whether a place lies in another one, and on no other sides: what is bilateral is not what is left."""
-    sides, wide = anatomy().place(inner).sides, anatomy().place(outer).sides
+    sides, wide = anatomy().location(inner).sides, anatomy().location(outer).sides
     return bool(anatomy().covers(outer, inner)) and (not wide or wide == sides)
 
 

@@ -28,7 +28,7 @@ from lunguage_assets.implicit.pathways.pathway_file import (
     read_cell,
 )
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Content, Row
-from lunguage_assets.implicit.statements.places import says_resolved
+from lunguage_assets.implicit.statements.locations import says_resolved
 from lunguage_assets.packaged_data import read_as, resource
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 

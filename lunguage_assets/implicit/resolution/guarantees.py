@@ -24,9 +24,13 @@ from lunguage_assets.implicit.rows import (
     read_rows,
     values_of,
 )
-from lunguage_assets.implicit.statements.against import Statements, grouped, is_present
+from lunguage_assets.implicit.statements.contradictions import (
+    Statements,
+    grouped,
+    is_present,
+)
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.parallel import by_studies
+from lunguage_assets.parallel import map_studies
 from lunguage_assets.tables import ACCOUNTING
 
 ONE_ROW_PER_KEY = "no key has two rows"
@@ -139,9 +143,9 @@ def violations(
     processes: int | None = 1,
 ) -> list[Violation]:
     """Every broken guarantee in LUNGUAGE_PLUS_PLUS rows; empty when all hold. Of the input `studies` one
-    without rows must be among `explained` (`explained_studies`). `processes`: as in `cores.by_studies`.
+    without rows must be among `explained` (`explained_studies`). `processes`: as in `parallel.map_studies`.
     """
-    found = by_studies(_violations, (rows,), _labels, processes=processes)
+    found = map_studies(_violations, (rows,), _labels, processes=processes)
     missing = sorted(set(studies) - {*rows["study_id"].unique()} - set(explained))
     return [
         *chain(*found),
@@ -168,7 +172,7 @@ def refuse_violations(
     processes: int | None = 1,
 ) -> None:
     """Raise `InvalidTable` when LUNGUAGE_PLUS_PLUS breaks a guarantee of implicit.md section 5, or ACCOUNTING
-    of the same studies does not balance. `processes`: as in `cores.by_studies`.
+    of the same studies does not balance. `processes`: as in `parallel.map_studies`.
     """
     broken = violations(
         rows, reports["study_id"], explained_studies(accounts), processes

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.merging.apart import (
+from lunguage_assets.implicit.merging.merge_constraints import (
     Blacklist,
     load_blacklist,
     unite_attributes,
@@ -28,16 +28,16 @@ from lunguage_assets.implicit.rows import (
     Row,
     by_study,
     cell_parts,
-    claim_preference,
     collapsed,
     natural,
+    priority,
     read_rows,
     report_position,
     united_tokens,
     values_of,
     write_rows,
 )
-from lunguage_assets.implicit.statements.against import Key, Statements, grouped
+from lunguage_assets.implicit.statements.contradictions import Key, Statements, grouped
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.tables import CONFLICTS, LUNGUAGE_PLUS_PLUS
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
@@ -261,9 +261,7 @@ def strongest_claim(rows: Sequence[Row]) -> list[Row]:
     """Rule 3: the row with the highest support, in mode `paper` with the highest p; then dp > tp > tn > dn,
     then impression before findings, then report order.
     """
-    return sorted(
-        rows, key=lambda row: claim_preference(row, _STATUS_ORDER[row.status])
-    )[:1]
+    return sorted(rows, key=lambda row: priority(row, _STATUS_ORDER[row.status]))[:1]
 
 
 RULES: tuple[Rule, ...] = (
@@ -336,17 +334,17 @@ class StudyResolver:
         """The resolved rows with their numbers, stated rows first, every generated row after its parent."""
         contested = {key: rows for key, rows in self.groups.items() if len(rows) > 1}
         for key in sorted(contested, key=lambda key: (self._rank(contested[key]), key)):
-            self._settle(
+            self.apply_rules(
                 [row for row in contested[key] if row.finding_id in self.living]
             )
         for row in self.living.values():
             self._redirect_references(row)
         for event in self.log:
             if event["event"] == "merged":
-                event["survivor_id"] = self.stand_in(event["finding_id"])
+                event["survivor_id"] = self.survivor_id(event["finding_id"])
         return self._numbered()
 
-    def stand_in(self, finding_id: str) -> str | None:
+    def survivor_id(self, finding_id: str) -> str | None:
         """The living row that stands for a row now, possibly itself; None without one."""
         while finding_id in self._merged_into:
             finding_id = self._merged_into[finding_id]
@@ -355,7 +353,7 @@ class StudyResolver:
     def _rank(self, rows: Sequence[Row]) -> int:
         return min(self._dictionary.rank(row.name, row.ent) for row in rows)
 
-    def _settle(self, rows: Sequence[Row]) -> None:
+    def apply_rules(self, rows: Sequence[Row]) -> None:
         """Keep what the rules keep of the rows of one key."""
         remaining, lost = list(rows), list[tuple[Row, str]]()
         for name, keep in self._rules if len(rows) > 1 else ():
@@ -444,7 +442,7 @@ class StudyResolver:
                 if token.startswith(BARE)
                 else None
                 if gone
-                else self.stand_in(token)
+                else self.survivor_id(token)
             )
             if target is None:
                 self.log.append(
@@ -478,7 +476,7 @@ class StudyResolver:
         """What became of rows before resolution; survivors are the rows that stand for them in the end."""
         for row in study:
             if row.merged_into is not None:
-                survivor = self.stand_in(row.merged_into)
+                survivor = self.survivor_id(row.merged_into)
                 rule = (
                     "same statement" if row.merge_similarity is None else "same meaning"
                 )
@@ -488,7 +486,7 @@ class StudyResolver:
                 yield _entry(row, "excluded", "deduplicate", "history section")
         for child in linked:
             rule = "stated against" if child.outcome == AGAINST else STATED
-            survivor = self.stand_in(child.linked_to or "")
+            survivor = self.survivor_id(child.linked_to or "")
             yield _entry(child, child.outcome, "expand", rule, survivor_id=survivor)
 
 

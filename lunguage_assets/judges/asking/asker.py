@@ -31,6 +31,7 @@ from lunguage_assets.judges.asking.limits import (
     output_limit,
 )
 from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.judge_config import Limits, Price
 from lunguage_assets.judges.ledger.attempts import (
     REPLIED,
     Attempt,
@@ -40,9 +41,8 @@ from lunguage_assets.judges.ledger.attempts import (
 )
 from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger, begin, forget, record
-from lunguage_assets.judges.ledger.ledger_place import lock_name
+from lunguage_assets.judges.ledger.ledger_location import model_lock_name
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
-from lunguage_assets.judges.slots import Limits, Price
 
 T = TypeVar("T")
 
@@ -52,18 +52,18 @@ Parse = Callable[[str], T | None]
 GRACE_S = 10.0
 """Seconds that an interrupted run waits for the calls in flight: their answers are paid."""
 
-IN_VAIN = 20
+MAX_CONSECUTIVE_FAILURES = 20
 """After so many questions given up without a reply between them the judge has failed."""
 
-UNREACHED = 4
+MAX_CONNECT_ATTEMPTS = 4
 """Tries of a question to a service that has not answered any yet, and to which no connection is made."""
 
-MANY = 10
+MIN_ANSWERS_TO_JUDGE = 10
 """Answers of which one at least can be read, if the model is any use."""
 
 _NAME = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127})?")
 _MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed"})
-_LOOK_S = 0.25
+POLL_INTERVAL_S = 0.25
 """Who waits for a model's lock, or for money that calls in flight have reserved, looks so often."""
 _LOOKED_UP = 50
 """Who waits for a model's lock looks up so many open questions at a time."""
@@ -172,7 +172,7 @@ class Asker:
         """
         self._asked += len(values)
         self._read += sum(value is not None for value in values)
-        if self._asked >= MANY and not self._read:
+        if self._asked >= MIN_ANSWERS_TO_JUDGE and not self._read:
             raise NothingReadable(
                 f"judge {self.key!r}: of {self._asked} answers none can be read; expected what the prompts "
                 "ask for. Look at its model, mode, parameters and prompts, or leave it out of the preset. "
@@ -294,11 +294,11 @@ class _Round(Generic[T]):
     async def _ask_alone(self) -> None:
         """Ask what is open when the model's lock is ours, unless others answer everything before."""
         awaited = deque(self._open())
-        while (release := self.ledger.try_lock(lock_name(self.binding))) is None:
+        while (release := self.ledger.try_lock(model_lock_name(self.binding))) is None:
             await self._look_up_next(awaited)
             if not awaited:
                 return
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(POLL_INTERVAL_S)
         try:
             await self._look_up(self._open())  # others may have answered meanwhile
             if self._open():
@@ -360,11 +360,14 @@ class _Round(Generic[T]):
             failures += 1
             wait_s = self.limiter.backoff(failures, failure)
             is_down = failure.kind == "connection" and not self.asker.is_reached
-            if wait_s is None or (is_down and failures >= UNREACHED):
+            if wait_s is None or (is_down and failures >= MAX_CONNECT_ATTEMPTS):
                 self._report(failures=1)
                 self.given_up[str(failure)] += 1
                 self.in_vain += 1
-                if failure.kind == "authentication" or self.in_vain >= IN_VAIN:
+                if (
+                    failure.kind == "authentication"
+                    or self.in_vain >= MAX_CONSECUTIVE_FAILURES
+                ):
                     raise JudgeIncomplete("its service refuses or keeps failing")
                 return
             self._report(retried=1)
@@ -388,7 +391,7 @@ class _Round(Generic[T]):
                     )
                     if result != "wait":
                         return result
-                await asyncio.sleep(_LOOK_S)
+                await asyncio.sleep(POLL_INTERVAL_S)
 
     async def _call(
         self, attempt: Attempt, request: Request, worst_usd: float
@@ -398,8 +401,8 @@ class _Round(Generic[T]):
         """
         cost_usd: float | None = 0.0
         try:
-            lock = lock_name(self.binding)
-            daily_usd = self.budget.of_day_usd if self.budget is not None else None
+            lock = model_lock_name(self.binding)
+            daily_usd = self.budget.daily_usd if self.budget is not None else None
             permit = await self._written(
                 begin, attempt, lock, worst_usd, daily_usd, self.asker.bill
             )

@@ -11,8 +11,8 @@ import time
 from collections.abc import Awaitable, Callable
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.judges.judge_config import Limits
 from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure
-from lunguage_assets.judges.slots import Limits
 
 LONGEST_BACKOFF_S = 60.0
 LONGEST_WAIT_S = 300.0
@@ -76,19 +76,19 @@ class Budget:
 
     Args:
         ceiling_usd: of this run, in this process; None: any.
-        of_day_usd: of the last 24 hours, for all who share the ledger; None: any.
+        daily_usd: of the last 24 hours, for all who share the ledger; None: any.
     """
 
     def __init__(
-        self, ceiling_usd: float | None, of_day_usd: float | None = None
+        self, ceiling_usd: float | None, daily_usd: float | None = None
     ) -> None:
-        for ceiling in (ceiling_usd, of_day_usd):
+        for ceiling in (ceiling_usd, daily_usd):
             if ceiling is not None and not 0 <= ceiling < math.inf:
                 raise ConfigurationError(
-                    "a budget is not possible; expected US dollars, zero or more."
+                    "invalid budget; expected US dollars, zero or more."
                 )
         self.ceiling_usd = math.inf if ceiling_usd is None else ceiling_usd
-        self.of_day_usd = of_day_usd
+        self.daily_usd = daily_usd
         self.spent_usd = 0.0  # settled so far in this run
         self._reserved: list[float] = []
 

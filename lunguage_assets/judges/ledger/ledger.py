@@ -26,7 +26,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.judges.ledger import bills, ledger_place, spending
+from lunguage_assets.judges.ledger import bills, ledger_location, spending
 from lunguage_assets.judges.ledger.attempts import (
     COUNTED,
     MOST_AHEAD,
@@ -38,7 +38,7 @@ from lunguage_assets.judges.ledger.attempts import (
     tries_of,
 )
 from lunguage_assets.judges.ledger.bills import Bill, ByJudge, Charges, charge
-from lunguage_assets.judges.ledger.ledger_place import LedgerError, Release
+from lunguage_assets.judges.ledger.ledger_location import LedgerError, Release
 from lunguage_assets.judges.ledger.ledger_tables import (
     ATTEMPTS,
     BILLS,
@@ -75,13 +75,13 @@ class Settled(NamedTuple):
 
 
 class Ledger:
-    """Recorded attempts at a place, without their prompts; see `Ledger.open` and `Ledger.at`. Threads may
+    """Recorded attempts at a place, without their prompts; see `Ledger.open` and `Ledger.open_read_only`. Threads may
     share one, and so may processes that fork. Every method may raise `LedgerError`: nothing was stored then.
     """
 
-    def __init__(self, engine: sa.Engine, place: str) -> None:
-        """`place`: where it is, without user or password: fit for messages."""
-        self.place = place
+    def __init__(self, engine: sa.Engine, location: str) -> None:
+        """`location`: where it is, without user or password: fit for messages."""
+        self.location = location
         self._engine, self._process = engine, os.getpid()
         weakref.finalize(self, _closed, engine, self._process)
 
@@ -94,22 +94,26 @@ class Ledger:
             LedgerError: no driver, no permission, not a ledger, or a file system without SQLite's write-ahead
                 log.
         """
-        url = ledger_place.ledger_url(where)
-        ledger = cls(ledger_place.ledger_engine(url), ledger_place.shown_place(url))
+        url = ledger_location.ledger_url(where)
+        ledger = cls(
+            ledger_location.ledger_engine(url), ledger_location.shown_location(url)
+        )
         ledger.transaction(ledger._create)
         return ledger
 
     @classmethod
-    def at(cls, where: str | Path) -> Ledger | None:
+    def open_read_only(cls, where: str | Path) -> Ledger | None:
         """The ledger at a path or URL, for reading only and without a trace; None when there is none.
 
         Raises:
             LedgerError: something is there that cannot be read as a ledger.
         """
-        url = ledger_place.ledger_url(where)
+        url = ledger_location.ledger_url(where)
         if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
             return None
-        found = cls(ledger_place.reading_engine(url), ledger_place.shown_place(url))
+        found = cls(
+            ledger_location.reading_engine(url), ledger_location.shown_location(url)
+        )
         with found._reading() as connection:
             return found if sa.inspect(connection).has_table(ATTEMPTS.name) else None
 
@@ -194,14 +198,14 @@ class Ledger:
         )
 
     def try_lock(self, name: str) -> Release | None:
-        """Take the lock of a model (`ledger_place.lock_name`) and return what releases it; None while another
+        """Take the lock of a model (`ledger_location.model_lock_name`) and return what releases it; None while another
         holds it, in this process or elsewhere. What its last holder had in flight is counted as lost.
         """
         with self._translated():
             if self._engine.dialect.name == "postgresql":
-                release = ledger_place.session_lock(self._connection(), name)
+                release = ledger_location.session_lock(self._connection(), name)
             else:
-                release = ledger_place.file_lock(Path(self.place), name)
+                release = ledger_location.file_lock(Path(self.location), name)
         if release is not None:
             try:
                 if name in self._locks():
@@ -249,7 +253,7 @@ class Ledger:
         Raises:
             LedgerError: not a ledger; nothing was added.
         """
-        other = Ledger.at(path)
+        other = Ledger.open_read_only(path)
         if other is None:
             raise LedgerError(
                 f"{path}: no ledger; expected a file that `lunguage ledger export` wrote."
@@ -319,7 +323,7 @@ class Ledger:
         except SQLAlchemyError as error:
             cause = type(getattr(error, "orig", None) or error).__name__
             raise LedgerError(
-                f"ledger {self.place}: cannot be used ({cause}); expected a ledger that can be reached, has "
+                f"ledger {self.location}: cannot be used ({cause}); expected a ledger that can be reached, has "
                 "room and may be read and written. Fix that, or name another place ($LUNGUAGE_LEDGER); what "
                 "was recorded is kept, and a new run asks only for the rest."
             ) from None

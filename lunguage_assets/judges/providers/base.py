@@ -23,18 +23,18 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.judge_config import (
+    LLMJudgeConfig,
+    ModelProvider,
+    checked_base_url,
+    on_this_machine,
+)
 from lunguage_assets.judges.requests import (
     MOST_TOKENS,
     FailureKind,
     ProviderFailure,
     Reply,
     Request,
-)
-from lunguage_assets.judges.slots import (
-    ModelProvider,
-    ModelSlot,
-    checked_base_url,
-    on_this_machine,
 )
 
 # --- where a model is reached
@@ -66,7 +66,7 @@ class Endpoint:
     location: str = ""
 
 
-def variables_of(slot: ModelSlot) -> dict[str, str]:
+def variables_of(slot: LLMJudgeConfig) -> dict[str, str]:
     """Fields of a slot's endpoint -> environment variable without which the slot cannot answer."""
     found = {
         "api_key": slot.api_key_env or _KEYS.get(slot.provider, ""),
@@ -85,7 +85,9 @@ def variables_of(slot: ModelSlot) -> dict[str, str]:
     return {name: variable for name, variable in found.items() if variable}
 
 
-def resolve_endpoint(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> Endpoint:
+def resolve_endpoint(
+    key: str, slot: LLMJudgeConfig, environ: Mapping[str, str]
+) -> Endpoint:
     """Address and key of a slot.
 
     Raises:
@@ -236,7 +238,7 @@ class SdkProvider(ABC):
 
     module: ClassVar[str]
 
-    def __init__(self, key: str, slot: ModelSlot, endpoint: Endpoint) -> None:
+    def __init__(self, key: str, slot: LLMJudgeConfig, endpoint: Endpoint) -> None:
         self._module = sdk(key, self.module)
         self.binding, self._endpoint = slot.binding, endpoint
         self._timeout_s, self._in_flight = slot.limits.timeout_s, slot.limits.in_flight

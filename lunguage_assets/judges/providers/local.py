@@ -23,6 +23,7 @@ from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.hub import named_path, quiet_transformers, snapshot
+from lunguage_assets.judges.judge_config import GenerationParameters, LLMJudgeConfig
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.requests import (
     ModelBinding,
@@ -32,7 +33,6 @@ from lunguage_assets.judges.requests import (
     Reply,
     Request,
 )
-from lunguage_assets.judges.slots import Generation, ModelSlot
 
 GGUF = ".gguf"
 """Ends the name of a model in one file, quantised; its numbers are read as `dtype` says."""
@@ -56,7 +56,7 @@ Answers = Callable[[Sequence[Request]], Sequence[Result]]
 Tokens = list[int]
 
 
-def local_provider(key: str, slot: ModelSlot) -> Provider:
+def local_provider(key: str, slot: LLMJudgeConfig) -> Provider:
     """The provider of a slot of provider `transformers`; nothing is imported or loaded before the first
     question.
 
@@ -176,7 +176,7 @@ def load_model(key: str, binding: ModelBinding, device: str) -> Answers:
         model = _LOADED.get(place)
         if model is None:
             model = _LOADED[place] = LocalModel(key, *place)
-    return partial(model.answer, binding, Generation.model_validate(given))
+    return partial(model.answer, binding, GenerationParameters.model_validate(given))
 
 
 class LocalModel:
@@ -258,7 +258,10 @@ class LocalModel:
             self._system_role = False
 
     def answer(
-        self, binding: ModelBinding, parameters: Generation, requests: Sequence[Request]
+        self,
+        binding: ModelBinding,
+        parameters: GenerationParameters,
+        requests: Sequence[Request],
     ) -> list[Result]:
         """One result per request, in their order; all are free, or about the same labels. May raise for want
         of memory.
@@ -371,7 +374,10 @@ class LocalModel:
         return answers
 
     def _generated(
-        self, parameters: Generation, seeds: Sequence[str], prompts: Sequence[Tokens]
+        self,
+        parameters: GenerationParameters,
+        seeds: Sequence[str],
+        prompts: Sequence[Tokens],
     ) -> list[tuple[str, int]]:
         """Text and its number of tokens, the ending one included, for each prompt."""
         start = max(map(len, prompts))
@@ -417,7 +423,7 @@ class Chooser:
     """
 
     def __init__(
-        self, parameters: Generation, seeds: Sequence[str], start: int
+        self, parameters: GenerationParameters, seeds: Sequence[str], start: int
     ) -> None:
         import transformers as tf
 

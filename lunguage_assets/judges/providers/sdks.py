@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.providers.base import Endpoint, SdkProvider, sdk, tokens
 from lunguage_assets.judges.requests import Reply, Request, bare_label
-from lunguage_assets.judges.slots import ModelSlot
 
 
 class OpenAIProvider(SdkProvider):
@@ -167,7 +167,7 @@ class GeminiProvider(SdkProvider):
 
     module = "google.genai"
 
-    def __init__(self, key: str, slot: ModelSlot, endpoint: Endpoint) -> None:
+    def __init__(self, key: str, slot: LLMJudgeConfig, endpoint: Endpoint) -> None:
         super().__init__(key, slot, endpoint)
         self._types = sdk(key, "google.genai.types")
         self._parameters = dict(self.binding.parameters)

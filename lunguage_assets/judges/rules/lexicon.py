@@ -42,7 +42,7 @@ _WHOLE_SCALE = 50.0
 
 
 @cache
-def ruler_sentences() -> dict[str, tuple[str, ...]]:
+def reference_sentences() -> dict[str, tuple[str, ...]]:
     """Masked, invented example sentences of every published phrase."""
     rows = csv_rows("ruler_sentences.csv")
     return {

@@ -27,7 +27,7 @@ from lunguage_assets.explicit.analysis.robustness import (
 from lunguage_assets.explicit.analysis.validation import (
     fit_validation as fit_phrases_back,
 )
-from lunguage_assets.implicit.pathways.audit import Counts, audit_table, edge_counts
+from lunguage_assets.implicit.expansion.audit import Counts, audit_table, edge_counts
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
@@ -106,7 +106,7 @@ def pathway_audit(home: HomeResource, keys: Keys) -> Result:
         return load_dictionary(home.home.pathways_file, Vocabulary.from_terms(terms))
 
     counts: Counts = Counter()
-    with newest_studies(home, *keys, home.standings()) as studies:
+    with newest_studies(home, *keys, home.staleness()) as studies:
         known = {batch: of_batch(batch) for batch in studies.batches}
         for part in studies.parts("study", ["lunguage_plus_plus"]):
             for batch, rows in part.frames()["lunguage_plus_plus"].groupby(

@@ -25,8 +25,8 @@ from lunguage_assets.orchestration.assets.table_asset import Frames, Result, tab
 from lunguage_assets.orchestration.metadata import SHOWN, markdown
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.spending import Spending
-from lunguage_assets.parallel import by_studies, joined
-from lunguage_assets.quality.rules import Aside, studies_of, without_studies
+from lunguage_assets.parallel import joined, map_studies
+from lunguage_assets.quality.rules import InvalidStudy, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import (
     structuring_agreement as agreement_of_structurers,
@@ -63,7 +63,7 @@ def structured_findings(
     spending: Spending,
     report_texts: pd.DataFrame,
     report_sentences: pd.DataFrame,
-    set_aside: Sequence[Aside] = (),
+    set_aside: Sequence[InvalidStudy] = (),
 ) -> Result:
     """Read findings in the raw reports of a batch with one structurer."""
     key, batch = keys
@@ -81,7 +81,7 @@ def structured_findings(
     given = report_texts, report_sentences
     if key == RULES:
         at_once = home.processes_at_once
-        made = by_studies(
+        made = map_studies(
             structured_reports,
             given,
             rule_structurer,
@@ -143,7 +143,7 @@ def structuring_agreement(
 def findings(
     home: HomeResource,
     keys: Keys,
-    set_aside: Sequence[Aside] = (),
+    set_aside: Sequence[InvalidStudy] = (),
     **read: pd.DataFrame,
 ) -> Result:
     """Read and validate the registered files of a batch, or take in what was read in its raw reports."""

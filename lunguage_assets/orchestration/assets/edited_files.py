@@ -84,7 +84,7 @@ def version_of(home: HomeResource, name: str) -> str:
         return _digest(place.corrections_file)
     if name == "assertion_file":
         return _digest(place.assertion_file) if place.assertion_file else "none"
-    reads = home.standings().reads
+    reads = home.staleness().fingerprints
     return fingerprint([reads.of(read, {}) for read in FILES[name][1]])
 
 

@@ -168,7 +168,7 @@ def reference_ranking(
 
     frames = by_judge(comparison_matches, hedge_vocabulary)
     in_panel_order = {judge: frames[judge] for judge in home.judges.members(*keys)}
-    reads = home.standings().reads
+    reads = home.staleness().fingerprints
     identities = [reads.of("judge", {"judge": judge}) for judge in in_panel_order]
     own = rank_phrases(
         hedge_vocabulary, in_panel_order, home.settings.explicit, identities
@@ -209,7 +209,7 @@ def fitted_probabilities(
         ],
         None,
     )
-    if (now := home.standings()).scorer_of(*keys) != NOTHING:
+    if (now := home.staleness()).scorer_of(*keys) != NOTHING:
         scorer = home.distilled(ranker, now)
         ask_panel = home.settings.distilled.unlike == "panel"
         scored = scored_places(

@@ -19,8 +19,8 @@ from lunguage_assets.lineage.staleness import Keys
 from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
 from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.parallel import by_studies, joined
-from lunguage_assets.quality.rules import Aside, set_aside_frame, studies_of
+from lunguage_assets.parallel import joined, map_studies
+from lunguage_assets.quality.rules import InvalidStudy, set_aside_frame, studies_of
 
 
 @table_asset("implicit")
@@ -38,7 +38,7 @@ def deduplicated_findings(
     if settings.encoder == "lexical":
         at_once = home.processes_at_once
         frame = joined(
-            by_studies(deduplicate, given, merging_tools, *made_of, processes=at_once)
+            map_studies(deduplicate, given, merging_tools, *made_of, processes=at_once)
         )
     else:  # a model is loaded once, and has cores of its own
         frame = deduplicate(*given, *tools)
@@ -59,7 +59,7 @@ def expansions(
 ) -> Result:
     """Match every finding to a pathway and generate the sub-findings that it implies."""
     made_of, processes = (home.home.pathways_file, terms), home.processes_at_once
-    found = by_studies(
+    found = map_studies(
         expand, (deduplicated_findings,), expansion_tools, *made_of, processes=processes
     )
     matches, expanded = map(joined, zip(*found, strict=True))
@@ -88,7 +88,7 @@ def lunguage_plus_plus(
     deduplicated_findings: pd.DataFrame,
     pathway_matches: pd.DataFrame,
     expansions: pd.DataFrame,
-    set_aside: Sequence[Aside] = (),
+    set_aside: Sequence[InvalidStudy] = (),
 ) -> Result:
     """Resolve every contradiction; a study that breaks a guarantee is set aside."""
     ranked = fitted_probabilities if len(fitted_probabilities) else reference_ranking
@@ -96,7 +96,7 @@ def lunguage_plus_plus(
     expanded = Expansion(pathway_matches, expansions)
     given = (deduplicated_findings, pathway_matches, expansions)
     made_of = terms, version, home.home.pathways_file, home.home.blacklist_file
-    found = by_studies(
+    found = map_studies(
         resolve, given, resolution_tools, *made_of, processes=home.processes_at_once
     )
     resolved = rows, log, conflicts = Resolution(*map(joined, zip(*found, strict=True)))

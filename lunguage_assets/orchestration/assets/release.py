@@ -14,7 +14,7 @@ from upath import UPath
 from lunguage_assets.errors import MethodError
 from lunguage_assets.lineage.recipes import RECIPES, dimensions_of
 from lunguage_assets.lineage.recipes import RELEASE as STEP
-from lunguage_assets.lineage.staleness import Standings
+from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import column_schema, counts
 from lunguage_assets.orchestration.partitions import Partitions
@@ -60,7 +60,7 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         with plain_failures():
             ranking, now = (
                 stored_table(root, "reference_ranking", (ranker,)),
-                home.standings(verify=True),
+                home.staleness(verify=True),
             )
             made_of, complete = (
                 now.made_of(STEP, (ranker,)),
@@ -102,7 +102,7 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
     return write_release
 
 
-def refuse_stale(now: Standings, ranker: str) -> None:
+def refuse_stale(now: StalenessChecker, ranker: str) -> None:
     """Raise when a batch is stale: the release would name settings and files that are not its own."""
     complete = now.complete_batches(ranker)
     results = {batch: now.of("lunguage_plus_plus", ranker, batch) for batch in complete}
@@ -120,7 +120,9 @@ def refuse_stale(now: Standings, ranker: str) -> None:
         )
 
 
-def learnt_model(now: Standings, root: UPath, ranker: str) -> dict[str, Any] | None:
+def learnt_model(
+    now: StalenessChecker, root: UPath, ranker: str
+) -> dict[str, Any] | None:
     """The distilled model that placed findings of a ranker's batches, and of which; None where judges fitted
     all of them.
     """
@@ -158,7 +160,7 @@ def stored_extras(
 
 @contextmanager
 def newest_studies(
-    home: HomeResource, ranker: str, now: Standings
+    home: HomeResource, ranker: str, now: StalenessChecker
 ) -> Iterator[NewestStudies]:
     """The newest delivery of every study over the complete batches of a ranker, by DuckDB with bounded
     memory. What does not fit is put beside the release: it may be report text.

@@ -15,9 +15,9 @@ import pandas as pd
 
 from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.lineage.recipes import BATCH, RECIPES, dimensions_of
-from lunguage_assets.lineage.staleness import Keys, Standings
+from lunguage_assets.lineage.staleness import Keys, StalenessChecker
 from lunguage_assets.orchestration.assets.edited_files import files_read
-from lunguage_assets.orchestration.automation import CARRIED, condition
+from lunguage_assets.orchestration.automation import condition
 from lunguage_assets.orchestration.checks import (
     CheckContext,
     check_results,
@@ -26,19 +26,19 @@ from lunguage_assets.orchestration.checks import (
     refused,
 )
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import COUNTED, asset_options, counts
+from lunguage_assets.orchestration.metadata import asset_options, counts
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.redaction import plain_failures
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.spending import Account, Spending
 from lunguage_assets.quality import rules
-from lunguage_assets.quality.rules import Aside, studies_of
+from lunguage_assets.quality.rules import InvalidStudy, studies_of
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import (
     SET_ASIDE,
     VERSION,
-    Encoded,
-    MadeOf,
+    EncodedTable,
+    Lineage,
     encode,
     fingerprint,
     partition_path,
@@ -47,9 +47,6 @@ from lunguage_assets.workspace.store import (
 Result = dg.MaterializeResult[Any]
 Frames = Mapping[Keys, pd.DataFrame]
 """An input of which an asset reads several partitions, by their keys in the order of the store."""
-
-LISTING = ("structured_findings", "findings", "lunguage_plus_plus")
-"""Assets that are told which studies are set aside: what was delivered, which they read, keeps them all."""
 
 JUDGES_POOL = "judges"
 """Pool of the assets that ask judges: of the runs in the queue one at a time asks, because a budget holds by
@@ -69,7 +66,7 @@ class TableAsset(NamedTuple):
     ) -> dg.AssetsDefinition:
         """The asset as Dagster knows it: everything that is not its function comes from its recipe."""
         recipe, options = RECIPES[self.name], asset_options(self.name, self.group)
-        if self.name in CARRIED:
+        if TABLES[self.name].automated:
             options["automation_condition"] = condition(of, self.name)
 
         @dg.multi_asset(
@@ -83,7 +80,7 @@ class TableAsset(NamedTuple):
         )
         def materialize(
             context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
-        ) -> Iterator[dg.AssetCheckResult | dg.Output[Sequence[Encoded]]]:
+        ) -> Iterator[dg.AssetCheckResult | dg.Output[Sequence[EncodedTable]]]:
             keys = store_keys(context.partition_key, recipe.dimensions)
             with plain_failures():
                 spending = Spending(
@@ -117,19 +114,19 @@ class TableAsset(NamedTuple):
 
     def made(
         self, home: HomeResource, keys: Keys, spending: Spending
-    ) -> tuple[list[Encoded], dict[str, Any], Sequence[dg.AssetCheckResult]]:
+    ) -> tuple[list[EncodedTable], dict[str, Any], Sequence[dg.AssetCheckResult]]:
         """What it makes of one partition: its tables, its own first, what the UI shows of them, and checks of
         its own. Nothing is stored. Raises `MethodError` when something that it reads is not there,
         `InvalidTable` when too many studies break a rule.
         """
-        recipe, now = RECIPES[self.name], home.standings()
+        recipe, now = RECIPES[self.name], home.staleness()
         read, versions = ({}, None) if recipe.by_query else _read(self.name, keys, now)
         made_of = now.made_of(self.name, keys, versions)
         asking = {"spending": spending} if recipe.asks_judges else {}
         compute = partial(self.compute, home=home, keys=keys, **asking)
         result, frames, asides = _computed(self.name, compute, read, home)
         self._require_unchanged(
-            made_of, home.standings().made_of(self.name, keys, versions)
+            made_of, home.staleness().made_of(self.name, keys, versions)
         )
         encoded = [
             encode(TABLES[one], frames[one], keys, made_of, asides)
@@ -137,13 +134,13 @@ class TableAsset(NamedTuple):
         ]
         shown = {**(result.metadata or {}), **spending.metadata()}
         shown |= {f"{table}_rows": len(frames[table]) for table in recipe.tables[1:]}
-        if column := COUNTED.get(self.name):
+        if column := TABLES[self.name].counted:
             shown[column] = counts(frames[self.name][column], column)
         if asides:
             shown["studies_set_aside"] = len(studies_of(asides))
         return encoded, shown, result.check_results or ()
 
-    def _require_unchanged(self, before: MadeOf, after: MadeOf) -> None:
+    def _require_unchanged(self, before: Lineage, after: Lineage) -> None:
         """Refuse a result while which something that it was made of was edited: nobody could say of what.
 
         Args:
@@ -173,7 +170,7 @@ def _computed(
     compute: Callable[..., Result],
     read: Mapping[str, Any],
     home: HomeResource,
-) -> tuple[Result, Mapping[str, pd.DataFrame], Sequence[Aside]]:
+) -> tuple[Result, Mapping[str, pd.DataFrame], Sequence[InvalidStudy]]:
     """What an asset's function gives, its tables by name, and the studies that are set aside: before, or
     because they break a rule now, when it is computed again without them. Raises `InvalidTable` when they are
     too many, or one still breaks a rule without its rows.
@@ -181,19 +178,22 @@ def _computed(
     single = {
         key: frame for key, frame in read.items() if isinstance(frame, pd.DataFrame)
     }
-    of_studies = not rules.OF_STUDIES.isdisjoint(RECIPES[name].tables)
+    of_studies = any(TABLES[table].per_study for table in RECIPES[name].tables)
     before = (
         [one for frame in single.values() for one in frame.attrs[SET_ASIDE]]
         if of_studies
         else []
     )
     asides = sorted(
-        {Aside(study, *rest, tuple(ids), found) for study, *rest, ids, found in before}
+        {
+            InvalidStudy(study, *rest, tuple(ids), found)
+            for study, *rest, ids, found in before
+        }
     )
     delivered = read["reports"]["study_id"].tolist() if "reports" in read else []
     while True:
         studies = studies_of(asides)
-        told = {"set_aside": asides} if name in LISTING else {}
+        told = {"set_aside": asides} if TABLES[name].receives_set_aside else {}
         result = compute(**rules.without_studies(read, studies), **told)
         frames = (
             {name: result.value}
@@ -217,7 +217,7 @@ def _computed(
 
 
 def _read(
-    name: str, keys: Keys, now: Standings
+    name: str, keys: Keys, now: StalenessChecker
 ) -> tuple[dict[str, Any], dict[tuple[str, Keys], str]]:
     """Table -> frame that an asset reads, or `Frames`; and the version of each partition. What is read on
     request is left out while it is not there.

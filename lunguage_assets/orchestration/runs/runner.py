@@ -40,7 +40,7 @@ from lunguage_assets.workspace.store import remove_abandoned_files
 COMPARE = "compare"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
-MUCH = 1 << 30
+MEMORY_TO_TRIM_BYTES = 1 << 30
 """Bytes that this process may hold before it looks what it can give back."""
 
 CheckResult = Literal["passed", "warned", "failed"]
@@ -99,7 +99,7 @@ class Runner:
             self._prepare()
             if stages is None:
                 stages = plan(
-                    self._home.standings(verify=True), ranker, rebuild=rebuild
+                    self._home.staleness(verify=True), ranker, rebuild=rebuild
                 )
             summary, prefetched = RunSummary(), False
             for done, stage in enumerate(stages):
@@ -146,7 +146,7 @@ class Runner:
         """
         if stage.job == "analyse" or (rebuild and stage.job in REBUILT):
             return False
-        now = self._home.standings()
+        now = self._home.staleness()
         return all(now.is_made(step, *stage.keys) for step in STEPS_OF_JOB[stage.job])
 
     def _make(self, stage: Stage, summary: RunSummary) -> None:
@@ -209,7 +209,7 @@ def _give_back_memory() -> None:
     """Clear away what finished stages left in cycles, and let the C library (glibc) return what is free: else
     this process holds several batches.
     """
-    if psutil.Process().memory_info().rss > MUCH:
+    if psutil.Process().memory_info().rss > MEMORY_TO_TRIM_BYTES:
         gc.collect()
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)

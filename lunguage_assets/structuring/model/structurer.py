@@ -23,11 +23,11 @@ from lunguage_assets.judges.configuration import (
     RULES,
     JudgesConfiguration,
 )
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger.attempts import model_identity, request_key
 from lunguage_assets.judges.model_judge import read_templates
-from lunguage_assets.judges.opening import Surroundings, open_asker
+from lunguage_assets.judges.opening import JudgeContext, open_asker
 from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
-from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.structuring.contract import (
     SectionedReport,
@@ -57,7 +57,7 @@ def open_structurer(
     key: str,
     configuration: JudgesConfiguration,
     terms: pd.DataFrame,
-    around: Callable[[], Surroundings],
+    around: Callable[[], JudgeContext],
     own_cues: Path | None = None,
 ) -> Structurer:
     """Open the structurer of a key.
@@ -74,9 +74,9 @@ def open_structurer(
     """
     if key == RULES:
         return RuleStructurer(terms, own_cues)
-    slot, surroundings = _model_slot(key, configuration), around()
-    prompts = load_structuring_prompts(surroundings.prompts)
-    return ModelStructurer(open_asker(key, slot, surroundings), prompts, slot.mode)
+    slot, context = _model_slot(key, configuration), around()
+    prompts = load_structuring_prompts(context.prompts)
+    return ModelStructurer(open_asker(key, slot, context), prompts, slot.mode)
 
 
 def structurer_identity(
@@ -99,9 +99,9 @@ def structurer_identity(
     )
 
 
-def _model_slot(key: str, configuration: JudgesConfiguration) -> ModelSlot:
-    slot = configuration.slot(key)
-    if not isinstance(slot, ModelSlot):
+def _model_slot(key: str, configuration: JudgesConfiguration) -> LLMJudgeConfig:
+    slot = configuration.judge_config(key)
+    if not isinstance(slot, LLMJudgeConfig):
         raise ConfigurationError(
             f"judge {key!r} is rule-based and reads hedges, not reports; expected a language model as "
             "structurer. Name one, or the offline structurer."

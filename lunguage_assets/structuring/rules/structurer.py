@@ -136,7 +136,7 @@ class RuleStructurer:
 def rule_structurer(
     terms: pd.DataFrame | None, own_cues: Path | None = None
 ) -> tuple[RuleStructurer]:
-    """The offline structurer with a delivered vocabulary and a home's cues, for `cores.by_studies`."""
+    """The offline structurer with a delivered vocabulary and a home's cues, for `parallel.map_studies`."""
     return (RuleStructurer(terms, own_cues),)
 
 

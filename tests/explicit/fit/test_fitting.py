@@ -44,7 +44,13 @@ from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.scoring import Scorer, unknown_deviation
-from lunguage_assets.randomness import coins, mix, smallest, text_hash, text_hashes
+from lunguage_assets.randomness import (
+    mix,
+    random_bits,
+    smallest,
+    text_hash,
+    text_hashes,
+)
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES
 from lunguage_assets.tables.explicit import FIT_LOG
@@ -118,12 +124,14 @@ def fit_one(
                 (mine, other), _ = judge.scores([sentence, theirs])
                 said = "invalid" if np.isnan(mine + other) else "valid"
                 won = (
-                    bool(coins(mix(keys[j], 1))[0])
+                    bool(random_bits(mix(keys[j], 1))[0])
                     if mine == other
                     else bool(mine > other)
                 )
             else:
-                second = options.position == "coin" and bool(coins(mix(keys[j], 1))[0])
+                second = options.position == "coin" and bool(
+                    random_bits(mix(keys[j], 1))[0]
+                )
                 shown = (theirs, sentence) if second else (sentence, theirs)
                 said = judge.compare([ComparisonQuestion(*shown, steps + void)])[0]
                 won = (said == "sentence_2") == second

@@ -27,7 +27,7 @@ from lunguage_assets.explicit.hedges.vocabulary import (
 )
 from lunguage_assets.judges.model_judge import parse_phrase_list
 from lunguage_assets.judges.protocol import ExtractionAnswer
-from lunguage_assets.judges.rules.lexicon import LexiconJudge, ruler_sentences
+from lunguage_assets.judges.rules.lexicon import LexiconJudge, reference_sentences
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY
 
@@ -311,7 +311,7 @@ def test_the_published_ruler_lists_the_corpus_phrases_that_it_lacks() -> None:
 
 
 def test_the_bundled_ruler_has_ten_masked_sentences_of_its_own_per_phrase() -> None:
-    sentences = ruler_sentences()
+    sentences = reference_sentences()
     everything = [sentence for known in sentences.values() for sentence in known]
     assert len(sentences) == 42
     assert len(set(everything)) == len(everything)

@@ -8,7 +8,7 @@ import pytest
 from invented_reports import blacklist
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.merging.apart import (
+from lunguage_assets.implicit.merging.merge_constraints import (
     load_blacklist,
     stated_values,
     values_differ,

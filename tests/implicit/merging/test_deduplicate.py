@@ -25,16 +25,16 @@ from plain_merging import plain_groups
 from profiles import examples
 
 from lunguage_assets.implicit.merging import deduplicate as deduplicate_module
-from lunguage_assets.implicit.merging.apart import (
-    Wording,
-    linearised,
-    stated_values,
-    values_differ,
-)
 from lunguage_assets.implicit.merging.deduplicate import (
     blocks_of,
     compared_phrases,
     deduplicate,
+)
+from lunguage_assets.implicit.merging.merge_constraints import (
+    Wording,
+    linearised,
+    stated_values,
+    values_differ,
 )
 from lunguage_assets.implicit.rows import by_study, read_rows
 from lunguage_assets.settings import ImplicitSettings

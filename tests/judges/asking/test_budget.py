@@ -20,6 +20,7 @@ from lunguage_assets.judges.asking.limits import (
     estimated_input_tokens,
     output_limit,
 )
+from lunguage_assets.judges.judge_config import Limits, Price
 from lunguage_assets.judges.ledger.attempts import Attempt, moment
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import (
@@ -29,7 +30,6 @@ from lunguage_assets.judges.requests import (
     Reply,
     Request,
 )
-from lunguage_assets.judges.slots import Limits, Price
 from lunguage_assets.orchestration.resources import VARIABLES, HomeResource
 from lunguage_assets.workspace.home import Home
 
@@ -161,7 +161,7 @@ def test_a_call_that_broke_and_may_be_billed_counts_at_its_worst_for_everybody(
         ask_all(ledger, broken, Budget(None, WORST * 10.5))
     model = FakeModel()
     with pytest.raises(BudgetExceeded, match="daily budget"):
-        ask_all(Ledger.open(ledger.place), model, Budget(None, WORST * 10.5))
+        ask_all(Ledger.open(ledger.location), model, Budget(None, WORST * 10.5))
     assert model.calls == 0
 
 
@@ -180,13 +180,13 @@ def test_a_deployment_sets_it_by_a_variable_and_a_wrong_value_is_named(
 ) -> None:
     for name in VARIABLES.values():
         monkeypatch.delenv(name, raising=False)
-    assert HomeResource.from_environment(Home(tmp_path)).surroundings().budget is None
+    assert HomeResource.from_environment(Home(tmp_path)).judge_context().budget is None
     monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "2")
     one, again = (
-        HomeResource.from_environment(Home(tmp_path)).surroundings() for _ in range(2)
+        HomeResource.from_environment(Home(tmp_path)).judge_context() for _ in range(2)
     )
     assert one.budget is not None
-    assert one.budget.of_day_usd == 2.0
+    assert one.budget.daily_usd == 2.0
     assert one.budget is again.budget, "one for all judges of the process"
     with pytest.raises(
         ConfigurationError, match=r"LUNGUAGE_DAILY_BUDGET\): found something else"

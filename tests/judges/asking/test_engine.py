@@ -32,11 +32,11 @@ from lunguage_assets.judges.asking.limits import (
     estimated_input_tokens,
 )
 from lunguage_assets.judges.asking.progress import Meter
+from lunguage_assets.judges.judge_config import Limits, Price
 from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger, Settled, record
-from lunguage_assets.judges.ledger.ledger_place import LedgerError, lock_name
+from lunguage_assets.judges.ledger.ledger_location import LedgerError, model_lock_name
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure, Reply, Request
-from lunguage_assets.judges.slots import Limits, Price
 
 PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))
 COST = (40 * 1.0 + 4 * 10.0) / 1e6
@@ -332,7 +332,7 @@ class Watched(Ledger):
 @contextmanager
 def lock_held(ledger: Ledger) -> Iterator[None]:
     """Another asks the fake model meanwhile."""
-    release = ledger.try_lock(lock_name(BINDING))
+    release = ledger.try_lock(model_lock_name(BINDING))
     assert release is not None
     yield
     release()
@@ -359,7 +359,7 @@ def answered_by_another(ledger: Ledger, requests: Sequence[Request]) -> None:
 
 @pytest.fixture
 def watched(ledger: Ledger) -> Watched:
-    found = Watched.open(ledger.place)
+    found = Watched.open(ledger.location)
     assert isinstance(found, Watched)
     return found
 
@@ -367,7 +367,7 @@ def watched(ledger: Ledger) -> Watched:
 def test_who_waits_looks_up_few_questions_at_a_time_however_many_are_open(
     ledger: Ledger, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "_LOOK_S", 0.001)
+    monkeypatch.setattr(asking, "POLL_INTERVAL_S", 0.001)
     model, requests, found = FakeModel(), questions(3_000), list[str | None]()
     with lock_held(ledger):
         waiting = threading.Thread(
@@ -396,7 +396,7 @@ def test_who_waited_in_vain_counts_all_that_was_answered_meanwhile(
                 answered_by_another(ledger, requests[100:])
             return found
 
-    waits = AnsweredMeanwhile.open(ledger.place)
+    waits = AnsweredMeanwhile.open(ledger.location)
     with (
         lock_held(ledger),
         pytest.raises(JudgeIncomplete, match="100 of 200 questions have no answer"),

@@ -16,7 +16,11 @@ from loopback import Act, Arrival, Call, LoopbackServer, Outcome, judge_like
 from loopback_wire import body_of, read_call
 from sdk_run import judge_of, pairs
 
-from lunguage_assets.judges.asking.asker import UNREACHED, JudgeIncomplete, WrongModel
+from lunguage_assets.judges.asking.asker import (
+    MAX_CONNECT_ATTEMPTS,
+    JudgeIncomplete,
+    WrongModel,
+)
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.protocol import Choice
 from lunguage_assets.judges.providers.base import http_client
@@ -174,4 +178,4 @@ def test_a_service_that_never_answered_and_cannot_be_reached_is_given_up_after_a
         JudgeIncomplete, match=r"1 of 1 .*127\.0\.0\.1.*Connection refused"
     ):
         judge.compare(pairs(1))
-    assert totals(ledger)["attempts"] == UNREACHED
+    assert totals(ledger)["attempts"] == MAX_CONNECT_ATTEMPTS

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lunguage_assets.judges.asking.limits import Limiter
+from lunguage_assets.judges.judge_config import Limits
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure
-from lunguage_assets.judges.slots import Limits
 
 
 def limiter(time: Time, **limits: Any) -> Limiter:

@@ -10,10 +10,10 @@ from typing import Any
 
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger, begin, forget
-from lunguage_assets.judges.ledger.ledger_place import lock_name
+from lunguage_assets.judges.ledger.ledger_location import model_lock_name
 from lunguage_assets.judges.requests import ModelBinding
 
-LOCK = lock_name(ModelBinding("p", "p", "m"))
+LOCK = model_lock_name(ModelBinding("p", "p", "m"))
 
 
 def attempt(number: int, **fields: Any) -> Attempt:
@@ -49,7 +49,7 @@ def test_one_at_a_time_has_a_models_lock_and_other_models_have_their_own(
     assert ledger.try_lock(LOCK) is None, "also in the same process"
     assert other.try_lock(LOCK) is None
     second = other.try_lock(
-        lock_name(ModelBinding("p", "p", "m", (("temperature", 0),)))
+        model_lock_name(ModelBinding("p", "p", "m", (("temperature", 0),)))
     )
     assert second is not None, "other parameters give other answers"
     release()

@@ -23,7 +23,7 @@ from sqlalchemy import create_engine, inspect
 
 from lunguage_assets.judges.ledger.attempts import Attempt, moment, settle
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.ledger.ledger_place import LedgerError, ledger_url
+from lunguage_assets.judges.ledger.ledger_location import LedgerError, ledger_url
 from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
 
 PARSERS = {"extract": parse_phrase_list, "compare": choice_of}
@@ -243,7 +243,11 @@ def test_a_file_that_is_no_ledger_is_refused_and_left_alone(
     place.write_text("invented notes, by no means a database " * 50)
     empty.touch()
     before = place.read_bytes()
-    for opened in (Ledger.open, Ledger.at, lambda path: ledger.import_(path, PARSERS)):
+    for opened in (
+        Ledger.open,
+        Ledger.open_read_only,
+        lambda path: ledger.import_(path, PARSERS),
+    ):
         with pytest.raises(LedgerError, match="cannot be used"):
             opened(place)
     for path in (empty, tmp_path / "none.sqlite"):
@@ -393,7 +397,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_where_no_ledger_is_none_is_made(place: str, tmp_path: Path) -> None:
-    assert Ledger.at(place) is None
+    assert Ledger.open_read_only(place) is None
     assert not list(tmp_path.iterdir())
     if place.startswith("postgresql"):
         assert inspect(create_engine(ledger_url(place))).get_table_names() == []
@@ -405,10 +409,12 @@ def test_a_file_that_nobody_writes_to_stays_as_it_is_to_the_byte(
     place = tmp_path / "ledger.sqlite"
     writer = Ledger.open(place)
     writer.record(attempt())
-    assert KEY in Ledger.at(place).answers([KEY]), "also while the writer is there"  # type: ignore[union-attr]
+    assert KEY in Ledger.open_read_only(place).answers([KEY]), (
+        "also while the writer is there"
+    )  # type: ignore[union-attr]
     writer.close()
     before = contents(tmp_path)
-    assert KEY in Ledger.at(place).answers([KEY])  # type: ignore[union-attr]
+    assert KEY in Ledger.open_read_only(place).answers([KEY])  # type: ignore[union-attr]
     assert contents(tmp_path) == before
 
 

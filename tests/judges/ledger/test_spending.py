@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from lunguage_assets.judges.ledger import spending
 from lunguage_assets.judges.ledger.attempts import Attempt, moment
 from lunguage_assets.judges.ledger.ledger import Ledger, begin
-from lunguage_assets.judges.ledger.ledger_place import lock_name
+from lunguage_assets.judges.ledger.ledger_location import model_lock_name
 from lunguage_assets.judges.ledger.ledger_tables import ATTEMPTS, CALLS
 from lunguage_assets.judges.requests import ModelBinding
 
-LOCK = lock_name(ModelBinding("p", "p", "m"))
+LOCK = model_lock_name(ModelBinding("p", "p", "m"))
 MANY = 100_000
 
 

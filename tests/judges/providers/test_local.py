@@ -34,14 +34,14 @@ from tiny_model import (
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.judges.judge_config import GenerationParameters
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.opening import Surroundings, open_judge
+from lunguage_assets.judges.opening import JudgeContext, open_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import local
 from lunguage_assets.judges.providers.local import LocalProvider
 from lunguage_assets.judges.requests import Prompt, ProviderFailure, Reply, Request
-from lunguage_assets.judges.slots import Generation
 
 if (reason := tiny_model.missing()) is not None:
     pytest.skip(reason, allow_module_level=True)
@@ -218,9 +218,9 @@ import asyncio, sys
 import tiny_model
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.requests import Prompt, Request
-from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 params = {{"max_new_tokens": 5}}
-provider = provider_of("tiny", ModelSlot(provider="transformers", model={str(llama)!r}, params=params), {{}})
+provider = provider_of("tiny", LLMJudgeConfig(provider="transformers", model={str(llama)!r}, params=params), {{}})
 assert not {{"torch", "transformers"}} & set(sys.modules)
 asyncio.run(provider.answer(Request("compare", Prompt("s", {MARKER!r}), "enum", {LABELS!r})))
 asyncio.run(provider.answer(Request("compare", Prompt("s", {MARKER!r}))))
@@ -358,7 +358,7 @@ def test_tokens_are_drawn_in_proportion_to_what_the_parameters_leave(
 ) -> None:
     import torch
 
-    draws, parameters = 20_000, Generation(max_new_tokens=1, **params)
+    draws, parameters = 20_000, GenerationParameters(max_new_tokens=1, **params)
     choose = local.Chooser(
         parameters, [str(number) for number in range(draws)], start=3
     )
@@ -444,7 +444,7 @@ def test_a_judge_of_patients_text_on_no_budget_answers_and_replays_from_the_ledg
     ]
 
     def judged(ledger: Path) -> list[Any]:
-        around = Surroundings("credentialed", lambda: Ledger.open(ledger), Budget(0.0))
+        around = JudgeContext("credentialed", lambda: Ledger.open(ledger), Budget(0.0))
         return open_judge(key, judges(llama), around).compare(questions)
 
     first = judged(tmp_path / "a.sqlite")

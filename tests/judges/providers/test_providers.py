@@ -19,12 +19,12 @@ import pytest
 from loopback import Act, Arrival, LoopbackServer, Outcome
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.model_judge import LABELS, load_prompts, parse_label
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers.base import withheld_headers
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
-from lunguage_assets.judges.slots import ModelSlot
 
 PROVIDERS = (
     "openai",
@@ -78,9 +78,9 @@ def server() -> Iterator[LoopbackServer]:
         yield running
 
 
-def slot_of(provider: str, **fields: Any) -> ModelSlot:
+def slot_of(provider: str, **fields: Any) -> LLMJudgeConfig:
     params = {"max_tokens": 50} if provider == "anthropic" else {}
-    return ModelSlot.model_validate(
+    return LLMJudgeConfig.model_validate(
         {"provider": provider, "model": "model-1", "params": params} | fields
     )
 

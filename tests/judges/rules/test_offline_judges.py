@@ -26,7 +26,7 @@ from lunguage_assets.judges.protocol import (
     Judge,
 )
 from lunguage_assets.judges.rules.cues import CuesJudge
-from lunguage_assets.judges.rules.lexicon import LexiconJudge, ruler_sentences
+from lunguage_assets.judges.rules.lexicon import LexiconJudge, reference_sentences
 from lunguage_assets.randomness import text_hash
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
@@ -42,7 +42,7 @@ LINE = calibrate(SCALE, published_anchors())
 SENTENCES = [
     (entry.phrase, sentence)
     for entry in published_ranking()
-    for sentence in ruler_sentences()[entry.phrase]
+    for sentence in reference_sentences()[entry.phrase]
 ]
 
 
@@ -237,7 +237,7 @@ def test_the_cue_words_follow_the_published_places_as_closely_as_the_method_page
     published = published_ranking()
     score = CuesJudge.bundled("cues").score
     scores = [
-        np.mean([score(one) or 0.0 for one in ruler_sentences()[entry.phrase]])
+        np.mean([score(one) or 0.0 for one in reference_sentences()[entry.phrase]])
         for entry in published
     ]
     assert np.corrcoef([entry.mu for entry in published], scores)[
@@ -246,7 +246,7 @@ def test_the_cue_words_follow_the_published_places_as_closely_as_the_method_page
 
 
 def test_the_two_offline_judges_agree_like_two_judges_and_not_like_one() -> None:
-    by_phrase = ruler_sentences()
+    by_phrase = reference_sentences()
     questions = [
         ComparisonQuestion(
             by_phrase[a][text_hash(a, b, r) % 12],

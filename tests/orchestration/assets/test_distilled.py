@@ -109,13 +109,13 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
     settings = small.home.settings_file
     settings.write_text(settings.read_text() + 'fit = "distilled"\n')
     small.register({"third": finished.deliveries / "third"})
-    assert not is_ready(small.standings(), "fitted_probabilities", ("panel", "third"))
+    assert not is_ready(small.staleness(), "fitted_probabilities", ("panel", "third"))
     with (
         reopened(small) as home,
         pytest.raises(RunFailed, match=r"is not there\. Say `lunguage distill"),
     ):
         home.run()
-    assert small.standings().is_current("fitted_probabilities", "panel", "first")
+    assert small.staleness().is_current("fitted_probabilities", "panel", "first")
     with mock.patch.object(answers, "FEWEST", 5):
         with reopened(small, encoder=encoder) as home:
             home.executed(lambda: home.runner().run("panel", stages=DISTILL))
@@ -125,7 +125,7 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
         settings.write_text(
             settings.read_text().replace("bootstrap = 10", "bootstrap = 11")
         )
-        assert small.standings().of("distilled_scorer", "panel").because == (
+        assert small.staleness().of("distilled_scorer", "panel").because == (
             "ranking settings changed",
         )
         with (
@@ -138,14 +138,14 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
 def test_a_batch_that_the_judges_fit_later_makes_the_model_stale(
     taught: SmallHome, finished: Finished
 ) -> None:
-    assert taught.standings().is_current("distilled_scorer", "panel")
+    assert taught.staleness().is_current("distilled_scorer", "panel")
     taught.register({"third": finished.deliveries / "third"})
-    assert taught.standings().is_current("distilled_scorer", "panel"), (
+    assert taught.staleness().is_current("distilled_scorer", "panel"), (
         "a batch without fits is no input"
     )
     with reopened(taught) as home:
         home.run()
-    assert "is new" in taught.standings().of("distilled_scorer", "panel").because[0]
+    assert "is new" in taught.staleness().of("distilled_scorer", "panel").because[0]
 
 
 def test_what_was_learnt_is_in_no_release_and_nobody_else_can_read_it(

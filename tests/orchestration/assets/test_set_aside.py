@@ -19,7 +19,6 @@ from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.lineage.recipes import RECIPES, dimensions_of
 from lunguage_assets.orchestration.assets import corpus, explicit, implicit
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.quality.rules import OF_STUDIES
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import partition_path, read_table
 from lunguage_assets.workspace.versions import current_version
@@ -141,7 +140,8 @@ def test_a_study_that_breaks_a_rule_is_set_aside_and_is_nowhere_downstream(
     assert any(rule in one for one in aside["rule"])
     assert all(own.startswith(study) for ids in aside["finding_ids"] for own in ids)
     assert not aside["found"].str.contains("planted").any()
-    for table in OF_STUDIES - {"accounting", "structured_findings"}:
+    per_study = {name for name, table in TABLES.items() if table.per_study}
+    for table in per_study - {"accounting", "structured_findings"}:
         later = STEPS.index(step) <= STEPS.index(
             next(s for s in STEPS if table in RECIPES[s].tables)
         )

@@ -99,7 +99,7 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
     assert asked >= len(table(small, "report_texts"))
     make(small, "structured_findings", structurer="one")
     assert len(server.calls) == asked
-    assert small.resource.standings().is_current("structured_findings", "one", "b")
+    assert small.resource.staleness().is_current("structured_findings", "one", "b")
     assert told["studies_with_findings"] > 3
     compared = make(small, "structuring_agreement")
     assert (compared["structurers"], compared["gold_rows"]) == ("rules, one", 0)
@@ -114,12 +114,12 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
         table(small, "structured_findings", "one")
     )
     assert 0 < found.loc["finding", "agreed"] <= found.loc["finding", "second"]
-    assert small.resource.standings().is_current("structuring_agreement", "b")
+    assert small.resource.staleness().is_current("structuring_agreement", "b")
 
     rules = table(small, "structured_findings", "rules")
     gold = lunguage_frame(table(small, "report_texts"), rules)
     gold.to_csv(small.home.gold_findings, index=False)
-    assert not small.resource.standings().is_current("structuring_agreement", "b")
+    assert not small.resource.staleness().is_current("structuring_agreement", "b")
     assert make(small, "structuring_agreement")["gold_rows"] == len(rules)
     found = table(small, "structuring_agreement").set_index(
         ["structurer_1", "structurer_2", "field"]
@@ -186,7 +186,7 @@ def test_a_few_answers_none_of_which_can_be_read_end_the_batch_unless_others_wer
         dg.Failure, match="judge 'one': none of its 3 answers can be read"
     ):
         structured(small, "three")
-    assert not small.resource.standings().is_current(
+    assert not small.resource.staleness().is_current(
         "structured_findings", "one", "three"
     )
     server.answer = model_like
@@ -270,6 +270,6 @@ def test_delivered_entities_are_a_reading_beside_that_of_the_rules(
             "radgraph",
             1.0,
         ]
-        assert small.resource.standings().is_current(
+        assert small.resource.staleness().is_current(
             "structured_findings", "radgraph", "b"
         )

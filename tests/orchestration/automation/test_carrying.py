@@ -225,7 +225,7 @@ def test_the_nightly_release_is_of_every_ranker_with_a_ranking_and_a_finished_ba
     finished: Finished,
 ) -> None:
     now, night = (
-        HomeResource(root=str(finished.home)).standings(),
+        HomeResource(root=str(finished.home)).staleness(),
         datetime(2026, 11, 20, 2, tzinfo=UTC),
     )
     keys = []

@@ -29,7 +29,7 @@ from loopback import Act, Call, LoopbackServer
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import NothingReadable
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.opening import PolicyRefused, examination, judge_identity
+from lunguage_assets.judges.opening import PolicyRefused, examine_judges, judge_identity
 from lunguage_assets.structuring.model.grounding import ANSWER_SCHEMA
 from lunguage_assets.structuring.model.structurer import (
     LONGEST_REPORT,
@@ -218,7 +218,7 @@ def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(
         accounts = [(reading.account, reading.reason) for reading in answer.readings]
         assert accounts.count(("unreadable", "no answer")) == 5
         assert accounts[1] == ("nothing stated", "section")
-    found = Ledger.at(ledger)
+    found = Ledger.open_read_only(ledger)
     assert found is not None
     (row,) = found.statistics().to_dict("records")
     assert (row["stage"], row["attempts"], row["invalid"]) == ("structure", 5, 4)
@@ -306,7 +306,7 @@ def test_doctor_warns_of_a_structurer_whose_answers_would_be_cut_off() -> None:
         configuration = configured("openai-compatible", "http://127.0.0.1:1", **fields)
         preset = configuration.presets["p"].model_copy(update={"structurer": "one"})
         chosen = configuration.model_copy(update={"presets": {"p": preset}})
-        found = examination(chosen, "synthetic", date(2026, 11, 22), {})
+        found = examine_judges(chosen, "synthetic", date(2026, 11, 22), {})
         return [message for severity, message in found if severity == "warning"]
 
     assert len(warned(params={"max_tokens": 900})) == 1

@@ -12,7 +12,7 @@ from hypothesis import given
 from invented_reports import Said, deduplicated, identity, in_mode, record, run, said
 from profiles import examples
 
-from lunguage_assets.implicit.statements.places import anatomy
+from lunguage_assets.implicit.statements.locations import anatomy
 
 
 def both(found: Any, concluded: Any) -> list[Any]:
@@ -105,7 +105,7 @@ def test_whatever_is_stated_no_group_has_two_sides_or_polarities(
         assert frame.loc[ids, "currency"].nunique() == 1
         assert frame.loc[ids, "status"].str[1].nunique() == 1
         sides = [
-            anatomy().place(tuple(parts)).sides
+            anatomy().location(tuple(parts)).sides
             for parts in frame.loc[group.index, "location_parts"]
         ]
         assert all(one == other for one, other in combinations(filter(None, sides), 2))

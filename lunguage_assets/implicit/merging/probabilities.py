@@ -9,7 +9,7 @@ import pandas as pd
 
 from lunguage_assets.assertion.hedges import bundled_lexicon
 from lunguage_assets.implicit.rows import PAPER, Row, rounded, values_of
-from lunguage_assets.implicit.statements.against import (
+from lunguage_assets.implicit.statements.contradictions import (
     QUALIFIER,
     belief_of,
     qualifier_of,
@@ -59,12 +59,12 @@ def assign_beliefs(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
             )
     for members in lists.values():
         if any(row.positive and joined for row, _, joined in members):
-            _share(members)
+            normalised_alternatives(members)
     for row in rows:
         row.support = rounded(row.prob if row.positive else 1.0 - row.prob)
 
 
-def _share(members: Sequence[_Member]) -> None:
+def normalised_alternatives(members: Sequence[_Member]) -> None:
     """Make the probabilities of the alternatives of a sentence coherent: together they have at most 1, less
     what a dismissed tail keeps ("A, B or, less likely, C").
 

@@ -48,13 +48,13 @@ _NOT_PARAMETERS = frozenset(
 """Fields of a request that the package sets itself, or that would bring several answers or none in text."""
 
 
-class Part(BaseModel):
+class TomlTable(BaseModel):
     """A table of the judges file: no field that is not known, no change after reading."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Price(Part):
+class Price(TomlTable):
     """US dollars per million tokens as of a date; reasoning is billed as output."""
 
     input: float = Field(ge=0, allow_inf_nan=False)
@@ -66,7 +66,7 @@ class Price(Part):
         return (input_tokens * self.input + output_tokens * self.output) / 1e6
 
 
-class Limits(Part):
+class Limits(TomlTable):
     """What a judge's service and its user allow.
 
     `requests_per_minute` None: no limit. `timeout_s` bounds one answer, `deadline_s` all answers that one
@@ -82,7 +82,7 @@ class Limits(Part):
     backoff_s: float = Field(default=1.0, ge=0, le=3600)
 
 
-class OfflineSlot(Part):
+class OfflineJudgeConfig(TomlTable):
     """A rule-based judge, or a model that was distilled from judges, in `folder`: no network, no cost."""
 
     provider: OfflineProvider
@@ -90,7 +90,7 @@ class OfflineSlot(Part):
     folder: str = ""
 
     @model_validator(mode="after")
-    def _has_folder(self) -> OfflineSlot:
+    def _has_folder(self) -> OfflineJudgeConfig:
         if bool(self.folder) != (self.provider == "distilled"):
             raise ValueError(
                 "folder: expected for provider 'distilled' (lunguage distill names it), and no other"
@@ -98,7 +98,7 @@ class OfflineSlot(Part):
         return self
 
 
-class Generation(Part):
+class GenerationParameters(TomlTable):
     """Parameters of a model in this process; unless given, plain sampling, as in the paper (explicit.md
     section 2). `do_sample` false: always the likeliest token.
     """
@@ -160,7 +160,7 @@ def _checked_parameters(params: dict[str, Any]) -> dict[str, Any]:
 _VARIABLE = r"^([A-Z_][A-Z0-9_]*)?$"
 
 
-class ModelSlot(Part):
+class LLMJudgeConfig(TomlTable):
     """A language model; the judges file explains each field, `opening.preflight` what it may be sent. A model
     in this process costs nothing unless a price is given; unless limited, two of its batches are in flight.
     """
@@ -228,7 +228,7 @@ class ModelSlot(Part):
         return {"price": free, **values, "limits": limits}
 
     @model_validator(mode="after")
-    def _reachable(self) -> ModelSlot:
+    def _reachable(self) -> LLMJudgeConfig:
         if self.base_url:
             checked_base_url(self.base_url)
         if self.base_url and self.base_url_env:
@@ -247,7 +247,7 @@ class ModelSlot(Part):
             )
         if self.provider == "transformers":
             try:
-                Generation.model_validate(self.params)
+                GenerationParameters.model_validate(self.params)
             except ValidationError as error:
                 problem = error.errors(include_url=False)[0]
                 raise ValueError(
@@ -256,14 +256,16 @@ class ModelSlot(Part):
         return self
 
 
-JudgeSlot = Annotated[OfflineSlot | ModelSlot, Field(discriminator="provider")]
+JudgeConfig = Annotated[
+    OfflineJudgeConfig | LLMJudgeConfig, Field(discriminator="provider")
+]
 
 
-def bound_to(slot: JudgeSlot) -> dict[str, Any]:
+def bound_to(slot: JudgeConfig) -> dict[str, Any]:
     """What answers under a slot's key, readable, with the hash of everything in the ledger key that the slot
     decides.
     """
-    if not isinstance(slot, ModelSlot):
+    if not isinstance(slot, LLMJudgeConfig):
         return {"provider": slot.provider}
     decided = request_key(slot.binding, Request("compare", Prompt("", ""), slot.mode))
     named = {"provider": slot.provider, "model": slot.model, "mode": slot.mode}

@@ -59,7 +59,7 @@ class StatementsFile(BaseModel, frozen=True, extra="forbid"):
     resolved: ResolvedWords
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Sides, regions and further words ("5th") of a place; nothing at all is everywhere."""
 
     sides: frozenset[str]
@@ -92,13 +92,13 @@ class Anatomy:
             for words in region.words
         }
         self._longest = max(map(len, self._wordings))
-        self.place = lru_cache(maxsize=ENTRIES)(self._place)
+        self.location = lru_cache(maxsize=ENTRIES)(self._location)
         self.parts = lru_cache(maxsize=ENTRIES)(
-            lambda location_parts: self.place(location_parts).parts
+            lambda location_parts: self.location(location_parts).parts
         )
         self.covers = lru_cache(maxsize=4 * ENTRIES)(self._covers)
 
-    def _place(self, location_parts: tuple[str, ...]) -> Place:
+    def _location(self, location_parts: tuple[str, ...]) -> Location:
         """The place that the comma parts of a location name."""
         sides, regions, details = set[str](), set[str](), set[str]()
         for part in location_parts:
@@ -121,9 +121,9 @@ class Anatomy:
             for region in regions
             if not any(self._in(other, region) for other in regions)
         }
-        return Place(frozenset(sides), frozenset(narrow), frozenset(details))
+        return Location(frozenset(sides), frozenset(narrow), frozenset(details))
 
-    def without_wholes(self, place: Place) -> tuple[str, ...]:
+    def without_wholes(self, place: Location) -> tuple[str, ...]:
         """The parts of a place but for the wholes, which are no narrower than no place."""
         return tuple(part for part in place.parts if part not in self._whole)
 
@@ -147,7 +147,7 @@ class Anatomy:
 
     def _covers(self, outer: tuple[str, ...], inner: tuple[str, ...]) -> bool:
         """Whether a place, by its location parts, contains another; no place contains every place."""
-        a, b = self.place(outer), self.place(inner)
+        a, b = self.location(outer), self.location(inner)
         if a.sides and not (b.sides and b.sides <= a.sides):
             return False
         if not a.details <= b.details:
@@ -181,6 +181,6 @@ def says_resolved(improved: str) -> bool:
     )
 
 
-def place_parts(location_parts: Sequence[str]) -> tuple[str, ...]:
+def anatomical_parts(location_parts: Sequence[str]) -> tuple[str, ...]:
     """The anatomical parts of a location set, sorted."""
     return anatomy().parts(tuple(location_parts))

@@ -54,11 +54,11 @@ def ledger_url(where: str | Path) -> URL:
         if url.get_backend_name() == "postgresql":
             return url
     raise LedgerError(
-        "the ledger's place is not possible; expected a path or postgresql://USER@HOST/DATABASE."
+        "invalid ledger location; expected a path or postgresql://USER@HOST/DATABASE."
     )
 
 
-def shown_place(url: URL) -> str:
+def shown_location(url: URL) -> str:
     """The place without user or password."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
@@ -105,7 +105,7 @@ def _postgresql(url: URL, **options: Any) -> Engine:
         return create_engine(url, **options, **_QUIET)
     except (ImportError, SQLAlchemyError) as error:
         raise LedgerError(
-            f"ledger {shown_place(url)}: driver {url.drivername!r} cannot be used ({type(error).__name__})."
+            f"ledger {shown_location(url)}: driver {url.drivername!r} cannot be used ({type(error).__name__})."
             " Install one: pip install 'lunguage-assets[scale]'."
         ) from None
 
@@ -146,7 +146,7 @@ def _begin_sqlite(connection: Connection) -> None:
     )
 
 
-def lock_name(binding: ModelBinding) -> str:
+def model_lock_name(binding: ModelBinding) -> str:
     """Names the lock of a model: 32 hexadecimal digits, the same wherever the same answers are asked for."""
     return hashlib.sha256(
         request_key(binding, Request("compare", Prompt("", ""))).encode()

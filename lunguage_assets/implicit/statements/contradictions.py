@@ -21,12 +21,12 @@ from scipy.special import betaincinv
 from lunguage_assets.assertion.axes import axes_of, has_axes
 from lunguage_assets.assertion.restrictions import denials_of
 from lunguage_assets.caches import ENTRIES
-from lunguage_assets.implicit.rows import PAPER, Row, claim_preference, rounded, tokens
+from lunguage_assets.implicit.rows import PAPER, Row, priority, rounded, tokens
 from lunguage_assets.implicit.statements.label_file import LabelList
-from lunguage_assets.implicit.statements.places import (
+from lunguage_assets.implicit.statements.locations import (
     Qualifier,
+    anatomical_parts,
     anatomy,
-    place_parts,
     says_resolved,
     statements_file,
 )
@@ -184,7 +184,7 @@ class Statements:
             for own, said in self.about(row)
             if own.contradicts(said)
         }
-        return min(found.values(), key=claim_preference, default=None)
+        return min(found.values(), key=priority, default=None)
 
     def contradictions(self) -> Iterator[tuple[Row, Row]]:
         """Pairs of rows that contradict each other, the denial first; by two subjects a pair comes twice."""
@@ -242,7 +242,7 @@ def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
         else:
             qualifier = qualifier_of(row)
             kind = qualifier.name if qualifier is not None else ""
-            key = row.currency, row.name, place_parts(row.location_parts), kind
+            key = row.currency, row.name, anatomical_parts(row.location_parts), kind
         groups.setdefault(key, []).append(row)
     for key, members in list(groups.items()):
         denials = [row for row in members if not row.positive]

@@ -15,16 +15,16 @@ import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.expand import compatible_places
-from lunguage_assets.implicit.merging.beliefs import KEPT_ABOVE
+from lunguage_assets.implicit.merging.probabilities import KEPT_ABOVE
 from lunguage_assets.implicit.pathways.pathways import (
     Edge,
     PathwayDictionary,
     only_shares_the_name,
 )
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row, by_study, read_rows
-from lunguage_assets.implicit.statements.against import Statements
+from lunguage_assets.implicit.statements.contradictions import Statements
 from lunguage_assets.implicit.statements.label_file import LabelList
-from lunguage_assets.implicit.statements.places import place_parts
+from lunguage_assets.implicit.statements.locations import anatomical_parts
 from lunguage_assets.tables import PATHWAY_AUDIT
 
 EdgeKey = tuple[str, int]
@@ -81,7 +81,8 @@ def _mentions(
             said.present
             and not dictionary.contradictory(said.row.measurement, child.measurement)
             and compatible_places(
-                frozenset(place_parts(said.place)), frozenset(place_parts(own.place))
+                frozenset(anatomical_parts(said.place)),
+                frozenset(anatomical_parts(own.place)),
             )
         ):
             found.add("present")

@@ -21,7 +21,7 @@ from invented_reports import (
 )
 from profiles import examples
 
-from lunguage_assets.implicit.statements.against import qualifying
+from lunguage_assets.implicit.statements.contradictions import qualifying
 from lunguage_assets.quality.rules import refuse_broken
 
 

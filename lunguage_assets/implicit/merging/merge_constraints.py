@@ -30,7 +30,7 @@ from lunguage_assets.implicit.rows import (
     tokens,
     united_cells,
 )
-from lunguage_assets.implicit.statements.places import says_resolved
+from lunguage_assets.implicit.statements.locations import says_resolved
 from lunguage_assets.packaged_data import read_as, resource, wrong_at
 
 COURSES = ("improved", "no_change", "worsened")
@@ -65,13 +65,13 @@ class _PairsFile(BaseModel, frozen=True, extra="forbid"):
         return self
 
 
-class Marks(NamedTuple):
+class ExclusionTerms(NamedTuple):
     """The listed words and whole phrases of a finding, and what the other finding must not say."""
 
     said: frozenset[object]
     opposite: frozenset[object]
 
-    def separate(self, other: Marks) -> bool:
+    def separate(self, other: ExclusionTerms) -> bool:
         """Whether a pair has one member here and the other there."""
         return not self.said.isdisjoint(other.opposite)
 
@@ -125,7 +125,7 @@ class Blacklist:
             )
         return Blacklist((), (), self._paper_pairs, inside_words=True)
 
-    def _marks(self, phrases: tuple[str, ...], place: str = "") -> Marks:
+    def _marks(self, phrases: tuple[str, ...], place: str = "") -> ExclusionTerms:
         """The listed words of a finding, and which of its phrases are listed as a whole."""
         said: set[object] = set()
         for text in (*phrases, place):
@@ -135,7 +135,7 @@ class Blacklist:
             for phrase in map(collapsed, phrases)
             if (phrase,) in self._opposites
         )
-        return Marks(
+        return ExclusionTerms(
             frozenset(said),
             frozenset[object]().union(*(self._opposites[one] for one in said)),
         )
@@ -254,7 +254,7 @@ class Wording(NamedTuple):
     """The phrase of a row, and what decides whether it may merge, whatever the similarity."""
 
     phrase: str
-    listed: Marks
+    listed: ExclusionTerms
     values: Values
     course: frozenset[str]
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from invented_reports import Said, dictionary, run, said
 from profiles import examples
 
-from lunguage_assets.implicit.pathways.audit import Counts, audit_table, edge_counts
+from lunguage_assets.implicit.expansion.audit import Counts, audit_table, edge_counts
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.tables import PATHWAY_AUDIT
 
