@@ -19,19 +19,15 @@ from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.limits import Budget, output_limit
 from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.judges.distilled import DistilledScorer, scorer_identity
-from lunguage_assets.judges.judge_config import LLMJudgeConfig, OfflineJudgeConfig
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.protocol import MASK, ComparisonQuestion, Judge
+from lunguage_assets.judges.protocol import MASK, ComparisonQuestion
 from lunguage_assets.judges.providers.base import resolve_endpoint
 from lunguage_assets.judges.providers.local import local_provider
 from lunguage_assets.judges.providers.sdks import SDKS
 from lunguage_assets.judges.requests import Provider, Reply, Request
-from lunguage_assets.judges.rules.cues import CuesJudge
-from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.judges.scoring import ScorerJudge
 from lunguage_assets.settings import DataClass
 
 Problem = tuple[Literal["ok", "warning", "refusal"], str]
@@ -68,24 +64,6 @@ class JudgeContext:
     bill: Bill | None = None
 
 
-def open_judge(
-    key: str, configuration: JudgesConfiguration, context: JudgeContext
-) -> Judge:
-    """The judge of a slot, ready to be asked.
-
-    Raises:
-        ConfigurationError: no such judge, or unusable prompt templates.
-    """
-    slot = configuration.judge_config(key)
-    if isinstance(slot, OfflineJudgeConfig):
-        return offline_judge(key, slot)
-    return ModelJudge(
-        open_asker(key, slot, context),
-        load_prompts(context.prompts),
-        slot.mode,
-    )
-
-
 def ask_once(
     key: str, configuration: JudgesConfiguration, context: JudgeContext
 ) -> Problem:
@@ -105,29 +83,6 @@ def ask_once(
         return "refusal", str(error)
     told = f"judge {key!r} was asked, and answered in {time.time() - started:.1f} s: {answer}"
     return "ok" if answer == "sentence_1" else "warning", told
-
-
-def judge_identity(
-    key: str, configuration: JudgesConfiguration, prompts: Path | None = None
-) -> str:
-    """The identity of the judge that `open_judge` would open, whose errors it raises; no ledger is opened for
-    it, and no model made.
-    """
-    slot = configuration.judge_config(key)
-    if isinstance(slot, OfflineJudgeConfig) and slot.provider == "distilled":
-        return scorer_identity(Path(slot.folder).expanduser())
-    if isinstance(slot, OfflineJudgeConfig):
-        return offline_judge(key, slot).identity
-    return ModelJudge.identity_of(slot.binding, load_prompts(prompts), slot.mode)
-
-
-def offline_judge(key: str, slot: OfflineJudgeConfig) -> Judge:
-    """The judge of a slot that asks nobody. Raises `ConfigurationError`: a distilled model is not there."""
-    if slot.provider == "distilled":
-        return ScorerJudge(key, DistilledScorer(Path(slot.folder).expanduser()))
-    return (
-        CuesJudge.bundled(key) if slot.provider == "cues" else LexiconJudge.bundled(key)
-    )
 
 
 def open_asker(key: str, slot: LLMJudgeConfig, context: JudgeContext) -> Asker:

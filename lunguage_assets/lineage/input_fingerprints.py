@@ -70,8 +70,8 @@ class InputFingerprints:
 
     def _read(self, name: str, key: str) -> str:
         from lunguage_assets.assertion.vocabulary import content_hash
+        from lunguage_assets.explicit.open_judges import judge_identity
         from lunguage_assets.implicit.encoders import encoder_identity
-        from lunguage_assets.judges.opening import judge_identity
         from lunguage_assets.structuring.model.structurer import structurer_identity
 
         home = self._home

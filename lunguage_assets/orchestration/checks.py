@@ -16,7 +16,7 @@ from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.explicit.analysis.package_check import Verification
 from lunguage_assets.explicit.distilled.evaluation import shortcomings
-from lunguage_assets.explicit.distilled.places import UNLIKE
+from lunguage_assets.explicit.distilled.scoring import OUT_OF_DISTRIBUTION
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_violations
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.lineage.recipes import RECIPES, STEP_OF
@@ -328,7 +328,9 @@ FEW_UNLIKE = 0.05
 def scored_as_tested(context: CheckContext) -> dg.AssetCheckResult:
     """Places that a distilled model says are those of a model that did well, of sentences like its own."""
     frame = context.tables["fitted_probabilities"].drop_duplicates("sentence_key")
-    scored, unlike = (int((frame["stop"] == stop).sum()) for stop in ("scored", UNLIKE))
+    scored, unlike = (
+        int((frame["stop"] == stop).sum()) for stop in ("scored", OUT_OF_DISTRIBUTION)
+    )
     if not scored + unlike:
         return outcome(True, {"note": "The judges fitted every sentence."})
     ranker, home = context.keys["ranker"], context.home.home

@@ -26,6 +26,7 @@ from lunguage_assets.explicit.hedges.vocabulary import (
     hedge_vocabulary,
     newest_only,
 )
+from lunguage_assets.explicit.open_judges import offline_judge
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.estimate import (
@@ -44,7 +45,6 @@ from lunguage_assets.judges.estimate import (
 from lunguage_assets.judges.judge_config import OfflineJudgeConfig
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.opening import offline_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.lineage.staleness import (

@@ -15,6 +15,8 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.explicit.distilled.encoder import has_gpu
+from lunguage_assets.explicit.distilled.scorer import DistilledScorer
 from lunguage_assets.explicit.distilled.training import Training
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.explicit.fit.probability import (
@@ -23,15 +25,15 @@ from lunguage_assets.explicit.fit.probability import (
     calibration_problem,
     require_anchors,
 )
+from lunguage_assets.explicit.open_judges import open_judge
 from lunguage_assets.explicit.rating.ranking import published_instead
 from lunguage_assets.hub import packaged_copy
 from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.judges.distilled import DistilledScorer, has_gpu
 from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.opening import JudgeContext, open_judge
+from lunguage_assets.judges.opening import JudgeContext
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.permissions import require_private

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.judges.configuration import (
     OFFLINE_STRUCTURERS,
     JudgesConfiguration,
@@ -23,7 +24,6 @@ from lunguage_assets.judges.judge_config import (
 )
 from lunguage_assets.judges.opening import (
     PolicyRefused,
-    judge_identity,
     preflight,
     require,
 )

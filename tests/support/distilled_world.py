@@ -10,7 +10,8 @@ import pandas as pd
 from simulation import Noise, SimulatedCorpus, simulated_corpus
 from tentative_findings import finding, findings_frame
 
-from lunguage_assets.explicit.distilled.answers import Answers, panel_answers
+from lunguage_assets.explicit.distilled.answers import Answers
+from lunguage_assets.explicit.distilled.collecting import panel_answers
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.explicit.rating.matches import comparison_matches

@@ -34,8 +34,10 @@ from lunguage_assets.randomness import (
 )
 from lunguage_assets.settings import ExplicitSettings
 
-# What a hash of a play is mixed with, so that its draws are independent.
-_EXAMPLE, _COIN, _LONE_JUDGE = 0, 1, 2
+# Mixed into the hash of a play, so that its draws are independent.
+_EXAMPLE = 0
+_COIN = 1
+_LONE_JUDGE = 2
 
 _OUTCOME_IF_FIRST = {
     "sentence_1": Outcome.WON,

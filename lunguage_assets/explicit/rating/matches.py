@@ -27,8 +27,10 @@ from lunguage_assets.randomness import (
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
 
-# What the hash of a pair and repetition is mixed with, so that its draws are independent.
-_SENTENCE_A, _SENTENCE_B, _COIN = 0, 1, 2
+# Mixed into the hash of a pair and repetition, so that its draws are independent.
+_SENTENCE_A = 0
+_SENTENCE_B = 1
+_COIN = 2
 
 
 class ScheduledMatch(NamedTuple):
@@ -148,10 +150,8 @@ def _matches_of_pair(
     sentences_a = a.draw(mix(pair, repetitions, _SENTENCE_A))
     sentences_b = b.draw(mix(pair, repetitions, _SENTENCE_B))
     # A coin decides which sentence is shown first; the public code shows a first.
-    is_swapped = random_bits(mix(pair, repetitions, _COIN)) & (
-        settings.position == "coin"
-    )
-    swapped = is_swapped.tolist()
+    is_coin = random_bits(mix(pair, repetitions, _COIN))
+    swapped = (is_coin & (settings.position == "coin")).tolist()
     return [
         ScheduledMatch(
             match_id=digest(a.phrase, b.phrase, repetition)[:24],

@@ -174,8 +174,8 @@ def _require_same_matches(
         is_of_vocabulary = set(frame["vocabulary_version"]) == {vocabulary_version}
         if not is_of_vocabulary or set(frame["match_id"]) != expected:
             raise MethodError(
-                f"matches of judge {judge!r}: found {len(frame)} of {len(expected)}, or "
-                "of another vocabulary; expected one answer to every match of the "
+                f"matches of judge {judge!r}: found {len(frame)} of {len(expected)}, "
+                "or of another vocabulary; expected one answer to every match of the "
                 "vocabulary that is ranked. Materialise comparison_matches of that "
                 "judge again."
             )

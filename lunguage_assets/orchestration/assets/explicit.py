@@ -10,9 +10,10 @@ import pandas as pd
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.explicit.analysis.package_check import verify_with_package
-from lunguage_assets.explicit.distilled.answers import Answers, panel_answers
+from lunguage_assets.explicit.distilled.answers import Answers
+from lunguage_assets.explicit.distilled.collecting import panel_answers
 from lunguage_assets.explicit.distilled.evaluation import evaluate
-from lunguage_assets.explicit.distilled.places import scored_places
+from lunguage_assets.explicit.distilled.scoring import score_sentences
 from lunguage_assets.explicit.distilled.training import distil
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.fit.probability import calibrate, ranked_phrases
@@ -212,7 +213,7 @@ def fitted_probabilities(
     if (now := home.staleness()).scorer_of(*keys) != NOTHING:
         scorer = home.distilled(ranker, now)
         ask_panel = home.settings.distilled.unlike == "panel"
-        scored = scored_places(
+        scored = score_sentences(
             findings, hedge_phrases, reference_ranking, scorer, ask_panel=ask_panel
         )
     made_of = (
