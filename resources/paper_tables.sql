@@ -2,26 +2,32 @@
 
 -- name: sizes
 -- Studies, patients, delivered rows, stated rows out, rows out, rows that resolution took away.
-SELECT (SELECT count(*) FROM reports), (SELECT count(DISTINCT subject_id) FROM reports),
-    coalesce(sum(rows_in), 0)::BIGINT, coalesce(sum(originals_out), 0)::BIGINT, coalesce(sum(rows_out), 0)::BIGINT,
+SELECT (SELECT count(*) FROM reports) AS studies,
+    (SELECT count(DISTINCT subject_id) FROM reports) AS patients,
+    coalesce(sum(rows_in), 0)::BIGINT AS rows_in,
+    coalesce(sum(originals_out), 0)::BIGINT AS originals_out,
+    coalesce(sum(rows_out), 0)::BIGINT AS rows_out,
     (SELECT count(*) FROM resolution_log
-        WHERE stage = 'resolve' AND event IN ('merged', 'removed', 'discarded'))
+        WHERE stage = 'resolve' AND event IN ('merged', 'removed', 'discarded')) AS taken_away
 FROM accounting
 
 -- name: labels
 -- Of labels.parquet, in its order.
-SELECT label, count(*), count(*) FILTER (source IN ('stated', 'denied') AND p >= 0.5),
-    count(*) FILTER (source = 'stated' AND status = 'dp'),
-    count(*) FILTER (source IN ('stated', 'denied') AND status IN ('tp', 'tn')),
-    avg(p) FILTER (source IN ('stated', 'denied') AND status IN ('tp', 'tn')),
-    count(*) FILTER (source = 'denied' AND status = 'dn'),
-    count(*) FILTER (source = 'implied'), count(*) FILTER (source = 'contradictory'),
-    count(*) FILTER (source = 'unmentioned')
+SELECT label, count(*) AS studies,
+    count(*) FILTER (source IN ('stated', 'denied') AND p >= 0.5) AS likely,
+    count(*) FILTER (source = 'stated' AND status = 'dp') AS present,
+    count(*) FILTER (source IN ('stated', 'denied') AND status IN ('tp', 'tn')) AS hedged,
+    avg(p) FILTER (source IN ('stated', 'denied') AND status IN ('tp', 'tn')) AS mean_p,
+    count(*) FILTER (source = 'denied' AND status = 'dn') AS absent,
+    count(*) FILTER (source = 'implied') AS implied,
+    count(*) FILTER (source = 'contradictory') AS contradictory,
+    count(*) FILTER (source = 'unmentioned') AS unmentioned
 FROM read_parquet('{file}', file_row_number = true) GROUP BY label ORDER BY min(file_row_number)
 
 -- name: certainty
 -- Stated current findings, those that were merged or removed too: rows, and tentative ones without a p.
-SELECT diagnosis, status, count(*), count(*) FILTER (tentative AND nothing) FROM ({stated_current}) GROUP BY diagnosis, status
+SELECT diagnosis, status, count(*) AS rows, count(*) FILTER (tentative AND nothing) AS without_p
+FROM ({stated_current}) GROUP BY diagnosis, status
 
 -- name: certainty_p
 -- The p of the others, each with the number of its diagnosis in a list.
@@ -67,11 +73,13 @@ FROM (SELECT split_part(finding_id, '/', 1) AS own FROM lunguage_plus_plus WHERE
 JOIN pathway_matches ON finding_id = own GROUP BY ALL
 
 -- name: conflicts
-SELECT conflict_type, source, count(*), count(*) FILTER (suppressed) FROM conflicts GROUP BY ALL
+SELECT conflict_type, source, count(*) AS conflicts, count(*) FILTER (suppressed) AS suppressed
+FROM conflicts GROUP BY ALL
 
 -- name: lost
 -- Merged, and removed or discarded. A row that takes part in conflicts of one type with rows of both kinds is counted in both.
-SELECT conflict_type, source, count(*) FILTER (event = 'merged'), count(*) FILTER (event <> 'merged')
+SELECT conflict_type, source,
+    count(*) FILTER (event = 'merged') AS merged, count(*) FILTER (event <> 'merged') AS removed
 FROM (
     SELECT DISTINCT conflict_type, source, finding_id, event
     FROM (SELECT conflict_type, source, unnest(finding_ids) AS finding_id FROM conflicts)

@@ -14,6 +14,7 @@ import pytest
 from platform_support import environment
 
 from lunguage_assets import parallel
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, receive
@@ -25,7 +26,6 @@ from lunguage_assets.implicit.resolution.resolve import (
     resolution_tools,
     resolve,
 )
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.sample import write_raw_sample, write_sample
 from lunguage_assets.settings import load_settings
 from lunguage_assets.structuring.rows import (
@@ -35,6 +35,7 @@ from lunguage_assets.structuring.rows import (
 )
 from lunguage_assets.structuring.rules.structurer import rule_structurer
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
+from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import encode
 
 
@@ -146,10 +147,11 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) 
 
 @pytest.mark.parametrize("written", ["two", "0", "-1", "²"])
 def test_a_number_of_processes_that_is_none_is_refused_by_name(
-    tmp_path: Path, written: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
 ) -> None:
+    monkeypatch.setenv("LUNGUAGE_PROCESSES", written)
     with pytest.raises(ConfigurationError, match=r"\$LUNGUAGE_PROCESSES"):
-        _ = HomeResource(root=str(tmp_path), processes=written).processes_at_once
+        Configuration.from_environment(Home(tmp_path))
 
 
 def test_a_system_that_does_not_tell_who_may_use_its_cores_has_all_of_them(

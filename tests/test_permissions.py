@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from lunguage_assets.cli.main import commands
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.permissions import open_to_others
 from lunguage_assets.workspace.home import Home
 
@@ -77,7 +77,7 @@ def test_definitions_of_a_home_that_was_opened_later_do_not_load(way: Path) -> N
     home.claim(PATIENTS)
     home.root.chmod(0o755)
     with pytest.raises(ConfigurationError, match="chmod -R go-rwx"):
-        build_defs(HomeResource(root=str(home.root)))
+        build_defs(Configuration(home))
     doctor = CliRunner().invoke(commands, ["doctor", "--home", str(home.root)])
     assert "refusal  other accounts can read" in doctor.output
     assert doctor.exit_code != 0
@@ -88,11 +88,11 @@ def test_a_folder_for_the_release_that_others_read_is_refused(way: Path) -> None
     home.claim(PATIENTS)
     out.mkdir()
     out.chmod(0o755)
-    resource = HomeResource(root=str(home.root), release_to=str(out))
+    configuration = Configuration(home, release_to=out)
     with pytest.raises(ConfigurationError, match="chmod -R go-rwx"):
-        resource.staleness()
+        configuration.staleness()
     out.chmod(0o700)
-    assert resource.staleness().releases == out / "release"
+    assert configuration.staleness().releases == out / "release"
 
 
 STAND_INS = "import sys; from unittest import mock; " + "; ".join(

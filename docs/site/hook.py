@@ -27,7 +27,7 @@ from pygments.util import ClassNotFound
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.files import cell_text
 from lunguage_assets.implicit.pathways.pathways import load_dictionary, pathway_tree
-from lunguage_assets.release.paper_tables import (
+from lunguage_assets.release.published_values import (
     published_experts,
     published_values,
 )

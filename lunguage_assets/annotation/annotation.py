@@ -23,6 +23,7 @@ from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.hedges.phrases import words_of
 from lunguage_assets.implicit.rows import BARE, column_values
 from lunguage_assets.release.deciding_cues import DecidingCue, deciding_cues
+from lunguage_assets.release.row_words import status_of
 from lunguage_assets.structuring.rows import read_spans
 from lunguage_assets.tables import VIEWS
 
@@ -464,8 +465,6 @@ def _spans(
 
 def _cues(read: Frames, made: Frames) -> pd.DataFrame:
     """The cues that decided the stated rows, with their words."""
-    from lunguage_assets.release.explain import status_of  # late: it needs rich
-
     texts = _by(read["report_texts"], ["study_id"], "report")
     rows: list[tuple[Any, ...]] = []
     columns = ["finding_id", "study_id", "status", "ent", "name", "cues"]

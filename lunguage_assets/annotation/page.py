@@ -21,7 +21,7 @@ from rich.text import Text
 from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.annotation.shown import ShownReport, by_report, shown_reports
 from lunguage_assets.packaged_data import page_template
-from lunguage_assets.release.explain import shown
+from lunguage_assets.release.row_words import printable
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
@@ -130,7 +130,7 @@ def print_report(report: ShownReport, console: Console) -> None:
         )
         if piece.sentence:
             text.append(str(piece.sentence).translate(_RAISED), "dim")
-        lines = "\n".join(map(shown, piece.text.split("\n")))
+        lines = "\n".join(map(printable, piece.text.split("\n")))
         text.append(lines, tone or _KINDS.get(piece.kind, ""))
     console.print(Padding(text, (1, 2)))
     if console.is_terminal and not console.no_color:
@@ -145,7 +145,7 @@ def print_report(report: ShownReport, console: Console) -> None:
         f"{one.name}{' ' if one.p else ''}{one.p} ({one.said})" for one in report.labels
     )
     contradictions = (
-        shown(f"{title}: {said}") for title, said in report.contradictions
+        printable(f"{title}: {said}") for title, said in report.contradictions
     )
     parts = {"contradicts": "\n".join(contradictions), "labels": ", ".join(labels)}
     for heading, body in parts.items():
@@ -163,9 +163,11 @@ def _findings(report: ShownReport) -> RichTable:
     table.add_column("why", ratio=4, overflow="fold", style="dim")
     for row in report.rows:
         title = Text(
-            "  " * row.depth + ("↳ " if row.depth else "") + shown(row.title),
+            "  " * row.depth + ("↳ " if row.depth else "") + printable(row.title),
             _TONES[row.tone],
         )
-        why = Text(shown("; ".join(filter(None, (row.where, *row.lines, *row.cues)))))
+        why = Text(
+            printable("; ".join(filter(None, (row.where, *row.lines, *row.cues))))
+        )
         table.add_row(str(row.number), title, row.claim, row.believed, why)
     return table

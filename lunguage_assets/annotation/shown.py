@@ -17,13 +17,15 @@ from lunguage_assets.corpus.log import reasons
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER
-from lunguage_assets.release.deciding_cues import DecidingCue, told_cues
-from lunguage_assets.release.explain import (
-    NO_FINDING_SAID,
-    RULES,
-    SECTIONS,
-    attributes,
-    stated_as,
+from lunguage_assets.release.code_words import (
+    NO_FINDING_WORDS,
+    RULE_WORDS,
+    SECTION_WORDS,
+)
+from lunguage_assets.release.deciding_cues import DecidingCue, describe_cues
+from lunguage_assets.release.row_words import (
+    attribute_words,
+    finding_and_location,
     status_of,
 )
 from lunguage_assets.structuring.text.languages import NOT_ENGLISH
@@ -301,7 +303,7 @@ class _Rows:
         return ShownRow(
             self._numbers[own],
             own,
-            stated_as(row),
+            finding_and_location(row),
             tone_of(row),
             status_of(row),
             _where(row) if row["source"] == "original" else "",
@@ -312,9 +314,9 @@ class _Rows:
             row["prob"],
             row["p_low"],
             row["p_high"],
-            attributes(row),
+            attribute_words(row),
             depth,
-            ", ".join(map(stated_as, self._children.get(own, ()))),
+            ", ".join(map(finding_and_location, self._children.get(own, ()))),
             self._decided(own),
         )
 
@@ -324,23 +326,23 @@ class _Rows:
         merged = "part" if tone_of(survivor) == "part" else tone_of(row)
         tone = {"merged": merged, "excluded": "past"}.get(row["event"], "out")
         event = "not a finding" if row["event"] == "excluded" else row["event"]
-        fate = f"{event}{self._at(row)}: {RULES.get(row['rule'], row['rule'])}"
-        own, title = row["finding_id"], stated_as(row)
+        fate = f"{event}{self._at(row)}: {RULE_WORDS.get(row['rule'], row['rule'])}"
+        own, title = row["finding_id"], finding_and_location(row)
         said = number, own, title, tone, status_of(row), _where(row), (fate,)
         return ShownRow(*said, cues=self._decided(own))
 
     def _decided(self, own: str) -> tuple[str, ...]:
-        return tuple(told_cues(self._cues.get(own, ())))
+        return tuple(describe_cues(self._cues.get(own, ())))
 
     def contradiction(self, conflict: Record) -> tuple[str, str]:
         sides = [
             self._by_id[own] for own in conflict["finding_ids"] if own in self._by_id
         ]
         rules = dict.fromkeys(
-            RULES.get(one["rule"], one["rule"]) for one in sides if "rule" in one
+            RULE_WORDS.get(one["rule"], one["rule"]) for one in sides if "rule" in one
         )
         said = " against ".join(map(self._side, sides))
-        title = stated_as(
+        title = finding_and_location(
             {"ent": conflict["name"], "location": ", ".join(conflict["location_parts"])}
         )
         return title, f"{said}. {'; '.join(rules) or 'both stay'}"
@@ -375,7 +377,7 @@ class _Rows:
         for other in self._out:
             parent = other["finding_id"].rpartition("/")[0]
             if other["event"] == "already stated" and parent == row["finding_id"]:
-                yield f"implies {stated_as(other)}, which is stated{self._at(other)}"
+                yield f"implies {finding_and_location(other)}, which is stated{self._at(other)}"
 
     def _at(self, row: Record) -> str:
         """`, see 3`: the row that stands for it."""
@@ -395,7 +397,7 @@ def tone_of(row: Record) -> str:
 
 
 def _where(row: Record) -> str:
-    return f"{SECTIONS[row['section']]}, sentence {row['sent_idx']}"
+    return f"{SECTION_WORDS[row['section']]}, sentence {row['sent_idx']}"
 
 
 def _believed(p: float, low: float, high: float, *, is_bound: bool) -> str:
@@ -421,10 +423,10 @@ def _label(row: Record) -> ShownLabel:
         return ShownLabel(row["label"], said, p, tone)
     turned = {"present": "absent", "absent": "present"}.get(tone, "open")
     certain = {"present": "1", "absent": "0"}.get(tone, "")
-    if said not in NO_FINDING_SAID:  # denied in part, or at a place
+    if said not in NO_FINDING_WORDS:  # denied in part, or at a place
         said = "denied with doubt"
     name = f"{row['label']} {certain or p}".rstrip()
-    return ShownLabel(NO_FINDING_SAID[said], name, "", turned)
+    return ShownLabel(NO_FINDING_WORDS[said], name, "", turned)
 
 
 def _said_of_label(row: Record) -> tuple[str, str]:

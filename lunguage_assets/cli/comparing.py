@@ -235,7 +235,7 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
     from lunguage_assets.cli.console import print_table
     from lunguage_assets.files import write_csv
     from lunguage_assets.implicit.statements.label_file import load_label_list
-    from lunguage_assets.labels.calibration import compared
+    from lunguage_assets.labels.comparison import compare_with_release
     from lunguage_assets.labels.other_labels import (
         DIFFERING,
         read_label_file,
@@ -245,7 +245,7 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
     given = read_label_file(others, load_label_list())
     theirs = set(given["study_id"])
     released = released_labels(chosen.home, ranker, theirs)
-    crossed, agreement = compared(released.labels, given)
+    crossed, agreement = compare_with_release(released.labels, given)
     write_csv(crossed, out / "crossed.csv")
     write_csv(agreement, out / "agreement.csv")
     in_both = released.labels["study_id"].nunique()

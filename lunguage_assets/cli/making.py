@@ -404,19 +404,21 @@ def distill(chosen: Chosen, ranker: str, encoder: str | None, tune: bool) -> Non
         run_display,
     )
     from lunguage_assets.lineage.staleness import Stage
+    from lunguage_assets.orchestration.resources import distilled_training
     from lunguage_assets.orchestration.runs.runner import Runner
 
     chosen.judges(ranker)
     chosen.stored("reference_ranking", ranker)
-    resource = chosen.resource(encoder=encoder, tune=tune or None)
-    named, used = chosen.settings.distilled.encoder, resource.training.encoder
+    configuration = chosen.resource(encoder=encoder, tune=tune)
+    named = chosen.settings.distilled.encoder
+    used = distilled_training(configuration).encoder
     if not encoder and used != named:
         click.echo(
             f"{named} is not on this machine: {used} is used, the copy that `make models` installed"
         )
     with chosen.instance() as instance, run_display() as display:
         stages = [Stage("distill", (ranker,))]
-        summary = Runner(resource, instance).run(
+        summary = Runner(configuration, instance).run(
             ranker, stages=stages, progress=display.stage
         )
     scorer = chosen.stored("distilled_scorer", ranker)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from dagster import DagsterInstance
 
+    from lunguage_assets.configuration import Configuration
     from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.judges.ledger.ledger import Ledger
     from lunguage_assets.lineage.staleness import StalenessChecker
-    from lunguage_assets.orchestration.resources import HomeResource
     from lunguage_assets.settings import DataClass, Settings
     from lunguage_assets.workspace.home import Batch, Home, Registration
 
@@ -243,12 +243,12 @@ class Chosen:
         given = {
             "judges_file": None,
             "preset": self.preset,
-            "structurer_key": self.structurer,
+            "structurer": self.structurer,
         }
         variables = {
             "judges_file": "LUNGUAGE_JUDGES",
             "preset": "LUNGUAGE_PRESET",
-            "structurer_key": "LUNGUAGE_STRUCTURER",
+            "structurer": "LUNGUAGE_STRUCTURER",
         }
         return {
             field: variable
@@ -315,25 +315,23 @@ class Chosen:
         release_to: Path | None = None,
         processes: int | None = None,
         **more: object,
-    ) -> HomeResource:
+    ) -> Configuration:
         """The same for Dagster; into `release_to`, else the home, the release is written. `more`: further
         fields.
         """
-        from lunguage_assets.orchestration.resources import HomeResource
+        from lunguage_assets.configuration import Configuration
 
         given = {
             "preset": self.preset,
-            "structurer_key": self.structurer,
+            "structurer": self.structurer,
             "budget": self.budget,
-            "strict": "1" if self.strict else None,
+            "strict": True if self.strict else None,
             "processes": processes,
             "release_to": release_to and release_to.resolve(),
             **more,
         }
-        fields = {
-            name: str(value) for name, value in given.items() if value is not None
-        }
-        return HomeResource.from_environment(self.home, **fields)
+        fields = {name: value for name, value in given.items() if value is not None}
+        return Configuration.from_environment(self.home, **fields)
 
 
 def _path(variable: str) -> Path | None:

@@ -195,12 +195,9 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> Non
     """
     from rich.console import Console
 
-    from lunguage_assets.release.explain import (
-        explain_study,
-        print_story,
-        read_study,
-        study_and_row,
-    )
+    from lunguage_assets.release.explain import explain_study
+    from lunguage_assets.release.print_explanation import print_explanation
+    from lunguage_assets.release.study_record import read_study, study_and_finding
 
     if chosen.data_class != "synthetic" and not sys.stdout.isatty():
         raise TextKeptBack(
@@ -209,11 +206,11 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> Non
         )
     batches = [batch.key for batch in chosen.home.registered()]
     if finding is None:
-        study, finding = study_and_row(study)
-    story = explain_study(
+        study, finding = study_and_finding(study)
+    explanation = explain_study(
         read_study(chosen.home.tables, ranker, batches, study), finding
     )
-    print_story(story, Console(highlight=False))
+    print_explanation(explanation, Console(highlight=False))
 
 
 @click.command(short_help="Write a synthetic corpus, as findings or as raw reports.")

@@ -207,7 +207,7 @@ def load_judges(
 
     `of_home` is the preset of the home: the panel of another one ranks under the name of its preset.
     `structurer` stands in for the preset's own. `variables` are the names of the environment variables from
-    which `judges_file`, `preset` and `structurer_key` came: a message names the variable and never its value,
+    which `judges_file`, `preset` and `structurer` came: a message names the variable and never its value,
     which may be anything, a key too.
 
     Raises:
@@ -236,9 +236,9 @@ def load_judges(
     active, known = configuration.presets[chosen], configuration.known_structurers
     if structurer is not None and structurer not in known:
         expected = f"expected one of {', '.join(known)}"
-        if "structurer_key" in variables:
+        if "structurer" in variables:
             raise ConfigurationError(
-                f"${variables['structurer_key']} names no structurer of {file}; {expected}. Fix or unset it."
+                f"${variables['structurer']} names no structurer of {file}; {expected}. Fix or unset it."
             )
         raise ConfigurationError(
             f"structurer {structurer!r} is not known in {file}; {expected}. Choose one with --structurer or "

@@ -70,7 +70,7 @@ def read_label_file(path: Path, listed: LabelList) -> pd.DataFrame:
     .zip). Columns that are no label are left out.
 
     Returns:
-        A row per study and label, sorted: study_id, label (this package's name), chexpert, said (`ANSWERS`);
+        A row per study and label, sorted: study_id, label (this package's name), chexpert, other_answer (`ANSWERS`);
         `attrs[DIFFERING]`: of how many studies a later line says something else; the first one counts.
 
     Raises:
@@ -100,11 +100,11 @@ def read_label_file(path: Path, listed: LabelList) -> pd.DataFrame:
         )
     cells = []
     for column, chexpert in columns.items():
-        said = frame[column].map(_number).replace("", "blank")
-        _refuse(path, frame[column], ~said.isin(ANSWERS), "1, 0, -1 or nothing")
+        answers = frame[column].map(_number).replace("", "blank")
+        _refuse(path, frame[column], ~answers.isin(ANSWERS), "1, 0, -1 or nothing")
         cells.append(
             frame[["study_id"]].assign(
-                label=ours[chexpert], chexpert=chexpert, said=said
+                label=ours[chexpert], chexpert=chexpert, other_answer=answers
             )
         )
     labels = pd.concat(cells).sort_values(["study_id", "label"], ignore_index=True)

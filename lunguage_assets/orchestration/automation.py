@@ -15,6 +15,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.lineage.input_fingerprints import NOTHING
 from lunguage_assets.lineage.recipes import RECIPES, STEP_OF, dimensions_of
@@ -22,7 +23,6 @@ from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.orchestration.assets.edited_files import FILES
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
 from lunguage_assets.orchestration.redaction import plain_failures
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import is_at_work
 from lunguage_assets.settings import AutomationSettings, LandingSettings
 from lunguage_assets.tables import TABLES
@@ -61,9 +61,9 @@ class Ready(dg.AutomationCondition):
     carries its batches itself, and when everything is current that a run reads.
     """
 
-    def __init__(self, home: HomeResource) -> None:
+    def __init__(self, configuration: Configuration) -> None:
         super().__init__()
-        self._home = home
+        self._configuration = configuration
 
     @property
     def name(self) -> str:
@@ -71,9 +71,9 @@ class Ready(dg.AutomationCondition):
 
     def evaluate(self, context: dg.AutomationContext) -> dg.AutomationResult:
         chosen = context.candidate_subset
-        if chosen.is_empty or is_at_work(self._home.root):
+        if chosen.is_empty or is_at_work(self._configuration.home.root):
             return dg.AutomationResult(context, context.get_empty_subset())
-        step, now = context.key.path[-1], self._home.staleness()
+        step, now = context.key.path[-1], self._configuration.staleness()
         keys = chosen.expensively_compute_partition_keys()
         ready = {
             key
@@ -115,7 +115,7 @@ def is_ready(now: StalenessChecker, step: str, keys: tuple[str, ...]) -> bool:
     )
 
 
-def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
+def condition(configuration: Configuration, table: str) -> dg.AutomationCondition:
     """When a step of a batch is requested: something that it reads is there anew, and all of it is."""
     automatic = dg.AutomationCondition
     # An edited file asks for nothing by itself: a person who is still editing would pay for every save.
@@ -140,7 +140,7 @@ def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
         & ~automatic.any_deps_missing().ignore(files)
         & ~automatic.any_deps_in_progress().ignore(files)
         & ~automatic.in_progress()
-        & Ready(home)
+        & Ready(configuration)
     )
 
 
@@ -170,9 +170,12 @@ def nightly_schedule(
     """The schedule, running when automation is enabled; raises `ConfigurationError` for no cron line."""
 
     def nightly_release(
-        context: dg.ScheduleEvaluationContext, home: dg.ResourceParam[HomeResource]
+        context: dg.ScheduleEvaluationContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        yield from releases(home.staleness(), rankers, context.scheduled_execution_time)
+        yield from releases(
+            configuration.staleness(), rankers, context.scheduled_execution_time
+        )
 
     running, stopped = (
         dg.DefaultScheduleStatus.RUNNING,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
 from lunguage_assets.orchestration.assets import analysis, corpus, explicit, implicit
 from lunguage_assets.orchestration.assets.edited_files import edited_files
@@ -20,7 +21,7 @@ from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.metadata import COSTS
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import withhold_messages
-from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.resources import configuration_resource
 
 TABLE_ASSETS: dict[str, TableAsset] = {
     found.name: found
@@ -53,24 +54,26 @@ def asset_jobs() -> list[dg.UnresolvedAssetJobDefinition]:
     return jobs
 
 
-def build_defs(home: HomeResource | None = None) -> dg.Definitions:
+def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
     """All definitions for a home, with its judges, ledger and budget; None: as the environment says."""
-    chosen = home or HomeResource.from_environment()
-    place, settings = chosen.home, chosen.settings
+    configuration = configuration or Configuration.from_environment()
+    place, settings = configuration.home, configuration.settings
     corpus = place.corpus()
     place.require_private(corpus)
     withhold_messages(corpus.data_class if corpus is not None else None)
-    partitions, jobs = Partitions(chosen.judges), asset_jobs()
+    partitions, jobs = Partitions(configuration.judges), asset_jobs()
     first_jobs = [job for job in jobs if job.name in JOB_OF_KIND.values()]
     landing = landing_sensor(place, settings.landing, first_jobs)
-    tables = [one.definition(partitions, chosen) for one in TABLE_ASSETS.values()]
+    tables = [
+        one.definition(partitions, configuration) for one in TABLE_ASSETS.values()
+    ]
     return dg.Definitions(
         assets=[*tables, release_asset(partitions), *edited_files()],
         jobs=jobs,
         sensors=[automation_sensor(settings.automation), landing, alerts_sensor()],
-        schedules=[nightly_schedule(chosen.judges.rankers, settings.automation)],
+        schedules=[nightly_schedule(configuration.judges.rankers, settings.automation)],
         resources={
-            "home": chosen.definition(),
+            "configuration": configuration_resource(configuration),
             "io_manager": TableStore(
                 str(place.tables), str(place.database)
             ).definition(),

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.explicit.analysis.package_check import Verification
@@ -22,7 +23,6 @@ from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.lineage.recipes import RECIPES, STEP_OF
 from lunguage_assets.orchestration.metadata import examples, markdown
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.suites import examined, load_suite, suite_file
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
 from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
@@ -37,7 +37,7 @@ class CheckContext(NamedTuple):
     its language models were asked.
     """
 
-    home: HomeResource
+    configuration: Configuration
     keys: Mapping[str, str]
     tables: Mapping[str, pd.DataFrame]
     asked: Sequence[Progress] = ()
@@ -100,7 +100,10 @@ def _check(table: str, *, blocking: bool = False) -> Callable[[Look], Look]:
 
 
 def _as_expected(table: str, context: CheckContext) -> dg.AssetCheckResult:
-    frame, file = context.tables[table], suite_file(table, context.home.home.root)
+    frame, file = (
+        context.tables[table],
+        suite_file(table, context.configuration.home.root),
+    )
     found = examined(TABLES[table], frame, file)
     not_met = [one for one in found if not one.is_met]
     report = markdown(
@@ -147,7 +150,7 @@ def intake_accepted(context: CheckContext) -> dg.AssetCheckResult:
         (frame["study_id"] == "").sum()
     )
     share = len(frame) / delivered if delivered else 0.0
-    allowed = context.home.settings.checks.rejected_share
+    allowed = context.configuration.settings.checks.rejected_share
     reasons = sorted(
         frame.groupby("reason", sort=False),
         key=lambda group: (-len(group[1]), group[0]),
@@ -201,7 +204,7 @@ def _answers_usable(context: CheckContext) -> dg.AssetCheckResult:
     if not replies:
         return outcome(True, {"note": "No language model was asked."})
     unusable = sum(judge.unusable for judge in context.asked)
-    allowed = context.home.settings.checks.unusable_share
+    allowed = context.configuration.settings.checks.unusable_share
     rows = [
         (judge.judge, judge.replies, judge.unusable, judge.void)
         for judge in context.asked
@@ -279,9 +282,9 @@ def earlier_fits(home: Home, ranker: str, batch: str) -> dict[str, pd.DataFrame]
 def p_drift(context: CheckContext) -> dg.AssetCheckResult:
     """The p of tentative findings are distributed as in earlier batches of the same ranker and ranking."""
     earlier = earlier_fits(
-        context.home.home, context.keys["ranker"], context.keys["report_batch"]
+        context.configuration.home, context.keys["ranker"], context.keys["report_batch"]
     )
-    allowed = context.home.settings.checks.drift_distance
+    allowed = context.configuration.settings.checks.drift_distance
     drift = drift_of_p(
         context.tables["fitted_probabilities"], list(earlier.values()), allowed
     )
@@ -333,7 +336,7 @@ def scored_as_tested(context: CheckContext) -> dg.AssetCheckResult:
     )
     if not scored + unlike:
         return outcome(True, {"note": "The judges fitted every sentence."})
-    ranker, home = context.keys["ranker"], context.home.home
+    ranker, home = context.keys["ranker"], context.configuration.home
     path = partition_path(home.tables, DISTILLED_EVALUATION.name, ranker)
     found, share = (
         shortcomings(read_table(DISTILLED_EVALUATION, path)),
@@ -399,7 +402,7 @@ def conflict_free(context: CheckContext) -> dg.AssetCheckResult:
         "studies_that_state_both": int(both.nunique()),
     }
     try:
-        refuse_violations(frame, accounts, of_studies, context.home.processes_at_once)
+        refuse_violations(frame, accounts, of_studies, context.configuration.processes)
     except InvalidTable as error:
         return outcome(False, {**metadata, "note": str(error)}, _NOT_STORED)
     guarantees = "\n".join(f"- {one}" for one in GUARANTEES)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, receive
@@ -47,13 +48,13 @@ from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.lineage.staleness import (
-    Stage,
-    StalenessChecker,
-    asks_judges,
-    plan,
+from lunguage_assets.lineage.staleness import Stage, StalenessChecker, asks_judges, plan
+from lunguage_assets.orchestration.resources import (
+    anchor_set,
+    anchors_of,
+    ranking_on_scale,
+    require_anchor_phrases,
 )
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.structuring.contract import Sentence
 from lunguage_assets.structuring.model.structurer import (
     load_structuring_prompts,
@@ -82,7 +83,7 @@ _FREE = "No language model is asked: the judges are rule-based and run in this p
 
 
 def estimate_run(
-    home: HomeResource,
+    configuration: Configuration,
     registrations: Sequence[Registration],
     ranker: str,
     *,
@@ -96,7 +97,7 @@ def estimate_run(
     would stop a run for want of a scale.
 
     Args:
-        home: need not exist.
+        configuration: of a home that need not exist.
         registrations: of new batches, as `Home.examine` returns them; without any, what is registered counts.
         ranker: `panel` or one judge.
         rebuild: as with `--rebuild-ranking`.
@@ -104,9 +105,13 @@ def estimate_run(
     Raises:
         LunguageError: what would stop the run before its first question: unusable files, settings, templates.
     """
-    ledger = Ledger.open_read_only(home.ledger_place) if home.judges.models else None
+    ledger = (
+        Ledger.open_read_only(configuration.ledger_location)
+        if configuration.judges.models
+        else None
+    )
     with nullcontext() if ledger is None else closing(ledger):
-        preview = _Preview(home, registrations, ranker, ledger)
+        preview = _Preview(configuration, registrations, ranker, ledger)
         preview.count(rebuild)
         return preview.estimate()
 
@@ -143,7 +148,7 @@ class _Preview:
 
     def __init__(
         self,
-        resource: HomeResource,
+        resource: Configuration,
         new: Sequence[Registration],
         ranker: str,
         ledger: Ledger | None,
@@ -182,7 +187,7 @@ class _Preview:
             self.remarks.append(_FREE)
             return
         self.now = StalenessChecker(
-            self.home, self.judges, self.resource.prompts, fit=self.resource.fit
+            self.home, self.judges, self.resource.prompts, fit=self.resource.fit or ""
         )
         self.stages = plan(self.now, self.ranker, rebuild=rebuild)
         if not self.stages:
@@ -285,7 +290,7 @@ class _Preview:
         frames = self.stored_of("hedge_phrases", extractor) | self.pairs
         hedges = newest_only(frames, [batch.key for batch in self.home.registered()])
         # phrases of the rules lack some that a model will find: they do not decide against its own ranking
-        anchors = None if guessed else self.resource.anchor_set()
+        anchors = None if guessed else anchor_set(self.resource)
         return hedge_vocabulary(
             HEDGE_PHRASES.frame() if hedges is None else hedges, self.options, anchors
         )
@@ -307,8 +312,8 @@ class _Preview:
             self.note("comparison_matches", asker, LABEL_TOKENS)
         try:
             if self.planned("compare"):
-                self.resource.require_anchors(
-                    set(vocabulary["phrase"][vocabulary["retained"]])
+                require_anchor_phrases(
+                    self.resource, set(vocabulary["phrase"][vocabulary["retained"]])
                 )
             if self.ranker not in self.planned("rank"):
                 return self.stored("reference_ranking", self.ranker)
@@ -316,7 +321,7 @@ class _Preview:
                 return None
             identities = [judge.identity for judge, _ in panel]
             own = reference_ranking(vocabulary, matches, self.options, identities)
-            return self.resource.on_a_scale(own, identities)
+            return ranking_on_scale(self.resource, own, identities)
         except MethodError as error:
             self.remarks.append(
                 f"With phrases like these a run would stop before the fits: {error}"
@@ -344,7 +349,7 @@ class _Preview:
             before = {asker.key: asker.hits for asker in models}
             tables = self.findings[batch], self.pairs[batch], vocabulary, ranking
             try:
-                fit_pairs(*tables, panel, self.resource.anchors(ranking), options)
+                fit_pairs(*tables, panel, anchors_of(self.resource, ranking), options)
                 whole |= self.sentences([batch])
             except NotRecorded:
                 partly |= {

@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import dagster as dg
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.judges.ledger.bills import Bill, ByJudge, Charges
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.metadata import markdown
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.workspace.store import fingerprint
 
 LOG_EVERY_S = 30.0
@@ -42,9 +42,11 @@ or of another home that shares the ledger.
 """
 
 
-def bill_ahead(home: HomeResource, step: str, *keys: str) -> Bill:
+def bill_ahead(configuration: Configuration, step: str, *keys: str) -> Bill:
     """For what a home asks before the run of a partition has begun."""
-    return Bill(_account(step, keys), f"ahead {fingerprint(home.root)}")
+    return Bill(
+        _account(step, keys), f"ahead {fingerprint(str(configuration.home.root))}"
+    )
 
 
 def _account(step: str, keys: Collection[str]) -> str:
@@ -71,7 +73,7 @@ class Account:
     def of(
         cls,
         context: dg.AssetExecutionContext,
-        home: HomeResource,
+        configuration: Configuration,
         step: str,
         keys: Collection[str],
     ) -> Account:
@@ -84,8 +86,8 @@ class Account:
 
         return cls(
             Bill(_account(step, keys), context.run_id),
-            bill_ahead(home, step, *keys),
-            lambda: home.judge_context().open_ledger(),
+            bill_ahead(configuration, step, *keys),
+            lambda: configuration.judge_context().open_ledger(),
             run_state,
         )
 

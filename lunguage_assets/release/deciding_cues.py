@@ -1,24 +1,20 @@
-"""The cues that decided a row, in plain words with the words that were written:
-`absent: by "no evidence of" (negated.no_evidence)`.
+"""Tells the cues that decided a row, with the words that were written.
 
-Rows hold ids and characters alone; the words come from the report when somebody asks.
+`absent: by "no evidence of" (negated.no_evidence)`. Stored rows hold ids of cues and
+characters alone; the words are taken from the report when somebody asks. What cues are
+and how far they reach is in `assertion/`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
-import yaml
-
-from lunguage_assets.packaged_data import resource
+from lunguage_assets.release.code_words import CUE_WORDS
 from lunguage_assets.structuring.rows import read_cues
 
-_WORDS = yaml.safe_load(resource("explain.yaml").read_text("utf-8"))
-SAYS_BY_KIND: Mapping[str, str] = _WORDS["cues"]
-"""Kind of a cue, which its id begins with -> what it says of what it reaches."""
-_OF_ANOTHER_KIND = "decided"
-"""Said of a cue of the home whose id begins otherwise."""
+_WORDS_OF_ANOTHER_CATEGORY = "decided"
+"""What a home's own cue says whose id begins with no category."""
 
 
 class DecidingCue(NamedTuple):
@@ -44,12 +40,13 @@ def deciding_cues(written: str, report: str, status: str) -> list[DecidingCue]:
     Args:
         written: the row's column `cues`.
         report: the text in which its characters count.
-        status: of the row, in the words of `explain.status_of`.
+        status: of the row, in the words of `row_words.status_of`.
     """
     claim = status.rpartition(" ")[2]
     cues = []
     for cue, span in read_cues(written):
-        says = SAYS_BY_KIND.get(cue.partition(".")[0], _OF_ANOTHER_KIND)
+        category = cue.partition(".")[0]
+        says = CUE_WORDS.get(category, _WORDS_OF_ANOTHER_CATEGORY)
         if claim in ("normal", "abnormal"):
             # "The heart is not normal" says that it is abnormal, and not absent.
             says = says.replace("absent", claim)
@@ -57,10 +54,14 @@ def deciding_cues(written: str, report: str, status: str) -> list[DecidingCue]:
     return cues
 
 
-def told_cues(cues: Iterable[DecidingCue]) -> list[str]:
-    """Tell what decided a row: a line for each thing that cues say of it."""
-    quoted_by_says: dict[str, list[str]] = {}
+def describe_cues(cues: Iterable[DecidingCue]) -> list[str]:
+    """Describe what decided a row: a line for each thing that its cues say."""
+    quotes_by_claim: dict[str, list[str]] = {}
     for cue in cues:
         words = " ".join(cue.words.split())
-        quoted_by_says.setdefault(cue.says, []).append(f'"{words}" ({cue.cue})')
-    return [f"{says}: by {' and '.join(q)}" for says, q in quoted_by_says.items()]
+        quotes = quotes_by_claim.setdefault(cue.says, [])
+        quotes.append(f'"{words}" ({cue.cue})')
+    return [
+        f"{claim}: by {' and '.join(quotes)}"
+        for claim, quotes in quotes_by_claim.items()
+    ]

@@ -123,6 +123,12 @@ class NewestStudies:
         """The rows of a query of the tables; counts, never the corpus."""
         return self._connection.execute(sql).fetchall()
 
+    def records(self, sql: str) -> list[dict[str, Any]]:
+        """`query`, as rows by column."""
+        result = self._connection.execute(sql)
+        columns = [str(column[0]) for column in result.description]
+        return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
+
     def frame(self, sql: str) -> pd.DataFrame:
         """`query`, as a frame of numbers."""
         return self._connection.execute(sql).df()

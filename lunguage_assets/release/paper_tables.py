@@ -1,13 +1,14 @@
-"""The paper's tables for any corpus, as tidy frames (implicit.md sections 5, 7, explicit.md sections 5, 6).
+"""Counts the paper's tables on any corpus, as tidy frames.
 
-Everything is counted from the stored tables (`resources/paper_tables.sql`). Each count says in its name
-what it counts, because the paper's own differ among themselves.
+Sections 5 and 7 of implicit.md, 5 and 6 of explicit.md. Everything is counted from the
+stored tables by the queries of `resources/paper_tables.sql`. Each count says in its name
+what it counts, because the paper's own differ among themselves. What the paper prints is
+in `published_values.py`; how tables look on the report's page in `page_tables.py`.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -19,10 +20,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.explicit.analysis.agreement import wilson
-from lunguage_assets.explicit.analysis.experts import OCCUPATION_PREFIX
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.newest import NewestStudies
+from lunguage_assets.release.published_values import (
+    is_the_published_corpus,
+    published_values,
+)
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 from lunguage_assets.tables.released import (
     ALL_DIAGNOSES,
@@ -48,214 +52,167 @@ _USES = (
     "already_stated",
     "added",
 )
-"""Columns of EXPANSION_TABLE, and queries of findings by diagnosis."""
+"""Columns of EXPANSION_TABLE, and queries that count findings by diagnosis."""
+_FIGURE_BY_STRUCTURE = {
+    "variants": "variants",
+    "pathways": "pathways",
+    "depth": "highest depth",
+    "width": "highest width",
+}
+"""Column of EXPANSION_TABLE -> the figure of the corpus that is its value for all."""
+_SOURCES_WITH_EXPANSIONS = CONFLICT_SOURCES[1:]
+_PUBLISHED = "published_"
+
+Published = Mapping[str, Mapping[str, Any]]
+"""Sections of `published_values`; all empty where the corpus is not the paper's."""
 
 
 @cache
 def _queries() -> dict[str, str]:
-    """The queries of `resources/paper_tables.sql` by name."""
+    """Read the queries of `resources/paper_tables.sql` by name."""
     text = resource("paper_tables.sql").read_text("utf-8")
-    _, *parts = re.split(r"^-- name: (\w+)$", text, flags=re.MULTILINE)
-    return dict(zip(parts[::2], parts[1::2], strict=True))
+    names_and_queries = re.split(r"^-- name: (\w+)$", text, flags=re.MULTILINE)[1:]
+    names = names_and_queries[::2]
+    queries = names_and_queries[1::2]
+    return dict(zip(names, queries, strict=True))
 
 
-@cache
-def published_values() -> dict[str, Any]:
-    """Published values of the paper's corpus and judges (`resources/published_tables.toml`)."""
-    return tomllib.loads(resource("published_tables.toml").read_text("utf-8"))
-
-
-def published_experts() -> pd.DataFrame:
-    """The paper's Table 1: a line per expert with occupation, role and experience, and the share of pairs on
-    which each agrees with the ranking (`panel`) and each model.
-    """
-    lines = [
-        {name: expert[name] for name in ("occupation", "role", "experience")}
-        | expert["agrees_with"]
-        for expert in published_values()["experts"]
-    ]
-    return pd.DataFrame(lines)
-
-
-def printed_agreement(frame: pd.DataFrame, of: str) -> pd.Series:
-    """The published agreement beside every row of a table of agreement; NaN where none is printed.
-
-    Args:
-        frame: a `JUDGE_AGREEMENT` or `EXPERT_AGREEMENT` frame.
-        of: `judges` or `experts`.
-    """
-    published = {(*key,): value for *key, value in published_values()["agreement"][of]}
-    keys = frame[["measure", "coding", "first", "second"]].itertuples(
-        index=False, name=None
-    )
-    return pd.Series(map(published.get, keys), index=frame.index, dtype="float64")
-
-
-def printed_agreement_of_groups(frame: pd.DataFrame) -> pd.Series:
-    """The published agreement beside every row of an `EXPERT_AGREEMENT` frame of groups.
-
-    The averages of all experts are printed. Those of a role or an occupation are means of the printed shares
-    of its experts, to the digits that these have; NaN where the paper has no such expert.
-    """
-    of_all = printed_agreement(frame, "experts").where(frame["group"] == "all")
-    of_groups = [
-        _mean_of_printed(row["group"], row["second"])
-        if row["measure"] in ("with ranking", "with judge")
-        else None
-        for row in frame.to_dict("records")
-    ]
-    return of_all.fillna(pd.Series(of_groups, index=frame.index, dtype="float64"))
-
-
-def _mean_of_printed(group: str, reference: str) -> float | None:
-    """The mean share of the paper's experts of a role or an occupation; None for others."""
-    experts = published_experts()
-    occupation = group.removeprefix(OCCUPATION_PREFIX)
-    of_group = experts[
-        (experts["role"] == group) | (experts["occupation"] == occupation)
-    ]
-    if of_group.empty or reference not in experts.columns:
-        return None
-    return round(float(of_group[reference].mean()), 2)
-
-
-def is_the_published_corpus(rows: int, studies: int, patients: int) -> bool:
-    """True of a corpus with as many delivered rows, studies and patients as the paper's."""
-    corpus = published_values()["corpus"]
-    return (rows, studies, patients) == (
-        corpus["rows"],
-        corpus["studies"],
-        corpus["patients"],
-    )
+def _query(name: str, **values: str) -> str:
+    """Take a query with values in the place of its names in braces."""
+    return _queries()[name].format(**values)
 
 
 def paper_tables(
     stored: NewestStudies, statistics: Sequence[DiagnosisStatistics]
 ) -> dict[str, pd.DataFrame]:
-    """The `PAPER_TABLES` of one corpus, with the published values beside; counts of the paper's corpus stand
-    beside that one only. `statistics`: of the pathway dictionary in use (`PathwayDictionary.statistics`).
+    """Count the `PAPER_TABLES` of a corpus, with the published values beside.
+
+    Published counts stand beside the paper's own corpus only: beside another one they
+    would look like a comparison.
+
+    Args:
+        stored: the tables of the release.
+        statistics: of the pathway dictionary in use (`PathwayDictionary.statistics`).
     """
-    ((studies, patients, rows_in, originals, rows_out, taken_away),) = stored.query(
-        _queries()["sizes"]
-    )
+    (sizes,) = stored.records(_query("sizes"))
     published = published_values()
-    is_published = is_the_published_corpus(rows_in, studies, patients)
-    beside = published if is_published else {part: {} for part in published}
-    used = {use: Counter(dict(stored.query(_queries()[use]))) for use in _USES}
-    conflicts = _conflict_table(stored, beside["conflicts"])
-    before, added, expanding = (
-        rows_out + taken_away,
-        rows_out - originals,
-        used["expanded"].total(),
+    is_published = is_the_published_corpus(
+        sizes["rows_in"], sizes["studies"], sizes["patients"]
     )
+    beside: Published = published
+    if not is_published:
+        beside = {section: {} for section in published}
+    count_by_use = {use: Counter(dict(stored.query(_query(use)))) for use in _USES}
+    diagnoses = [line.diagnosis for line in statistics]
     structure = _structure(statistics)
-    figures: dict[str, float | None] = {
+    conflicts = _conflict_table(stored, beside["conflicts"])
+    figures = {
         **structure,
-        "studies": studies,
-        "patients": patients,
-        "delivered rows": rows_in,
+        **_size_figures(sizes, count_by_use["expanded"].total()),
+        **_conflict_figures(conflicts, _rows_before_resolution(sizes)),
+    }
+    return {
+        "certainty": _certainty_table(stored, diagnoses, published, is_published),
+        "fit": _fit_table(stored, published["fit"]),
+        "expansion": _expansion_table(count_by_use, statistics, structure, beside),
+        "conflicts": conflicts,
+        "figures": _figure_table(figures, beside),
+    }
+
+
+def label_table(stored: NewestStudies, file: Path) -> pd.DataFrame:
+    """Count what the studies say of each label, from a file of LABELS."""
+    quoted_file = str(file).replace("'", "''")
+    lines = []
+    for counts in stored.records(_query("labels", file=quoted_file)):
+        prevalence = wilson(counts["likely"], counts["studies"])
+        interval = {
+            "prevalence": prevalence.value,
+            "prevalence_low": prevalence.low,
+            "prevalence_high": prevalence.high,
+        }
+        lines.append(counts | interval)
+    return LABEL_TABLE.frame(lines)
+
+
+def _rows_before_resolution(sizes: Mapping[str, int]) -> int:
+    return sizes["rows_out"] + sizes["taken_away"]
+
+
+def _size_figures(sizes: Mapping[str, int], expanding: int) -> dict[str, float | None]:
+    """Name the sizes of a corpus, and their ratios, as the paper's text does."""
+    originals = sizes["originals_out"]
+    added = sizes["rows_out"] - originals
+    return {
+        "studies": sizes["studies"],
+        "patients": sizes["patients"],
+        "delivered rows": sizes["rows_in"],
         "stated findings that expand": expanding,
         "stated rows out": originals,
         "share of the stated rows out that expand": _share(expanding, originals),
         "generated rows out": added,
         "generated rows out per stated row out": _share(added, originals),
-        "rows before resolution": before,
-        "rows that resolution took away": taken_away,
-        "rows out": rows_out,
-        **_conflict_figures(conflicts, before),
-    }
-    printed, notes = beside["figures"], beside["notes"]
-    return {
-        "certainty": _certainty_table(
-            stored, [line.diagnosis for line in statistics], published, is_published
-        ),
-        "fit": _fit_table(stored, published["fit"]),
-        "expansion": _expansion_table(used, statistics, structure, beside),
-        "conflicts": conflicts,
-        "figures": CORPUS_FIGURES.frame(
-            {
-                "measure": name,
-                "value": value,
-                "published": printed.get(name),
-                "note": notes.get(name, ""),
-            }
-            for name, value in figures.items()
-        ),
+        "rows before resolution": _rows_before_resolution(sizes),
+        "rows that resolution took away": sizes["taken_away"],
+        "rows out": sizes["rows_out"],
     }
 
 
-def label_table(stored: NewestStudies, file: Path) -> pd.DataFrame:
-    """A LABEL_TABLE frame of a file of LABELS."""
-    lines = []
-    query = _queries()["labels"].replace("{file}", str(file).replace("'", "''"))
-    for label, studies, positive, *counts in stored.query(query):
-        share = wilson(positive, studies)
-        interval = share.value, share.low, share.high
-        lines.append(
-            dict(zip(LABEL_TABLE.names, (label, *interval, *counts), strict=True))
-        )
-    return LABEL_TABLE.frame(lines)
-
-
-def _conflict_figures(conflicts: pd.DataFrame, before: int) -> dict[str, float | None]:
-    """Count conflicts as the paper's text does: all, by source, and the share of polarity.
+def _conflict_figures(
+    conflicts: pd.DataFrame, rows_before: int
+) -> dict[str, float | None]:
+    """Count conflicts as the paper's text does: all, by source, and of polarity.
 
     Args:
-        conflicts: a CONFLICT_TABLE frame. The paper does not count equal definite statements.
-        before: rows before resolution.
+        conflicts: a CONFLICT_TABLE frame.
+        rows_before: rows before resolution.
     """
-    counted = conflicts[~conflicts["conflict_type"].isin(["repeat_dp", "repeat_dn"])]
-    by_source = counted.groupby("source")["conflicts"].sum()
-    polarity = counted[counted["conflict_type"] == "polarity"].set_index("source")[
-        "conflicts"
-    ]
+    # The paper does not count equal definite statements.
+    is_repeated = conflicts["conflict_type"].isin(["repeat_dp", "repeat_dn"])
+    by_source = conflicts[~is_repeated].groupby("source")["conflicts"].sum()
+    is_polarity = conflicts["conflict_type"] == "polarity"
+    polarity = conflicts[is_polarity].set_index("source")["conflicts"]
     total = int(by_source.sum())
-    _, *with_expansions = CONFLICT_SOURCES
-    of_expansions = int(by_source[with_expansions].sum())
-    return {
+    with_expansions = int(by_source[[*_SOURCES_WITH_EXPANSIONS]].sum())
+
+    figures: dict[str, float | None] = {
         "conflicts": total,
-        "conflicts per row before resolution": _share(total, before),
-        **{
-            f"conflicts per row: {one}": _share(int(by_source[one]), before)
-            for one in CONFLICT_SOURCES
-        },
-        "conflicts with expansions": of_expansions,
-        "conflicts with expansions per row": _share(of_expansions, before),
-        **{f"conflicts: {one}": int(by_source[one]) for one in with_expansions},
-        **{
-            f"share of polarity in conflicts: {one}": _share(
-                int(polarity[one]), int(by_source[one])
-            )
-            for one in with_expansions
-        },
+        "conflicts per row before resolution": _share(total, rows_before),
     }
+    for source in CONFLICT_SOURCES:
+        per_row = _share(int(by_source[source]), rows_before)
+        figures[f"conflicts per row: {source}"] = per_row
+    figures["conflicts with expansions"] = with_expansions
+    figures["conflicts with expansions per row"] = _share(with_expansions, rows_before)
+    for source in _SOURCES_WITH_EXPANSIONS:
+        figures[f"conflicts: {source}"] = int(by_source[source])
+    for source in _SOURCES_WITH_EXPANSIONS:
+        share = _share(int(polarity[source]), int(by_source[source]))
+        figures[f"share of polarity in conflicts: {source}"] = share
+    return figures
 
 
-def _published_certainty(
-    published: Mapping[str, Any], is_published: bool
-) -> dict[str, dict[str, float]]:
-    """What Table 2 prints by diagnosis, by column: p for any corpus, counts for the paper's own alone."""
-    printed = dict(published["certainty"])
-    every = published["fit"]["p"]
-    ends = {"p_min": every["minimum"], "p_max": every["maximum"]}
-    printed[ALL_FINDINGS] = {"p_mean": every["mean"], "p_sd": every["sd"], **ends}
-    return {
-        diagnosis: {
-            f"published_{name}": value
-            for name, value in values.items()
-            if is_published or name not in PUBLISHED_CERTAINTY
+def _figure_table(
+    figures: Mapping[str, float | None], beside: Published
+) -> pd.DataFrame:
+    return CORPUS_FIGURES.frame(
+        {
+            "measure": measure,
+            "value": value,
+            "published": beside["figures"].get(measure),
+            "note": beside["notes"].get(measure, ""),
         }
-        for diagnosis, values in printed.items()
-    }
+        for measure, value in figures.items()
+    )
 
 
 def _certainty_table(
     stored: NewestStudies,
     diagnoses: Sequence[str],
-    published: Mapping[str, Any],
+    published: Published,
     is_published: bool,
 ) -> pd.DataFrame:
-    """Statuses and p by diagnosis, in the order given (the paper's Table 2).
+    """Count statuses and p by diagnosis, in the order given (the paper's Table 2).
 
     Args:
         stored: the tables of the release.
@@ -263,170 +220,228 @@ def _certainty_table(
         published: `published_values()`.
         is_published: whether this corpus is the paper's.
     """
-    printed = _published_certainty(published, is_published)
-    published_columns = [
-        name for name in CERTAINTY_TABLE.names if name.startswith("published_")
-    ]
-    rows_of_status = _queries()["stated_current"]
-    statuses: Counter[tuple[str, str]] = Counter()
-    unknown: Counter[str] = Counter()
-    counted = _queries()["certainty"].replace("{stated_current}", rows_of_status)
-    for name, status, count, nothing in stored.query(counted):
-        statuses[name, status] += count
-        unknown[name] += nothing
-    names_in_order = sorted({name for name, _ in statuses})
-    quoted = ", ".join("'" + name.replace("'", "''") + "'" for name in names_in_order)
-    listed = _queries()["certainty_p"].replace("{stated_current}", rows_of_status)
-    p_of_rows = stored.columns(listed.replace("{diagnoses}", f"[{quoted}]::VARCHAR[]"))
-    known = {
-        name: p_of_rows["p"][p_of_rows["diagnosis"] == number]
-        for number, name in enumerate(names_in_order, start=1)
-    }
-    found = {name for name, _ in statuses}
-    groups = {name: {name} for name in diagnoses} | {
-        ALL_DIAGNOSES: found - {""},
-        ALL_FINDINGS: found,
-    }
-    lines = []
-    for title, names in groups.items():
-        counts = {
-            column: sum(statuses[name, status] for name in names)
-            for status, column in STATUS_COLUMNS.items()
-        }
-        total = sum(counts.values())
-        spread = _spread([known[name] for name in names if name in known])
-        lines.append(
-            {"diagnosis": title, **counts, "total": total}
-            | {
-                f"percent_{column}": _percent(count, total)
-                for column, count in counts.items()
-            }
-            | {"no_information": sum(unknown[name] for name in names)}
-            | dict(zip(("p_mean", "p_sd", "p_min", "p_max"), spread, strict=True))
-            | {name: printed.get(title, {}).get(name) for name in published_columns}
+    stated_current = _query("stated_current")
+    counted = stored.frame(_query("certainty", stated_current=stated_current))
+    # "" is what is no diagnosis: it counts among all findings alone.
+    names = sorted(set(counted["diagnosis"]))
+    quoted = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
+    # Of an archive these are millions of rows, so the diagnosis comes as a number.
+    p_by_row = stored.columns(
+        _query(
+            "certainty_p",
+            stated_current=stated_current,
+            diagnoses=f"[{quoted}]::VARCHAR[]",
         )
-    return CERTAINTY_TABLE.frame(lines)
-
-
-def _fit_table(stored: NewestStudies, published: Mapping[str, Any]) -> pd.DataFrame:
-    """Steps, rank (from 1), mu and p of the findings with a place of their own, beside the published ones."""
-    values = stored.columns(_queries()["fit"])
-    return FIT_TABLE.frame(
-        {"measure": measure, "n": len(found)}
-        | dict(zip(SPREAD, _spread([found]), strict=True))
-        | {f"published_{name}": published.get(measure, {}).get(name) for name in SPREAD}
-        for measure, found in zip(FIT_MEASURES, values.values(), strict=True)
     )
+    number_by_name = {name: number for number, name in enumerate(names, start=1)}
+    groups = {
+        **{diagnosis: [diagnosis] for diagnosis in diagnoses},
+        ALL_DIAGNOSES: [name for name in names if name],
+        ALL_FINDINGS: names,
+    }
+    printed = _published_certainty(published, is_published)
+    lines = []
+    for title, members in groups.items():
+        numbers = [number_by_name[name] for name in members if name in number_by_name]
+        p_of_group = p_by_row["p"][np.isin(p_by_row["diagnosis"], numbers)]
+        rows_of_group = counted[counted["diagnosis"].isin(members)]
+        line = _certainty_line(rows_of_group, p_of_group)
+        lines.append({"diagnosis": title} | line | printed.get(title, {}))
+    empty = dict.fromkeys(CERTAINTY_TABLE.names)
+    return CERTAINTY_TABLE.frame(empty | line for line in lines)
+
+
+def _certainty_line(counted: pd.DataFrame, p: NDArray[Any]) -> dict[str, Any]:
+    """Sum up the rows of some diagnoses.
+
+    Args:
+        counted: rows of the query `certainty`.
+        p: of the tentative ones that have one.
+    """
+    rows_by_status = counted.groupby("status")["rows"].sum()
+    line: dict[str, Any] = {
+        column: int(rows_by_status.get(status, 0))
+        for status, column in STATUS_COLUMNS.items()
+    }
+    total = sum(line.values())
+    percents = {
+        f"percent_{column}": _percent(count, total) for column, count in line.items()
+    }
+    spread = _spread(p)
+    return {
+        **line,
+        "total": total,
+        **percents,
+        "no_information": int(counted["without_p"].sum()),
+        "p_mean": spread["mean"],
+        "p_sd": spread["sd"],
+        "p_min": spread["minimum"],
+        "p_max": spread["maximum"],
+    }
+
+
+def _published_certainty(
+    published: Published, is_published: bool
+) -> dict[str, dict[str, float]]:
+    """Take what Table 2 prints by diagnosis, by column of CERTAINTY_TABLE.
+
+    p stands beside any corpus, counts beside the paper's own alone.
+    """
+    of_all = published["fit"]["p"]
+    printed = {
+        **published["certainty"],
+        ALL_FINDINGS: {
+            "p_mean": of_all["mean"],
+            "p_sd": of_all["sd"],
+            "p_min": of_all["minimum"],
+            "p_max": of_all["maximum"],
+        },
+    }
+    return {
+        diagnosis: {
+            f"{_PUBLISHED}{name}": value
+            for name, value in values.items()
+            if is_published or name not in PUBLISHED_CERTAINTY
+        }
+        for diagnosis, values in printed.items()
+    }
+
+
+def _fit_table(
+    stored: NewestStudies, published: Mapping[str, Mapping[str, float]]
+) -> pd.DataFrame:
+    """Sum up steps, rank (from 1), mu and p of the findings that were compared."""
+    values_by_measure = stored.columns(_query("fit"))
+    lines = []
+    for measure in FIT_MEASURES:
+        values = values_by_measure[measure]
+        printed = published.get(measure, {})
+        published_spread = {f"{_PUBLISHED}{name}": printed.get(name) for name in SPREAD}
+        line = {"measure": measure, "n": len(values)}
+        lines.append({**line, **_spread(values), **published_spread})
+    return FIT_TABLE.frame(lines)
 
 
 def _expansion_table(
-    used: Mapping[str, Counter[str]],
+    count_by_use: Mapping[str, Counter[str]],
     statistics: Sequence[DiagnosisStatistics],
-    structure: Mapping[str, Any],
-    beside: Mapping[str, Any],
+    structure: Mapping[str, float | None],
+    beside: Published,
 ) -> pd.DataFrame:
-    """Structure and use of the pathways, in the order of `statistics` (the paper's Table 3)."""
-    diagnoses = [one.diagnosis for one in statistics]
-    groups = [(one.diagnosis, [one.diagnosis], one._asdict()) for one in statistics]
-    of_all = dict(
-        zip(
-            STRUCTURE,
-            ("variants", "pathways", "highest depth", "highest width"),
-            strict=True,
-        )
-    )
-    groups.append(
-        (
-            ALL_DIAGNOSES,
-            diagnoses,
-            {part: structure[name] for part, name in of_all.items()},
-        )
-    )
-    printed = {
-        ALL_DIAGNOSES: {
-            part: beside["figures"].get(name) for part, name in of_all.items()
-        }
-    }
-    printed |= beside["structure"]
-    every = sum(used["added"][name] for name in diagnoses)
+    """Count structure and use of the pathways (the paper's Table 3).
+
+    Args:
+        count_by_use: findings by diagnosis, by column of `_USES`.
+        statistics: of the diagnoses, in the order of the table.
+        structure: of all pathways.
+        beside: what is published.
+    """
+    diagnoses = [line.diagnosis for line in statistics]
+    added_in_all = sum(count_by_use["added"][name] for name in diagnoses)
     lines = []
-    for title, names, own in groups:
-        uses = {use: sum(count[name] for name in names) for use, count in used.items()}
+    for pathways in statistics:
+        printed = beside["structure"].get(pathways.diagnosis, {})
         lines.append(
-            {"diagnosis": title, **uses}
-            | {part: own[part] for part in STRUCTURE}
-            | {
-                f"published_{part}": printed.get(title, {}).get(part)
-                for part in STRUCTURE
-            }
-            | {"percent_expanded": _percent(uses["expanded"], uses["stated"])}
-            | {"percent_added": _percent(uses["added"], every)}
-            | {
-                f"published_{use}": beside["expansion"].get(title, {}).get(use)
-                for use in ("expanded", "added")
+            {
+                "diagnosis": pathways.diagnosis,
+                **{part: getattr(pathways, part) for part in STRUCTURE},
+                **{f"{_PUBLISHED}{part}": printed.get(part) for part in STRUCTURE},
+                **_uses([pathways.diagnosis], count_by_use, added_in_all),
             }
         )
+    of_all: dict[str, Any] = {
+        "diagnosis": ALL_DIAGNOSES,
+        **_uses(diagnoses, count_by_use, added_in_all),
+    }
+    for part, figure in _FIGURE_BY_STRUCTURE.items():
+        of_all[part] = structure[figure]
+        of_all[f"{_PUBLISHED}{part}"] = beside["figures"].get(figure)
+    lines.append(of_all)
+    for line in lines:
+        printed = beside["expansion"].get(line["diagnosis"], {})
+        for use in ("expanded", "added"):
+            line[f"{_PUBLISHED}{use}"] = printed.get(use)
     return EXPANSION_TABLE.frame(lines)
+
+
+def _uses(
+    diagnoses: Sequence[str],
+    count_by_use: Mapping[str, Counter[str]],
+    added_in_all: int,
+) -> dict[str, float | None]:
+    """Sum up how the pathways of some diagnoses are used, in counts and percents."""
+    uses = {
+        use: sum(counts[diagnosis] for diagnosis in diagnoses)
+        for use, counts in count_by_use.items()
+    }
+    return {
+        **uses,
+        "percent_expanded": _percent(uses["expanded"], uses["stated"]),
+        "percent_added": _percent(uses["added"], added_in_all),
+    }
 
 
 def _conflict_table(
     stored: NewestStudies, published: Mapping[str, Sequence[int]]
 ) -> pd.DataFrame:
-    """All types and sources, those that do not occur with zeros (the paper's cross table)."""
-    conflicts, lost = (
-        {
-            (kind, source): counts
-            for kind, source, *counts in stored.query(_queries()[name])
-        }
-        for name in ("conflicts", "lost")
-    )
-    names = ("conflicts", "suppressed", "merged", "removed")
+    """Count conflicts by type and source, those that do not occur too.
+
+    Args:
+        stored: the tables of the release.
+        published: counts by type, in the order of CONFLICT_SOURCES.
+    """
+    counts_by_conflict: dict[tuple[str, str], dict[str, Any]] = {}
+    for query in ("conflicts", "lost"):
+        for counts in stored.records(_query(query)):
+            key = (counts["conflict_type"], counts["source"])
+            counts_by_conflict.setdefault(key, {}).update(counts)
+    no_counts = dict.fromkeys(("conflicts", "suppressed", "merged", "removed"), 0)
+    not_printed = [None] * len(CONFLICT_SOURCES)
     lines = []
-    for kind in CONFLICT_TYPES:
-        for source, printed in zip(
-            CONFLICT_SOURCES, published.get(kind, (None, None, None)), strict=True
-        ):
-            counts = (
-                *conflicts.get((kind, source), (0, 0)),
-                *lost.get((kind, source), (0, 0)),
-            )
-            line = {"conflict_type": kind, "source": source, "published": printed}
-            lines.append({**line, **dict(zip(names, counts, strict=True))})
+    for conflict_type in CONFLICT_TYPES:
+        printed = published.get(conflict_type, not_printed)
+        for source, value in zip(CONFLICT_SOURCES, printed, strict=True):
+            line = {"conflict_type": conflict_type, "source": source, **no_counts}
+            counts = counts_by_conflict.get((conflict_type, source), {})
+            lines.append(line | counts | {"published": value})
     return CONFLICT_TABLE.frame(lines)
 
 
 def _structure(statistics: Sequence[DiagnosisStatistics]) -> dict[str, float | None]:
-    depth, width = (
-        [line.depth for line in statistics],
-        [line.width for line in statistics],
-    )
+    """Sum up the pathways of all diagnoses."""
+    depths = [line.depth for line in statistics]
+    widths = [line.width for line in statistics]
     return {
         "diagnoses": len(statistics),
         "variants": sum(line.variants for line in statistics),
         "pathways": sum(line.pathways for line in statistics),
-        "mean depth": _share(sum(depth), len(depth)),
-        "highest depth": max(depth, default=0),
-        "mean width": _share(sum(width), len(width)),
-        "highest width": max(width, default=0),
+        "mean depth": _share(sum(depths), len(depths)),
+        "highest depth": max(depths, default=0),
+        "mean width": _share(sum(widths), len(widths)),
+        "highest width": max(widths, default=0),
     }
 
 
-def _share(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
+def _share(part: float, total: float) -> float | None:
+    return part / total if total else None
 
 
-def _percent(part: float, whole: float) -> float | None:
-    return 100.0 * part / whole if whole else None
+def _percent(part: float, total: float) -> float | None:
+    return 100.0 * part / total if total else None
 
 
-def _spread(parts: Sequence[NDArray[Any]]) -> tuple[float | None, ...]:
-    """Mean, standard deviation (population), minimum and maximum, of nothing None; whatever the order."""
-    values = np.sort(
-        np.concatenate([np.empty(0), *map(np.asarray, parts)])
-    )  # equal sums, to the last bit
-    known = pd.Series(values, dtype="float64")
-    return (
-        (known.mean(), known.std(ddof=0), known.min(), known.max())
-        if len(known)
-        else (None,) * 4
-    )
+def _spread(values: NDArray[Any]) -> dict[str, float | None]:
+    """Find mean, standard deviation (population), minimum and maximum of some values.
+
+    None of nothing. Rows come in any order; sorted, their sums are equal to the last
+    bit.
+    """
+    if not len(values):
+        return dict.fromkeys(SPREAD)
+    ordered = pd.Series(np.sort(np.asarray(values, dtype="float64")))
+    return {
+        "mean": ordered.mean(),
+        "sd": ordered.std(ddof=0),
+        "minimum": ordered.min(),
+        "maximum": ordered.max(),
+    }

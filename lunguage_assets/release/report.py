@@ -1,5 +1,8 @@
-"""The report of a release: the paper's tables and figures in one page that opens without a network. Its words
-are in `resources/release/report.html.j2`.
+"""Makes the report of a release: the paper's tables and figures in one page.
+
+The page opens without a network; its words are in `resources/release/report.html.j2`.
+What it shows is counted in `context.py` and `paper_tables.py`, and laid out in
+`page_tables.py`; how pictures are drawn is in `pictures/plots.py`.
 """
 
 from __future__ import annotations
@@ -7,6 +10,7 @@ from __future__ import annotations
 import base64
 import struct
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -30,26 +34,31 @@ from lunguage_assets.pictures.plots import (
 )
 from lunguage_assets.release.context import ReportContext
 from lunguage_assets.release.page_tables import page_table
-from lunguage_assets.release.paper_tables import (
-    printed_agreement,
-    printed_agreement_of_groups,
-    published_experts,
-    published_values,
-)
 from lunguage_assets.release.phrase_scales import (
     people_distance,
     published_scales,
     rated_phrases,
     widest_gap,
 )
+from lunguage_assets.release.published_values import (
+    published_agreement,
+    published_agreement_of_groups,
+    published_averages,
+    published_experts,
+    published_values,
+)
 from lunguage_assets.tables import PATHWAY_AUDIT
 from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
 from lunguage_assets.tables.released import LABEL_TABLE, PAPER_TABLES
 
-_OTHERS = {one.name: one for one in (PATHWAY_AUDIT, DISTILLED_EVALUATION)} | {
-    "labels": LABEL_TABLE
+_DESCRIBED_TABLES = {
+    **PAPER_TABLES,
+    "pathway_audit": PATHWAY_AUDIT,
+    "distilled_evaluation": DISTILLED_EVALUATION,
+    "labels": LABEL_TABLE,
 }
-_AGREEMENT = [
+"""Tables whose description the page repeats, by the name that it uses."""
+_AGREEMENT_COLUMNS = [
     "measure",
     "coding",
     "first",
@@ -60,163 +69,229 @@ _AGREEMENT = [
     "high",
     "n",
 ]
+_PNG_SIZE = slice(16, 24)
+"""Bytes of a PNG's header that hold width and height."""
+
+
+def report_page(context: ReportContext, figures: Mapping[str, bytes]) -> str:
+    """Write the page.
+
+    Whatever it shows is escaped. It loads nothing, and no browser may let it load
+    anything: the words of a corpus could be code.
+    """
+    rated = rated_phrases(context.scale)
+    page_tables = {
+        name: page_table(name, frame) for name, frame in _tables(context).items()
+    }
+    descriptions = {
+        name: table.description for name, table in _DESCRIBED_TABLES.items()
+    }
+    return page_template("release", "report.html.j2").render(
+        context=context,
+        settings=context.origin.settings.explicit,
+        figures=figures,
+        tables=page_tables,
+        about=descriptions,
+        published=published_values(),
+        scales=published_scales(),
+        rated=rated,
+        distance=people_distance(context.scale),
+        gap=widest_gap(context.scale),
+        pathway_tree=pathway_tree,
+        size=_png_size,
+        inline=_data_url,
+    )
+
+
+def _png_size(png: bytes) -> tuple[Any, ...]:
+    return struct.unpack(">II", png[_PNG_SIZE])
+
+
+def _data_url(png: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
 
 
 def report_figures(context: ReportContext) -> dict[str, bytes]:
-    """PNG by name. What this release cannot show is not among them, and the page says why."""
-    ranking, settings = context.ranking, context.origin.settings.explicit
-    drawn = {
-        "ranking": ranking_plot(
-            ranking, _published_mu() if context.has_own_ruler else None
-        ),
+    """Draw the figures of a release, as PNG by name.
+
+    What this release cannot show is not among them, and the page says why.
+    """
+    limit = context.origin.settings.explicit.opponent_limit
+    steps = context.origin.settings.explicit.panel_steps
+
+    def curves(validation: pd.DataFrame) -> bytes:
+        return validation_curves(validation, limit, steps)
+
+    def spread(validation: pd.DataFrame) -> bytes:
+        return validation_spread(validation, limit, steps)
+
+    figures = {
+        "ranking": _ranking_figure(context),
         "probabilities": probability_bars(context.p_heights),
+        "vocabulary": _vocabulary_figure(context),
+        "calibration": _calibration_figure(context),
+        "scale": _scale_figure(context),
+        "agreement": _analysis_figure(context, "judge_agreement", agreement_heat_map),
+        "correlations": _analysis_figure(
+            context, "ranking_correlations", correlation_heat_map
+        ),
+        "validation_curves": _analysis_figure(context, "fit_validation", curves),
+        "validation_spread": _analysis_figure(context, "fit_validation", spread),
+        "distilled": _analysis_figure(
+            context, "distilled_evaluation", distilled_errors
+        ),
+        "experts": _expert_figure(context),
     }
+    return {name: png for name, png in figures.items() if png is not None}
+
+
+def _ranking_figure(context: ReportContext) -> bytes:
+    # The published ranking has nothing of its own to stand beside it.
+    beside = _published_mu() if context.has_own_ruler else None
+    return ranking_plot(context.ranking, beside)
+
+
+def _vocabulary_figure(context: ReportContext) -> bytes | None:
     counts = context.examples[context.examples > 0]
-    if len(counts):
-        names = {"phrase": counts.index, "n_examples": counts.to_numpy()}
-        retained = counts.index.isin(ranking["phrase"])
-        drawn["vocabulary"] = vocabulary_histogram(
-            pd.DataFrame(names).assign(retained=retained)
-        )
+    if counts.empty:
+        return None
+    vocabulary = pd.DataFrame(
+        {
+            "phrase": counts.index,
+            "n_examples": counts.to_numpy(),
+            "retained": counts.index.isin(context.ranking["phrase"]),
+        }
+    )
+    return vocabulary_histogram(vocabulary)
+
+
+def _calibration_figure(context: ReportContext) -> bytes | None:
+    ranking = context.ranking
     try:
         anchors = context.origin.anchors.of(set(ranking["phrase"]))
-        drawn["calibration"] = calibration_plot(
-            context.points, calibrate(ranking, anchors), anchors
-        )
+        line = calibrate(ranking, anchors)
     except MethodError:
-        pass  # the anchors give no line
+        return None  # the anchors give no line on this ranking
+    return calibration_plot(context.points, line, anchors)
+
+
+def _scale_figure(context: ReportContext) -> bytes | None:
+    rated = rated_phrases(context.scale)
+    if rated.empty:
+        return None
     means_by_scale = {
         scale.name: scale.means_by_phrase
         for scale in published_scales()
         if scale.means_by_phrase
     }
-    rated = rated_phrases(context.scale)
-    if len(rated):
-        drawn["scale"] = phrase_scale_plot(rated, means_by_scale)
-    limits = settings.opponent_limit, settings.panel_steps
-    of_analyses: tuple[tuple[str, str, Callable[[pd.DataFrame], bytes]], ...] = (
-        ("agreement", "judge_agreement", agreement_heat_map),
-        ("correlations", "ranking_correlations", correlation_heat_map),
-        (
-            "validation_curves",
-            "fit_validation",
-            lambda frame: validation_curves(frame, *limits),
-        ),
-        ("distilled", "distilled_evaluation", distilled_errors),
-        (
-            "validation_spread",
-            "fit_validation",
-            lambda frame: validation_spread(frame, *limits),
-        ),
-    )
-    if len(context.experts):
-        drawn["experts"] = expert_heat_map(context.experts, _shares_of_the_paper())
-    for name, analysis, draw in of_analyses:
-        frame = context.analyses.get(analysis)
-        if frame is not None and len(frame):
-            drawn[name] = draw(frame)
-    return drawn
+    return phrase_scale_plot(rated, means_by_scale)
 
 
-def report_page(context: ReportContext, figures: Mapping[str, bytes]) -> str:
-    """The page. Whatever it shows is escaped; it loads nothing, and no browser may let it load anything."""
-    return page_template("release", "report.html.j2").render(
-        context=context,
-        settings=context.origin.settings.explicit,
-        figures=figures,
-        tables={
-            name: page_table(name, frame) for name, frame in _tables(context).items()
-        },
-        about={
-            name: table.description for name, table in (PAPER_TABLES | _OTHERS).items()
-        },
-        published=published_values(),
-        scales=published_scales(),
-        rated=rated_phrases(context.scale),
-        distance=people_distance(context.scale),
-        gap=widest_gap(context.scale),
-        pathway_tree=pathway_tree,
-        size=lambda png: struct.unpack(">II", png[16:24]),  # a PNG's header
-        inline=lambda png: (
-            f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
-        ),
-    )
+def _analysis_figure(
+    context: ReportContext, analysis: str, draw: Callable[[pd.DataFrame], bytes]
+) -> bytes | None:
+    """Draw an analysis where it was made and has rows."""
+    frame = context.analyses.get(analysis)
+    if frame is None or frame.empty:
+        return None
+    return draw(frame)
+
+
+def _expert_figure(context: ReportContext) -> bytes | None:
+    if context.experts.empty:
+        return None
+    shares = published_experts().drop(columns=["role", "experience"])
+    shares = shares.set_index("occupation").rename(columns={"panel": "ranking"})
+    return expert_heat_map(context.experts, shares)
 
 
 def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
-    """The tables that this release has, by name."""
+    """Collect the tables that this release has, by the name that the page uses."""
+    tables = {
+        "ranking": _ranking_table(context),
+        "published_experts": _published_expert_table(),
+        "judge_agreement": _judge_agreement_table(context),
+        "expert_agreement": _expert_agreement_table(context),
+        "robustness": _robustness_table(context),
+        "distilled": _distilled_table(context),
+        "pathway_audit": _pathway_audit_table(context),
+    }
+    there = {name: frame for name, frame in tables.items() if frame is not None}
+    return {**context.tables, **there}
+
+
+def _ranking_table(context: ReportContext) -> pd.DataFrame:
+    """Lay the ranked phrases beside p and what people say, from the most certain."""
     ranking = context.ranking.sort_values("rank", kind="stable")
+    columns = ["phrase", "place", "mu"]
+    if context.has_own_ruler:
+        columns += ["mu_low", "mu_high", "win_rate", "published_mu"]
     published_mu = ranking["phrase"].map(_published_mu()).astype("float64")
     ranking = ranking.assign(place=ranking["rank"] + 1, published_mu=published_mu)
-    measured = ["mu_low", "mu_high", "win_rate", "published_mu"]
-    ranking = ranking[
-        ["phrase", "place", "mu", *(measured if context.has_own_ruler else [])]
+    ranking = ranking[columns]
+    if context.scale.empty:
+        return ranking
+    scale = context.scale.drop(columns=["number", "mu", "is_anchor"])
+    # Published phrases that are not ranked have no place and come last.
+    table = ranking.merge(scale, on="phrase", how="outer").sort_values("place")
+    is_anchor = context.scale["is_anchor"].astype(bool)
+    anchors = context.scale.loc[is_anchor, "phrase"]
+    phrases = table["phrase"]
+    table["phrase"] = phrases.where(~phrases.isin(anchors), phrases + " (anchor)")
+    return table
+
+
+def _published_expert_table() -> pd.DataFrame:
+    """Write the paper's Table 1, its averages last."""
+    averages = pd.DataFrame([{"occupation": "average", **published_averages()}])
+    table = pd.concat([published_experts(), averages], ignore_index=True)
+    table = table.fillna({"role": "", "experience": ""})
+    return table.rename(columns={"panel": "ranking"})
+
+
+def _judge_agreement_table(context: ReportContext) -> pd.DataFrame | None:
+    agreement = context.analyses.get("judge_agreement")
+    if agreement is None:
+        return None
+    published = published_agreement(agreement, "judges")
+    return agreement.assign(published=published)[_AGREEMENT_COLUMNS]
+
+
+def _expert_agreement_table(context: ReportContext) -> pd.DataFrame | None:
+    agreement = context.analyses.get("expert_agreement")
+    if agreement is None or agreement.empty:
+        return None
+    published = published_agreement_of_groups(agreement)
+    return agreement.assign(published=published)[
+        ["group", "experts", *_AGREEMENT_COLUMNS]
     ]
-    shown = {
-        **context.tables,
-        "ranking": ranking,
-        "published_experts": _experts_of_the_paper(),
-    }
-    if len(
-        context.scale
-    ):  # one table of phrases; published ones that are not ranked come last
-        scale = context.scale.drop(columns=["number", "mu", "is_anchor"])
-        shown["ranking"] = ranking.merge(scale, on="phrase", how="outer").sort_values(
-            "place"
-        )
-        anchors = set(
-            context.scale.loc[context.scale["is_anchor"].astype(bool), "phrase"]
-        )
-        phrases = shown["ranking"]["phrase"]
-        shown["ranking"]["phrase"] = phrases.where(
-            ~phrases.isin(anchors), phrases + " (anchor)"
-        )
-    made = context.analyses
-    if (judges := made.get("judge_agreement")) is not None:
-        printed = printed_agreement(judges, "judges")
-        shown["judge_agreement"] = judges.assign(published=printed)[_AGREEMENT]
-    if (experts := made.get("expert_agreement")) is not None and len(experts):
-        printed = printed_agreement_of_groups(experts)
-        shown["expert_agreement"] = experts.assign(published=printed)[
-            ["group", "experts", *_AGREEMENT]
-        ]
-    if (fewer := made.get("ranking_robustness")) is not None and len(fewer):
-        changes = ["mean_abs_mu", "largest_abs_mu", "mean_abs_rank", "spearman"]
-        shown["robustness"] = fewer.groupby("comparisons")[changes].mean().reset_index()
-    if (distilled := made.get("distilled_evaluation")) is not None:
-        shown["distilled"] = distilled.drop(columns=["ranking_version", "is_used"])
-    if (audit := made.get("pathway_audit")) is not None:
-        shown["pathway_audit"] = audit[audit["share"].notna()].drop(
-            columns=["edge", "both", "place"]
-        )
-    return shown
 
 
-def _experts_of_the_paper() -> pd.DataFrame:
-    """The paper's Table 1, its averages last."""
-    experts = published_experts()
-    printed = published_values()["agreement"]["experts"]
-    average = {
-        second: value
-        for measure, _, _, second, value in printed
-        if measure.startswith("with ")
-    }
-    lines = pd.concat(
-        [experts, pd.DataFrame([{"occupation": "average", **average}])],
-        ignore_index=True,
-    )
-    return lines.fillna({"role": "", "experience": ""}).rename(
-        columns={"panel": "ranking"}
-    )
+def _robustness_table(context: ReportContext) -> pd.DataFrame | None:
+    """Average over repetitions what fewer comparisons would have given."""
+    robustness = context.analyses.get("ranking_robustness")
+    if robustness is None or robustness.empty:
+        return None
+    changes = ["mean_abs_mu", "largest_abs_mu", "mean_abs_rank", "spearman"]
+    return robustness.groupby("comparisons")[changes].mean().reset_index()
 
 
-def _shares_of_the_paper() -> pd.DataFrame:
-    """The shares of the paper's Table 1 by occupation and reference."""
-    experts = published_experts()
-    shares = experts.drop(columns=["role", "experience"]).set_index("occupation")
-    return shares.rename(columns={"panel": "ranking"})
+def _distilled_table(context: ReportContext) -> pd.DataFrame | None:
+    evaluation = context.analyses.get("distilled_evaluation")
+    if evaluation is None:
+        return None
+    return evaluation.drop(columns=["ranking_version", "is_used"])
+
+
+def _pathway_audit_table(context: ReportContext) -> pd.DataFrame | None:
+    """Take the edges of which the reports say enough for a share."""
+    audit = context.analyses.get("pathway_audit")
+    if audit is None:
+        return None
+    with_share = audit[audit["share"].notna()]
+    return with_share.drop(columns=["edge", "both", "place"])
 
 
 def _published_mu() -> dict[str, float]:
-    """mu of every phrase of the published ranking."""
+    """Take mu of every phrase of the published ranking."""
     return {entry.phrase: entry.mu for entry in published_ranking()}

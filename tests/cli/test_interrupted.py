@@ -17,8 +17,8 @@ from platform_support import environment
 from served_home import wait_for
 
 from lunguage_assets.cli.main import answer_signals
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.io_manager import TableStore
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import dagster_instance
 from lunguage_assets.orchestration.runs.runner import Runner
 from lunguage_assets.workspace.home import Home
@@ -41,7 +41,7 @@ def runner(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("DAGSTER_HOME", raising=False)
         with dagster_instance(home) as instance:
-            yield Runner(HomeResource(root=str(home.root)), instance)
+            yield Runner(Configuration(home), instance)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def answering() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("number", "place", "called"),
     [
-        (signal.SIGINT, HomeResource, "anew"),
+        (signal.SIGINT, Configuration, "reloaded"),
         (signal.SIGTERM, Home, "delivery"),
         (signal.SIGINT, TableStore, "handle_output"),
     ],

@@ -20,16 +20,18 @@ from lunguage_assets.files import write_csv
 from lunguage_assets.labels.calibration import (
     LabelOutcomes,
     as_ratings,
-    bins,
     calibration,
-    compared,
+    label_outcomes,
+    readers_around,
+    refitted_anchors,
+)
+from lunguage_assets.labels.comparison import compare_with_release
+from lunguage_assets.labels.measures import (
+    bins,
     distribution_brier,
     distribution_ece,
     expected_calibration_error,
-    label_outcomes,
-    readers_around,
     recalibration,
-    refitted_anchors,
 )
 from lunguage_assets.randomness import Floats
 from lunguage_assets.tables.released import CALIBRATION
@@ -180,10 +182,10 @@ def test_labels_beside_those_of_others() -> None:
     labels["p"] = [1.0, 0.0, 0.7, np.nan]
     labels["answer"] = ["1", "0", "-1", "blank"]
     theirs = labels[["study_id", "label", "chexpert"]].assign(
-        said=["1", "0", "1", "blank"]
+        other_answer=["1", "0", "1", "blank"]
     )
     theirs.loc[4] = ["s59999999", "pneumonia", "Pneumonia", "1"]
-    crossed, agreement = compared(labels, theirs)
+    crossed, agreement = compare_with_release(labels, theirs)
     of_pneumonia = crossed.query("label == 'Pneumonia'").set_index("source")[
         ["1", "0", "-1", "blank"]
     ]

@@ -121,7 +121,7 @@ def test_a_file_of_mimic_is_read_also_compressed(tmp_path: Path) -> None:
     path = tmp_path / "mimic-cxr-2.0.0-negbio.csv.gz"
     path.write_bytes(gzip.compress(text.encode()))
     cells = read_label_file(path, load_label_list())
-    said = dict(zip(cells["chexpert"], cells["said"], strict=True))
+    said = dict(zip(cells["chexpert"], cells["other_answer"], strict=True))
     assert [said[name] for name in CHEXPERT[:4]] == ["1", "0", "-1", "blank"]
     assert set(said) == set(CHEXPERT)
 
@@ -144,7 +144,7 @@ def test_lines_of_chexbert_are_read_by_the_study_of_their_image(tmp_path: Path) 
     )
     cells = read_label_file(path, load_label_list())
     assert set(cells["study_id"]) == {study_of("patient00001/study1")}
-    said = dict(zip(cells["chexpert"], cells["said"], strict=True))
+    said = dict(zip(cells["chexpert"], cells["other_answer"], strict=True))
     assert [
         said[name] for name in ("Edema", "Pneumonia", "Fracture", "Atelectasis")
     ] == [
@@ -169,7 +169,7 @@ def test_the_first_line_of_a_study_counts_and_others_that_differ_are_counted(
         (cells["chexpert"] == "Edema")
         & (cells["study_id"] == study_of("patient00001/study1"))
     ]
-    assert first["said"].tolist() == ["1"]
+    assert first["other_answer"].tolist() == ["1"]
     assert cells.attrs[DIFFERING] == 1
 
 
@@ -202,7 +202,7 @@ def test_the_radiologists_file_has_no_patients_fewer_labels_and_a_name_of_its_ow
 ) -> None:
     text = "study_id,Airspace Opacity,Pneumonia,reader\n50000001,1,,x\n"
     cells = read_label_file(written(tmp_path, text), load_label_list())
-    assert cells[["chexpert", "said"]].values.tolist() == [
+    assert cells[["chexpert", "other_answer"]].values.tolist() == [
         ["Lung Opacity", "1"],
         ["Pneumonia", "blank"],
     ]

@@ -434,7 +434,7 @@ def test_another_wording_of_a_judges_prompts_makes_stale_what_it_answered_and_no
     assert small.plan() == ["compare (cues)", *RANK, *REFIT, *OUT]
 
 
-def judges_with(file: Path, panel: str, candidates: str = "") -> str:
+def judges_with(file: Path, panel: str, candidates: str = "") -> Path:
     """A copy of the judges file with a judge `new`, in the panel or beside it."""
     text = resource("judges.toml").read_text()
     text = text.replace('members = ["lexicon", "cues"]', f"members = {panel}")
@@ -445,7 +445,7 @@ def judges_with(file: Path, panel: str, candidates: str = "") -> str:
     file.write_text(
         text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n'
     )
-    return str(file)
+    return file
 
 
 def test_a_candidate_changes_nothing_of_the_panel_and_a_new_member_its_ranking_and_fits(
@@ -481,7 +481,7 @@ def test_a_judge_of_its_own_has_all_that_is_shared_and_makes_the_rest(
 
 def test_an_option_that_went_makes_no_release_stale(small: SmallHome) -> None:
     recorded_before = fingerprint({"p_estimate": False})
-    assert small.standings().fingerprint("release settings", {}) == recorded_before
+    assert small.staleness().fingerprint("release settings", {}) == recorded_before
 
 
 def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
@@ -489,7 +489,7 @@ def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
     read = {group: set[str]() for group, _ in OPTIONS.values()}
     for group, options in OPTIONS.values():
         read[group] |= options
-    settings = small.resource.settings
+    settings = small.configuration.settings
     assert set(settings.explicit.model_dump()) == read["explicit"] | {
         "anchors",
         "fit",

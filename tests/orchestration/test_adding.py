@@ -86,7 +86,7 @@ def test_a_notebook_reads_a_partition_and_is_told_what_to_launch_for_one_that_is
         finished.home / "tables", "hedge_phrases", "lexicon", "second"
     )
     with SmallHome.opened(finished.home) as small:
-        ours = build_defs(small.resource)
+        ours = build_defs(small.configuration)
         keys = dg.MultiPartitionKey({"judge": "lexicon", "report_batch": "second"})
         read = ours.load_asset_value(
             "hedge_phrases", partition_key=keys, instance=small.instance

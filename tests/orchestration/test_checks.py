@@ -17,6 +17,7 @@ from finished_homes import Finished
 from small_homes import SmallHome
 from stored_tables import store_table
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.recipes import STEP_OF, STEPS_OF_JOB
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.assets import explicit
@@ -26,7 +27,6 @@ from lunguage_assets.orchestration.checks import (
     drift_of_p,
     earlier_fits,
 )
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import FITTED_PROBABILITIES, REPORTS, TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
@@ -67,7 +67,7 @@ def frames(
 def result(
     root: Path, name: str, tables: Mapping[str, pd.DataFrame]
 ) -> dg.AssetCheckResult:
-    context = CheckContext(HomeResource(root=str(root)), PANEL_SECOND, tables)
+    context = CheckContext(Configuration(Home(root)), PANEL_SECOND, tables)
     (found,) = [one for one in checks.check_results(context) if one.check_name == name]
     return found
 

@@ -15,6 +15,7 @@ import dagster as dg
 import pytest
 from hostile_words import HOSTILE
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.recipes import STEP_OF
 from lunguage_assets.orchestration.build import asset_jobs, build_defs
 from lunguage_assets.orchestration.metadata import (
@@ -25,15 +26,15 @@ from lunguage_assets.orchestration.metadata import (
     counts,
     markdown,
 )
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES, TABLES
+from lunguage_assets.workspace.home import Home
 
 GOLDEN = Path(__file__).with_name("asset_graph.txt")
 
 
 @pytest.fixture(scope="module")
 def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
-    return build_defs(HomeResource(root=str(tmp_path_factory.mktemp("home"))))
+    return build_defs(Configuration(Home(tmp_path_factory.mktemp("home"))))
 
 
 def dimensions(partitions: dg.PartitionsDefinition | None) -> str:

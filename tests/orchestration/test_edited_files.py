@@ -44,18 +44,18 @@ def test_every_file_that_a_recipe_reads_is_a_source_asset() -> None:
 
 
 def test_a_version_follows_the_content_and_is_noted_once(small: SmallHome) -> None:
-    note_versions(small.instance, small.resource)
-    note_versions(small.instance, small.resource)
+    note_versions(small.instance, small.configuration)
+    note_versions(small.instance, small.configuration)
     assert set(observed(small).values()) == {1}
-    before = version_of(small.resource, "settings_file")
+    before = version_of(small.configuration, "settings_file")
     file = small.home.settings_file
     kept = file.read_text() if file.exists() else ""
     file.write_text(kept + "[landing]\nstable_s = 5.0\n")
-    assert version_of(small.resource, "settings_file") == before, (
+    assert version_of(small.configuration, "settings_file") == before, (
         "no option of the method"
     )
     file.write_text(kept + "[implicit]\nmerge_threshold = 0.5\n")
-    note_versions(small.instance, small.resource)
+    note_versions(small.instance, small.configuration)
     assert {name for name, times in observed(small).items() if times == 2} == {
         "settings_file"
     }
@@ -64,10 +64,10 @@ def test_a_version_follows_the_content_and_is_noted_once(small: SmallHome) -> No
 def test_a_home_that_gets_cues_has_another_version_of_that_file_alone(
     small: SmallHome,
 ) -> None:
-    before = {name: version_of(small.resource, name) for name in FILES}
+    before = {name: version_of(small.configuration, name) for name in FILES}
     file = small.home.root / "assertion.yaml"
     file.write_text("[]\n")
-    after = {name: version_of(small.resource, name) for name in FILES}
+    after = {name: version_of(small.configuration, name) for name in FILES}
     file.unlink()
     assert {name for name in FILES if before[name] != after[name]} == {"assertion_file"}
 
@@ -76,18 +76,18 @@ def test_what_rests_on_an_edited_file_is_stale_for_dagster(small: SmallHome) -> 
     table, partition = dg.AssetKey("deduplicated_findings"), "panel|first"
 
     def status() -> StaleStatus:
-        graph = build_defs(small.resource).resolve_asset_graph()
+        graph = build_defs(small.configuration).resolve_asset_graph()
         context = LoadingContextForTest(small.instance)
         return CachingStaleStatusResolver(small.instance, graph, context).get_status(
             table, partition
         )
 
-    note_versions(small.instance, small.resource)
+    note_versions(small.instance, small.configuration)
     small.make(
         [table.path[-1]],
         dg.MultiPartitionKey({"ranker": "panel", "report_batch": "first"}),
     )
     assert status() is StaleStatus.FRESH
     (small.home.root / "blacklist.yaml").write_text("term_pairs: []\n")
-    note_versions(small.instance, small.resource)
+    note_versions(small.instance, small.configuration)
     assert status() is StaleStatus.STALE

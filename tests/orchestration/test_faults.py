@@ -32,9 +32,10 @@ WITHOUT_ROOM = """
 import resource, sys
 import dagster as dg
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.workspace.home import Home
+from lunguage_assets.configuration import Configuration
 
-job = build_defs(HomeResource.from_environment()).resolve_job_def("ingest")
+job = build_defs(Configuration.from_environment()).resolve_job_def("ingest")
 with dg.DagsterInstance.ephemeral() as instance:
     instance.add_dynamic_partitions("report_batch", ["first"])
     for most in (int(sys.argv[1]), resource.RLIM_INFINITY):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -9,20 +10,20 @@ import dagster as dg
 import pytest
 from dagster._core.errors import DagsterInvalidConfigError
 
+from lunguage_assets.configuration import VARIABLES, Configuration
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.lineage.recipes import STEPS_OF_JOB
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.resources import VARIABLES, HomeResource
 from lunguage_assets.workspace.home import Home
 
 KEY = "sk-not-a-real-key"
-FIELDS = [field.name for field in fields(HomeResource)]
+FIELDS = [field.name for field in fields(Configuration)]
 
 
 @pytest.fixture(scope="module")
 def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
-    return build_defs(HomeResource(root=str(tmp_path_factory.mktemp("home"))))
+    return build_defs(Configuration(Home(tmp_path_factory.mktemp("home"))))
 
 
 def refused(
@@ -42,7 +43,7 @@ def refused(
 def test_no_launch_sets_a_field_of_the_home(
     definitions: dg.Definitions, job: str, field: str
 ) -> None:
-    assert field in refused(definitions, job, "home", {field: "x"})
+    assert field in refused(definitions, job, "configuration", {field: "x"})
 
 
 @pytest.mark.parametrize("field", ["root", "database"])
@@ -57,7 +58,7 @@ def test_no_launch_reads_a_variable_of_the_environment(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert KEY not in refused(
-        definitions, "ingest", "home", {"processes": {"env": "OPENAI_API_KEY"}}
+        definitions, "ingest", "configuration", {"processes": {"env": "OPENAI_API_KEY"}}
     )
 
 
@@ -67,19 +68,17 @@ def test_the_value_of_a_variable_is_in_no_message(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # a ledger is made wherever it is named
     monkeypatch.setenv(VARIABLES[field], KEY)
-    home = HomeResource.from_environment(Home(tmp_path))
-    said = []
-    for use in (
-        lambda: home.judges,
-        lambda: home.processes_at_once,
-        lambda: home.judge_context().budget,
-        lambda: home.judge_context().open_ledger(),
-        lambda: home.judge("claude-opus-4-8"),
-        lambda: load_prompts(home.prompts),
-    ):
+    uses: list[Callable[[Configuration], object]] = [
+        lambda configuration: configuration.judges,
+        lambda configuration: configuration.judge_context().open_ledger(),
+        lambda configuration: configuration.open_judge("claude-opus-4-8"),
+        lambda configuration: load_prompts(configuration.prompts),
+        repr,
+    ]
+    messages = []
+    for use in uses:
         try:
-            use()
+            messages.append(str(use(Configuration.from_environment(Home(tmp_path)))))
         except ConfigurationError as error:
-            said.append(str(error))
-    assert KEY not in " ".join(said)
-    assert KEY not in repr(home)
+            messages.append(str(error))
+    assert KEY not in " ".join(messages)

@@ -38,7 +38,7 @@ def asking(
         finished,
         dict.fromkeys(("one", "two", "three"), server.openai_url),
     )
-    with SmallHome.opened(home, judges_file=str(home / "judges.toml")) as small:
+    with SmallHome.opened(home, judges_file=home / "judges.toml") as small:
         yield small
 
 
@@ -59,7 +59,7 @@ def shown(small: SmallHome) -> dict[str, Any]:
 def paid(small: SmallHome) -> dict[str, Any]:
     """What the ledger says."""
     row: dict[str, Any] = (
-        Ledger.open(small.resource.ledger_place).statistics().iloc[0].to_dict()
+        Ledger.open(small.configuration.ledger_location).statistics().iloc[0].to_dict()
     )
     return row
 
@@ -110,7 +110,7 @@ def test_bills_of_another_home_that_shares_the_ledger_are_left_alone(
     asking: SmallHome, server: LoopbackServer
 ) -> None:
     ledger, other = (
-        Ledger.open(asking.resource.ledger_place),
+        Ledger.open(asking.configuration.ledger_location),
         Bill(ACCOUNT, "a run of another home"),
     )
     ledger.transaction(
@@ -160,7 +160,7 @@ def test_the_check_passes_where_a_rate_limit_only_held_calls_up(
         text.read_text().replace("failures_per_request = 1", "backoff_s = 0.001")
     )
     server.plan(*[Act("rate_limited")] * 30)
-    with SmallHome.opened(asking.home.root, judges_file=str(text)) as patient:
+    with SmallHome.opened(asking.home.root, judges_file=text) as patient:
         patient.runner().run("panel", stages=COMPARE)
         assert of_no_use(patient).passed
         found = shown(patient)

@@ -1,5 +1,6 @@
-"""`lunguage explain`: the story of every row of a study, of removed rows too, for the person who asks and
-nobody else.
+"""`lunguage explain`: why every row of a study is as it is, removed rows too.
+
+Text of patients is shown to the person who asks, and to nobody else.
 """
 
 from __future__ import annotations
@@ -29,26 +30,26 @@ from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.cli.reading import TextKeptBack, explain
 from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.release.deciding_cues import SAYS_BY_KIND
-from lunguage_assets.release.explain import (
-    NO_PATHWAY,
-    P_SOURCES,
-    RULES,
+from lunguage_assets.release.code_words import (
+    CUE_WORDS,
+    NO_PATHWAY_WORDS,
+    P_SOURCE_WORDS,
+    RULE_WORDS,
+)
+from lunguage_assets.release.explain import StudyExplanation, explain_study
+from lunguage_assets.release.print_explanation import print_explanation
+from lunguage_assets.release.row_words import status_of
+from lunguage_assets.release.study_record import (
     TABLES_OF_A_STUDY,
     StudyRecord,
-    StudyStory,
-    explain_study,
-    print_story,
     read_study,
-    status_of,
 )
 from lunguage_assets.settings import DataClass
 from lunguage_assets.structuring.rows import structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.structuring.text.read import sectioned
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED, SET_ASIDE, TABLES
-from lunguage_assets.tables.columns import MATCH_REASONS
-from lunguage_assets.tables.columns import P_SOURCES as P_SOURCE_CODES
+from lunguage_assets.tables.columns import MATCH_REASONS, P_SOURCES
 from lunguage_assets.tables.implicit import RESOLUTION_LOG
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path
@@ -134,21 +135,21 @@ def record_in(tables: dict[str, Any], study: str = STUDY) -> StudyRecord:
     return StudyRecord(study, "panel", "b", (), (), found)
 
 
-def story(
+def explained(
     rows: Sequence[Said], finding: str | None = None, **options: Any
-) -> StudyStory:
+) -> StudyExplanation:
     return explain_study(record_in(tables_of(rows, **options)), finding)
 
 
-def told(told_story: StudyStory, own: str) -> dict[str, str]:
+def passages(explanation: StudyExplanation, finding: str) -> dict[str, str]:
     """The passages of one row, by heading."""
-    row = next(row for row in told_story.rows if row.finding_id == own)
+    row = next(row for row in explanation.rows if row.finding_id == finding)
     return {heading: "\n".join(lines) for heading, lines in row.passages.items()}
 
 
-def text(told_story: StudyStory) -> str:
+def text(explanation: StudyExplanation) -> str:
     console = Console(width=400, record=True, file=io.StringIO(), force_terminal=False)
-    print_story(told_story, console)
+    print_explanation(explanation, console)
     return console.export_text()
 
 
@@ -193,7 +194,7 @@ REFERRING = [said("opacity", evidence=[1, "~haze"]), said("nodule", "tp", p=0.6)
              said("blunting", associate=[3]), said("mass", "dp"), said("mass", "dn")]  # fmt: skip
 ROW, SIGN = identity(0), identity(0) + "/0"
 
-STORIES = [
+REASONS = [
     (HEART, ROW, "said", "findings, sentence 0"),
     (HEART, ROW, "said", SECRET),
     (HEART, ROW, "said", "canonical name: congestive heart failure"),
@@ -230,11 +231,11 @@ STORIES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rows", "own", "heading", "words"), STORIES)
+@pytest.mark.parametrize(("rows", "own", "heading", "words"), REASONS)
 def test_a_row_is_explained(
     rows: list[Said], own: str, heading: str, words: str
 ) -> None:
-    assert words in told(story(rows), own)[heading]
+    assert words in passages(explained(rows), own)[heading]
 
 
 READ = (
@@ -261,18 +262,18 @@ def test_a_row_names_the_words_that_decided_it(finding: str, line: str) -> None:
     tables["reports"]["report"] = READ
     for name in ("deduplicated_findings", "lunguage_plus_plus"):
         tables[name]["cues"] = row["cues"]
-    assert told(explain_study(record_in(tables)), ROW)["decided"] == line
+    assert passages(explain_study(record_in(tables)), ROW)["decided"] == line
 
 
 def test_every_kind_of_cue_that_decides_a_row_has_its_words() -> None:
     deciding = {
         name for name, rule in CATEGORIES.items() if rule.makes not in ("", "aside")
     }
-    assert deciding <= set(SAYS_BY_KIND)
+    assert deciding <= set(CUE_WORDS)
     ids = [
         cue.id for cue in (*bundled_cues(), *hedge_cues()) if cue.category in deciding
     ]
-    assert {own.partition(".")[0] for own in ids} <= set(SAYS_BY_KIND)
+    assert {own.partition(".")[0] for own in ids} <= set(CUE_WORDS)
 
 
 def test_the_words_of_a_cue_cannot_command_a_terminal() -> None:
@@ -289,23 +290,23 @@ def test_one_row_is_chosen_by_number_or_by_id_also_one_outside_the_result() -> N
         said("pneumonia"),
         said("pneumonia", location="right", section="hist"),
     ]
-    assert [row.finding_id for row in story(rows, "2").rows] == [identity(1)]
-    assert [row.fate for row in story(rows, identity(2)).rows] == ["excluded"]
+    assert [row.finding_id for row in explained(rows, "2").rows] == [identity(1)]
+    assert [row.fate for row in explained(rows, identity(2)).rows] == ["excluded"]
     with pytest.raises(ConfigurationError, match="numbered 1 to 3"):
-        story(rows, "9")
+        explained(rows, "9")
 
 
 def test_rejected_rows_are_explained_too() -> None:
-    found = story([said("pneumonia", section="hist")], rejected=[REFUSED])
+    found = explained([said("pneumonia", section="hist")], rejected=[REFUSED])
     assert [row.fate for row in found.rows] == ["excluded", "rejected"]
-    why = told(found, "Lunguage.csv, row 7")["unknown status"]
+    why = passages(found, "Lunguage.csv, row 7")["unknown status"]
     assert "column 'dx_status': found 'maybe', expected positive or negative" in why
 
 
 def test_every_code_of_the_tables_has_its_words() -> None:
-    assert set(NO_PATHWAY) == set(MATCH_REASONS) - {"matched"}
-    assert set(RULES) == set(RESOLUTION_LOG.column("rule").choices)
-    assert set(P_SOURCES) == {*P_SOURCE_CODES, "pathway"}
+    assert set(NO_PATHWAY_WORDS) == set(MATCH_REASONS) - {"matched"}
+    assert set(RULE_WORDS) == set(RESOLUTION_LOG.column("rule").choices)
+    assert set(P_SOURCE_WORDS) == {*P_SOURCES, "pathway"}
 
 
 def test_text_of_a_report_cannot_command_a_terminal() -> None:

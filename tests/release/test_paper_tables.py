@@ -18,7 +18,12 @@ from profiles import examples
 from small_release import paper_tables
 
 from lunguage_assets.release import paper_tables as counting
-from lunguage_assets.release.paper_tables import published_values
+from lunguage_assets.release.published_values import (
+    published_agreement_of_groups,
+    published_averages,
+    published_experts,
+    published_values,
+)
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.tables.released import PAPER_TABLES
 
@@ -339,12 +344,8 @@ def test_numbers_of_the_published_conflicts_agree_with_their_table() -> None:
 def test_printed_shares_of_experts_average_to_the_printed_averages_but_for_medgemma() -> (
     None
 ):
-    means = counting.published_experts().mean(numeric_only=True).round(2).to_dict()
-    printed = {
-        second: value
-        for measure, _, _, second, value in published_values()["agreement"]["experts"]
-        if measure.startswith("with ")
-    }
+    means = published_experts().mean(numeric_only=True).round(2).to_dict()
+    printed = published_averages()
     assert means == printed | {"medgemma-27b": 0.78}
     assert printed["medgemma-27b"] == 0.77
 
@@ -368,7 +369,7 @@ def test_published_shares_stand_beside_groups_of_experts() -> None:
          "second": "panel", "value": 0.5, "low": None, "high": None, "n": 9}
         for group in groups
     ]  # fmt: skip
-    printed = counting.printed_agreement_of_groups(EXPERT_AGREEMENT.frame(rows))
+    printed = published_agreement_of_groups(EXPERT_AGREEMENT.frame(rows))
     assert printed.dropna().tolist() == [0.78, 0.80, 0.74]
     assert np.isnan(printed.iloc[3])
 

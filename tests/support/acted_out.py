@@ -16,12 +16,13 @@ from dagster._core.execution.api import create_execution_plan
 from dagster._core.storage.tags import PARTITION_NAME_TAG
 from quick_instance import quick_instance
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.recipes import dimensions_of
 from lunguage_assets.lineage.staleness import CURRENT, Staleness, StalenessChecker
 from lunguage_assets.orchestration.automation import AUTOMATED_STEPS
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import store_keys
-from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.workspace.home import Home
 
 TAKEN_IN = ("findings",)
 _OF_TEXTS = ("structured_findings", "findings")
@@ -45,8 +46,8 @@ class ActedStaleness(StalenessChecker):
         return NOT_CURRENT.get((table, *keys), CURRENT)
 
 
-class ActedHome(HomeResource):
-    def staleness(self) -> StalenessChecker:
+class ActedConfiguration(Configuration):
+    def staleness(self, *, verify: bool = False) -> StalenessChecker:
         return ActedStaleness(self.home, self.judges)
 
 
@@ -84,7 +85,7 @@ def defined(settings: str = "") -> CodeLocation:
 def located(root: Path, settings: str = "") -> CodeLocation:
     """The code location of a home in a folder."""
     (root / "settings.toml").write_text(settings)
-    return CodeLocation(build_defs(ActedHome(root=str(root))))
+    return CodeLocation(build_defs(ActedConfiguration(Home(root))))
 
 
 class Acted:

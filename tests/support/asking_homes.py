@@ -8,8 +8,10 @@ from pathlib import Path
 from finished_homes import Finished
 from stored_tables import store_table
 
-from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.configuration import Configuration
+from lunguage_assets.orchestration.resources import anchor_set
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table, stored_record
 
 MODELS = ("one", "two", "three")
@@ -39,12 +41,12 @@ def home_of(folder: Path, finished: Finished, urls: dict[str, str]) -> Path:
     shutil.copytree(finished.home, folder)
     judges = "".join(JUDGE.format(key=key, url=urls[key]) for key in MODELS)
     (folder / "judges.toml").write_text(PRESET + judges)
-    home, table = HomeResource(root=str(folder)), TABLES["hedge_vocabulary"]
-    path = partition_path(home.home.tables, "hedge_vocabulary", "lexicon")
+    configuration, table = Configuration(Home(folder)), TABLES["hedge_vocabulary"]
+    path = partition_path(configuration.home.tables, "hedge_vocabulary", "lexicon")
     frame, record = read_table(table, path), stored_record(table, path)
     assert record is not None
     few = set(frame.loc[frame["retained"], "phrase"][:6]) | {
-        a.phrase for a in home.anchor_set().anchors
+        a.phrase for a in anchor_set(configuration).anchors
     }
     frame["retained"] &= frame["phrase"].isin(few)
     store_table(table, frame, path, record.keys, record.made_of)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import dagster as dg
@@ -16,15 +17,16 @@ import pyarrow.parquet as pq
 from blank_pictures import blank_pictures
 from quick_instance import quick_instance
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.recipes import RECIPES, STEP_OF, STEPS_OF_JOB
 from lunguage_assets.lineage.staleness import Stage, StalenessChecker, plan
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import Runner, RunSummary
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables.schema import Table
+from lunguage_assets.workspace.home import Home
 
 BATCHES = ("first", "second", "third")
 Partition = str | Mapping[str, str]
@@ -85,8 +87,12 @@ class SmallHome:
     `record` has what was materialised, so that another instance can be told of it.
     """
 
-    def __init__(self, resource: HomeResource, instance: dg.DagsterInstance) -> None:
-        self.resource, self.home, self.instance = resource, resource.home, instance
+    def __init__(
+        self, configuration: Configuration, instance: dg.DagsterInstance
+    ) -> None:
+        self.configuration = configuration
+        self.home = configuration.home
+        self.instance = instance
         self.record: list[dg.AssetMaterialization] = []
 
     @classmethod
@@ -97,24 +103,24 @@ class SmallHome:
         record: Sequence[dg.AssetMaterialization] = (),
         *,
         expectations: bool = False,
-        **fields: str,
+        **fields: Any,
     ) -> Iterator[SmallHome]:
         """The home `root`, its batches known as partitions, with the record of earlier materialisations.
 
-        `expectations`: whether the suites are run; `fields`: of the home's resource, such as `judges_file`.
+        `expectations`: whether the suites are run; `fields`: of the configuration, such as `judges_file`.
         """
-        resource = HomeResource(root=str(root), **fields)
+        configuration = Configuration(Home(root), **fields)
         without = (
             nullcontext()
             if expectations
             else mock.patch.object(checks, "examined", return_value=[])
         )
         with blank_pictures(), without, quick_instance() as instance:
-            keys = [batch.key for batch in resource.home.registered()]
+            keys = [batch.key for batch in configuration.home.registered()]
             instance.add_dynamic_partitions(REPORT_BATCH.name, keys)
             for materialization in record:
                 instance.report_runless_asset_event(materialization)
-            yield cls(resource, instance)
+            yield cls(configuration, instance)
 
     def register(self, deliveries: Mapping[str, Path]) -> None:
         for batch, folder in deliveries.items():
@@ -123,18 +129,18 @@ class SmallHome:
 
     @cached_property
     def definitions(self) -> dg.Definitions:
-        return build_defs(self.resource)
+        return build_defs(self.configuration)
 
     def staleness(self) -> StalenessChecker:
         """What is current now, as a command finds it."""
-        return self.resource.staleness(verify=True)
+        return self.configuration.staleness(verify=True)
 
     def plan(self, ranker: str = "panel") -> list[str]:
         """The stages that a run would make now."""
         return [str(stage) for stage in plan(self.staleness(), ranker)]
 
     def runner(self) -> Runner:
-        return Runner(self.resource, self.instance, self.definitions)
+        return Runner(self.configuration, self.instance, self.definitions)
 
     def run(self, ranker: str = "panel", *, rebuild: bool = False) -> list[str]:
         """Make what is not current; the stages that were executed."""

@@ -197,7 +197,7 @@ def plant(delivery: Path) -> None:
         writer.writerows(rows)
 
 
-class InMemory:
+class InMemory(NewestStudies):
     """Frames by name, as the release reads stored tables."""
 
     def __init__(self, tables: Mapping[str, pd.DataFrame]) -> None:
@@ -206,18 +206,12 @@ class InMemory:
             table = TABLES_PER_BATCH[name]
             self._connection.register(name, table.to_arrow(frame[table.names]))
 
-    def query(self, sql: str) -> list[tuple[Any, ...]]:
-        return self._connection.execute(sql).fetchall()
-
-    def columns(self, sql: str) -> dict[str, Any]:
-        return dict(self._connection.execute(sql).fetchnumpy())
-
 
 def paper_tables(
     tables: Mapping[str, pd.DataFrame], statistics: Sequence[DiagnosisStatistics]
 ) -> SimpleNamespace:
     """The paper's tables of a corpus in memory."""
-    return SimpleNamespace(**counted_tables(InMemory(tables), statistics))  # type: ignore[arg-type]
+    return SimpleNamespace(**counted_tables(InMemory(tables), statistics))
 
 
 def write_release(

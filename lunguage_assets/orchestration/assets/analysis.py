@@ -7,6 +7,7 @@ from collections import Counter
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.analysis.agreement import (
     judge_agreement as judges_with_each_other,
@@ -37,7 +38,6 @@ from lunguage_assets.lineage.staleness import Keys
 from lunguage_assets.orchestration.assets.explicit import by_judge
 from lunguage_assets.orchestration.assets.release import newest_studies
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TERMS
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.workspace.store import partition_path, read_table
@@ -45,7 +45,7 @@ from lunguage_assets.workspace.store import partition_path, read_table
 
 @table_asset("analysis")
 def judge_agreement(
-    home: HomeResource,
+    configuration: Configuration,
     keys: Keys,
     comparison_matches: Frames,
     reference_ranking: pd.DataFrame,
@@ -53,12 +53,12 @@ def judge_agreement(
     """How far judges agree with each other, with themselves, with the pooled ranking, and with the human
     experts whose answers `lunguage survey import` has brought.
     """
-    settings, (ranker,) = home.settings.explicit, keys
+    settings, (ranker,) = configuration.settings.explicit, keys
     matches = by_judge(comparison_matches, reference_ranking)
     experts = EXPERT_AGREEMENT.frame()
-    if home.home.expert_responses.exists():
-        responses = load_responses(home.home.expert_responses)
-        described = load_experts(home.home.expert_descriptions)
+    if configuration.home.expert_responses.exists():
+        responses = load_responses(configuration.home.expert_responses)
+        described = load_experts(configuration.home.expert_descriptions)
         experts = experts_with_ranking(
             responses, described, ranker, reference_ranking, matches, settings.seed
         )
@@ -74,14 +74,14 @@ def judge_agreement(
 
 @table_asset("analysis")
 def fit_validation(
-    home: HomeResource,
+    configuration: Configuration,
     keys: Keys,
     reference_ranking: pd.DataFrame,
     comparison_matches: Frames,
 ) -> Result:
     """Rank again with half of the comparisons, and fit the phrases of the ranking back into it."""
     settings, matches = (
-        home.settings.explicit,
+        configuration.settings.explicit,
         by_judge(comparison_matches, reference_ranking),
     )
     value = {
@@ -92,21 +92,25 @@ def fit_validation(
 
 
 @table_asset("analysis")
-def pathway_audit(home: HomeResource, keys: Keys) -> Result:
+def pathway_audit(configuration: Configuration, keys: Keys) -> Result:
     """Count what the reports say of every edge of the pathways, beside the 0.8 of the experts. It reads all
     batches of a ranker a part at a time, as the release does.
     """
     dictionary = load_dictionary(
-        home.home.pathways_file, Vocabulary.from_terms(TERMS.frame())
+        configuration.home.pathways_file, Vocabulary.from_terms(TERMS.frame())
     )
     listed = load_label_list(dictionary=dictionary)
 
     def of_batch(batch: str) -> PathwayDictionary:
-        terms = read_table(TERMS, partition_path(home.home.tables, TERMS.name, batch))
-        return load_dictionary(home.home.pathways_file, Vocabulary.from_terms(terms))
+        terms = read_table(
+            TERMS, partition_path(configuration.home.tables, TERMS.name, batch)
+        )
+        return load_dictionary(
+            configuration.home.pathways_file, Vocabulary.from_terms(terms)
+        )
 
     counts: Counts = Counter()
-    with newest_studies(home, *keys, home.staleness()) as studies:
+    with newest_studies(configuration, *keys, configuration.staleness()) as studies:
         known = {batch: of_batch(batch) for batch in studies.batches}
         for part in studies.parts("study", ["lunguage_plus_plus"]):
             for batch, rows in part.frames()["lunguage_plus_plus"].groupby(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.intake import take_in, take_in_gold, take_in_structured
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
@@ -23,7 +24,6 @@ from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.lineage.staleness import Keys
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.metadata import SHOWN, markdown
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.quality.rules import InvalidStudy, studies_of, without_studies
@@ -41,15 +41,18 @@ from lunguage_assets.tables import TABLES
 
 
 @table_asset("text")
-def report_texts(home: HomeResource, keys: Keys) -> Result:
+def report_texts(configuration: Configuration, keys: Keys) -> Result:
     """Read the raw reports of a batch, and cut them into sentences."""
-    batch = home.home.batch(*keys)
+    batch = configuration.home.batch(*keys)
     value = {table: TABLES[table].frame() for table in RECIPES["report_texts"].tables}
     if batch.kind == "text":
         value = vars(
             read_reports(
-                receive(home.home.delivery(batch.key), home.settings.corpus),
-                home.processes_at_once,
+                receive(
+                    configuration.home.delivery(batch.key),
+                    configuration.settings.corpus,
+                ),
+                configuration.processes,
             )
         )
     metadata = {"batch_sha256": batch.sha256, "studies": len(value["report_texts"])}
@@ -58,7 +61,7 @@ def report_texts(home: HomeResource, keys: Keys) -> Result:
 
 @table_asset("text")
 def structured_findings(
-    home: HomeResource,
+    configuration: Configuration,
     keys: Keys,
     spending: Spending,
     report_texts: pd.DataFrame,
@@ -67,26 +70,28 @@ def structured_findings(
 ) -> Result:
     """Read findings in the raw reports of a batch with one structurer."""
     key, batch = keys
-    terms = read_terms(home.home.delivery(batch).vocabulary, IntakeLog())
+    terms = read_terms(configuration.home.delivery(batch).vocabulary, IntakeLog())
     structurer: Structurer
     if key in (RADGRAPH, RADGRAPH_SECOND):
         graphs = {}
-        for report in home.home.delivery(batch).raw_reports():
+        for report in configuration.home.delivery(batch).raw_reports():
             graph = report.graph if key == RADGRAPH else report.second_graph
             if graph:
                 graphs[study_of(report.study)] = graph
         structurer = RadGraphStructurer(graphs, terms, key)
     else:
-        structurer = home.structurer(key, terms, spending.note, spending.bill)
+        structurer = configuration.open_structurer(
+            key, terms, spending.note, spending.bill
+        )
     given = report_texts, report_sentences
     if key == RULES:
-        at_once = home.processes_at_once
+        at_once = configuration.processes
         made = map_studies(
             structured_reports,
             given,
             rule_structurer,
             terms,
-            home.home.assertion_file,
+            configuration.home.assertion_file,
             processes=at_once,
         )
     else:  # others get all: its limits say how many are in flight
@@ -113,14 +118,16 @@ def structured_findings(
 
 @table_asset("text")
 def structuring_agreement(
-    home: HomeResource, keys: Keys, structured_findings: Frames
+    configuration: Configuration, keys: Keys, structured_findings: Frames
 ) -> Result:
     """Hold the structurers of a batch against each other, and against rows that people coded."""
     read = {structurer: frame for (structurer, _), frame in structured_findings.items()}
-    file, gold = home.home.gold_findings, None
+    file, gold = configuration.home.gold_findings, None
     if file.exists():
-        vocabulary = home.home.delivery(*keys).vocabulary  # which names the rows
-        gold = gold_rows(take_in_gold(file, vocabulary, home.settings.corpus))
+        vocabulary = configuration.home.delivery(
+            *keys
+        ).vocabulary  # which names the rows
+        gold = gold_rows(take_in_gold(file, vocabulary, configuration.settings.corpus))
     by_cue = cue_counts(read, gold)
     shown = by_cue.head(SHOWN)[["cue", "rows", "compared", "differing"]].replace(
         {"cue": {"": "none"}}
@@ -141,17 +148,20 @@ def structuring_agreement(
 
 @table_asset("corpus")
 def findings(
-    home: HomeResource,
+    configuration: Configuration,
     keys: Keys,
     set_aside: Sequence[InvalidStudy] = (),
     **read: pd.DataFrame,
 ) -> Result:
     """Read and validate the registered files of a batch, or take in what was read in its raw reports."""
-    batch = home.home.batch(*keys)
-    delivery, settings = home.home.delivery(batch.key), home.settings.corpus
+    batch = configuration.home.batch(*keys)
+    delivery, settings = (
+        configuration.home.delivery(batch.key),
+        configuration.settings.corpus,
+    )
     metadata: dict[str, str | int] = {"batch_sha256": batch.sha256}
     if read:
-        if translated := translate_corrections(home.home, batch.key):
+        if translated := translate_corrections(configuration.home, batch.key):
             metadata["corrections_with_new_ids"] = translated
         terms = read_terms(
             delivery.vocabulary, IntakeLog()
@@ -159,10 +169,10 @@ def findings(
         received = Received(
             read["report_texts"], read["rejected_reports"], read["reading_notes"], terms
         )
-        if home.judges.structurer == RULES:
+        if configuration.judges.structurer == RULES:
             received = without_other_languages(received, NOT_ENGLISH)
         taken = take_in_structured(
-            received, read["structured_findings"], settings, home.processes_at_once
+            received, read["structured_findings"], settings, configuration.processes
         )
     else:
         taken = take_in(delivery, settings)

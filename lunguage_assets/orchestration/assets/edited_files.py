@@ -10,8 +10,8 @@ from pathlib import Path
 
 import dagster as dg
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.input_fingerprints import OPTIONS
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.workspace.store import fingerprint
 
@@ -62,8 +62,8 @@ def _observable(name: str, description: str) -> dg.SourceAsset:
     @dg.observable_source_asset(
         name=name, group_name=GROUP, description=f"{description}."
     )
-    def observe(home: dg.ResourceParam[HomeResource]) -> dg.DataVersion:
-        return dg.DataVersion(version_of(home, name))
+    def observe(configuration: dg.ResourceParam[Configuration]) -> dg.DataVersion:
+        return dg.DataVersion(version_of(configuration, name))
 
     return observe
 
@@ -73,18 +73,16 @@ def files_read(reads: Sequence[str]) -> list[str]:
     return [name for name, (_, names) in FILES.items() if set(names) & set(reads)]
 
 
-def version_of(home: HomeResource, name: str) -> str:
+def version_of(configuration: Configuration, name: str) -> str:
     """The version of a file's content; of the settings, of the options that change a result."""
-    place = home.home
+    place = configuration.home
     if name == "judges_file":
-        return _digest(
-            Path(home.judges_file) if home.judges_file else resource("judges.toml")
-        )
+        return _digest(configuration.judges_file or resource("judges.toml"))
     if name == "corrections_file":
         return _digest(place.corrections_file)
     if name == "assertion_file":
         return _digest(place.assertion_file) if place.assertion_file else "none"
-    reads = home.staleness().fingerprints
+    reads = configuration.staleness().fingerprints
     return fingerprint([reads.of(read, {}) for read in FILES[name][1]])
 
 
@@ -94,10 +92,10 @@ def _digest(file: Path) -> str:
     )
 
 
-def note_versions(instance: dg.DagsterInstance, home: HomeResource) -> None:
+def note_versions(instance: dg.DagsterInstance, configuration: Configuration) -> None:
     """Tell Dagster which content the files have now, where it is another than it knows."""
     for name in FILES:
-        version, key = version_of(home, name), dg.AssetKey(name)
+        version, key = version_of(configuration, name), dg.AssetKey(name)
         known = instance.fetch_observations(key, limit=1).records
         if (
             known

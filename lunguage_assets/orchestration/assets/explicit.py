@@ -8,6 +8,7 @@ from contextlib import suppress
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.explicit.analysis.package_check import verify_with_package
 from lunguage_assets.explicit.distilled.answers import Answers
@@ -42,7 +43,14 @@ from lunguage_assets.orchestration.assets.table_asset import Frames, Result, tab
 from lunguage_assets.orchestration.checks import verification_result
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import counts, picture
-from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.resources import (
+    anchor_set,
+    anchors_of,
+    distilled_training,
+    open_distilled_scorer,
+    ranking_on_scale,
+    require_anchor_phrases,
+)
 from lunguage_assets.orchestration.spending import Spending, bill_ahead
 from lunguage_assets.tables import FINDINGS, FITTED_PROBABILITIES, HEDGE_PHRASES
 from lunguage_assets.tables.explicit import FIT_LOG
@@ -66,17 +74,17 @@ def by_judge(matches: Frames, vocabulary: pd.DataFrame) -> dict[str, pd.DataFram
 
 @table_asset("explicit")
 def hedge_phrases(
-    home: HomeResource, keys: Keys, spending: Spending, findings: pd.DataFrame
+    configuration: Configuration, keys: Keys, spending: Spending, findings: pd.DataFrame
 ) -> Result:
     """Find the hedging phrases of a batch's tentative findings with one judge."""
     key, batch = keys
-    if home.home.batch(batch).kind == "text":
-        require_known_rows(home.home, findings)
-    judge = home.judge(key, spending.note, spending.bill)
+    if configuration.home.batch(batch).kind == "text":
+        require_known_rows(configuration.home, findings)
+    judge = configuration.open_judge(key, spending.note, spending.bill)
     frame = extract_hedge_phrases(
-        findings, judge, load_corrections(home.home.corrections_file)
+        findings, judge, load_corrections(configuration.home.corrections_file)
     )
-    queue = home.home.review_queue(key, batch)
+    queue = configuration.home.review_queue(key, batch)
     write_csv(sheet_frame(review_queue(frame)), queue)
     metadata = {
         "judge": judge.identity,
@@ -90,18 +98,23 @@ def hedge_phrases(
 
 
 @table_asset("explicit")
-def hedge_vocabulary(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> Result:
+def hedge_vocabulary(
+    configuration: Configuration, keys: Keys, hedge_phrases: Frames
+) -> Result:
     """Collect one judge's hedging phrases over all batches."""
     by_batch = {batch: frame for (_, batch), frame in hedge_phrases.items()}
-    registered = [batch.key for batch in home.home.registered()]
+    registered = [batch.key for batch in configuration.home.registered()]
     if registered and not by_batch:
         raise MethodError(not_there("hedge_phrases", (*keys, registered[0])))
     hedges = newest_only(by_batch, registered)
     collected = HEDGE_PHRASES.frame() if hedges is None else hedges
     unknown = sorted(
-        load_corrections(home.home.corrections_file).keys() - {*collected["finding_id"]}
+        load_corrections(configuration.home.corrections_file).keys()
+        - {*collected["finding_id"]}
     )
-    frame = collect_vocabulary(collected, home.settings.explicit, home.anchor_set())
+    frame = collect_vocabulary(
+        collected, configuration.settings.explicit, anchor_set(configuration)
+    )
     metadata = {
         "retained": int(frame["retained"].sum()),
         "corrections_of_unknown_findings": ", ".join(unknown) or "none",
@@ -112,15 +125,18 @@ def hedge_vocabulary(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> R
 
 @table_asset("explicit")
 def comparison_matches(
-    home: HomeResource, keys: Keys, spending: Spending, hedge_vocabulary: pd.DataFrame
+    configuration: Configuration,
+    keys: Keys,
+    spending: Spending,
+    hedge_vocabulary: pd.DataFrame,
 ) -> Result:
     """Have one judge play all comparisons of the vocabulary."""
     (key,) = keys
-    home.require_anchors(
-        set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"])
+    require_anchor_phrases(
+        configuration, set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"])
     )
-    judge = home.judge(key, spending.note, spending.bill)
-    frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
+    judge = configuration.open_judge(key, spending.note, spending.bill)
+    frame = play_matches(hedge_vocabulary, judge, configuration.settings.explicit)
     valid = frame.loc[frame["answer"] != "invalid", "answer"]
     metadata = {
         "judge": judge.identity,
@@ -131,31 +147,36 @@ def comparison_matches(
     return dg.MaterializeResult(value=frame, metadata=metadata)
 
 
-def prefetch_comparisons(home: HomeResource, keys: Sequence[str]) -> None:
+def prefetch_comparisons(configuration: Configuration, keys: Sequence[str]) -> None:
     """Ask the language models among these judges for all comparisons of the vocabulary at the same time, if
     they are several: each partition then finds its answers in the ledger, and stores what it would have
     stored alone. Where one cannot answer, the others do; the partition's own run says why.
     """
-    models = [key for key in keys if key in home.judges.models]
+    models = [key for key in keys if key in configuration.judges.models]
     if len(models) < 2:
         return
     with suppress(LunguageError):
         vocabulary = stored_table(
-            home.home.tables, "hedge_vocabulary", (home.judges.extractor,)
+            configuration.home.tables,
+            "hedge_vocabulary",
+            (configuration.judges.extractor,),
         )
-        home.require_anchors(set(vocabulary.loc[vocabulary["retained"], "phrase"]))
-        matches = schedule(vocabulary, home.settings.explicit)
+        require_anchor_phrases(
+            configuration, set(vocabulary.loc[vocabulary["retained"], "phrase"])
+        )
+        matches = schedule(vocabulary, configuration.settings.explicit)
         questions = [match.question for match in matches]
-        bills = [bill_ahead(home, "comparison_matches", key) for key in models]
+        bills = [bill_ahead(configuration, "comparison_matches", key) for key in models]
         panel = [
-            home.judge(key, bill=bill) for key, bill in zip(models, bills, strict=True)
+            configuration.open_judge(key, bill=bill)
+            for key, bill in zip(models, bills, strict=True)
         ]
         ask_panel(panel, [questions] * len(panel))
 
 
 @table_asset("explicit")
 def reference_ranking(
-    home: HomeResource,
+    configuration: Configuration,
     keys: Keys,
     hedge_vocabulary: pd.DataFrame,
     comparison_matches: Frames,
@@ -168,14 +189,16 @@ def reference_ranking(
     )  # matplotlib is slow to import
 
     frames = by_judge(comparison_matches, hedge_vocabulary)
-    in_panel_order = {judge: frames[judge] for judge in home.judges.members(*keys)}
-    reads = home.staleness().fingerprints
+    in_panel_order = {
+        judge: frames[judge] for judge in configuration.judges.members(*keys)
+    }
+    reads = configuration.staleness().fingerprints
     identities = [reads.of("judge", {"judge": judge}) for judge in in_panel_order]
     own = rank_phrases(
-        hedge_vocabulary, in_panel_order, home.settings.explicit, identities
+        hedge_vocabulary, in_panel_order, configuration.settings.explicit, identities
     )
-    ranked = home.on_a_scale(own, identities)
-    verified = verify_with_package(own, in_panel_order, home.settings.explicit)
+    ranked = ranking_on_scale(configuration, own, identities)
+    verified = verify_with_package(own, in_panel_order, configuration.settings.explicit)
     metadata = {
         "judges": ", ".join(in_panel_order),
         **_first(
@@ -191,7 +214,7 @@ def reference_ranking(
 
 @table_asset("explicit")
 def fitted_probabilities(
-    home: HomeResource,
+    configuration: Configuration,
     keys: Keys,
     spending: Spending,
     findings: pd.DataFrame,
@@ -201,18 +224,21 @@ def fitted_probabilities(
 ) -> Result:
     """Place every tentative finding in the ranking and map its place to a probability."""
     ranker, _ = keys
-    settings, anchors = home.settings.explicit, home.anchors(reference_ranking)
+    settings, anchors = (
+        configuration.settings.explicit,
+        anchors_of(configuration, reference_ranking),
+    )
     same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
     panel, scored = (
         [
-            home.judge(key, spending.note, spending.bill)
-            for key in home.judges.members(ranker)
+            configuration.open_judge(key, spending.note, spending.bill)
+            for key in configuration.judges.members(ranker)
         ],
         None,
     )
-    if (now := home.staleness()).scorer_of(*keys) != NOTHING:
-        scorer = home.distilled(ranker, now)
-        ask_panel = home.settings.distilled.unlike == "panel"
+    if (now := configuration.staleness()).scorer_of(*keys) != NOTHING:
+        scorer = open_distilled_scorer(configuration, ranker, now)
+        ask_panel = configuration.settings.distilled.unlike == "panel"
         scored = score_sentences(
             findings, hedge_phrases, reference_ranking, scorer, ask_panel=ask_panel
         )
@@ -256,7 +282,7 @@ def _answers(
 
 @table_asset("explicit")
 def distilled_scorer(
-    home: HomeResource,
+    configuration: Configuration,
     keys: Keys,
     findings: Frames,
     fitted_probabilities: Frames,
@@ -274,9 +300,9 @@ def distilled_scorer(
     )
     version, place = (
         str(reference_ranking["ranking_version"].iloc[0]),
-        home.home.distilled.joinpath(*keys),
+        configuration.home.distilled.joinpath(*keys),
     )
-    frame = distil(_answers(*read), version, place, home.training)
+    frame = distil(_answers(*read), version, place, distilled_training(configuration))
     return dg.MaterializeResult(
         value=frame, metadata=_first(frame[frame["is_used"]], "rung", "encoder")
     )
@@ -284,7 +310,7 @@ def distilled_scorer(
 
 @table_asset("explicit")
 def distilled_evaluation(
-    home: HomeResource,
+    configuration: Configuration,
     keys: Keys,
     findings: Frames,
     fitted_probabilities: Frames,
@@ -306,10 +332,12 @@ def distilled_evaluation(
         comparison_matches,
         reference_ranking,
     )
-    folder = home.home.distilled.joinpath(
+    folder = configuration.home.distilled.joinpath(
         *keys, str(distilled_scorer["files"].iloc[0])[:16]
     )
-    line = calibrate(ranked_phrases(reference_ranking), home.anchors(reference_ranking))
+    line = calibrate(
+        ranked_phrases(reference_ranking), anchors_of(configuration, reference_ranking)
+    )
     reference = ReferenceScale.from_tables(reference_ranking, hedge_vocabulary)
     frame = evaluate(_answers(*read), distilled_scorer, folder, reference, line)
     return dg.MaterializeResult(

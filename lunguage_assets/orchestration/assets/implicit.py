@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.implicit.expansion.expand import Expansion, expand, expansion_tools
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
 from lunguage_assets.implicit.resolution.guarantees import account
@@ -18,25 +19,29 @@ from lunguage_assets.implicit.resolution.resolve import (
 from lunguage_assets.lineage.staleness import Keys
 from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
 from lunguage_assets.orchestration.metadata import counts
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.quality.rules import InvalidStudy, set_aside_frame, studies_of
 
 
 @table_asset("implicit")
 def deduplicated_findings(
-    home: HomeResource,
+    configuration: Configuration,
     keys: Keys,
     findings: pd.DataFrame,
     terms: pd.DataFrame,
     fitted_probabilities: pd.DataFrame,
 ) -> Result:
     """Merge duplicate findings of a study."""
-    settings, given = home.settings.implicit, (findings, fitted_probabilities)
-    made_of = (settings, terms, home.home.root, home.home.blacklist_file)
+    settings, given = configuration.settings.implicit, (findings, fitted_probabilities)
+    made_of = (
+        settings,
+        terms,
+        configuration.home.root,
+        configuration.home.blacklist_file,
+    )
     embedder, *_ = tools = merging_tools(*made_of)
     if settings.encoder == "lexical":
-        at_once = home.processes_at_once
+        at_once = configuration.processes
         frame = joined(
             map_studies(deduplicate, given, merging_tools, *made_of, processes=at_once)
         )
@@ -52,13 +57,16 @@ def deduplicated_findings(
 
 @table_asset("implicit")
 def expansions(
-    home: HomeResource,
+    configuration: Configuration,
     keys: Keys,
     terms: pd.DataFrame,
     deduplicated_findings: pd.DataFrame,
 ) -> Result:
     """Match every finding to a pathway and generate the sub-findings that it implies."""
-    made_of, processes = (home.home.pathways_file, terms), home.processes_at_once
+    made_of, processes = (
+        (configuration.home.pathways_file, terms),
+        configuration.processes,
+    )
     found = map_studies(
         expand, (deduplicated_findings,), expansion_tools, *made_of, processes=processes
     )
@@ -78,7 +86,7 @@ def expansions(
 
 @table_asset("implicit")
 def lunguage_plus_plus(
-    home: HomeResource,
+    configuration: Configuration,
     keys: Keys,
     reports: pd.DataFrame,
     rejected: pd.DataFrame,
@@ -95,9 +103,14 @@ def lunguage_plus_plus(
     version = str(ranked["ranking_version"].iloc[0])  # a table has one
     expanded = Expansion(pathway_matches, expansions)
     given = (deduplicated_findings, pathway_matches, expansions)
-    made_of = terms, version, home.home.pathways_file, home.home.blacklist_file
+    made_of = (
+        terms,
+        version,
+        configuration.home.pathways_file,
+        configuration.home.blacklist_file,
+    )
     found = map_studies(
-        resolve, given, resolution_tools, *made_of, processes=home.processes_at_once
+        resolve, given, resolution_tools, *made_of, processes=configuration.processes
     )
     resolved = rows, log, conflicts = Resolution(*map(joined, zip(*found, strict=True)))
     accounts = account(

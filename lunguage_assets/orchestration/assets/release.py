@@ -11,6 +11,7 @@ import pandas as pd
 from dagster_duckdb import DuckDBResource
 from upath import UPath
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import MethodError
 from lunguage_assets.lineage.recipes import RECIPES, dimensions_of
 from lunguage_assets.lineage.recipes import RELEASE as STEP
@@ -19,7 +20,6 @@ from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import column_schema, counts
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import plain_failures
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.context import ANALYSES, Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.provenance import read_origin
@@ -54,20 +54,21 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         name="write_release", specs=[spec], partitions_def=partitions.of(STEP)
     )
     def write_release(
-        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
     ) -> dg.MaterializeResult:
-        ranker, root = context.partition_key, UPath(home.home.tables)
+        ranker, root = context.partition_key, UPath(configuration.home.tables)
         with plain_failures():
             ranking, now = (
                 stored_table(root, "reference_ranking", (ranker,)),
-                home.staleness(verify=True),
+                configuration.staleness(verify=True),
             )
             made_of, complete = (
                 now.made_of(STEP, (ranker,)),
                 now.complete_batches(ranker),
             )
             refuse_stale(now, ranker)
-            with newest_studies(home, ranker, now) as studies:
+            with newest_studies(configuration, ranker, now) as studies:
                 missing = tuple(key for key in now.batches if key not in complete)
                 written = write_bundle(
                     Release(
@@ -75,12 +76,17 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
                         ranking,
                         studies,
                         missing,
-                        home.processes_at_once,
+                        configuration.processes,
                         learnt_model(now, root, ranker),
                     ),
                     folder := now.releases / ranker,
-                    read_origin(home.home, home.settings, home.judges, home.prompts),
-                    *stored_extras(root, ranker, home.judges.extractor),
+                    read_origin(
+                        configuration.home,
+                        configuration.settings,
+                        configuration.judges,
+                        configuration.prompts,
+                    ),
+                    *stored_extras(root, ranker, configuration.judges.extractor),
                 )
             record = now.note_release(ranker, made_of)
         summary = written.summary
@@ -160,12 +166,15 @@ def stored_extras(
 
 @contextmanager
 def newest_studies(
-    home: HomeResource, ranker: str, now: StalenessChecker
+    configuration: Configuration, ranker: str, now: StalenessChecker
 ) -> Iterator[NewestStudies]:
     """The newest delivery of every study over the complete batches of a ranker, by DuckDB with bounded
     memory. What does not fit is put beside the release: it may be report text.
     """
-    root, spill = UPath(home.home.tables), home.home.release / ranker / ".spill.tmp"
+    root, spill = (
+        UPath(configuration.home.tables),
+        configuration.home.release / ranker / ".spill.tmp",
+    )
 
     def path(table: str, batch: str) -> UPath:
         own = {"ranker": ranker, "report_batch": batch}

@@ -1,5 +1,5 @@
 """The decorator of assets that are tables. A decorated function has the name of its table; its parameters are
-the tables that its recipe names, `home`, `keys` (of its partition, in the order of the store) and, where it
+the tables that its recipe names, `configuration`, `keys` (of its partition, in the order of the store) and, where it
 asks judges, `spending`. The value of the `dg.MaterializeResult` that it returns is its table, or its table
 and side tables by name. Around it, tables are read from the store, studies that break a rule are set aside,
 and what it made is encoded with the record of what it was made of, whose version is Dagster's data version.
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.lineage.recipes import BATCH, RECIPES, dimensions_of
 from lunguage_assets.lineage.staleness import Keys, StalenessChecker
@@ -29,7 +30,6 @@ from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import asset_options, counts
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.redaction import plain_failures
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.spending import Account, Spending
 from lunguage_assets.quality import rules
 from lunguage_assets.quality.rules import InvalidStudy, studies_of
@@ -62,7 +62,7 @@ class TableAsset(NamedTuple):
     compute: Callable[..., Result]
 
     def definition(
-        self, partitions: Partitions, of: HomeResource
+        self, partitions: Partitions, of: Configuration
     ) -> dg.AssetsDefinition:
         """The asset as Dagster knows it: everything that is not its function comes from its recipe."""
         recipe, options = RECIPES[self.name], asset_options(self.name, self.group)
@@ -79,15 +79,16 @@ class TableAsset(NamedTuple):
             pool=JUDGES_POOL if recipe.asks_judges else None,
         )
         def materialize(
-            context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+            context: dg.AssetExecutionContext,
+            configuration: dg.ResourceParam[Configuration],
         ) -> Iterator[dg.AssetCheckResult | dg.Output[Sequence[EncodedTable]]]:
             keys = store_keys(context.partition_key, recipe.dimensions)
             with plain_failures():
                 spending = Spending(
-                    context.log, Account.of(context, home, self.name, keys)
+                    context.log, Account.of(context, configuration, self.name, keys)
                 )
                 try:
-                    made, metadata, results = self.made(home, keys, spending)
+                    made, metadata, results = self.made(configuration, keys, spending)
                 except InvalidTable as error:
                     yield from refused(self.name, error)
                     raise
@@ -95,7 +96,9 @@ class TableAsset(NamedTuple):
                 frames = {one.record.table: one.frame for one in made}
                 by_name = dict(zip(recipe.dimensions, keys, strict=True))
                 found = list(
-                    check_results(CheckContext(home, by_name, frames, spending.asked))
+                    check_results(
+                        CheckContext(configuration, by_name, frames, spending.asked)
+                    )
                 )
                 yield from found
                 if not may_be_stored(found):
@@ -113,20 +116,22 @@ class TableAsset(NamedTuple):
         return materialize
 
     def made(
-        self, home: HomeResource, keys: Keys, spending: Spending
+        self, configuration: Configuration, keys: Keys, spending: Spending
     ) -> tuple[list[EncodedTable], dict[str, Any], Sequence[dg.AssetCheckResult]]:
         """What it makes of one partition: its tables, its own first, what the UI shows of them, and checks of
         its own. Nothing is stored. Raises `MethodError` when something that it reads is not there,
         `InvalidTable` when too many studies break a rule.
         """
-        recipe, now = RECIPES[self.name], home.staleness()
+        recipe, now = RECIPES[self.name], configuration.staleness()
         read, versions = ({}, None) if recipe.by_query else _read(self.name, keys, now)
         made_of = now.made_of(self.name, keys, versions)
         asking = {"spending": spending} if recipe.asks_judges else {}
-        compute = partial(self.compute, home=home, keys=keys, **asking)
-        result, frames, asides = _computed(self.name, compute, read, home)
+        compute = partial(
+            self.compute, configuration=configuration, keys=keys, **asking
+        )
+        result, frames, asides = _computed(self.name, compute, read, configuration)
         self._require_unchanged(
-            made_of, home.staleness().made_of(self.name, keys, versions)
+            made_of, configuration.staleness().made_of(self.name, keys, versions)
         )
         encoded = [
             encode(TABLES[one], frames[one], keys, made_of, asides)
@@ -169,7 +174,7 @@ def _computed(
     name: str,
     compute: Callable[..., Result],
     read: Mapping[str, Any],
-    home: HomeResource,
+    configuration: Configuration,
 ) -> tuple[Result, Mapping[str, pd.DataFrame], Sequence[InvalidStudy]]:
     """What an asset's function gives, its tables by name, and the studies that are set aside: before, or
     because they break a rule now, when it is computed again without them. Raises `InvalidTable` when they are
@@ -200,7 +205,7 @@ def _computed(
             if isinstance(result.value, pd.DataFrame)
             else result.value
         )
-        at_once = home.processes_at_once
+        at_once = configuration.processes
         new = (
             rules.broken_studies(name, frames, delivered, at_once) if of_studies else []
         )
@@ -209,7 +214,7 @@ def _computed(
         known = [
             one for one in (*single.values(), *frames.values()) if "study_id" in one
         ]
-        strict = home.is_strict or studies_of(new) <= studies
+        strict = configuration.is_strict or studies_of(new) <= studies
         asides = sorted({*asides, *new})
         rules.require_few(
             new, asides, max(one["study_id"].nunique() for one in known), strict=strict

@@ -16,6 +16,7 @@ import duckdb
 import psutil
 from sqlalchemy.exc import DBAPIError
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.lineage.recipes import REBUILT, STEPS_OF_JOB
 from lunguage_assets.lineage.staleness import Stage, plan
@@ -28,7 +29,6 @@ from lunguage_assets.orchestration.partitions import (
     forget_removed,
     partition_key,
 )
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import (
     close_abandoned_runs,
     command_at_work,
@@ -72,14 +72,14 @@ class Runner:
 
     def __init__(
         self,
-        home: HomeResource,
+        configuration: Configuration,
         instance: dg.DagsterInstance,
         definitions: dg.Definitions | None = None,
     ) -> None:
-        self._home, self._instance, self._definitions = (
-            home,
+        self._configuration, self._instance, self._definitions = (
+            configuration,
             instance,
-            definitions or build_defs(home),
+            definitions or build_defs(configuration),
         )
 
     def run(
@@ -95,11 +95,11 @@ class Runner:
         `RunFailed`, and `KeyboardInterrupt` when the process was asked to stop: what was finished stays, and
         the same call goes on from there.
         """
-        with command_at_work(self._home.home.root):
+        with command_at_work(self._configuration.home.root):
             self._prepare()
             if stages is None:
                 stages = plan(
-                    self._home.staleness(verify=True), ranker, rebuild=rebuild
+                    self._configuration.staleness(verify=True), ranker, rebuild=rebuild
                 )
             summary, prefetched = RunSummary(), False
             for done, stage in enumerate(stages):
@@ -116,21 +116,23 @@ class Runner:
                         for one in comparing
                         if not self._is_current_by_now(one, rebuild)
                     ]
-                    prefetch_comparisons(self._home, [one.keys[0] for one in to_come])
+                    prefetch_comparisons(
+                        self._configuration, [one.keys[0] for one in to_come]
+                    )
                 self._make(stage, summary)
                 _give_back_memory()
         return summary
 
     def _prepare(self) -> None:
         """Clear away what a killed process left; bring partitions and catalog up to date."""
-        home = self._home.home
+        home = self._configuration.home
         close_abandoned_runs(self._instance)
         remove_abandoned_files(home.tables)
         self._instance.add_dynamic_partitions(
             REPORT_BATCH.name, [batch.key for batch in home.registered()]
         )
         forget_removed(self._instance, home)
-        note_versions(self._instance, self._home)
+        note_versions(self._instance, self._configuration)
         try:
             build_catalog(home.tables, home.database)
         except duckdb.Error as error:  # it has read no row, so that it can quote none
@@ -146,7 +148,7 @@ class Runner:
         """
         if stage.job == "analyse" or (rebuild and stage.job in REBUILT):
             return False
-        now = self._home.staleness()
+        now = self._configuration.staleness()
         return all(now.is_made(step, *stage.keys) for step in STEPS_OF_JOB[stage.job])
 
     def _make(self, stage: Stage, summary: RunSummary) -> None:

@@ -12,6 +12,7 @@ from fake_model import BINDING, FakeModel, question, questions, read_label
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lunguage_assets.configuration import VARIABLES, Configuration
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.limits import (
@@ -30,7 +31,6 @@ from lunguage_assets.judges.requests import (
     Reply,
     Request,
 )
-from lunguage_assets.orchestration.resources import VARIABLES, HomeResource
 from lunguage_assets.workspace.home import Home
 
 PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))
@@ -180,15 +180,16 @@ def test_a_deployment_sets_it_by_a_variable_and_a_wrong_value_is_named(
 ) -> None:
     for name in VARIABLES.values():
         monkeypatch.delenv(name, raising=False)
-    assert HomeResource.from_environment(Home(tmp_path)).judge_context().budget is None
+    assert Configuration.from_environment(Home(tmp_path)).judge_context().budget is None
     monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "2")
     one, again = (
-        HomeResource.from_environment(Home(tmp_path)).judge_context() for _ in range(2)
+        Configuration.from_environment(Home(tmp_path)).judge_context() for _ in range(2)
     )
     assert one.budget is not None
     assert one.budget.daily_usd == 2.0
     assert one.budget is again.budget, "one for all judges of the process"
+    monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "two")
     with pytest.raises(
         ConfigurationError, match=r"LUNGUAGE_DAILY_BUDGET\): found something else"
     ):
-        HomeResource(root=str(tmp_path), daily_budget="two").judge("lexicon")
+        Configuration.from_environment(Home(tmp_path))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pandas as pd
@@ -18,13 +19,14 @@ import tiny_encoder
 from finished_homes import Finished
 from small_homes import SmallHome
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.distilled import collecting
 from lunguage_assets.lineage.staleness import Stage
 from lunguage_assets.orchestration import resources
 from lunguage_assets.orchestration.automation import is_ready
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
 
 pytestmark = pytest.mark.skipif(
@@ -41,7 +43,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @contextmanager
-def reopened(small: SmallHome, **fields: str) -> Iterator[SmallHome]:
+def reopened(small: SmallHome, **fields: Any) -> Iterator[SmallHome]:
     """The same home, with what a command line says."""
     with SmallHome.opened(small.home.root, small.record, **fields) as again:
         yield again
@@ -183,8 +185,7 @@ def test_the_packaged_copy_of_the_settings_encoder_is_used_unless_another_is_nam
     with mock.patch.object(
         resources, "packaged_copy", return_value="package:copy/model"
     ):
-        assert HomeResource(root=str(tmp_path)).training.encoder == "package:copy/model"
-        assert (
-            HomeResource(root=str(tmp_path), encoder="invented/mine").training.encoder
-            == "invented/mine"
-        )
+        own = Configuration(Home(tmp_path), encoder="invented/mine")
+        training = resources.distilled_training(Configuration(Home(tmp_path)))
+        assert training.encoder == "package:copy/model"
+        assert resources.distilled_training(own).encoder == "invented/mine"

@@ -255,7 +255,7 @@ def test_the_record_names_the_rows_that_were_read_though_the_file_is_exchanged_m
 
     monkeypatch.setattr(table_asset, "stored_table", exchanging)
     made, *_ = TABLE_ASSETS["expansions"].made(
-        small.resource, keys, Spending(logging.getLogger(__name__))
+        small.configuration, keys, Spending(logging.getLogger(__name__))
     )
     after = stored_record(table, path)
     assert after is not None

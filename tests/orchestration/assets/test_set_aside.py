@@ -14,11 +14,11 @@ from platform_support import contents
 from small_homes import SmallHome, contradicting_itself, said_of
 
 from lunguage_assets.cli.console import summary_lines
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.fit.fitting import FitTables
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.lineage.recipes import RECIPES, dimensions_of
 from lunguage_assets.orchestration.assets import corpus, explicit, implicit
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import partition_path, read_table
 from lunguage_assets.workspace.versions import current_version
@@ -203,7 +203,7 @@ def test_more_than_one_in_a_hundred_studies_end_the_run_and_keep_what_was_stored
 def test_strict_ends_the_run_with_one_study(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small.resource = HomeResource(root=str(small.home.root), strict="1")
+    small.configuration = Configuration(small.home, strict=True)
     before = contents(Path(str(small.home.tables)))
     break_step(monkeypatch, "deduplicated_findings", tentative(small, 1))
     assert "strict" in said_of(make_from(small, "deduplicated_findings"))

@@ -67,7 +67,7 @@ def small(
     (tmp_path / "delivered" / "corpus.toml").write_text('data_class = "synthetic"')
     Home(tmp_path / "home").register(tmp_path / "delivered", "b")
     with SmallHome.opened(
-        tmp_path / "home", judges_file=str(tmp_path / "judges.toml")
+        tmp_path / "home", judges_file=tmp_path / "judges.toml"
     ) as opened:
         yield opened
 
@@ -99,7 +99,7 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
     assert asked >= len(table(small, "report_texts"))
     make(small, "structured_findings", structurer="one")
     assert len(server.calls) == asked
-    assert small.resource.staleness().is_current("structured_findings", "one", "b")
+    assert small.configuration.staleness().is_current("structured_findings", "one", "b")
     assert told["studies_with_findings"] > 3
     compared = make(small, "structuring_agreement")
     assert (compared["structurers"], compared["gold_rows"]) == ("rules, one", 0)
@@ -114,12 +114,12 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
         table(small, "structured_findings", "one")
     )
     assert 0 < found.loc["finding", "agreed"] <= found.loc["finding", "second"]
-    assert small.resource.staleness().is_current("structuring_agreement", "b")
+    assert small.configuration.staleness().is_current("structuring_agreement", "b")
 
     rules = table(small, "structured_findings", "rules")
     gold = lunguage_frame(table(small, "report_texts"), rules)
     gold.to_csv(small.home.gold_findings, index=False)
-    assert not small.resource.staleness().is_current("structuring_agreement", "b")
+    assert not small.configuration.staleness().is_current("structuring_agreement", "b")
     assert make(small, "structuring_agreement")["gold_rows"] == len(rules)
     found = table(small, "structuring_agreement").set_index(
         ["structurer_1", "structurer_2", "field"]
@@ -186,7 +186,7 @@ def test_a_few_answers_none_of_which_can_be_read_end_the_batch_unless_others_wer
         dg.Failure, match="judge 'one': none of its 3 answers can be read"
     ):
         structured(small, "three")
-    assert not small.resource.staleness().is_current(
+    assert not small.configuration.staleness().is_current(
         "structured_findings", "one", "three"
     )
     server.answer = model_like
@@ -198,7 +198,7 @@ def test_a_few_answers_none_of_which_can_be_read_end_the_batch_unless_others_wer
 def estimated(small: SmallHome, folder: Path) -> dict[str, Any]:
     """The line of an estimate, which has no other: the judges are rule-based."""
     registration = small.home.examine(folder / "delivered", "b")
-    (line,) = estimate_run(small.resource, registration, "panel")["lines"]
+    (line,) = estimate_run(small.configuration, registration, "panel")["lines"]
     assert (line["stage"], line["judge"]) == ("structured_findings", "one")
     return dict(line)
 
@@ -218,7 +218,7 @@ def test_an_estimate_counts_the_reports_that_a_model_would_be_asked_about(
     assert before["questions"] == len(first)
     asked = sum(len(call.prompt) for call in first) / 4
     assert before["input_tokens"] == pytest.approx(asked, rel=0.05)
-    recorded = Ledger.open(small.resource.ledger_place).statistics()
+    recorded = Ledger.open(small.configuration.ledger_location).statistics()
     assert recorded["stage"].tolist() == ["structure"]
 
 
@@ -270,6 +270,6 @@ def test_delivered_entities_are_a_reading_beside_that_of_the_rules(
             "radgraph",
             1.0,
         ]
-        assert small.resource.staleness().is_current(
+        assert small.configuration.staleness().is_current(
             "structured_findings", "radgraph", "b"
         )

@@ -13,11 +13,12 @@ import pytest
 from acted_out import TAKEN_IN, Acted, defined, everything_of, in_use, located
 from finished_homes import Finished
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.automation import releases
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import command_at_work
+from lunguage_assets.workspace.home import Home
 
 
 @pytest.fixture
@@ -225,7 +226,7 @@ def test_the_nightly_release_is_of_every_ranker_with_a_ranking_and_a_finished_ba
     finished: Finished,
 ) -> None:
     now, night = (
-        HomeResource(root=str(finished.home)).staleness(),
+        Configuration(Home(finished.home)).staleness(),
         datetime(2026, 11, 20, 2, tzinfo=UTC),
     )
     keys = []
@@ -247,4 +248,4 @@ def test_a_setting_that_cannot_be_is_named_with_what_was_found(
 ) -> None:
     (tmp_path / "settings.toml").write_text(f"[automation]\n{wrong}\n")
     with pytest.raises(ConfigurationError, match=r"automation\." + wrong.split()[0]):
-        build_defs(HomeResource(root=str(tmp_path)))
+        build_defs(Configuration(Home(tmp_path)))

@@ -12,9 +12,10 @@ from commands import lunguage
 from platform_support import without_expectations
 from served_home import ServedHome, wait_for
 
+from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.sample import write_sample
+from lunguage_assets.workspace.home import Home
 
 pytestmark = pytest.mark.lengthy
 
@@ -38,7 +39,7 @@ def test_the_daemon_carries_a_new_batch_to_its_result_once(
     try:
         with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
             before = instance.event_log_storage.get_maximum_record_id() or 0
-            definitions = build_defs(HomeResource(root=str(home)))
+            definitions = build_defs(Configuration(Home(home)))
             assert (
                 definitions.resolve_job_def("ingest")
                 .execute_in_process(instance=instance, partition_key="second")

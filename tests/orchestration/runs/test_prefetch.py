@@ -41,10 +41,10 @@ def test_models_are_asked_at_the_same_time_and_store_what_each_would_store_alone
         home = home_of(
             tmp_path / "home", finished, dict.fromkeys(MODELS, server.openai_url)
         )
-        with SmallHome.opened(home, judges_file=str(home / "judges.toml")) as small:
+        with SmallHome.opened(home, judges_file=home / "judges.toml") as small:
             small.runner().run("panel", stages=STAGES)
             shown = [calls_shown(small, key) for key in MODELS]
-            settings = small.resource.settings.explicit
+            settings = small.configuration.settings.explicit
         firsts = {call.model: call.number for call in reversed(server.calls)}
         lasts = {call.model: call.number for call in server.calls}
     tables = home / "tables"
@@ -77,7 +77,7 @@ def test_a_model_that_cannot_be_reached_says_so_in_its_own_run_and_the_others_an
             "three": server.openai_url,
         }
         home = home_of(tmp_path / "home", finished, urls)
-        with SmallHome.opened(home, judges_file=str(home / "judges.toml")) as small:
+        with SmallHome.opened(home, judges_file=home / "judges.toml") as small:
             with pytest.raises(RunFailed, match=r"compare \(two\)"):
                 small.runner().run("panel", stages=STAGES)
             asked = len(server.calls)

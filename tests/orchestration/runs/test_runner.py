@@ -112,7 +112,7 @@ def test_a_run_for_a_new_judge_makes_all_of_it_and_changes_no_byte_of_the_others
         text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n'
     )
     before = contents(small.home.root)
-    with SmallHome.opened(small.home.root, judges_file=str(judges)) as ours:
+    with SmallHome.opened(small.home.root, judges_file=judges) as ours:
         made = ours.run("new")
         assert (made[0], made[-1]) == ("compare (new)", "release (new)")
         assert ours.plan("new") == []
