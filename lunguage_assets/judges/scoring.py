@@ -1,5 +1,5 @@
 """Scorers: masked sentences in, places out. A judge compares two scores; the rule-based judges are scorers
-themselves, and so is a model that was distilled from a panel (`distilled.py`).
+themselves, and so is a model that was distilled from a panel (`explicit/distilled`).
 """
 
 from __future__ import annotations

@@ -203,9 +203,7 @@ def test_correlations_of_every_judge_in_every_order_and_with_the_pooled_ranking(
     ]
 
 
-def test_correlations_take_the_phrases_that_both_have_and_none_of_fewer_than_three() -> (
-    None
-):
+def test_correlations_take_shared_phrases_and_need_three_of_them() -> None:
     pairs = list(combinations("abcd", 2))
     matches = {
         "four": winners_frame([(a, b, a) for a, b in pairs]),

@@ -88,7 +88,7 @@ def coverage(
     return float(np.concatenate(held).mean())
 
 
-def test_the_interval_holds_95_percent_under_the_assumed_noise_and_under_other_noise(
+def test_the_interval_holds_95_percent_under_assumed_and_other_noise(
     assumed: list[Trial], adverse: list[Trial]
 ) -> None:
     assert 0.93 <= coverage(assumed) <= 0.995

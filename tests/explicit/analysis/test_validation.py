@@ -42,9 +42,7 @@ MATCHES = recorded(10, PANEL, noisy())
 RANKING = ranked(MATCHES, SETTINGS)
 
 
-def test_half_of_the_comparisons_of_every_pair_are_kept_with_the_answers_of_all_judges() -> (
-    None
-):
+def test_half_of_the_comparisons_are_kept_with_all_judges_answers() -> None:
     def decide(a: str, b: str, repetition: int, judge: str) -> bool | None:
         return None if repetition < 3 else noisy()(a, b, repetition, judge)
 
@@ -161,7 +159,7 @@ def test_a_configuration_has_the_same_curves_alone_and_among_others() -> None:
     assert np.array_equal(together[0], fitted_back(MATCHES, [AT_RANDOM])[0][0])
 
 
-def test_neither_row_order_nor_order_of_judges_in_the_mapping_changes_a_bit(
+def test_neither_order_of_rows_nor_of_judges_changes_a_bit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
@@ -179,7 +177,7 @@ def test_neither_row_order_nor_order_of_judges_in_the_mapping_changes_a_bit(
         )
 
 
-def test_the_table_states_means_and_spreads_of_the_fits_and_a_phrase_without_answers_is_in_none(
+def test_means_and_spreads_are_of_the_fits_of_phrases_with_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def decide(a: str, b: str, repetition: int, judge: str) -> bool | None:

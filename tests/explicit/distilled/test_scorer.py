@@ -1,4 +1,4 @@
-"""A distilled model in its folder, with a tiny random encoder: both rungs, kills, what it will not score."""
+"""A distilled model in its folder, with a tiny random encoder: both variants, kills, what it will not score."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def bytes_of(folder: Path) -> dict[str, str]:
     }
 
 
-def test_the_frozen_rung_has_the_same_bytes_every_time(
+def test_the_frozen_variant_has_the_same_bytes_every_time(
     answers: Answers, encoder: str, frozen: Path, tmp_path: Path
 ) -> None:
     rows = distil(answers, "abc", tmp_path, Training(encoder))
@@ -210,7 +210,7 @@ def test_another_encoder_under_the_same_name_is_refused(
         DistilledScorer(tmp_path)
 
 
-def test_what_is_unlike_takes_p_from_its_phrases_or_goes_to_the_panel(
+def test_what_is_out_of_distribution_takes_its_phrases_p_or_is_asked(
     world: World, frozen: Path
 ) -> None:
     scorer = DistilledScorer(frozen)

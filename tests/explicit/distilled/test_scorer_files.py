@@ -97,7 +97,7 @@ def test_phrases_that_were_changed_are_refused(folder: Path) -> None:
     assert "digest" in refused(folder)
 
 
-def test_a_scorer_of_0_1_is_read_whose_file_says_nothing_of_what_is_beside(
+def test_a_scorer_of_0_1_is_read_without_a_second_digest(
     folder: Path,
 ) -> None:
     about = json.loads((folder / "scorer.json").read_text())

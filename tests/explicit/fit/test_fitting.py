@@ -347,7 +347,7 @@ def test_identical_masked_sentences_are_fitted_and_logged_once(stick: Stick) -> 
 
 
 @pytest.mark.parametrize("at_once", [1, 7])
-def test_fitting_in_chunks_or_without_the_log_changes_nothing_and_no_sentence_is_in_the_log(
+def test_chunks_and_the_log_change_no_fit_and_no_sentence_is_logged(
     stick: Stick, at_once: int
 ) -> None:
     findings = pd.concat(
@@ -379,7 +379,7 @@ def test_fitting_in_chunks_or_without_the_log_changes_nothing_and_no_sentence_is
     pd.testing.assert_frame_equal(parts.log, whole.log, check_exact=True)
 
 
-def test_an_unmaskable_pair_takes_the_mean_place_of_its_phrases_and_is_shown_to_no_judge(
+def test_an_unmaskable_pair_takes_p_of_its_phrases_and_no_judge_sees_it(
     stick: Stick,
 ) -> None:
     unseen = {"masked_sentence": None, "mask_state": "not located"}
@@ -439,7 +439,7 @@ def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> N
     assert {question.sentence_2 for question in judge.compared} == {"A <finding>."}
 
 
-def test_where_the_published_ruler_took_the_place_of_an_own_ranking_opponents_are_the_bundled_sentences(
+def test_where_the_published_scale_stands_in_opponents_show_bundled_sentences(
     stick: Stick, reference: ReferenceScale
 ) -> None:
     found = ReferenceScale.from_tables(

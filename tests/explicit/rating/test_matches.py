@@ -68,9 +68,7 @@ def test_every_judge_is_asked_about_the_same_sentence_pairs() -> None:
     )
 
 
-def test_the_winner_is_the_phrase_whose_sentence_was_chosen_wherever_it_was_shown() -> (
-    None
-):
+def test_the_winner_is_the_phrase_whose_sentence_was_chosen_on_either_side() -> None:
     judge = ScriptedJudge(
         lambda question: (
             "sentence_1" if "likely" in question.sentence_1 else "sentence_2"

@@ -171,9 +171,7 @@ def test_the_version_follows_answers_judges_and_seed() -> None:
     assert len(set(versions)) == 5
 
 
-def test_the_published_ruler_has_the_published_places_also_in_place_of_an_own_ranking() -> (
-    None
-):
+def test_the_published_scale_has_the_published_scores_also_as_a_stand_in() -> None:
     vocabulary, matches = (
         hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS),
         {"one": COMPARISON_MATCHES.frame()},

@@ -59,9 +59,7 @@ def test_the_deviation_of_the_readings_is_found_again(
     assert found == pytest.approx(noise.reading * scale, rel=0.25)
 
 
-def test_judges_that_read_alike_are_seen_to_and_noise_is_not_taken_for_readings() -> (
-    None
-):
+def test_judges_that_read_alike_are_seen_and_noise_is_no_reading() -> None:
     assert estimated(matches_of(ASSUMED))[0] < 1.6
 
 
