@@ -1,4 +1,4 @@
-"""The configuration as Dagster's assets are handed it, and the parts of the method that its settings choose.
+"""The configuration as Dagster's resource, and what its settings choose of the method.
 
 A configuration is a plain object and the resource `configuration` only holds it. What
 Dagster calls the config of a resource could be overridden by whoever launches a run,
@@ -86,7 +86,8 @@ def ranking_on_scale(
         A `REFERENCE_RANKING` frame.
 
     Raises:
-        CalibrationError: the settings ask for the corpus' own ranking, or the anchors do not
+        CalibrationError: the settings ask for the corpus' own ranking, or the anchors
+            do not
             go with the published one either.
     """
     try:

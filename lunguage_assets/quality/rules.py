@@ -168,7 +168,7 @@ def broken_studies(
     """
     found: set[InvalidStudy] = set()
     for name, frame in frames.items():
-        if TABLES[name].per_study:
+        if name in TABLES and TABLES[name].per_study:
             TABLES[name].require_columns(frame)
             for rule, broken in _rules(TABLES[name], frame):
                 for study, rows in frame[broken].groupby("study_id", dropna=False):

@@ -27,12 +27,9 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from lunguage_assets.corpus.delivery import (
-    DECLARATION,
-    METADATA,
-    VOCABULARY,
-    table_holds,
-)
+from lunguage_assets.corpus.declaration import DECLARATION
+from lunguage_assets.corpus.delivery import METADATA, VOCABULARY
+from lunguage_assets.corpus.discovery import table_holds
 from lunguage_assets.corpus.intake import read_files
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import require_size

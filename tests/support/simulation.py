@@ -154,10 +154,10 @@ def _uniform(hashes: U64) -> Floats:
 
 @dataclass(frozen=True)
 class SimulatedCorpus:
-    """A vocabulary, its anchors and sentences to be placed, all of known truth.
+    """A vocabulary, its anchors and sentences to be ranked_phrases, all of known truth.
 
     `truth` is every sentence's certainty, `phrase_mu` every phrase's in the vocabulary's order; `targets` are
-    the sentences to be placed, `target_mu` their certainties and `target_p` their probabilities, shape
+    the sentences to be ranked_phrases, `target_mu` their certainties and `target_p` their probabilities, shape
     (targets,).
     """
 

@@ -16,7 +16,11 @@ from lunguage_assets.explicit.distilled.folds import (
     patient_groups,
     phrase_folds,
 )
-from lunguage_assets.explicit.distilled.head import fit_head, out_of_fold, rmse
+from lunguage_assets.explicit.distilled.head import (
+    fit_head,
+    out_of_fold,
+    rmse,
+)
 from lunguage_assets.explicit.distilled.model import nearest
 from lunguage_assets.explicit.pairs import sentence_key
 
