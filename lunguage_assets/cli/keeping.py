@@ -80,7 +80,7 @@ def _ranker(
     now: StalenessChecker, ranker: str, batches: int, spent: Mapping[str, float]
 ) -> Iterator[str]:
     """What there is of a ranker, and what a run for it would make; `spent` are US dollars by judge."""
-    from lunguage_assets.lineage.staleness import plan
+    from lunguage_assets.lineage.run_plan import plan
     from lunguage_assets.workspace.versions import current_version
 
     folder = now.home.release / ranker
@@ -231,7 +231,7 @@ def remove(key: str, yes: bool, chosen: Chosen) -> None:
     place = chosen.home
     if key in {batch.key for batch in place.registered()}:
         if not yes:
-            tables, review = place.following(key)
+            tables, review = place.files_of(key)
             names = ", ".join(sorted({table for table, _ in tables})) or "none"
             raise LunguageError(
                 f"nothing was removed. Its files, {len(tables)} tables ({names}), {len(review)} review "

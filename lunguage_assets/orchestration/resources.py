@@ -87,8 +87,7 @@ def ranking_on_scale(
 
     Raises:
         CalibrationError: the settings ask for the corpus' own ranking, or the anchors
-            do not
-            go with the published one either.
+            do not go with the published one either.
     """
     try:
         anchors_of(configuration, ranking)

@@ -26,8 +26,8 @@ from lunguage_assets.explicit.analysis.agreement import (
     pairwise_agreement,
 )
 from lunguage_assets.explicit.hedges.phrases import normal_phrase
-from lunguage_assets.files import edited_rows
 from lunguage_assets.randomness import mix, random_bits, text_hash, text_hashes
+from lunguage_assets.spreadsheets import edited_rows
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")

@@ -18,9 +18,10 @@ import pandas as pd
 from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.explicit.analysis.experts import DESCRIPTION_COLUMNS, PhrasePair
 from lunguage_assets.explicit.fit.anchors import RATING_COLUMNS
-from lunguage_assets.files import replace_text, sheet, write_private
+from lunguage_assets.files import replace_text, write_private
 from lunguage_assets.packaged_data import page_template, resource
 from lunguage_assets.randomness import mix, text_hash, text_hashes
+from lunguage_assets.spreadsheets import sheet
 
 EXPERT_COLUMNS = (*DESCRIPTION_COLUMNS, "years_of_experience")
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.hedges.phrases import normal_phrase
-from lunguage_assets.files import edited_rows
+from lunguage_assets.spreadsheets import edited_rows
 
 CORRECTION_COLUMNS = ("finding_id", "phrases")
 
