@@ -23,5 +23,5 @@ def tentative_rows(findings: pd.DataFrame) -> pd.DataFrame:
 
 
 def sentence_key(masked_sentence: str) -> str:
-    """Hash a masked sentence: identical ones are fitted once, and logged by this key."""
+    """Hash a masked sentence; identical ones are fitted once and logged by this key."""
     return digest(masked_sentence)[:24]

@@ -99,7 +99,7 @@ def fleiss_kappa(ratings: pd.DataFrame) -> MeasuredValue:
 
 
 def krippendorff_alpha(ratings: pd.DataFrame) -> MeasuredValue:
-    """Compute Krippendorff's alpha for nominal data over units with two ratings or more.
+    """Compute Krippendorff's alpha for nominal data, over units with two ratings.
 
     Units are rows, raters columns. Not defined without such a unit or with a single
     category in use. The package of this name holds units x categories x categories

@@ -79,7 +79,7 @@ def kept_answers(answers: CollectedAnswers, comparisons: int, seed: Any) -> Inte
     lower = np.minimum(answers.winner, answers.loser)
     higher = np.maximum(answers.winner, answers.loser)
     pair = lower * len(answers.phrases) + higher
-    # All answers to one comparison have the same hash, and so the same (dense) position.
+    # All answers to one comparison have the same hash, so the same (dense) position.
     hashes = (mix(answers.match, seed) >> np.uint64(11)).astype(np.float64)
     position = pd.Series(hashes).groupby(pair).rank(method="dense")
     return np.flatnonzero(position <= comparisons).astype(np.int64)

@@ -114,8 +114,8 @@ def chosen_anchors(
 
     Args:
         choice: `[explicit] anchors` of the settings: empty, for the home's ratings and
-            without any for `published`; the name of a packaged set; or a CSV of ratings
-            or a TOML file, relative to `root`.
+            without any for `published`; the name of a packaged set; or a CSV of
+            ratings or a TOML file, relative to `root`.
         ratings: the home's `anchor_ratings.csv`, there or not.
         root: the home.
 

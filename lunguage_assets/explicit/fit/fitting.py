@@ -225,7 +225,7 @@ def _scores(
 def _with_probabilities(
     pairs: pd.DataFrame, ranking: pd.DataFrame, calibration: Calibration
 ) -> pd.DataFrame:
-    """Make the `FITTED_PROBABILITIES` frame of pairs with the scores of their sentences."""
+    """Make the `FITTED_PROBABILITIES` frame of pairs with their scores."""
     p, low, high = probability(
         pairs["mu"], pairs["mu_sd"], calibration, pairs["mu_centre"]
     )

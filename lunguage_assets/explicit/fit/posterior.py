@@ -112,7 +112,7 @@ def _reading_weights(reading_sd: float) -> list[Floats]:
     weights_by_spread = []
     for deviation in (_SPREADS * reading_sd).tolist():
         weights = np.eye(len(_GRID))
-        # What is narrower than the grid can show is no spread: the reading is the score.
+        # Narrower than the grid can show is no spread: the reading is the score.
         if deviation >= _GRID_STEP / 4.0:
             weights = np.exp(-0.5 * ((_GRID[:, None] - _GRID) / deviation) ** 2)
         weights_by_spread.append(weights / weights.sum(axis=0))

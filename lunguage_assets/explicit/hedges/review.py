@@ -1,4 +1,4 @@
-"""What a person decides about hedging phrases: a queue to look at, a file of corrections.
+"""What a person decides about hedging phrases: a queue and a file of corrections.
 
 Section 1 of docs/method/explicit.md. Only what is in the corrections file counts as
 reviewed. Which pairs are put into the queue is decided in `phrases.py`.
