@@ -37,12 +37,9 @@ from lunguage_assets.implicit.statements.label_file import LabelList, load_label
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.labels.study_labels import (
-    READ,
-    EvidenceOfLabels,
-    label_evidence,
-    study_labels,
-)
+from lunguage_assets.labels.evidence import EvidenceByLabel
+from lunguage_assets.labels.row_claims import LABEL_COLUMNS
+from lunguage_assets.labels.study_labels import label_evidence, study_labels
 from lunguage_assets.quality.rules import (
     InvalidStudy,
     broken_studies,
@@ -185,7 +182,7 @@ class Method:
         for (study, label), evidence in said_by_rows(rows, self._labels).items():
             claim = evidence.decide()[0]
             if claim is not None:
-                stated_label = StatedLabel(label, claim.present, claim.p)
+                stated_label = StatedLabel(label, claim.is_present, claim.p)
                 stated[study].labels.append(stated_label)
         return stated
 
@@ -300,15 +297,15 @@ def _without(frame: pd.DataFrame, studies: frozenset[str]) -> pd.DataFrame:
     return frame[~frame["study_id"].isin(studies)].reset_index(drop=True)
 
 
-def said_by_rows(rows: Sequence[Row], labels: LabelList) -> EvidenceOfLabels:
+def said_by_rows(rows: Sequence[Row], labels: LabelList) -> EvidenceByLabel:
     """Collect the evidence of labels in stated rows, before any is merged or resolved.
 
     Args:
         rows: as they were read.
         labels: the list of labels.
     """
-    columns = {name: [getattr(row, name) for row in rows] for name in READ}
-    frame = pd.DataFrame(columns, columns=READ)
+    columns = {name: [getattr(row, name) for row in rows] for name in LABEL_COLUMNS}
+    frame = pd.DataFrame(columns, columns=LABEL_COLUMNS)
     frame = frame.astype({"status": "str", "source": "str"})
     diagnoses = [(row.finding_id, labels.read(row).diagnosis, "") for row in rows]
     matches = pd.DataFrame(diagnoses, columns=["finding_id", "diagnosis", "reason"])

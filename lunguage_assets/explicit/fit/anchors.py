@@ -144,7 +144,8 @@ def _named_set(file: Path, name: str, choice: str, *, is_own: bool) -> AnchorSet
         packaged = ", ".join(_content(resource("anchors.toml")).sets)
         raise ConfigurationError(
             f"option explicit.anchors: found {choice!r}; expected one of {packaged}, "
-            "or a CSV of ratings or a TOML file with one set in the home. Fix the option."
+            "or a CSV of ratings or a TOML file with one set in the home. Fix the "
+            "option."
         )
     entry = content.sets[name]
     return AnchorSet(
