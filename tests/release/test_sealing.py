@@ -37,7 +37,7 @@ from lunguage_assets.implicit.resolution.guarantees import (
     violations,
 )
 from lunguage_assets.implicit.statements.locations import anatomical_parts
-from lunguage_assets.quality.rules import belief_rules
+from lunguage_assets.quality.rules import belief_rules, fit_rules
 from lunguage_assets.release import restricted_files, write
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH
