@@ -2,7 +2,7 @@
 
 The stages are those of a run (docs/method.md), with the offline structurer, the bundled
 judges, the published reference scale, the packaged pathways and lists and the default
-settings: what a home without files of its own uses with `ruler = "published"`. What its
+settings: what a home without files of its own uses with `reference_scale = "published"`. What its
 files say is read once and kept.
 """
 
@@ -115,7 +115,7 @@ class Method:
         settings = load_settings()
         self._implicit = settings.implicit
         self._explicit = settings.explicit.model_copy(
-            update={"ruler": "published", "fit_log": False}
+            update={"reference_scale": "published", "fit_log": False}
         )
         self._structurer = RuleStructurer(own_cues=own_cues)
         self._panel: list[Judge] = [

@@ -77,7 +77,7 @@ def make_survey(
     if len(ranked) < 2:
         raise MethodError(
             f"{len(ranked)} phrases are ranked; a survey needs two at least. Use a "
-            'larger corpus, or ruler = "published".'
+            'larger corpus, or reference_scale = "published".'
         )
     chosen = spread_pairs(ranked, pairs, seed)
     chosen.sort(key=lambda pair: text_hash(seed, "order of questions", *pair))

@@ -44,13 +44,14 @@ def hedge_vocabulary(
     """Collect all extracted phrases, and decide which of them are ranked.
 
     A phrase is retained when it was extracted often enough and one of its examples is
-    usable. With `ruler = "published"`, and with `"auto"` where fewer phrases than
-    `ruler_minimum` or not all anchor phrases would be retained, the 42 published
-    phrases with their bundled invented sentences are retained instead.
+    usable. With `reference_scale = "published"`, and with `"auto"` where fewer phrases
+    than `reference_scale_minimum` or not all anchor phrases would be retained, the 42
+    published phrases with their bundled invented sentences are retained instead.
 
     Args:
         hedges: `HEDGE_PHRASES` frame of all batches, one extractor.
-        settings: `minimum_examples`, `ruler`, `ruler_minimum`.
+        settings: `minimum_examples`, `reference_scale`,
+            `reference_scale_minimum`.
         anchors: those in use; None: none are asked for.
 
     Returns:
@@ -158,12 +159,12 @@ def _why_published(
     retained: Collection[str], settings: ExplicitSettings, anchors: AnchorSet | None
 ) -> str:
     """Say why the published scale is used; empty: the corpus has its own."""
-    if settings.ruler == "own":
+    if settings.reference_scale == "own":
         return ""
-    if settings.ruler == "published":
+    if settings.reference_scale == "published":
         return CHOSEN
-    if len(retained) < settings.ruler_minimum:
-        minimum = settings.ruler_minimum
+    if len(retained) < settings.reference_scale_minimum:
+        minimum = settings.reference_scale_minimum
         return f"{len(retained)} phrases of its own; {minimum} are the least"
     try:
         if anchors is not None:

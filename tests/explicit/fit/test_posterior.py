@@ -24,7 +24,7 @@ from lunguage_assets.tables import HEDGE_PHRASES
 
 @pytest.fixture(scope="module")
 def reference() -> ReferenceScale:
-    settings = ExplicitSettings(ruler="published")
+    settings = ExplicitSettings(reference_scale="published")
     vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), settings)
     return ReferenceScale.from_tables(
         reference_ranking(vocabulary, {}, settings), vocabulary
