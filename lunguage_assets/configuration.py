@@ -225,7 +225,7 @@ class Configuration:
         Raises:
             ConfigurationError: no such judge, or unusable prompt templates.
         """
-        from lunguage_assets.judges.opening import open_judge
+        from lunguage_assets.explicit.open_judges import open_judge
 
         return open_judge(key, self.judges, self.judge_context(progress, bill))
 

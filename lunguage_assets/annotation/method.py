@@ -21,7 +21,8 @@ from lunguage_assets.corpus.texts.receiving import Received, without_other_langu
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.hedges.hedging import hedge_phrases, hedge_vocabulary
+from lunguage_assets.explicit.hedges.phrases import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder

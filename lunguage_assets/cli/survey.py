@@ -51,7 +51,10 @@ def make_pairs(
 
     A CSV to fill in, a printable form, a CSV that describes the experts, instructions.
     """
-    from lunguage_assets.explicit.analysis.experts import make_survey, write_survey
+    from lunguage_assets.explicit.analysis.surveys import (
+        make_survey,
+        write_survey,
+    )
 
     vocabulary = _vocabulary(configuration)
     ranking = stored_table(configuration.home, "reference_ranking", ranker)
@@ -81,7 +84,7 @@ def make_ratings(
 
     Filled in, it goes into the home.
     """
-    from lunguage_assets.explicit.analysis.experts import (
+    from lunguage_assets.explicit.analysis.surveys import (
         rating_rows,
         write_rating_survey,
     )
@@ -129,7 +132,10 @@ def import_responses(
     configuration: Configuration, responses: Path, experts: Path | None
 ) -> None:
     """Validate the experts' answers and put them into the home, for the analyses."""
-    from lunguage_assets.explicit.analysis.experts import load_experts, load_responses
+    from lunguage_assets.explicit.analysis.experts import (
+        load_experts,
+        load_responses,
+    )
     from lunguage_assets.files import write_private
 
     home = configuration.home

@@ -132,7 +132,7 @@ class InputFingerprints:
 
     def _of_partition(self, name: str, key: str) -> str:
         """Fingerprint what a judge, a structurer, a ranker or a batch brings along."""
-        from lunguage_assets.judges.opening import judge_identity
+        from lunguage_assets.explicit.open_judges import judge_identity
         from lunguage_assets.structuring.model.structurer import structurer_identity
 
         match name:
@@ -178,7 +178,7 @@ class InputFingerprints:
 
         Those of other batches do not make it stale.
         """
-        from lunguage_assets.explicit.hedges.hedging import load_corrections
+        from lunguage_assets.explicit.hedges.review import load_corrections
 
         corrections = load_corrections(self._home.corrections_file)
         if not corrections:
@@ -209,7 +209,7 @@ def broken_files(home: Home) -> list[str]:
     """
     from lunguage_assets.assertion.own_cues import read_own_cues
     from lunguage_assets.corpus.vocabulary import Vocabulary
-    from lunguage_assets.explicit.hedges.hedging import load_corrections
+    from lunguage_assets.explicit.hedges.review import load_corrections
     from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
 

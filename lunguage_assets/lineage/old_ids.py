@@ -16,7 +16,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.intake import row_of_a_study
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.hedges.hedging import CORRECTION_COLUMNS
+from lunguage_assets.explicit.hedges.review import CORRECTION_COLUMNS
 from lunguage_assets.files import write_private
 from lunguage_assets.locks import exclusive_lock
 from lunguage_assets.spreadsheets import edited_rows, sheet

@@ -26,10 +26,11 @@ from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.hedges.hedging import (
+from lunguage_assets.explicit.hedges.vocabulary import (
     hedge_vocabulary as collect_vocabulary,
 )
-from lunguage_assets.explicit.rating.ranking import comparison_matches as play_matches
+from lunguage_assets.explicit.open_judges import offline_judge
+from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
 from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.estimate import (
     FINDINGS_TOKENS_PER_SENTENCE,
@@ -47,7 +48,6 @@ from lunguage_assets.judges.estimate import (
 from lunguage_assets.judges.judge_config import OfflineJudgeConfig
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.opening import offline_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.judges.requests import Prompt
 from lunguage_assets.judges.rules.lexicon import LexiconJudge

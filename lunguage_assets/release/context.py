@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.experts import (
-    FEWEST,
-    OCCUPATION,
+    MIN_EXPERTS_OF_GROUP,
+    OCCUPATION_PREFIX,
     numbered_experts,
 )
 from lunguage_assets.pictures.plots import P_EDGES, POINTS
@@ -315,8 +315,8 @@ def shown_analyses(
 def _of_groups(experts: pd.DataFrame) -> pd.DataFrame:
     """Take the agreement of groups: an occupation of one expert would name a person."""
     is_average = (experts["first"] == "") & (experts["measure"] != "with expert")
-    is_occupation = experts["group"].str.startswith(OCCUPATION)
-    is_large_enough = experts["experts"] >= FEWEST
+    is_occupation = experts["group"].str.startswith(OCCUPATION_PREFIX)
+    is_large_enough = experts["experts"] >= MIN_EXPERTS_OF_GROUP
     return experts[is_average & (~is_occupation | is_large_enough)].reset_index(
         drop=True
     )

@@ -408,14 +408,14 @@ def test_new_code_of_a_step_makes_stale_what_it_made_and_what_follows(
 def test_another_wording_of_a_judges_prompts_makes_stale_what_it_answered_and_no_other_judges_answers(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lunguage_assets.judges import opening
+    from lunguage_assets.explicit import open_judges
 
-    honest = opening.judge_identity
+    honest = open_judges.judge_identity
 
     def reworded(key: str, *others: object) -> str:
         return honest(key, *others) + ("reworded" if key == "cues" else "")  # type: ignore[arg-type]
 
-    monkeypatch.setattr(opening, "judge_identity", reworded)
+    monkeypatch.setattr(open_judges, "judge_identity", reworded)
     expected = all_of(
         below("judge changed", "reference_ranking"),
         below("members changed", "fitted_probabilities"),

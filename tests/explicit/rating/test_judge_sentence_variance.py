@@ -10,14 +10,12 @@ import pytest
 from simulation import ASSUMED, Noise, simulated_corpus
 
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.ranking import (
-    comparison_matches,
-    reference_ranking,
-)
-from lunguage_assets.explicit.rating.readings import (
+from lunguage_assets.explicit.rating.judge_sentence_variance import (
     ASSUMED_DEVIATION,
-    reading_deviation,
+    judge_sentence_deviation,
 )
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 
 SETTINGS = ExplicitSettings(bootstrap=0)
@@ -61,9 +59,7 @@ def test_the_deviation_of_the_readings_is_found_again(
     assert found == pytest.approx(noise.reading * scale, rel=0.25)
 
 
-def test_judges_that_read_alike_are_seen_to_and_noise_is_not_taken_for_readings() -> (
-    None
-):
+def test_judges_that_read_alike_are_seen_and_noise_is_no_reading() -> None:
     assert estimated(matches_of(ASSUMED))[0] < 1.6
 
 
@@ -77,10 +73,10 @@ def test_neither_the_order_of_judges_nor_of_matches_matters(
     shuffled = {
         key: noisy[key].sample(frac=1.0, random_state=1) for key in reversed(noisy)
     }
-    expected = reading_deviation(PHRASES, CORPUS.phrase_mu, noisy)
-    assert reading_deviation(PHRASES, CORPUS.phrase_mu, shuffled) == pytest.approx(
-        expected, abs=1e-9
-    )
+    expected = judge_sentence_deviation(PHRASES, CORPUS.phrase_mu, noisy)
+    assert judge_sentence_deviation(
+        PHRASES, CORPUS.phrase_mu, shuffled
+    ) == pytest.approx(expected, abs=1e-9)
     assert 0.0 <= expected <= trueskill.BETA
 
 
@@ -99,7 +95,7 @@ def test_a_match_with_an_invalid_answer_says_nothing(
         key: frame[~frame["match_id"].isin(gone)] for key, frame in noisy.items()
     }
     mu = CORPUS.phrase_mu
-    assert reading_deviation(PHRASES, mu, silent) == reading_deviation(
+    assert judge_sentence_deviation(PHRASES, mu, silent) == judge_sentence_deviation(
         PHRASES, mu, without
     )
 
@@ -119,6 +115,6 @@ def test_a_match_of_a_sentence_with_itself_says_nothing(
         for key, frame in noisy.items()
     }
     mu = CORPUS.phrase_mu
-    assert reading_deviation(PHRASES, mu, with_itself) == reading_deviation(
-        PHRASES, mu, noisy
-    )
+    assert judge_sentence_deviation(
+        PHRASES, mu, with_itself
+    ) == judge_sentence_deviation(PHRASES, mu, noisy)

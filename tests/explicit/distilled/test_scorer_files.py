@@ -11,16 +11,15 @@ import numpy as np
 import pytest
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.hub import files_digest
-from lunguage_assets.judges.distilled import (
-    Errors,
-    Head,
+from lunguage_assets.explicit.distilled.model import Head, ScoreErrors
+from lunguage_assets.explicit.distilled.scorer_files import (
     about_scorer,
     require_whole,
     scorer_identity,
     stored_model,
     write_scorer,
 )
+from lunguage_assets.hub import files_digest
 
 SIZE = 6
 ABOUT: dict[str, Any] = {
@@ -36,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "encoder" / "model.safetensors").write_bytes(b"weights")
     (tmp_path / "encoder" / "tokenizer.json").write_text("{}")
     head = Head(np.zeros(SIZE), 1.0, np.ones(SIZE), 25.0, np.eye(SIZE))
-    errors = Errors(
+    errors = ScoreErrors(
         np.array([20.0, 30.0]), np.ones(3), 0.5, np.zeros((4, SIZE), np.float16), 1.0
     )
     write_scorer(tmp_path, ABOUT, head, errors)
@@ -98,7 +97,7 @@ def test_phrases_that_were_changed_are_refused(folder: Path) -> None:
     assert "digest" in refused(folder)
 
 
-def test_a_scorer_of_0_1_is_read_whose_file_says_nothing_of_what_is_beside(
+def test_a_scorer_of_0_1_is_read_without_a_second_digest(
     folder: Path,
 ) -> None:
     about = json.loads((folder / "scorer.json").read_text())
