@@ -20,18 +20,20 @@ import numpy as np
 import pandas as pd
 import torch
 
-from lunguage_assets.explicit.distilled.answers import panel_answers
+from lunguage_assets.explicit.distilled.collecting import panel_answers
 from lunguage_assets.explicit.distilled.evaluation import evaluate, shortcomings
-from lunguage_assets.explicit.distilled.training import Training, distil, rungs_of
-from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.explicit.fit.fits import Reference
-from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.fit.probability import Z95, calibrate, placed
-from lunguage_assets.explicit.rating.ranking import (
-    comparison_matches,
-    reference_ranking,
+from lunguage_assets.explicit.distilled.scorer import DistilledScorer
+from lunguage_assets.explicit.distilled.training import (
+    Training,
+    distil,
+    model_variants,
 )
-from lunguage_assets.judges.distilled import DistilledScorer
+from lunguage_assets.explicit.fit.anchors import published_anchors
+from lunguage_assets.explicit.fit.fitting import fit_pairs
+from lunguage_assets.explicit.fit.probability import Z95, calibrate, ranked_phrases
+from lunguage_assets.explicit.fit.reference import ReferenceScale
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES, HEDGE_VOCABULARY
@@ -85,8 +87,10 @@ def main() -> None:
             f"distilled in {time.perf_counter() - began:,.0f} s from {answers.size:,} answers"
         )
         (folder,) = Path(place).iterdir()
-        line = calibrate(placed(ranking), anchors)
-        found = evaluate(answers, rows, folder, Reference.of(ranking, vocabulary), line)
+        line = calibrate(ranked_phrases(ranking), anchors)
+        found = evaluate(
+            answers, rows, folder, ReferenceScale.from_tables(ranking, vocabulary), line
+        )
         print(
             found.drop(columns=["ranking_version", "is_used"]).to_string(
                 index=False, na_rep=""
@@ -98,8 +102,8 @@ def main() -> None:
         slope, intercept = np.polyfit(
             known, answers.sentences["mu_centre"].fillna(25.0), 1
         )
-        for name, rung in rungs_of(folder).items():
-            mu, head = rung.held_out.sentences, rung.held_out.sentences_variance
+        for name, variant in model_variants(folder).items():
+            mu, head = variant.held_out.sentences
             away = np.abs(mu - (slope * known + intercept)) / scorer.errors.deviation(
                 mu, head
             )
@@ -115,7 +119,7 @@ def speed(scorer: DistilledScorer, sentences: pd.Series, count: int) -> None:
     many = np.resize(vectors, (ARCHIVE, vectors.shape[1]))
     began = time.process_time()
     for start in range(0, ARCHIVE, 20_000):
-        scorer.scored(many[start : start + 20_000])
+        scorer.score_vectors(many[start : start + 20_000])
     took = time.process_time() - began
     print(f"{ARCHIVE:,} stored vectors: {took:,.0f} s, {ARCHIVE / took:,.0f} a second")
     del many

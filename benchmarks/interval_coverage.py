@@ -19,13 +19,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.fit.fits import Reference, posterior_of_a_panel
 from lunguage_assets.explicit.fit.fitting import fit_sentences
+from lunguage_assets.explicit.fit.posterior import panel_posterior
 from lunguage_assets.explicit.fit.probability import calibrate, probability
-from lunguage_assets.explicit.rating.ranking import (
-    comparison_matches,
-    reference_ranking,
-)
+from lunguage_assets.explicit.fit.reference import ReferenceScale
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
@@ -65,9 +64,9 @@ def outcome(seed: int, noise: Noise, judges: int, phrases: int) -> Outcome:
         for judge in panel
     }
     ranking = reference_ranking(corpus.vocabulary, matches, settings)
-    reference = Reference.of(ranking, corpus.vocabulary)
+    reference = ReferenceScale.from_tables(ranking, corpus.vocabulary)
     fits = fit_sentences(corpus.targets, reference, panel, settings)
-    centre, mu_sd = posterior_of_a_panel(fits.won, fits.lost, reference)
+    centre, mu_sd = panel_posterior(fits.won, fits.lost, reference)
     p, low, high = probability(
         fits.mu, mu_sd, calibrate(ranking, corpus.anchors), centre
     )

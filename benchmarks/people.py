@@ -34,7 +34,7 @@ from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.probability import (
     Z95,
     Anchor,
-    NoScale,
+    CalibrationError,
     calibrate,
     probability,
 )
@@ -45,12 +45,12 @@ from lunguage_assets.explicit.fit.readers import (
     spread_of_numbers,
     spread_of_points,
 )
-from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.files import edited_rows
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.randomness import digest
 from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.spreadsheets import edited_rows
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES
 
 FOLDER = resource("people")
@@ -130,7 +130,7 @@ def people_vocabulary(phrases: Collection[str]) -> pd.DataFrame:
         }
         for phrase in sorted(phrases)
     ]
-    settings = ExplicitSettings(ruler="own", minimum_examples=1)
+    settings = ExplicitSettings(reference_scale="own", minimum_examples=1)
     return hedge_vocabulary(HEDGE_PHRASES.frame(extracted), settings)
 
 
@@ -268,7 +268,7 @@ class PeopleSet:
             phrases: the anchors' phrases.
 
         Raises:
-            NoScale: the anchors give no rising line.
+            CalibrationError: the anchors give no rising line.
         """
         anchors = people_anchors(self.numbers, phrases)
         mu = ranking["mu"].to_numpy(dtype=np.float64)
@@ -329,7 +329,7 @@ def by_anchors(people: PeopleSet, ranking: pd.DataFrame) -> pd.DataFrame:
     for low, high in combinations(phrases, 2):
         try:
             error = people.result(ranking, (low, high)).mean_error
-        except NoScale:
+        except CalibrationError:
             error = np.inf
         rows.append({"anchors": f"{low}, {high}", "error of p": error})
     errors = pd.DataFrame(rows).sort_values("error of p", kind="stable")

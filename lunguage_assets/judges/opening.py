@@ -16,21 +16,14 @@ from pathlib import Path
 from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.asking.progress import Progress, announce
-from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.data_policy import preflight, require
-from lunguage_assets.judges.distilled import DistilledScorer, scorer_identity
-from lunguage_assets.judges.judge_config import LLMJudgeConfig, OfflineJudgeConfig
+from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.providers.endpoints import resolve_endpoint
 from lunguage_assets.judges.providers.local import local_provider
 from lunguage_assets.judges.providers.sdks import SDKS
 from lunguage_assets.judges.requests import ModelBinding, Provider, Reply, Request
-from lunguage_assets.judges.rules.cues import CuesJudge
-from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.judges.scoring import ScorerJudge
 from lunguage_assets.settings import DataClass
 
 
@@ -53,68 +46,6 @@ class JudgeContext:
     prompts: Path | None = None
     progress: Callable[[Progress], None] = announce
     bill: Bill | None = None
-
-
-def open_judge(
-    key: str, configuration: JudgesConfiguration, context: JudgeContext
-) -> Judge:
-    """Open a judge, ready to be asked.
-
-    Args:
-        key: of the judge.
-        configuration: the judges file.
-        context: of the run.
-
-    Raises:
-        ConfigurationError: no such judge, or unusable prompt templates.
-    """
-    config = configuration.judge_config(key)
-    if isinstance(config, OfflineJudgeConfig):
-        return offline_judge(key, config)
-    asker = open_asker(key, config, context)
-    return ModelJudge(asker, load_prompts(context.prompts), config.mode)
-
-
-def judge_identity(
-    key: str, configuration: JudgesConfiguration, prompts: Path | None = None
-) -> str:
-    """Name the identity of the judge that `open_judge` would open.
-
-    No ledger is opened for it, and no model is loaded.
-
-    Args:
-        key: of the judge.
-        configuration: the judges file.
-        prompts: the user's own prompt templates, or None for the bundled ones.
-
-    Raises:
-        ConfigurationError: as `open_judge`.
-    """
-    config = configuration.judge_config(key)
-    if isinstance(config, LLMJudgeConfig):
-        return ModelJudge.identity_of(
-            config.binding, load_prompts(prompts), config.mode
-        )
-    if config.provider == "distilled":
-        return scorer_identity(_folder_of(config))
-    return offline_judge(key, config).identity
-
-
-def offline_judge(key: str, config: OfflineJudgeConfig) -> Judge:
-    """Open a judge that asks nobody.
-
-    Raises:
-        ConfigurationError: its distilled model is not there.
-    """
-    if config.provider == "distilled":
-        return ScorerJudge(key, DistilledScorer(_folder_of(config)))
-    if config.provider == "cues":
-        return CuesJudge.bundled(key)
-    return LexiconJudge.bundled(key)
-
-
-def _folder_of(config: OfflineJudgeConfig) -> Path:
-    return Path(config.folder).expanduser()
 
 
 def open_asker(key: str, config: LLMJudgeConfig, context: JudgeContext) -> Asker:

@@ -1,7 +1,7 @@
 """Scorers: masked sentences in, scores out; a judge compares two of them.
 
 The rule-based judges are scorers themselves, and so is a model that was distilled from
-a panel (`distilled.py`).
+a panel (`explicit/distilled/`).
 """
 
 from __future__ import annotations

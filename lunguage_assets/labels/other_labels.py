@@ -19,12 +19,13 @@ from lunguage_assets.corpus.texts import published
 from lunguage_assets.corpus.texts.json_entries import holds_json, json_lines
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, InputError
-from lunguage_assets.files import edited_rows
 from lunguage_assets.implicit.statements.label_file import LabelList
+from lunguage_assets.spreadsheets import edited_rows
 from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.released import CHEXPERT, LABELS
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import partition_path, read_rows, row_groups
+from lunguage_assets.workspace.parquet_rows import read_rows, row_groups
+from lunguage_assets.workspace.store import partition_path
 from lunguage_assets.workspace.versions import current_version
 
 ANSWERS = ("1", "0", "-1", "blank")

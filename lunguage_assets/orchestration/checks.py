@@ -22,9 +22,9 @@ import pandas as pd
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import InvalidTable, LunguageError
-from lunguage_assets.explicit.analysis.agreement import Verification
+from lunguage_assets.explicit.analysis.package_check import Verification
 from lunguage_assets.explicit.distilled.evaluation import shortcomings
-from lunguage_assets.explicit.distilled.places import UNLIKE
+from lunguage_assets.explicit.distilled.scoring import OUT_OF_DISTRIBUTION
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_violations
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.orchestration.metadata import examples, markdown
@@ -413,7 +413,7 @@ def scored_as_tested(
     # A sentence is fitted once, however many findings it has.
     by_sentence = fitted.drop_duplicates("sentence_key")
     scored = int((by_sentence["stop"] == "scored").sum())
-    unlike = int((by_sentence["stop"] == UNLIKE).sum())
+    unlike = int((by_sentence["stop"] == OUT_OF_DISTRIBUTION).sum())
     read_by_model = scored + unlike
     if not read_by_model:
         return check_result(True, {"note": "The judges fitted every sentence."})

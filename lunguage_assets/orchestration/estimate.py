@@ -1,6 +1,6 @@
 """What a run would ask and spend, counted beforehand: nothing is written or sent.
 
-The plan of the run (`lineage.staleness.plan`) says which steps it would make. They are
+The plan of the run (`lineage.run_plan.plan`) says which steps it would make. They are
 made here in memory, by the functions that the assets call, with judges that only look
 into the ledger. What a step reads is what was made here before it, else what is stored.
 
@@ -26,10 +26,11 @@ from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.hedges.hedging import (
+from lunguage_assets.explicit.hedges.vocabulary import (
     hedge_vocabulary as collect_vocabulary,
 )
-from lunguage_assets.explicit.rating.ranking import comparison_matches as play_matches
+from lunguage_assets.explicit.open_judges import offline_judge
+from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
 from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.estimate import (
     FINDINGS_TOKENS_PER_SENTENCE,
@@ -47,12 +48,12 @@ from lunguage_assets.judges.estimate import (
 from lunguage_assets.judges.judge_config import OfflineJudgeConfig
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.opening import offline_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.judges.requests import Prompt
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
-from lunguage_assets.lineage.staleness import Keys, Stage, asks_judges, plan
+from lunguage_assets.lineage.run_plan import Stage, plan
+from lunguage_assets.lineage.staleness import Keys, asks_judges
 from lunguage_assets.orchestration.assets.corpus import read_texts, take_in_batch
 from lunguage_assets.orchestration.assets.explicit import (
     extract_phrases,
@@ -83,7 +84,8 @@ from lunguage_assets.structuring.model.structurer import (
 from lunguage_assets.structuring.rows import sectioned_reports, structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.workspace.home import Batch, Home, Registration
-from lunguage_assets.workspace.store import Lineage, stored_partitions
+from lunguage_assets.workspace.store import stored_partitions
+from lunguage_assets.workspace.table_record import Lineage
 
 LEARNT_FROM = 2000
 """Sentences that a panel is asked about, once, so that a distilled model can learn

@@ -16,17 +16,18 @@ import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.distilled.encoder import has_gpu
+from lunguage_assets.explicit.distilled.scorer import DistilledScorer
 from lunguage_assets.explicit.distilled.training import Training
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.explicit.fit.probability import (
     Anchor,
-    NoScale,
+    CalibrationError,
+    calibration_problem,
     require_anchors,
-    unmapped,
 )
 from lunguage_assets.explicit.rating.ranking import published_instead
 from lunguage_assets.hub import packaged_copy
-from lunguage_assets.judges.distilled import DistilledScorer, has_gpu
 from lunguage_assets.lineage.staleness import Staleness, StalenessChecker
 from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
@@ -52,7 +53,7 @@ def anchor_set(configuration: Configuration) -> AnchorSet:
 def require_anchor_phrases(
     configuration: Configuration, phrases: Collection[str]
 ) -> None:
-    """Raise `NoScale` unless the anchors are among the phrases.
+    """Raise `CalibrationError` unless the anchors are among the phrases.
 
     Comparisons are paid for, so that this is asked before they are made.
     """
@@ -62,12 +63,12 @@ def require_anchor_phrases(
 def anchors_of(configuration: Configuration, ranking: pd.DataFrame) -> Sequence[Anchor]:
     """Take the anchors that count for a ranking.
 
-    Raises `NoScale` when they give the ranked phrases no probabilities.
+    Raises `CalibrationError` when they give the ranked phrases no probabilities.
     """
     anchors = anchor_set(configuration).of(set(ranking["phrase"]))
-    reason = unmapped(ranking, anchors)
+    reason = calibration_problem(ranking, anchors)
     if reason:
-        raise NoScale(reason)
+        raise CalibrationError(reason)
     return anchors
 
 
@@ -85,13 +86,13 @@ def ranking_on_scale(
         A `REFERENCE_RANKING` frame.
 
     Raises:
-        NoScale: the settings ask for the corpus' own ranking, or the anchors do not
-            go with the published one either.
+        CalibrationError: the settings ask for the corpus' own ranking, or the anchors
+            do not go with the published one either.
     """
     try:
         anchors_of(configuration, ranking)
-    except NoScale as error:
-        if configuration.settings.explicit.ruler != "auto":
+    except CalibrationError as error:
+        if configuration.settings.explicit.reference_scale != "auto":
             raise
         published = published_instead(ranking, error.reason, identities)
         anchors_of(configuration, published)

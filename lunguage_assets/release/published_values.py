@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.explicit.analysis.experts import OCCUPATION
+from lunguage_assets.explicit.analysis.experts import OCCUPATION_PREFIX
 from lunguage_assets.packaged_data import resource
 
 _KEY_OF_AGREEMENT = ["measure", "coding", "first", "second"]
@@ -97,7 +97,7 @@ def _mean_published_share(group: str, reference: str) -> float | None:
     """Average the shares of the paper's experts of a role or an occupation."""
     experts = published_experts()
     is_of_role = experts["role"] == group
-    is_of_occupation = experts["occupation"] == group.removeprefix(OCCUPATION)
+    is_of_occupation = experts["occupation"] == group.removeprefix(OCCUPATION_PREFIX)
     members = experts[is_of_role | is_of_occupation]
     if members.empty or reference not in experts.columns:
         return None

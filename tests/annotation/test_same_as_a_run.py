@@ -10,7 +10,7 @@ from raw_deliveries import REPORTS
 from small_homes import SmallHome
 
 import lunguage_assets
-from lunguage_assets.lineage.staleness import plan
+from lunguage_assets.lineage.run_plan import plan
 from lunguage_assets.orchestration.runs import runner
 from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
 from lunguage_assets.workspace.store import partition_path, read_table
@@ -42,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for made in (home, delivery):
         made.mkdir()
     (home / "settings.toml").write_text(
-        '[explicit]\nruler = "published"\nrepetitions = 1\nbootstrap = 0\n'
+        '[explicit]\nreference_scale = "published"\nrepetitions = 1\nbootstrap = 0\n'
     )
     TEXTS.to_csv(delivery / "reports.csv", index=False)
     with SmallHome.opened(home) as small, pytest.MonkeyPatch.context() as patched:

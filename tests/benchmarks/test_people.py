@@ -13,7 +13,7 @@ import pytest
 from people import ChainResult, PeopleSet
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.fit.probability import NoScale
+from lunguage_assets.explicit.fit.probability import CalibrationError
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.phrase_scales import published_scales
 from lunguage_assets.settings import ExplicitSettings
@@ -86,7 +86,7 @@ def test_choices_by_a_coin_would_not_pass(everybody: PeopleSet) -> None:
     ranking = everybody.ranking(drawn.assign(winner=winner), WITHOUT_BOOTSTRAP)
     try:
         by_chance = everybody.result(ranking)
-    except NoScale:
+    except CalibrationError:
         return
     assert by_chance.rank_correlation < 0.7
     assert by_chance.mean_error > 0.1

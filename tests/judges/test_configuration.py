@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.judges.configuration import (
     OFFLINE_STRUCTURERS,
     JudgesConfiguration,
@@ -27,7 +28,6 @@ from lunguage_assets.judges.judge_config import (
     checked_base_url,
     on_this_machine,
 )
-from lunguage_assets.judges.opening import judge_identity
 from lunguage_assets.judges.providers.endpoints import variables_of
 
 HEAD = """

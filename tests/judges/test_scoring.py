@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.opening import judge_identity
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge

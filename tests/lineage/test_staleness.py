@@ -22,21 +22,12 @@ from stored_tables import store_table
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.lineage.input_fingerprints import OPTIONS
 from lunguage_assets.lineage.recipes import RECIPES
-from lunguage_assets.lineage.staleness import (
-    CHANGED_BY_HAND,
-    CURRENT,
-    StalenessChecker,
-    plan,
-)
+from lunguage_assets.lineage.run_plan import plan
+from lunguage_assets.lineage.staleness import CHANGED_BY_HAND, CURRENT, StalenessChecker
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.store import (
-    TableRecord,
-    fingerprint,
-    partition_path,
-    read_table,
-    stored_record,
-)
+from lunguage_assets.workspace.store import partition_path, read_table, stored_record
+from lunguage_assets.workspace.table_record import TableRecord, fingerprint
 
 BATCHES = ("first", "second")
 OVER_ALL = ("pathway_audit", "release")
@@ -417,14 +408,14 @@ def test_new_code_of_a_step_makes_stale_what_it_made_and_what_follows(
 def test_another_wording_of_a_judges_prompts_makes_stale_what_it_answered_and_no_other_judges_answers(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lunguage_assets.judges import opening
+    from lunguage_assets.explicit import open_judges
 
-    honest = opening.judge_identity
+    honest = open_judges.judge_identity
 
     def reworded(key: str, *others: object) -> str:
         return honest(key, *others) + ("reworded" if key == "cues" else "")  # type: ignore[arg-type]
 
-    monkeypatch.setattr(opening, "judge_identity", reworded)
+    monkeypatch.setattr(open_judges, "judge_identity", reworded)
     expected = all_of(
         below("judge changed", "reference_ranking"),
         below("members changed", "fitted_probabilities"),

@@ -17,11 +17,8 @@ from lunguage_assets.orchestration.automation import Ready, is_ready
 from lunguage_assets.structuring import rows as rows_of_texts
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.store import (
-    Lineage,
-    partition_path,
-    read_table,
-)
+from lunguage_assets.workspace.store import partition_path, read_table
+from lunguage_assets.workspace.table_record import Lineage
 
 REPORTS = {
     "a1": "INDICATION: Cough.\nTECHNIQUE: PA and lateral views.\nFINDINGS: Possible pneumonia in the left "
@@ -49,7 +46,7 @@ def text_home(
     home = folder / "home"
     home.mkdir()
     (home / "settings.toml").write_text(
-        "[explicit]\nruler = 'published'\nbootstrap = 5\nstep_limit = 4\n"
+        "[explicit]\nreference_scale = 'published'\nbootstrap = 5\nstep_limit = 4\n"
     )
     with SmallHome.opened(home) as small:
         small.register({"five": five, "raw": raw})

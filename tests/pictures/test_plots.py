@@ -23,7 +23,7 @@ from lunguage_assets.explicit.analysis.validation import fit_validation
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 from lunguage_assets.explicit.fit.probability import probability as probability_of
-from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.pictures import plots
 from lunguage_assets.release.phrase_scales import (

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.release.phrase_scales import (
     ScaleEntry,

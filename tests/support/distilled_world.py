@@ -10,13 +10,12 @@ import pandas as pd
 from simulation import Noise, SimulatedCorpus, simulated_corpus
 from tentative_findings import finding, findings_frame
 
-from lunguage_assets.explicit.distilled.answers import Answers, panel_answers
-from lunguage_assets.explicit.fit.fits import Reference
+from lunguage_assets.explicit.distilled.answers import Answers
+from lunguage_assets.explicit.distilled.collecting import panel_answers
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.rating.ranking import (
-    comparison_matches,
-    reference_ranking,
-)
+from lunguage_assets.explicit.fit.reference import ReferenceScale
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
 
@@ -58,7 +57,7 @@ class World:
         )
         made_of = (self.findings, self.hedges, vocabulary, self.ranking)
         self.tables = fit_pairs(*made_of, panel, self.corpus.anchors, SETTINGS)
-        self.reference = Reference.of(self.ranking, vocabulary)
+        self.reference = ReferenceScale.from_tables(self.ranking, vocabulary)
 
     def answers(self, times: int = 1) -> Answers:
         """Those of the panel, as if so many batches had the same sentences."""

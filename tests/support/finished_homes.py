@@ -21,8 +21,8 @@ from dagster._serdes import deserialize_value, serialize_value
 from made_once import made_once
 from small_homes import SmallHome, write_deliveries
 
-from lunguage_assets.explicit.analysis import validation
-from lunguage_assets.lineage.staleness import Stage
+from lunguage_assets.explicit.analysis import robustness, validation
+from lunguage_assets.lineage.run_plan import Stage
 from lunguage_assets.orchestration.assets import analysis
 from lunguage_assets.sample import write_sample
 
@@ -30,7 +30,7 @@ QUICK_STICK = """
 [explicit]
 minimum_examples = 1
 repetitions = 1
-ruler_minimum = 5
+reference_scale_minimum = 5
 orders = 3
 bootstrap = 10
 """
@@ -67,7 +67,7 @@ def brief_analyses() -> Iterator[None]:
         mock.patch.object(
             analysis,
             "rank_with_half",
-            partial(validation.ranking_robustness, repeats=2),
+            partial(robustness.ranking_robustness, repeats=2),
         ),
     ):
         yield

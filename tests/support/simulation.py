@@ -18,10 +18,8 @@ from scipy.special import expit, ndtri, stdtrit
 
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.ranking import (
-    comparison_matches,
-    reference_ranking,
-)
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.protocol import (
     Choice,
     ComparisonQuestion,
@@ -156,10 +154,10 @@ def _uniform(hashes: U64) -> Floats:
 
 @dataclass(frozen=True)
 class SimulatedCorpus:
-    """A vocabulary, its anchors and sentences to be placed, all of known truth.
+    """A vocabulary, its anchors and sentences to be ranked_phrases, all of known truth.
 
     `truth` is every sentence's certainty, `phrase_mu` every phrase's in the vocabulary's order; `targets` are
-    the sentences to be placed, `target_mu` their certainties and `target_p` their probabilities, shape
+    the sentences to be ranked_phrases, `target_mu` their certainties and `target_p` their probabilities, shape
     (targets,).
     """
 

@@ -18,11 +18,11 @@ from lunguage_assets.corpus.intake import Intake, take_in
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.hedges.hedging import hedge_phrases, hedge_vocabulary
-from lunguage_assets.explicit.rating.ranking import (
-    comparison_matches,
-    reference_ranking,
-)
+from lunguage_assets.explicit.hedges.phrases import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.open_judges import offline_judge
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
@@ -34,7 +34,6 @@ from lunguage_assets.implicit.pathways.pathways import (
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.opening import offline_judge
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.paper_tables import paper_tables as counted_tables
@@ -47,9 +46,7 @@ from lunguage_assets.workspace.home import Home
 
 WORD = "Quokkalantern"
 """Planted into every sentence and report of a delivery that counts as patients'."""
-SETTINGS = (
-    "[explicit]\nruler = 'published'\npatience = 2\npanel_steps = 1\nstep_limit = 4\n"
-)
+SETTINGS = "[explicit]\nreference_scale = 'published'\npatience = 2\npanel_steps = 1\nstep_limit = 4\n"
 
 Tables = dict[str, pd.DataFrame]
 

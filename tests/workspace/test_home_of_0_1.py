@@ -17,7 +17,7 @@ from commands import Said, lunguage
 from loopback import LoopbackServer
 from made_once import made_once
 
-from lunguage_assets.judges.distilled import stored_model
+from lunguage_assets.explicit.distilled.scorer_files import stored_model
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.runs.instance import dagster_instance
 from lunguage_assets.tables import TABLES

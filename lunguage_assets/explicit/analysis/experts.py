@@ -1,11 +1,12 @@
-"""Human experts: surveys for them, their answers, and their agreement with the ranking, with judges' majority
-votes and with each other (explicit.md section 4); sentences for raters of the anchors (section 6). An entry
-that cannot be read refuses the file, by row and column, and is never quoted.
+"""Human experts: their answers, and their agreement with the ranking and with judges.
+
+Section 4 of docs/method/explicit.md. The surveys that they fill in are written by
+`surveys.py`. An entry that cannot be read refuses the file, by row and column, and is
+never quoted: it may be a sentence of a report.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -14,189 +15,318 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.errors import ConfigurationError, InputError, MethodError
+from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.agreement import (
     MeasuredValue,
+    RatingsByRater,
     agreement_frame,
     agreement_row,
     coefficient_rows,
     mean_of,
     pairwise_agreement,
 )
-from lunguage_assets.explicit.fit.anchors import RATING_COLUMNS
-from lunguage_assets.explicit.hedges.hedging import normal_phrase
-from lunguage_assets.files import edited_rows, replace_text, sheet, write_private
-from lunguage_assets.packaged_data import page_template, resource
+from lunguage_assets.explicit.hedges.phrases import normal_phrase
 from lunguage_assets.randomness import mix, random_bits, text_hash, text_hashes
+from lunguage_assets.spreadsheets import edited_rows
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")
-EXPERT_COLUMNS = ("expert", "role", "occupation", "years_of_experience")
-OCCUPATION = "occupation: "
+DESCRIPTION_COLUMNS = ("expert", "role", "occupation")
+ROLES = ("writer", "reader", "")
+ALL_EXPERTS = "all"
+OCCUPATION_PREFIX = "occupation: "
 """How the group of an occupation begins."""
-FEWEST = 2
-"""Experts of a group that may be shown beside other groups: of one, it is a person's."""
-_FEWEST_SINGLE = 3
-"""Experts from which single ones are shown under numbers: of two, each would know the other's."""
-
-Described = Mapping[str, tuple[str, str]]
-"""Role (writer or reader of reports, or empty) and occupation, in lower case, of each expert by name."""
-
-_NO_EXPERT = ("", "pair", "question", "comment", *PHRASE_COLUMNS)
+MIN_EXPERTS_OF_GROUP = 2
+"""Experts of a group that may be shown beside other groups: one would be a person."""
+_MIN_EXPERTS_SHOWN_SINGLY = 3
+"""Experts from which single ones are shown under numbers: of two, each would know the
+other's.
+"""
+_COLUMNS_OF_NOBODY = ("", "pair", "question", "comment", *PHRASE_COLUMNS)
 _FIX = "Fix the entry, or delete the row; nothing was imported."
 
 
+class Expert(NamedTuple):
+    """Who an expert is, in lower case.
+
+    Attributes:
+        role: writer or reader of reports, or empty.
+        occupation: such as radiologist, or empty.
+    """
+
+    role: str = ""
+    occupation: str = ""
+
+
+PhrasePair = tuple[str, str]
+
+
 def load_responses(path: Path) -> pd.DataFrame:
-    """Experts' choices: a line per pair (index phrase_1, phrase_2) and a column per expert, 1 or 2 for the
-    phrase that was chosen, NaN without an answer. An entry is one of the two phrases, 1, 2 or empty; columns
-    pair, question, comment, example... and those without a name are nobody's, so that the paper's file is
-    read as it is. Raises `InputError` for no such CSV, a pair that is none or comes twice, or another entry.
+    """Read experts' choices from a CSV with a row per pair and a column per expert.
+
+    An entry is one of the two phrases, 1, 2 or empty. Columns pair, question, comment,
+    example... and those without a name are nobody's, so that the paper's file is read
+    as it is.
+
+    Returns:
+        A row per pair (index phrase_1, phrase_2) and a column per expert: 1 or 2 for
+        the phrase that was chosen, NaN without an answer.
+
+    Raises:
+        InputError: no such CSV, a pair that is none or comes twice, or another entry.
     """
     rows = [
-        (number, row)
-        for number, row in edited_rows(path, PHRASE_COLUMNS)
-        if any(cell.strip() for cell in row.values())
+        (row_number, cells)
+        for row_number, cells in edited_rows(path, PHRASE_COLUMNS)
+        if not _is_blank(cells)
     ]
     columns = rows[0][1] if rows else ()
-    names = [
-        name
-        for name in columns
-        if name.strip() not in _NO_EXPERT and not name.startswith("example")
-    ]
-    if not names:
-        expected = (
-            "the columns phrase_1, phrase_2 and one per expert, and a row per pair"
-        )
-        remedy = "Fill in the file that `lunguage survey make` writes."
+    experts = [name for name in columns if _is_expert(name)]
+    if not experts:
         raise InputError(
-            path.name, "no expert's column" if rows else "no row", expected, remedy
+            path.name,
+            "no expert's column" if rows else "no row",
+            "the columns phrase_1, phrase_2 and one per expert, and a row per pair",
+            "Fill in the file that `lunguage survey make` writes.",
         )
-    chosen: dict[tuple[str, str], list[float]] = {}
-    for number, row in rows:
-        first, second = pair = (
-            normal_phrase(row["phrase_1"]),
-            normal_phrase(row["phrase_2"]),
-        )
-        if (
-            not first
-            or not second
-            or first == second
-            or pair in chosen
-            or (second, first) in chosen
-        ):
-            expected = "two different phrases, each pair once"
+    choices_by_pair: dict[PhrasePair, list[float]] = {}
+    for row_number, cells in rows:
+        pair = (normal_phrase(cells["phrase_1"]), normal_phrase(cells["phrase_2"]))
+        if not _is_new_pair(pair, choices_by_pair):
             raise InputError(
-                path.name, "another pair", expected, _FIX, row=number, column="phrase_1"
+                path.name,
+                "another pair",
+                "two different phrases, each pair once",
+                _FIX,
+                row=row_number,
+                column="phrase_1",
             )
-        answers = {
-            "": np.nan,
-            "1": 1.0,
-            "2": 2.0,
-            "1.0": 1.0,
-            "2.0": 2.0,
-            first: 1.0,
-            second: 2.0,
-        }
-        chosen[pair] = []
-        for name in names:
-            entry = normal_phrase(row[name])
-            if entry not in answers:
-                expected = "one of the row's two phrases, 1, 2 or nothing"
+        choices = []
+        for name in experts:
+            choice = _choice(cells[name], pair)
+            if choice is None:
                 raise InputError(
-                    path.name, "something else", expected, _FIX, row=number, column=name
+                    path.name,
+                    "something else",
+                    "one of the row's two phrases, 1, 2 or nothing",
+                    _FIX,
+                    row=row_number,
+                    column=name,
                 )
-            chosen[pair].append(answers[entry])
-    pairs = pd.MultiIndex.from_tuples(list(chosen), names=PHRASE_COLUMNS)
-    return pd.DataFrame(list(chosen.values()), pairs, names, dtype="float64")
+            choices.append(choice)
+        choices_by_pair[pair] = choices
+    pairs = pd.MultiIndex.from_tuples(list(choices_by_pair), names=PHRASE_COLUMNS)
+    return pd.DataFrame(list(choices_by_pair.values()), pairs, experts, dtype="float64")
 
 
-def load_experts(path: Path | None) -> Described:
-    """Who the experts are, from a CSV with the columns expert, role (`writer` of reports, `reader` or empty)
-    and occupation; without a file nobody is described. Raises `InputError` for no such CSV, another role, or
-    a row without a name or with that of an earlier row.
+def _is_blank(cells: Mapping[str, str]) -> bool:
+    return not any(cell.strip() for cell in cells.values())
+
+
+def _is_expert(column: str) -> bool:
+    is_nobody = column.strip() in _COLUMNS_OF_NOBODY
+    return not is_nobody and not column.startswith("example")
+
+
+def _is_new_pair(pair: PhrasePair, earlier: Mapping[PhrasePair, object]) -> bool:
+    first, second = pair
+    if not first or not second or first == second:
+        return False
+    return pair not in earlier and (second, first) not in earlier
+
+
+def _choice(cell: str, pair: PhrasePair) -> float | None:
+    """Read an entry: 1 or 2, NaN where empty, None where it is something else."""
+    first, second = pair
+    number_by_entry = {
+        "": np.nan,
+        "1": 1.0,
+        "2": 2.0,
+        "1.0": 1.0,
+        "2.0": 2.0,
+        first: 1.0,
+        second: 2.0,
+    }
+    return number_by_entry.get(normal_phrase(cell))
+
+
+def load_experts(path: Path | None) -> dict[str, Expert]:
+    """Read who the experts are, by name; without a file nobody is described.
+
+    Args:
+        path: CSV with `DESCRIPTION_COLUMNS`.
+
+    Raises:
+        InputError: no such CSV, another role, or a row without a name or with that of
+            an earlier row.
     """
-    described: dict[str, tuple[str, str]] = {}
+    experts: dict[str, Expert] = {}
     if path is None or not path.exists():
-        return described
-    for number, row in edited_rows(path, EXPERT_COLUMNS[:3]):
-        name, role = row["expert"].strip(), row["role"].strip().lower()
-        if not any(cell.strip() for cell in row.values()):
+        return experts
+    for row_number, cells in edited_rows(path, DESCRIPTION_COLUMNS):
+        if _is_blank(cells):
             continue
-        if not name or name in described:
-            found = "the expert of an earlier row" if name else "no name"
+        name = cells["expert"].strip()
+        role = cells["role"].strip().lower()
+        if not name or name in experts:
             raise InputError(
-                path.name, found, "every expert once", _FIX, row=number, column="expert"
+                path.name,
+                "the expert of an earlier row" if name else "no name",
+                "every expert once",
+                _FIX,
+                row=row_number,
+                column="expert",
             )
-        if role not in ("writer", "reader", ""):
-            expected = "writer, reader or nothing"
+        if role not in ROLES:
             raise InputError(
-                path.name, "something else", expected, _FIX, row=number, column="role"
+                path.name,
+                "something else",
+                "writer, reader or nothing",
+                _FIX,
+                row=row_number,
+                column="role",
             )
-        described[name] = role, " ".join(row["occupation"].lower().split())
-    return described
+        experts[name] = Expert(role, " ".join(cells["occupation"].lower().split()))
+    return experts
+
+
+class _Reference(NamedTuple):
+    """What experts are held against: the ranking, or a judge.
+
+    Attributes:
+        measure: in the words of `EXPERT_AGREEMENT`.
+        name: of the ranker or judge.
+        choices: phrase of each pair that it finds more certain; None where neither.
+    """
+
+    measure: str
+    name: str
+    choices: list[str | None]
 
 
 def expert_agreement(
     responses: pd.DataFrame,
-    experts: Described,
+    experts: Mapping[str, Expert],
     ranker: str,
     ranking: pd.DataFrame,
     matches: Mapping[str, pd.DataFrame],
     seed: int,
 ) -> pd.DataFrame:
-    """Every agreement of the study as one row, an `EXPERT_AGREEMENT` frame: with the `REFERENCE_RANKING` (its
-    choice has the higher mu), with each judge's `COMPARISON_MATCHES` (its choice has more valid wins, a coin
-    hashed from the seed breaks ties), and with each other; of `load_responses` and `load_experts`.
+    """Measure how far experts agree with the ranking, with judges and with each other.
 
-    A share has Wilson's interval over pairs. Kappa takes the pairs that every expert of the group answered.
-    In the coding `position` first and second are phrase_1 and phrase_2, as the survey showed them.
+    A share has Wilson's interval over pairs. Kappa takes the pairs that every expert of
+    the group answered. In the coding `position` first and second are phrase_1 and
+    phrase_2, as the survey showed them.
+
+    Args:
+        responses: as `load_responses` returns them.
+        experts: as `load_experts` returns them.
+        ranker: whose ranking it is.
+        ranking: `REFERENCE_RANKING` frame; its choice has the higher mu.
+        matches: `COMPARISON_MATCHES` frame per judge; its choice has more valid wins.
+        seed: from which the coin between equal numbers of wins follows.
+
+    Returns:
+        An `EXPERT_AGREEMENT` frame, every agreement as one row.
     """
-    heard = responses.dropna(axis="columns", how="all")
-    pairs: list[tuple[str, str]] = heard.index.tolist()
-    first, second = (
-        pd.Series([pair[side] for pair in pairs], heard.index) for side in (0, 1)
+    answered = responses.dropna(axis="columns", how="all")
+    names = answered.columns.tolist()
+    pairs: list[PhrasePair] = answered.index.tolist()
+    phrases = _chosen_phrases(answered, pairs)
+    groups = _groups(names, experts)
+    mu_by_phrase = dict(
+        zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True)
     )
-    groups: dict[str, list[str]] = {"all": heard.columns.tolist()}
-    chosen = {
-        name: first.where(heard[name] == 1, second.where(heard[name] == 2))
-        for name in groups["all"]
-    }
-    phrases = pd.DataFrame(chosen, heard.index)
-    for name in groups["all"]:
-        role, occupation = experts.get(name, ("", ""))
-        for group in (role, occupation and f"{OCCUPATION}{occupation}"):
-            if group:
-                groups.setdefault(group, []).append(name)
-    places = dict(zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True))
-    references = [("with ranking", ranker, [_surer(pair, places) for pair in pairs])]
+    ranked_higher = [_ranked_higher(pair, mu_by_phrase) for pair in pairs]
+    references = [_Reference("with ranking", ranker, ranked_higher)]
     for judge in sorted(matches):
         winners = _majorities(judge, matches[judge], seed)
-        references.append(
-            ("with judge", judge, [winners.get(frozenset(pair)) for pair in pairs])
-        )
+        choices = [winners.get(frozenset(pair)) for pair in pairs]
+        references.append(_Reference("with judge", judge, choices))
     rows: list[dict[str, Any]] = []
-    for measure, name, choice in references:
-        beside = pd.Series(choice, heard.index, dtype=object)
-        shares = {
-            expert: pairwise_agreement(phrases[expert], beside) for expert in chosen
-        }
-        for expert, share in shares.items():
-            rows.append(
-                agreement_row(measure, share, first=expert, second=name, group="all")
-            )
-        for group, members in groups.items():
-            mean = mean_of(shares[expert].value for expert in members)
-            mean = MeasuredValue(
-                mean.value, sum(shares[expert].n for expert in members)
-            )
-            rows.append(agreement_row(measure, mean, second=name, group=group))
+    for reference in references:
+        rows += _rows_with_reference(reference, phrases, groups)
     for group, members in groups.items():
-        if group == "all" or len(members) > 1:
-            rows += _among(heard[members], phrases[members], group)
-    return agreement_frame(
-        EXPERT_AGREEMENT,
-        [{**row, "experts": len(groups[row["group"]])} for row in rows],
-    )
+        if group == ALL_EXPERTS or len(members) > 1:
+            ratings = RatingsByRater(answered[members], phrases[members])
+            rows += _rows_among_experts(ratings, group)
+    with_sizes = [{**row, "experts": len(groups[row["group"]])} for row in rows]
+    return agreement_frame(EXPERT_AGREEMENT, with_sizes)
+
+
+def _chosen_phrases(
+    answered: pd.DataFrame, pairs: Sequence[PhrasePair]
+) -> pd.DataFrame:
+    """Name the phrase that was chosen: a row per pair, a column per expert."""
+    first = pd.Series([pair[0] for pair in pairs], answered.index)
+    second = pd.Series([pair[1] for pair in pairs], answered.index)
+    phrases = {}
+    for name in answered.columns:
+        is_second = answered[name] == 2
+        phrases[name] = first.where(answered[name] == 1, second.where(is_second))
+    return pd.DataFrame(phrases, answered.index)
+
+
+def _groups(
+    names: Sequence[str], experts: Mapping[str, Expert]
+) -> dict[str, list[str]]:
+    """List the members of each group: all, and those of a role or an occupation."""
+    groups: dict[str, list[str]] = {ALL_EXPERTS: list(names)}
+    for name in names:
+        role, occupation = experts.get(name, Expert())
+        if role:
+            groups.setdefault(role, []).append(name)
+        if occupation:
+            groups.setdefault(f"{OCCUPATION_PREFIX}{occupation}", []).append(name)
+    return groups
+
+
+def _rows_with_reference(
+    reference: _Reference, phrases: pd.DataFrame, groups: Mapping[str, Sequence[str]]
+) -> list[dict[str, Any]]:
+    choices = pd.Series(reference.choices, phrases.index, dtype=object)
+    rows = []
+    shares = {}
+    for expert in phrases.columns:
+        share = pairwise_agreement(phrases[expert], choices)
+        shares[expert] = share
+        rows.append(
+            agreement_row(
+                reference.measure,
+                share,
+                first=expert,
+                second=reference.name,
+                group=ALL_EXPERTS,
+            )
+        )
+    for group, members in groups.items():
+        mean = mean_of(shares[expert].value for expert in members)
+        answers = sum(shares[expert].n for expert in members)
+        measured = MeasuredValue(mean.value, answers)
+        rows.append(
+            agreement_row(
+                reference.measure, measured, second=reference.name, group=group
+            )
+        )
+    return rows
+
+
+def _rows_among_experts(ratings: RatingsByRater, group: str) -> list[dict[str, Any]]:
+    """Measure the agreement of a group; single pairs only for the group of all."""
+    rows = []
+    shares = []
+    names = sorted(ratings.phrases.columns.tolist())
+    for first, second in combinations(names, 2):
+        share = pairwise_agreement(ratings.phrases[first], ratings.phrases[second])
+        shares.append(share.value)
+        if group == ALL_EXPERTS:
+            rows.append(
+                agreement_row(
+                    "with expert", share, first=first, second=second, group=group
+                )
+            )
+    rows.append(agreement_row("with expert", mean_of(shares), group=group))
+    return rows + coefficient_rows(ratings, group=group)
 
 
 def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
@@ -206,259 +336,54 @@ def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
         agreement: an `EXPERT_AGREEMENT` frame.
 
     Returns:
-        Its rows of single experts (measure, first, second, value), with a number for each name: 1 agrees most
-        often with the ranking. The order of the survey's columns is not told. No rows for fewer than three
-        experts.
+        Its rows of single experts (measure, first, second, value), with a number for
+        each name: 1 agrees most often with the ranking. The order of the survey's
+        columns is not told. No rows for fewer than three experts.
     """
-    single = agreement[(agreement["group"] == "all") & (agreement["first"] != "")]
+    is_all = agreement["group"] == ALL_EXPERTS
+    single = agreement[is_all & (agreement["first"] != "")]
     with_ranking = single[single["measure"] == "with ranking"]
-    by_agreement = with_ranking.sort_values(
-        ["value", "first"], ascending=[False, True]
-    )["first"].tolist()
+    by_agreement = with_ranking.sort_values(["value", "first"], ascending=[False, True])
+    names = by_agreement["first"].tolist()
     columns = ["measure", "first", "second", "value"]
-    if len(by_agreement) < _FEWEST_SINGLE:
+    if len(names) < _MIN_EXPERTS_SHOWN_SINGLY:
         return single.loc[[], columns]
-    width = len(str(len(by_agreement)))
-    numbers = {
-        name: f"expert {place:0{width}d}" for place, name in enumerate(by_agreement, 1)
+    width = len(str(len(names)))
+    label_by_name = {
+        name: f"expert {number:0{width}d}" for number, name in enumerate(names, 1)
     }
-    of_experts = single["measure"] == "with expert"
+    is_with_expert = single["measure"] == "with expert"
+    second_labels = single["second"].map(label_by_name)
     numbered = single.assign(
-        first=single["first"].map(numbers),
-        second=single["second"].where(~of_experts, single["second"].map(numbers)),
+        first=single["first"].map(label_by_name),
+        second=single["second"].where(~is_with_expert, second_labels),
     )
     return numbered[columns].reset_index(drop=True)
 
 
-def _surer(pair: tuple[str, str], places: Mapping[str, float]) -> str | None:
-    """The phrase of a pair that is ranked higher; None where one is not ranked, or both at one place."""
-    first, second = (places.get(phrase, np.nan) for phrase in pair)
-    return pair[0] if first > second else pair[1] if second > first else None
+def _ranked_higher(pair: PhrasePair, mu_by_phrase: Mapping[str, float]) -> str | None:
+    """Name the phrase with the higher mu; None where there is none."""
+    first = mu_by_phrase.get(pair[0], np.nan)
+    second = mu_by_phrase.get(pair[1], np.nan)
+    if first > second:
+        return pair[0]
+    return pair[1] if second > first else None
 
 
 def _majorities(
     judge: str, frame: pd.DataFrame, seed: int
 ) -> dict[frozenset[str], str]:
-    """Pair of phrases -> the one with more valid wins over the repetitions."""
+    """Name the phrase of each pair with more valid wins over the repetitions."""
     valid = frame.dropna(subset="winner")
-    votes = (valid["winner"] == valid["phrase_a"]).astype("int64") * 2 - 1
+    has_a_won = valid["winner"] == valid["phrase_a"]
+    votes = has_a_won.astype("int64") * 2 - 1
     lead = votes.groupby([valid["phrase_a"], valid["phrase_b"]], sort=True).sum()
-    a, b = (lead.index.get_level_values(side) for side in (0, 1))
-    tie = random_bits(
-        mix(text_hash(seed, "majority", judge), text_hashes(a), text_hashes(b))
-    )
-    winner = np.where((lead < 0) | ((lead == 0) & tie), b, a)
+    a = lead.index.get_level_values(0)
+    b = lead.index.get_level_values(1)
+    coin_seed = text_hash(seed, "majority", judge)
+    is_b_by_coin = random_bits(mix(coin_seed, text_hashes(a), text_hashes(b)))
+    winner = np.where((lead < 0) | ((lead == 0) & is_b_by_coin), b, a)
     return {
         frozenset(pair): str(phrase)
         for pair, phrase in zip(lead.index, winner, strict=True)
     }
-
-
-def _among(
-    positions: pd.DataFrame, phrases: pd.DataFrame, group: str
-) -> list[dict[str, Any]]:
-    """Agreement of the experts of a group with each other; single pairs once, for the group of all."""
-    rows, shares = [], []
-    for one, other in combinations(sorted(phrases.columns.tolist()), 2):
-        share = pairwise_agreement(phrases[one], phrases[other])
-        shares.append(share.value)
-        if group == "all":
-            rows.append(
-                agreement_row(
-                    "with expert", share, first=one, second=other, group=group
-                )
-            )
-    rows.append(agreement_row("with expert", mean_of(shares), group=group))
-    return rows + coefficient_rows(positions, phrases, group=group)
-
-
-class PairQuestion(NamedTuple):
-    """Two phrases in the order shown, each with its masked example sentences; `number` counts from 1."""
-
-    number: int
-    sides: tuple[tuple[str, tuple[str, ...]], tuple[str, tuple[str, ...]]]
-
-
-def make_survey(
-    vocabulary: pd.DataFrame,
-    ranking: pd.DataFrame,
-    *,
-    pairs: int = 50,
-    examples: int = 5,
-    seed: int = 0,
-) -> list[PairQuestion]:
-    """Choose at most so many pairs (`spread_pairs`), and example sentences per phrase, of a
-    `HEDGE_VOCABULARY` frame and the `REFERENCE_RANKING` of the same vocabulary; all that is drawn is hashed
-    from the seed. Raises `MethodError` for fewer than two ranked phrases, or a ranking of another vocabulary.
-    """
-    if set(ranking["vocabulary_version"]) - set(vocabulary["vocabulary_version"]):
-        raise MethodError(
-            "the ranking belongs to another version of the hedge vocabulary. Run again with "
-            "--rebuild-ranking, then make the survey."
-        )
-    retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
-    sentences = retained.set_index("phrase")["example_sentences"].to_dict()
-    ranked = [
-        phrase
-        for phrase in ranking.sort_values("rank")["phrase"]
-        if phrase in sentences
-    ]
-    if len(ranked) < 2:
-        remedy = 'Use a larger corpus, or ruler = "published".'
-        raise MethodError(
-            f"{len(ranked)} phrases are ranked; a survey needs two at least. {remedy}"
-        )
-    chosen = spread_pairs(ranked, pairs, seed)
-    chosen.sort(key=lambda pair: text_hash(seed, "order of questions", *pair))
-    questions = []
-    for number, (a, b) in enumerate(chosen, start=1):
-        first, second = (b, a) if text_hash(seed, "shown first", a, b) >> 63 else (a, b)
-        key = text_hash(seed, "examples", a, b)
-        shown = [
-            (phrase, _drawn(sentences[phrase], key, examples))
-            for phrase in (first, second)
-        ]
-        questions.append(PairQuestion(number, (shown[0], shown[1])))
-    return questions
-
-
-def spread_pairs(ranked: Sequence[str], pairs: int, seed: int) -> list[tuple[str, str]]:
-    """Pairs that are spread over the ranking: all are sorted by the distance of their ranks and cut into as
-    many strata as pairs are wanted; each gives the one whose phrases were used least so far, ties by hash.
-    """
-    place = {phrase: i for i, phrase in enumerate(ranked)}
-    every = list(combinations(sorted(ranked), 2))
-    every.sort(
-        key=lambda pair: (
-            -abs(place[pair[0]] - place[pair[1]]),
-            text_hash(seed, "pair", *pair),
-        )
-    )
-    wanted = min(pairs, len(every))
-    used: Counter[str] = Counter()
-    chosen = []
-    for stratum in range(wanted):
-        candidates = every[
-            stratum * len(every) // wanted : (stratum + 1) * len(every) // wanted
-        ]
-        pair = min(
-            candidates,
-            key=lambda pair: sorted((used[phrase] for phrase in pair), reverse=True),
-        )
-        used.update(pair)
-        chosen.append(pair)
-    return chosen
-
-
-def rating_rows(
-    vocabulary: pd.DataFrame,
-    phrases: Sequence[str],
-    *,
-    examples: int = 10,
-    raters: int = 2,
-    seed: int = 0,
-) -> list[list[str]]:
-    """Rows of `anchor_ratings.csv` to fill in, with the header: every rater gets the same sentences, at most
-    `examples` per phrase, in one order hashed from the seed. Raises `MethodError` for fewer than two phrases,
-    or one without a sentence in the `HEDGE_VOCABULARY` frame.
-    """
-    if len(set(phrases)) < 2:
-        raise MethodError(
-            "fewer than two phrases to rate; the scale needs two at least. Name further ones."
-        )
-    known = vocabulary.set_index("phrase")["example_sentences"].to_dict()
-    asked: list[tuple[str, str]] = []
-    for phrase in dict.fromkeys(phrases):
-        drawn = _drawn(
-            known.get(phrase, ()), text_hash(seed, "to rate", phrase), examples
-        )
-        if not drawn:
-            raise MethodError(
-                f"no sentence with the phrase {phrase!r} is in the vocabulary. Name another with --phrase."
-            )
-        asked += [(phrase, sentence) for sentence in drawn]
-    asked.sort(key=lambda one: text_hash(seed, "order of ratings", *one))
-    rows = [
-        [f"rater_{number}", *one, ""]
-        for number in range(1, raters + 1)
-        for one in asked
-    ]
-    return [[*RATING_COLUMNS], *rows]
-
-
-def _drawn(sentences: Sequence[str], key: int, count: int) -> tuple[str, ...]:
-    """The distinct sentences with the smallest hashes."""
-    known = sorted(set(sentences))
-    order = np.argsort(mix(key, text_hashes(known)), kind="stable")
-    return tuple(known[i] for i in order[:count].tolist())
-
-
-def write_survey(
-    questions: Sequence[PairQuestion],
-    folder: Path,
-    *,
-    experts: int = 6,
-    restrict: bool = False,
-) -> list[Path]:
-    """Write the CSV of pairs (phrases, a column per example sentence, an empty column per expert), the
-    printable form, the CSV that describes the experts, and the instructions; return their paths. With
-    `restrict` the sentences are patients' data: files (and a new folder) are readable by their owner only,
-    and the form says so. Raises `ConfigurationError` where the folder has one of these files with other
-    content.
-    """
-    names, width = [f"expert_{number}" for number in range(1, experts + 1)], 0
-    for question in questions:
-        width = max(width, *(len(shown) for _, shown in question.sides))
-    examples = [
-        f"example_{side}_{number}" for side in (1, 2) for number in range(1, width + 1)
-    ]
-    rows = [["pair", "phrase_1", "phrase_2", *examples, *names]]
-    for question in questions:
-        row = [str(question.number), *(phrase for phrase, _ in question.sides)]
-        for _, shown in question.sides:
-            row += [*shown, *[""] * (width - len(shown))]
-        rows.append([*row, *[""] * experts])
-    described = [list(EXPERT_COLUMNS), *([name, "", "", ""] for name in names)]
-    instructions = resource("survey", "instructions.txt").read_text(encoding="utf-8")
-    page = page_template("survey", "form.html.j2").render(
-        questions=questions,
-        instructions=instructions.strip().split("\n\n"),
-        restrict=restrict,
-    )
-    contents = {
-        "responses.csv": sheet(rows),
-        "survey.html": page,
-        "experts.csv": sheet(described),
-        "instructions.txt": instructions,
-    }
-    return _write_files(folder, contents, restrict)
-
-
-def write_rating_survey(
-    rows: Sequence[Sequence[str]], folder: Path, *, restrict: bool = False
-) -> list[Path]:
-    """Write the CSV to fill in and the instructions; arguments, result and errors as `write_survey`."""
-    instructions = resource("survey", "anchor_instructions.txt").read_text(
-        encoding="utf-8"
-    )
-    contents = {"anchor_ratings.csv": sheet(rows), "instructions.txt": instructions}
-    return _write_files(folder, contents, restrict)
-
-
-def _write_files(
-    folder: Path, contents: Mapping[str, str], restrict: bool
-) -> list[Path]:
-    for name, content in contents.items():
-        path = folder / name
-        if path.exists() and path.read_bytes() != content.encode("utf-8"):
-            raise ConfigurationError(
-                f"{path} exists with other content, perhaps filled in. Name another folder with --out, or "
-                "move the file."
-            )
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700 if restrict else 0o777)
-    for name, content in contents.items():
-        if restrict:
-            write_private(folder / name, content.encode("utf-8"))
-        else:
-            replace_text(folder / name, content)
-    return [folder / name for name in contents]

@@ -1,37 +1,32 @@
-"""Validation of ranking and fit from the recorded comparisons; no judge is asked.
+"""Validation of the fit from the recorded comparisons; no judge is asked.
 
-Ranking (explicit.md section 3): ranked again with half of the comparisons. Fit (section 7): each ranked
-phrase is left out and fitted back by the rules of `fitting.py`, to the number of the others above its own
-place; answers are drawn, with replacement, from the comparisons recorded for the phrase pair.
+Section 7 of docs/method/explicit.md: each ranked phrase is left out of the reference
+scale and fitted back by the rules of `fit/fitting.py`; its rank is compared with the
+known one. Answers are drawn, with replacement, from those recorded for the pair.
 
-Reference and answers come from the same comparisons, so the distances say how well the fit finds a known
-place, not how well the ranking itself is known.
+Reference and answers come from the same comparisons: the distances say how well the fit
+finds a known rank, not how well the ranking is known (`robustness.py` does).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.fits import (
-    INVALID,
-    LIMIT,
-    NO_OPPONENT,
-    NOT_ASKED,
-    Answers,
-    Fits,
-    Reference,
+from lunguage_assets.explicit.fit.fit_state import (
+    FitState,
+    Outcome,
+    Outcomes,
+    Stop,
     choose_opponents,
 )
-from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.bootstrap import ranks
-from lunguage_assets.explicit.rating.ranking import CollectedAnswers, collect_answers
+from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.randomness import (
     U64,
     Integers,
@@ -42,90 +37,36 @@ from lunguage_assets.randomness import (
 )
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
-from lunguage_assets.tables.analyses import FIT_VALIDATION, RANKING_ROBUSTNESS
+from lunguage_assets.tables.analyses import FIT_VALIDATION
 
-STRATEGIES = ("draw probability", "random")
+DRAW_PROBABILITY = "draw probability"
+RANDOM = "random"
+STRATEGIES = (DRAW_PROBABILITY, RANDOM)
 PANEL_STEPS = (0, 1, 5, 10, 20, 50, 100)
 OPPONENT_LIMITS = (2, 3, 5, 10, 20)
-SEEDS = REPEATS = 10
+SEEDS = 10
 STEPS = 100
-ALL = "all"
+ALL_JUDGES = "all"
 
-_NEVER = 10**9
-_UNKNOWN = -9
+_NO_PATIENCE_LIMIT = 10**9
+_NOT_RECORDED = -9
+_NO_LONE_JUDGE = -1
 
 
 class Configuration(NamedTuple):
-    """One way to fit a phrase back: choice of opponents, the judges (`all`, or one key), N and K."""
+    """One way to fit a phrase back.
+
+    Attributes:
+        strategy: how opponents are chosen, one of `STRATEGIES`.
+        judges: `all`, or the key of the only judge that answers.
+        opponent_limit: N, plays against one phrase.
+        panel_steps: K, steps that all judges play.
+    """
 
     strategy: str
     judges: str
     opponent_limit: int
     panel_steps: int
-
-
-def ranking_robustness(
-    ranking: pd.DataFrame,
-    matches: Mapping[str, pd.DataFrame],
-    settings: ExplicitSettings,
-    repeats: int = REPEATS,
-) -> pd.DataFrame:
-    """The ranking from half of the comparisons of every pair, a `RANKING_ROBUSTNESS` frame, empty for the
-    published ruler. `ranking` is a `REFERENCE_RANKING`, `matches` the `COMPARISON_MATCHES` per judge that it
-    was made from; every half is hashed from the seed, the repeat and the match.
-
-    A comparison is kept with the answers of all judges, and every repeat plays in random orders of its own.
-    As many repeats with all comparisons say how much of the change the order of play alone makes.
-    """
-    if (ranking["ruler"] == "published").all():
-        return RANKING_ROBUSTNESS.frame()
-    ordered = ranking.sort_values("phrase")
-    phrases, stored = (
-        ordered["phrase"].tolist(),
-        ordered["mu"].to_numpy(dtype=np.float64),
-    )
-    answers = collect_answers(phrases, matches)
-    rows = []
-    numbers = sorted({max(1, settings.repetitions // 2), settings.repetitions})
-    for comparisons, repeat in product(numbers, range(repeats)):
-        kept = kept_answers(
-            answers, comparisons, mix(text_hash(settings.seed, "half"), repeat)
-        )
-        seed = text_hash(settings.seed, "order of play of a repeat", repeat)
-        drawn = (
-            mix(seed, order, answers.identity[kept]) for order in range(settings.orders)
-        )
-        orders = np.stack([kept[np.argsort(draws, kind="stable")] for draws in drawn])
-        mu = trueskill.play(answers.winner, answers.loser, len(phrases), orders)[
-            0
-        ].mean(axis=0)
-        one, two = ranks(np.stack([mu, stored]))
-        rows.append(
-            {
-                "comparisons": comparisons,
-                "repeat": repeat,
-                "answers": len(kept),
-                "mean_abs_mu": float(np.abs(mu - stored).mean()),
-                "largest_abs_mu": float(np.abs(mu - stored).max()),
-                "mean_abs_rank": float(np.abs(one - two).mean()),
-                "spearman": pd.Series(mu).corr(pd.Series(stored), method="spearman"),
-                "ranking_version": str(ranking["ranking_version"].iloc[0]),
-            }
-        )
-    return RANKING_ROBUSTNESS.frame(rows)
-
-
-def kept_answers(answers: CollectedAnswers, comparisons: int, seed: Any) -> Integers:
-    """Ascending numbers of the answers to the `comparisons` comparisons, of those with a valid answer, of
-    every pair with the smallest hashes.
-    """
-    low, high = (
-        np.minimum(answers.winner, answers.loser),
-        np.maximum(answers.winner, answers.loser),
-    )
-    lots = pd.Series((mix(answers.match, seed) >> np.uint64(11)).astype(np.float64))
-    place = lots.groupby(low * len(answers.phrases) + high).rank(method="dense")
-    return np.flatnonzero(place <= comparisons).astype(np.int64)
 
 
 def fit_validation(
@@ -134,27 +75,37 @@ def fit_validation(
     settings: ExplicitSettings,
     seeds: int = SEEDS,
 ) -> pd.DataFrame:
-    """Every phrase fitted back with every configuration, a `FIT_VALIDATION` frame: a row per configuration
-    and step; empty for the published ruler. `ranking` and `matches` as in `ranking_robustness`; the settings'
-    N and K are part of the grid, patience and step limit end no fit. `seeds` are repetitions with other
-    random draws, which do not depend on the configuration: those differ by what they do, not by luck. Raises
-    `MethodError` for matches that are not those of the ranking.
+    """Fit every phrase back with every configuration.
+
+    Args:
+        ranking: `REFERENCE_RANKING` frame.
+        matches: the `COMPARISON_MATCHES` per judge that it was made from.
+        settings: its N and K are part of the grid; patience and step limit end no fit,
+            but say where the product would have ended it.
+        seeds: repetitions with other random draws. The draws are the same in every
+            configuration: these differ by what they do, not by luck.
+
+    Returns:
+        A `FIT_VALIDATION` frame, a row per configuration and step; empty for the
+        published scale.
+
+    Raises:
+        MethodError: matches that are not those of the ranking.
     """
     if (ranking["ruler"] == "published").all():
         return FIT_VALIDATION.frame()
     judges = list(ranking["judges"].iloc[0])
     outcomes = recorded_outcomes(ranking, matches)
     configurations = grid(judges, settings)
-    distance, stopped = fit_back(
-        ranking, judges, outcomes, configurations, settings, seeds
-    )
-    rows = [
-        _measured(*of).assign(**one._asdict())
-        for one, *of in zip(configurations, distance, stopped, strict=True)
-    ]
-    version = ranking["ranking_version"].iloc[0]
-    frame = pd.concat(rows).assign(
-        phrases=len(ranking), seeds=seeds, ranking_version=version
+    fits = fit_back(ranking, judges, outcomes, configurations, settings, seeds)
+    curves = []
+    for number, configuration in enumerate(configurations):
+        curve = _curve(fits.distance[number], fits.stopped[number])
+        curves.append(curve.assign(**configuration._asdict()))
+    frame = pd.concat(curves).assign(
+        phrases=len(ranking),
+        seeds=seeds,
+        ranking_version=ranking["ranking_version"].iloc[0],
     )
     return FIT_VALIDATION.frame(
         {name: frame[name].tolist() for name in FIT_VALIDATION.names}
@@ -162,205 +113,302 @@ def fit_validation(
 
 
 def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuration]:
-    """The configurations of the study, for both strategies: all judges, of which a ranker has several, with K
-    varied at the product's N, and with N varied at its K; every judge alone, whatever K is, with N varied.
+    """List the configurations of the study, for both strategies.
+
+    All judges together, where there are several: with K varied at the product's N, and
+    with N varied at its K. Every judge alone, for which K means nothing: N varied.
     """
-    limit, steps = settings.opponent_limit, settings.panel_steps
-    together = [ALL] if len(judges) > 1 else []
-    shapes = {(who, limit, k) for who, k in product(together, {*PANEL_STEPS, steps})}
-    shapes |= {
-        (who, n, steps)
-        for who, n in product([*together, *judges], {*OPPONENT_LIMITS, limit})
-    }
-    ordered = sorted(shapes, key=lambda shape: (shape[0] != ALL, shape))
+    product_n = settings.opponent_limit
+    product_k = settings.panel_steps
+    together = [ALL_JUDGES] if len(judges) > 1 else []
+    varied_k = product(together, [product_n], {*PANEL_STEPS, product_k})
+    varied_n = product([*together, *judges], {*OPPONENT_LIMITS, product_n}, [product_k])
+    shapes = sorted(
+        {*varied_k, *varied_n}, key=lambda shape: (shape[0] != ALL_JUDGES, shape)
+    )
     return [
         Configuration(strategy, *shape)
-        for strategy, shape in product(STRATEGIES, ordered)
+        for strategy, shape in product(STRATEGIES, shapes)
     ]
+
+
+class FitBack(NamedTuple):
+    """How far every phrase was from its known rank when it was fitted back.
+
+    Attributes:
+        distance: |rank - known rank| after every step, shape (configurations, phrases,
+            seeds, steps). A fit that runs out of opponents keeps its last one.
+        stopped: step at which the product would have ended the fit, shape
+            (configurations, phrases, seeds); 0 when it was given up for want of valid
+            answers before.
+    """
+
+    distance: Integers
+    stopped: Integers
 
 
 def fit_back(
     ranking: pd.DataFrame,
     judges: Sequence[str],
-    outcomes: Answers,
+    outcomes: Outcomes,
     configurations: Sequence[Configuration],
     settings: ExplicitSettings,
     seeds: int = SEEDS,
-) -> tuple[Integers, Integers]:
-    """Leave every phrase out and fit it back with every configuration and seed.
+) -> FitBack:
+    """Leave every phrase out, and fit it back with every configuration and seed.
 
-    Returns:
-        |rank - known rank| after every step, shape (configurations, phrases, seeds, steps); a fit that ends
-        early, out of opponents, keeps its last one. And the step at which the product would have ended the
-        fit, shape (configurations, phrases, seeds), 0 when it was given up for want of valid answers before.
+    Args:
+        ranking: `REFERENCE_RANKING` frame.
+        judges: of the ranking, in panel order.
+        outcomes: as `recorded_outcomes` returns them.
+        configurations: ways to fit a phrase back.
+        settings: seed, patience, step limit.
+        seeds: repetitions of each.
     """
     ordered = ranking.sort_values("rank", kind="stable")
-    mu, variance = (
-        ordered["mu"].to_numpy(dtype=np.float64),
-        ordered["sigma"].to_numpy(dtype=np.float64) ** 2,
-    )
-    names, shape = text_hashes(ordered["phrase"]), (len(configurations), len(mu), seeds)
-    distance, stopped = np.zeros((*shape, STEPS), np.int64), np.zeros(shape, np.int64)
-    strategy, who, limit, panel_steps = (
-        np.repeat(v, seeds) for v in zip(*configurations, strict=True)
-    )
-    alone = np.array(
-        [-1 if one == ALL else judges.index(one) for one in who.tolist()],
-        dtype=np.int64,
-    )
-    numbers = np.arange(seeds, dtype=np.uint64)
+    mu = ordered["mu"].to_numpy(dtype=np.float64)
+    variance = ordered["sigma"].to_numpy(dtype=np.float64) ** 2
+    phrase_hashes = text_hashes(ordered["phrase"])
+    judge_hashes = text_hashes(judges)
+    seed = text_hash(settings.seed, "validation")
+    repetitions = np.arange(seeds, dtype=np.uint64)
+    shape = (len(configurations), len(mu), seeds)
+    distance = np.zeros((*shape, STEPS), dtype=np.int64)
+    stopped = np.zeros(shape, dtype=np.int64)
     for phrase in range(len(mu)):
         others = np.flatnonzero(np.arange(len(mu)) != phrase)
-        seed = mix(text_hash(settings.seed, "validation"), names[phrase], numbers)
-        plan = _Plan(
-            np.tile(seed, len(configurations)),
-            strategy == "random",
-            alone,
-            limit,
-            panel_steps,
+        phrase_seeds = mix(seed, phrase_hashes[phrase], repetitions)
+        refit = _Refit(
+            plan=_plan(configurations, judges, phrase_seeds),
+            reference=ReferenceScale(mu[others], variance[others], (), ()),
+            phrase_hashes=phrase_hashes[others],
+            judge_hashes=judge_hashes,
+            outcomes=outcomes[phrase, others],
         )
-        left = Reference(mu[others], variance[others], (), ())
-        answers = outcomes[phrase, others]
-        found, ended = _play(
-            plan, left, names[others], answers, text_hashes(judges), settings
-        )
-        known = int((mu[others] > mu[phrase]).sum())
-        distance[:, phrase] = np.abs(found - known).reshape(
+        ranks, stops = refit.run(settings)
+        known_rank = int((mu[others] > mu[phrase]).sum())
+        distance[:, phrase] = np.abs(ranks - known_rank).reshape(
             len(configurations), seeds, STEPS
         )
-        stopped[:, phrase] = ended.reshape(len(configurations), seeds)
-    return distance, stopped
+        stopped[:, phrase] = stops.reshape(len(configurations), seeds)
+    return FitBack(distance, stopped)
 
 
 class _Plan(NamedTuple):
-    """One fit per configuration and seed, arrays of shape (fits,): the hash of its draws, whether opponents
-    are drawn at random, the judge that answers alone (-1: none), N and K.
+    """One fit per configuration and seed; all arrays have shape (fits,).
+
+    Attributes:
+        seed: hash of its draws.
+        is_random: whether opponents are drawn at random.
+        lone_judge: number of the judge that answers alone; -1: none does.
+        opponent_limit: N.
+        panel_steps: K.
     """
 
     seed: U64
-    random: NDArray[np.bool_]
-    alone: Integers
-    limit: Integers
+    is_random: NDArray[np.bool_]
+    lone_judge: Integers
+    opponent_limit: Integers
     panel_steps: Integers
 
 
-def _play(
-    plan: _Plan,
-    reference: Reference,
-    names: U64,
-    outcomes: Answers,
-    judges: U64,
-    settings: ExplicitSettings,
-) -> tuple[Integers, Integers]:
-    """Fit a left-out phrase in lockstep by every plan: ranks after every step, shape (fits, steps), and the
-    step at which the product would have ended each fit, shape (fits,); the fits themselves know no patience.
+def _plan(
+    configurations: Sequence[Configuration], judges: Sequence[str], seeds: U64
+) -> _Plan:
+    """Repeat every configuration with every seed."""
+    lone_judges = [
+        _NO_LONE_JUDGE if shape.judges == ALL_JUDGES else judges.index(shape.judges)
+        for shape in configurations
+    ]
+    is_random = [shape.strategy == RANDOM for shape in configurations]
+    opponent_limits = [shape.opponent_limit for shape in configurations]
+    panel_steps = [shape.panel_steps for shape in configurations]
+    return _Plan(
+        seed=np.tile(seeds, len(configurations)),
+        is_random=np.repeat(is_random, len(seeds)),
+        lone_judge=np.repeat(lone_judges, len(seeds)).astype(np.int64),
+        opponent_limit=np.repeat(opponent_limits, len(seeds)),
+        panel_steps=np.repeat(panel_steps, len(seeds)),
+    )
+
+
+class _Refit(NamedTuple):
+    """One phrase, fitted back by every plan side by side.
+
+    Attributes:
+        plan: what each fit does.
+        reference: the other phrases.
+        phrase_hashes: of their wordings, shape (phrases,).
+        judge_hashes: of the judges' keys, shape (judges,).
+        outcomes: recorded answers about the phrase, shape (phrases, judges,
+            repetitions).
+    """
+
+    plan: _Plan
+    reference: ReferenceScale
+    phrase_hashes: U64
+    judge_hashes: U64
+    outcomes: Outcomes
+
+    def run(self, settings: ExplicitSettings) -> tuple[Integers, Integers]:
+        """Play all steps: the fits know no patience.
+
+        Returns:
+            Ranks after every step, shape (fits, steps), and the step at which the
+            product would have ended each fit, shape (fits,).
+        """
+        size = len(self.plan.seed)
+        fits = FitState.start(size, len(self.phrase_hashes), len(self.judge_hashes))
+        rank_by_step = np.zeros((size, STEPS), dtype=np.int64)
+        stopped = np.zeros(size, dtype=np.int64)
+        while len(active := fits.running()):
+            step = fits.steps[active] + fits.void[active]
+            opponent = self._opponents(active, fits, step)
+            outcomes = self._draw_outcomes(active, fits, step, opponent)
+            fits.play(active, opponent, outcomes, self.reference)
+            limit = self.plan.opponent_limit[active]
+            fits.end(active, limit, STEPS, _NO_PATIENCE_LIMIT)
+            played = active[fits.steps[active] > 0]
+            rank_by_step[played, fits.steps[played] - 1] = fits.rank[played]
+            is_first_stop = _would_stop(active, fits, settings) & (stopped[active] == 0)
+            first_stop = active[is_first_stop]
+            stopped[first_stop] = fits.steps[first_stop]
+        last_step = np.maximum(fits.steps, 1)[:, None] - 1
+        steps = np.minimum(np.arange(STEPS), last_step)
+        return np.take_along_axis(rank_by_step, steps, axis=1), stopped
+
+    def _opponents(self, active: Integers, fits: FitState, step: Integers) -> Integers:
+        limit = self.plan.opponent_limit
+        opponent = choose_opponents(active, fits, self.reference, limit[active]).phrase
+        is_random = self.plan.is_random[active]
+        if is_random.any():
+            # Any phrase that may still be played, with equal chances.
+            drawing = active[is_random]
+            seeds = mix(self.plan.seed[drawing], step[is_random], text_hash("opponent"))
+            hashes = mix(seeds[:, None], self.phrase_hashes[None, :])
+            is_eligible = fits.counts[drawing] < limit[drawing, None]
+            hashes = np.where(is_eligible, hashes, np.uint64(2**64 - 1))
+            opponent[is_random] = np.argmin(hashes, axis=1)
+        return opponent
+
+    def _draw_outcomes(
+        self, active: Integers, fits: FitState, step: Integers, opponent: Integers
+    ) -> Outcomes:
+        """Draw a recorded answer of every judge that plays, shape (plays, judges)."""
+        # Every judge draws a comparison of its own, as it plays its own sentence of the
+        # opponent in the product.
+        hashes = mix(
+            self.plan.seed[active, None], step[:, None], self.judge_hashes[None, :]
+        )
+        judges = np.arange(len(self.judge_hashes))[None, :]
+        repetition = random_below(mix(hashes, 0), self.outcomes.shape[2])
+        outcomes = self.outcomes[opponent[:, None], judges, repetition]
+        planned_judge = self.plan.lone_judge[active]
+        drawn_judge = np.argmin(mix(hashes, 2), axis=1)
+        is_planned = planned_judge >= 0
+        lone_judge = np.where(is_planned, planned_judge, drawn_judge)
+        is_alone = is_planned | (fits.steps[active] >= self.plan.panel_steps[active])
+        is_other_judge = judges != lone_judge[:, None]
+        outcomes[is_alone[:, None] & is_other_judge] = Outcome.NOT_ASKED
+        return outcomes
+
+
+def _would_stop(
+    active: Integers, fits: FitState, settings: ExplicitSettings
+) -> NDArray[np.bool_]:
+    """Whether the product would end the fit here."""
+    is_stable = fits.stable[active] >= settings.patience
+    is_at_limit = fits.steps[active] >= settings.step_limit
+    has_ended = np.isin(fits.stop[active], (Stop.NO_OPPONENT, Stop.STEP_LIMIT))
+    return is_stable | is_at_limit | has_ended
+
+
+def _curve(distance: Integers, stopped: Integers) -> pd.DataFrame:
+    """Measure one configuration, a row per step; NaN where too few were fitted.
 
     Args:
-        reference, names: the other phrases, and their hashes, shape (phrases,).
-        outcomes: recorded answers, shape (phrases, judges, repetitions).
-        judges: hashes, shape (judges,).
+        distance: to the known rank, shape (phrases, seeds, steps).
+        stopped: as of `FitBack`, shape (phrases, seeds).
     """
-    fits = Fits.start(len(plan.seed), len(names), len(judges))
-    ranked = np.zeros((len(plan.seed), STEPS), dtype=np.int64)
-    stopped = np.zeros(len(plan.seed), dtype=np.int64)
-    while len(active := fits.running()):
-        step = fits.steps[active] + fits.void[active]
-        opponent, _ = choose_opponents(active, fits, reference, plan.limit[active])
-        drawn = plan.random[active]
-        if drawn.any():  # any eligible phrase with equal chances
-            rows = active[drawn]
-            lots = mix(
-                mix(plan.seed[rows], step[drawn], text_hash("opponent"))[:, None],
-                names[None, :],
-            )
-            lots = np.where(
-                fits.counts[rows] < plan.limit[rows, None], lots, np.uint64(2**64 - 1)
-            )
-            opponent[drawn] = np.argmin(lots, axis=1)
-        # every judge draws its own of the recorded comparisons, as it plays its own sentence in the product
-        keys = mix(plan.seed[active, None], step[:, None], judges[None, :])
-        each = np.arange(len(judges))[None, :]
-        said = outcomes[
-            opponent[:, None], each, random_below(mix(keys, 0), outcomes.shape[2])
-        ]
-        alone = plan.alone[active]
-        one = np.where(alone >= 0, alone, np.argmin(mix(keys, 2), axis=1))
-        single = (alone >= 0) | (fits.steps[active] >= plan.panel_steps[active])
-        said[single[:, None] & (each != one[:, None])] = NOT_ASKED
-        fits.play(active, opponent, said, reference)
-        fits.end(active, plan.limit[active], STEPS, _NEVER)
-        played = active[fits.steps[active] > 0]
-        ranked[played, fits.steps[played] - 1] = fits.rank[played]
-        settled = (fits.stable[active] >= settings.patience) | (
-            fits.steps[active] >= settings.step_limit
-        )
-        ended = settled | np.isin(fits.stop[active], (NO_OPPONENT, LIMIT))
-        first = active[ended & (stopped[active] == 0)]
-        stopped[first] = fits.steps[first]
-    last = np.minimum(np.arange(STEPS), np.maximum(fits.steps, 1)[:, None] - 1)
-    return np.take_along_axis(ranked, last, axis=1), stopped
-
-
-def _measured(distance: Integers, stopped: Integers) -> pd.DataFrame:
-    """Columns of one configuration, a line per step; `distance` has shape (phrases, seeds, steps), `stopped`
-    (phrases, seeds). NaN where too few were fitted.
-    """
-    fitted = stopped > 0
-    until = np.minimum(np.arange(STEPS), np.maximum(stopped, 1)[..., None] - 1)
-    by_seed = [
-        distance[placed, seed].mean(axis=0)
-        for seed, placed in enumerate(fitted.T)
-        if placed.any()
+    is_fitted = stopped > 0
+    last_step = np.maximum(stopped, 1)[..., None] - 1
+    until_stopped = np.minimum(np.arange(STEPS), last_step)
+    distance_stopped = np.take_along_axis(distance, until_stopped, axis=2)
+    means_by_seed = [
+        distance[is_fitted_by_seed, seed].mean(axis=0)
+        for seed, is_fitted_by_seed in enumerate(is_fitted.T)
+        if is_fitted_by_seed.any()
     ]
-    fits, ended = distance[fitted], np.take_along_axis(distance, until, axis=2)[fitted]
-    found = {
-        "mean_distance": pd.DataFrame(fits).mean(),
-        "sd_distance": pd.DataFrame(fits).std(),
-        "sd_between_seeds": pd.DataFrame(np.reshape(by_seed, (-1, STEPS))).std(),
-        "mean_distance_stopped": pd.DataFrame(ended).mean(),
-    }
-    return pd.DataFrame(found).assign(
-        unfitted=(~fitted).sum(), step=range(1, STEPS + 1)
+    fitted = pd.DataFrame(distance[is_fitted])
+    means = pd.DataFrame(np.reshape(means_by_seed, (-1, STEPS)))
+    curve = pd.DataFrame(
+        {
+            "mean_distance": fitted.mean(),
+            "sd_distance": fitted.std(),
+            "sd_between_seeds": means.std(),
+            "mean_distance_stopped": pd.DataFrame(distance_stopped[is_fitted]).mean(),
+        }
     )
+    return curve.assign(unfitted=(~is_fitted).sum(), step=range(1, STEPS + 1))
 
 
 def recorded_outcomes(
     ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame]
-) -> Answers:
-    """Recorded answers, shape (phrases in ranking order, phrases, judges in panel order, repetitions): 1: the
-    first phrase won, 0: it lost, -1: the answer was invalid, or it is the same phrase. `ranking` is a
-    `REFERENCE_RANKING` of an own ruler. Raises `MethodError` when a judge's `COMPARISON_MATCHES` are not
-    exactly those of the ranked phrases.
+) -> Outcomes:
+    """Collect the recorded answers about every two ranked phrases.
+
+    Args:
+        ranking: `REFERENCE_RANKING` frame of the corpus's own phrases.
+        matches: `COMPARISON_MATCHES` frame per judge.
+
+    Returns:
+        Whether the first phrase won, as an `Outcome`: shape (phrases in ranking order,
+        phrases, judges in panel order, repetitions). Invalid for a phrase and itself.
+
+    Raises:
+        MethodError: a judge's matches are not exactly those of the ranked phrases.
     """
     phrases = pd.Index(ranking.sort_values("rank", kind="stable")["phrase"])
-    judges, version = ranking["judges"].iloc[0], ranking["vocabulary_version"].iloc[0]
-    stored = [frame["repetition"].max() for frame in matches.values() if len(frame)]
-    repetitions = 1 + int(max(stored, default=0))
-    outcomes = np.full(
-        (len(phrases), len(phrases), len(judges), repetitions), _UNKNOWN, dtype=np.int8
-    )
+    judges = ranking["judges"].iloc[0]
+    version = ranking["vocabulary_version"].iloc[0]
+    last_repetitions = [
+        frame["repetition"].max() for frame in matches.values() if len(frame)
+    ]
+    repetitions = 1 + int(max(last_repetitions, default=0))
+    shape = (len(phrases), len(phrases), len(judges), repetitions)
+    outcomes = np.full(shape, _NOT_RECORDED, dtype=np.int8)
+    diagonal = np.arange(len(phrases))
     for number, judge in enumerate(judges):
-        frame = matches.get(judge, COMPARISON_MATCHES.frame())
-        frame = frame[
-            (frame["vocabulary_version"] == version) & frame["phrase_a"].isin(phrases)
-        ]
-        frame = frame[frame["phrase_b"].isin(phrases)]
-        one, two = (
-            phrases.get_indexer(pd.Index(frame[f"phrase_{side}"])) for side in "ab"
+        stored = matches.get(judge, COMPARISON_MATCHES.frame())
+        frame = _matches_of_phrases(stored, phrases, version)
+        first = phrases.get_indexer(pd.Index(frame["phrase_a"]))
+        second = phrases.get_indexer(pd.Index(frame["phrase_b"]))
+        repetition = frame["repetition"].to_numpy()
+        is_valid = frame["winner"].notna().to_numpy()
+        has_won = (frame["winner"] == frame["phrase_a"]).to_numpy(dtype=bool)
+        outcomes[first, second, number, repetition] = np.where(
+            is_valid, has_won, Outcome.INVALID
         )
-        repetition, valid = (
-            frame["repetition"].to_numpy(),
-            frame["winner"].notna().to_numpy(),
+        outcomes[second, first, number, repetition] = np.where(
+            is_valid, ~has_won, Outcome.INVALID
         )
-        won = (frame["winner"] == frame["phrase_a"]).to_numpy(dtype=bool)
-        outcomes[one, two, number, repetition] = np.where(valid, won, INVALID)
-        outcomes[two, one, number, repetition] = np.where(valid, ~won, INVALID)
-        outcomes[np.arange(len(phrases)), np.arange(len(phrases)), number] = INVALID
-        missing = int((outcomes[:, :, number] == _UNKNOWN).sum()) // 2
-        if missing or len(frame) < len(matches.get(judge, frame)):
+        outcomes[diagonal, diagonal, number] = Outcome.INVALID
+        # Every missing match is missing from both sides.
+        missing = int((outcomes[:, :, number] == _NOT_RECORDED).sum()) // 2
+        if missing or len(frame) < len(stored):
             raise MethodError(
-                f"matches of judge {judge!r}: {missing} are missing, or they are of another vocabulary; "
-                f"expected {repetitions} for every pair of the {len(phrases)} ranked phrases. Materialise "
-                "comparison_matches of that judge again, then reference_ranking."
+                f"matches of judge {judge!r}: {missing} are missing, or they are of "
+                f"another vocabulary; expected {repetitions} for every pair of the "
+                f"{len(phrases)} ranked phrases. Materialise comparison_matches of "
+                "that judge again, then reference_ranking."
             )
     return outcomes
+
+
+def _matches_of_phrases(
+    matches: pd.DataFrame, phrases: pd.Index, version: str
+) -> pd.DataFrame:
+    is_of_version = matches["vocabulary_version"] == version
+    is_ranked = matches["phrase_a"].isin(phrases) & matches["phrase_b"].isin(phrases)
+    selected: pd.DataFrame = matches[is_of_version & is_ranked]
+    return selected

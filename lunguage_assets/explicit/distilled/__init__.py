@@ -1,1 +1,5 @@
-"""A small model that learns a panel's judgement from its stored answers (docs/distilled.md)."""
+"""A small model that learns a panel's judgement from stored answers, and scores by it.
+
+Here is all of it: its training, its evaluation, its files and its scores
+(docs/distilled.md). What a scorer is for a judge is in `judges/scoring.py`.
+"""

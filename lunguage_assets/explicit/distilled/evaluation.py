@@ -1,275 +1,375 @@
-"""How well a distilled model says what its panel says, of sentences and of phrases that it had not seen;
-beside it what the mean of the same phrases says, and how far the panel agrees with itself. No truth is known
-here: the panel's place given all its answers (`mu_centre`) is the measure.
+"""How well a distilled model says what its panel says, of what it had not seen.
+
+docs/distilled.md. Beside it: what the mean of the same phrases says, and how far the
+panel agrees with itself. No truth is known here: the panel's score given all its
+answers (`mu_centre`) is the measure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from lunguage_assets.explicit.distilled.answers import Answers
-from lunguage_assets.explicit.distilled.head import out_of_fold
-from lunguage_assets.explicit.distilled.training import (
+from lunguage_assets.explicit.distilled.folds import (
+    HeldOutMasks,
     Masks,
     held_out_masks,
-    rungs_of,
+)
+from lunguage_assets.explicit.distilled.head import HeldOutScores, out_of_fold
+from lunguage_assets.explicit.distilled.model import ScoreErrors
+from lunguage_assets.explicit.distilled.scorer_files import stored_model
+from lunguage_assets.explicit.distilled.training import (
+    FOLDS,
+    model_variants,
     scorer_vectors,
 )
-from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.probability import Z95, Calibration, probability
+from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.asking.progress import steps_of
-from lunguage_assets.judges.distilled import Errors, stored_model
 from lunguage_assets.randomness import Floats
 from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
 
-MOST_ERROR, LEAST_COVERAGE = 1.5, 0.93
-"""A model is used without a warning up to this multiple of the error between halves of the panel, on
-held-out phrases, and from this coverage on.
+MAX_ERROR_RATIO = 1.5
+"""A model is used without a warning up to this multiple of the error between halves of
+the panel, on held-out phrases.
 """
+MIN_COVERAGE = 0.93
+"""Share of its intervals that must hold there."""
 
-SENTENCES, PHRASES, HALVES = "held-out sentences", "held-out phrases", "panel halves"
+SENTENCES = "held-out sentences"
+PHRASES = "held-out phrases"
+HALVES = "panel halves"
+
+_CLEARLY_APART = 2.0
+"""Deviations between two findings of a sentence whose order counts."""
+_SMALLEST_VARIANCE = 1e-6
+
+_NOT_MEASURED: dict[str, Any] = {
+    "against": "panel",
+    "rmse": np.nan,
+    "spearman": np.nan,
+    "p_error": np.nan,
+    "coverage": np.nan,
+    "width": np.nan,
+    "agreement": np.nan,
+    "among_judges": np.nan,
+    "worth": np.nan,
+}
 
 
 def evaluate(
     answers: Answers,
     scorers: pd.DataFrame,
     folder: Path,
-    reference: Reference,
+    reference: ReferenceScale,
     calibration: Calibration,
 ) -> pd.DataFrame:
-    """A `DISTILLED_EVALUATION` frame.
+    """Hold a distilled model against its panel.
 
     Args:
         answers: from which the model learnt.
-        scorers: its `DISTILLED_SCORER` frame, of the files in `folder`.
-        reference, calibration: of the ranking.
+        scorers: its `DISTILLED_SCORER` frame.
+        folder: of its files.
+        reference: the phrases of the ranking.
+        calibration: line through the anchors.
+
+    Returns:
+        A `DISTILLED_EVALUATION` frame.
     """
-    found = _Evaluation(answers, reference, calibration, stored_model(folder)[1])
-    rungs, rows = rungs_of(folder), list[dict[str, Any]]()
-    masks = held_out_masks(answers, int(scorers["seed"].iloc[0]))
-    rows.append(found.of_halves)
-    for number, (test, folds) in enumerate(
-        zip((SENTENCES, PHRASES), masks, strict=True)
-    ):
-        for name, rung in rungs.items():
-            held = rung.held_out
-            rows.append(found.row(test, name, held[2 * number], held[2 * number + 1]))
-        rows.append(found.row(test, "phrase mean", _phrase_means(answers, folds)))
-        rows.append(found.row(test, "mean", _means(answers, folds)))
+    errors = stored_model(folder).errors
+    panel = _Panel(answers, reference, calibration, errors)
+    masks = held_out_masks(answers, FOLDS, int(scorers["seed"].iloc[0]))
+    held_out_by_variant = {
+        name: variant.held_out for name, variant in model_variants(folder).items()
+    }
+    rows = [panel.halves]
+    for test, folds in ((SENTENCES, masks.sentences), (PHRASES, masks.phrases)):
+        for name, held_out in held_out_by_variant.items():
+            is_of_sentences = test == SENTENCES
+            scores = held_out.sentences if is_of_sentences else held_out.phrases
+            rows.append(panel.row_with_interval(test, name, scores))
+        rows.append(panel.row(test, "phrase mean", _phrase_means(answers, folds)))
+        rows.append(panel.row(test, "mean", _means(answers, folds)))
+    mu_by_variant = {
+        name: held_out.sentences.mu for name, held_out in held_out_by_variant.items()
+    }
     spread = float(scorers["spread"].iloc[0])
-    vectors = scorer_vectors(folder)
-    among = _among_judges(answers)
-    several = len(answers.judges) > 1
-    step = steps_of(
-        "leaving out judge after judge", several * len(answers.judges) * len(masks[0])
-    )
-    for number, judge in enumerate(answers.judges):
-        mine = answers.only(answers.judge == number)
-        for name, rung in rungs.items():
-            rows.append(
-                _agreeing(
-                    "judges", name, judge, mine, rung.held_out.sentences, among[judge]
-                )
-            )
-        if several:
-            others = answers.only(answers.judge != number)
-            left_out = out_of_fold(vectors, others, masks[0], spread, step)[0]
-            rows.append(
-                _agreeing(
-                    "judge left out", "frozen", judge, mine, left_out, among[judge]
-                )
-            )
-    rows += [
-        _scope(answers, name, rung.held_out.sentences) for name, rung in rungs.items()
-    ]
-    version = str(scorers["ranking_version"].iloc[0])
+    rows += _rows_of_judges(answers, mu_by_variant, masks, folder, spread)
+    rows += [_scope_row(answers, name, mu) for name, mu in mu_by_variant.items()]
     used = str(scorers.loc[scorers["is_used"], "rung"].iloc[0])
-    shared = {"ranking_version": version}
+    version = str(scorers["ranking_version"].iloc[0])
     return DISTILLED_EVALUATION.frame(
-        [{**_EMPTY, **shared, **row, "is_used": row["scorer"] == used} for row in rows]
+        [
+            {
+                **_NOT_MEASURED,
+                "ranking_version": version,
+                **row,
+                "is_used": row["scorer"] == used,
+            }
+            for row in rows
+        ]
     )
 
 
 def shortcomings(evaluation: pd.DataFrame) -> list[str]:
-    """Why a model should not be used without a second thought; empty: it may."""
-    tested = evaluation[evaluation["is_used"] & (evaluation["test"] == PHRASES)].iloc[0]
+    """Say why a model should not be used without a second thought; empty: it may.
+
+    Args:
+        evaluation: `DISTILLED_EVALUATION` frame.
+    """
+    is_tested = evaluation["is_used"] & (evaluation["test"] == PHRASES)
+    tested = evaluation[is_tested].iloc[0]
     between = evaluation[evaluation["test"] == HALVES].iloc[0]
-    found = []
     if not tested["n"]:
-        found.append("no phrase could be held out")
-    elif not tested["rmse"] <= MOST_ERROR * between["rmse"]:
-        found.append(
-            f"its error of mu on held-out phrases is {tested['rmse']:.2f}, more than {MOST_ERROR} times the "
-            f"{between['rmse']:.2f} between halves of the panel"
+        return ["no phrase could be held out"]
+    problems = []
+    if not tested["rmse"] <= MAX_ERROR_RATIO * between["rmse"]:
+        problems.append(
+            f"its error of mu on held-out phrases is {tested['rmse']:.2f}, more than "
+            f"{MAX_ERROR_RATIO} times the {between['rmse']:.2f} between halves of the "
+            "panel"
         )
-    if tested["n"] and not tested["coverage"] >= LEAST_COVERAGE:
-        found.append(
-            f"{tested['coverage']:.0%} of its intervals hold there, expected {LEAST_COVERAGE:.0%}"
+    if not tested["coverage"] >= MIN_COVERAGE:
+        problems.append(
+            f"{tested['coverage']:.0%} of its intervals hold there, expected "
+            f"{MIN_COVERAGE:.0%}"
         )
-    return found
+    return problems
 
 
-_EMPTY: dict[str, Any] = {
-    "against": "panel",
-    **dict.fromkeys(
-        ("rmse", "spearman", "p_error", "coverage", "width", "agreement"), np.nan
-    ),
-    **dict.fromkeys(("among_judges", "worth"), np.nan),
-}
-
-
-class _Evaluation:
-    """What is compared with the panel's places."""
+class _Panel:
+    """The panel's scores, with which others are compared."""
 
     def __init__(
         self,
         answers: Answers,
-        reference: Reference,
+        reference: ReferenceScale,
         calibration: Calibration,
-        errors: Errors,
+        errors: ScoreErrors,
     ) -> None:
-        self.answers, self.line, self.errors = answers, calibration, errors
-        frame = answers.sentences
-        self.panel, self.own = frame["mu_centre"].to_numpy(), frame["mu_sd"].to_numpy()
-        first, second = answers.halves(reference)
-        self.of_halves = {
-            **self.compared(first, second),
+        self._answers = answers
+        self._calibration = calibration
+        self._errors = errors
+        self._mu = answers.sentences["mu_centre"].to_numpy()
+        self._mu_sd = answers.sentences["mu_sd"].to_numpy()
+        halves = answers.halves(reference)
+        self.halves = {
+            **self._distance(halves.first, halves.second),
             "test": HALVES,
             "scorer": "half the answers",
         }
-        self.played = int((answers.other < 0).sum()) / max(
-            int(answers.is_fitted.sum()), 1
-        )
-        half = max(self.of_halves["rmse"] ** 2 / 2.0, 1e-6)
-        prior = trueskill.SIGMA**-2
-        self.of_one = max(1.0 / half - prior, 1e-6) / (self.played / 2.0)
-        """What an answer adds to the precision of a place, on average."""
+        plays = int((~answers.is_of_pair).sum())
+        fitted = max(int(answers.is_fitted.sum()), 1)
+        self._answers_of_sentence = plays / fitted
+        # What an answer adds to the precision of a score, on average: the variance of a
+        # half is half that between halves, and a half has half of the answers.
+        variance = max(self.halves["rmse"] ** 2 / 2.0, _SMALLEST_VARIANCE)
+        prior_precision = trueskill.SIGMA**-2
+        precision = max(1.0 / variance - prior_precision, _SMALLEST_VARIANCE)
+        self._precision_of_answer = precision / (self._answers_of_sentence / 2.0)
 
-    def compared(self, mu: Floats, panel: Floats) -> dict[str, Any]:
-        """How far two lists of places lie from each other, where both are known."""
+    def _distance(self, first: Floats, second: Floats) -> dict[str, Any]:
+        """Measure how far two lists of mu lie from each other, where both are known."""
         from scipy.stats import spearmanr
 
-        known = ~(np.isnan(mu) | np.isnan(panel))
-        one, two = mu[known], panel[known]
-        if len(one) < 3:
+        is_known = ~(np.isnan(first) | np.isnan(second))
+        first = first[is_known]
+        second = second[is_known]
+        if len(first) < 3:
             return {"n": 0}
-        p, q = (probability(places, 0.0, self.line)[0] for places in (one, two))
-        flat = np.ptp(one) < 1e-9 or np.ptp(two) < 1e-9
+        p_first = probability(first, 0.0, self._calibration).p
+        p_second = probability(second, 0.0, self._calibration).p
+        spearman = np.nan
+        if np.ptp(first) >= 1e-9 and np.ptp(second) >= 1e-9:
+            spearman = float(spearmanr(first, second)[0])
         return {
-            "n": len(one),
-            "rmse": float(np.sqrt(((one - two) ** 2).mean())),
-            "spearman": np.nan if flat else float(spearmanr(one, two)[0]),
-            "p_error": float(np.abs(p - q).mean()),
+            "n": len(first),
+            "rmse": float(np.sqrt(((first - second) ** 2).mean())),
+            "spearman": spearman,
+            "p_error": float(np.abs(p_first - p_second).mean()),
         }
 
-    def row(
-        self, test: str, scorer: str, mu: Floats, head: Floats | None = None
+    def row(self, test: str, scorer: str, mu: Floats) -> dict[str, Any]:
+        """Compare scores with the panel's.
+
+        Args:
+            test: what was held out.
+            scorer: what scored.
+            mu: scores of all sentences; NaN: none.
+        """
+        row = {"test": test, "scorer": scorer, **self._distance(mu, self._mu)}
+        if row["n"]:
+            row["worth"] = self._worth(row["rmse"], mu)
+        return row
+
+    def _worth(self, rmse: float, mu: Floats) -> float:
+        """Say how many answers a score is worth; all of them at most."""
+        is_known = self._answers.is_fitted & ~np.isnan(mu)
+        panel_variance = float((self._mu_sd[is_known] ** 2).mean())
+        variance = max(rmse**2 - panel_variance, _SMALLEST_VARIANCE)
+        precision = max(1.0 / variance - trueskill.SIGMA**-2, 0.0)
+        worth: float = precision / self._precision_of_answer
+        return min(worth, self._answers_of_sentence)
+
+    def row_with_interval(
+        self, test: str, scorer: str, scores: HeldOutScores
     ) -> dict[str, Any]:
-        """A scorer against the panel; with the variance of its head also its intervals."""
-        found: dict[str, Any] = {
-            "test": test,
-            "scorer": scorer,
-            **self.compared(mu, self.panel),
-        }
-        known = self.answers.is_fitted & ~np.isnan(mu)
-        if not found["n"]:
-            return found
-        own = max(found["rmse"] ** 2 - float((self.own[known] ** 2).mean()), 1e-6)
-        worth = max(1.0 / own - trueskill.SIGMA**-2, 0.0) / self.of_one
-        found["worth"] = min(
-            worth, self.played
-        )  # what errs no more than all answers is worth all of them
-        if head is not None:
-            sd = self.errors.deviation(mu[known], head[known])
-            away = np.abs(mu[known] - self.panel[known]) / np.sqrt(
-                sd**2 + self.own[known] ** 2
-            )
-            _, low, high = probability(mu[known], sd, self.line)
-            found |= {
-                "coverage": float((away <= Z95).mean()),
-                "width": float((high - low).mean()),
-            }
-        return found
+        """Compare scores with the panel's, and say how often their intervals hold.
+
+        Args:
+            test: what was held out.
+            scorer: what scored.
+            scores: with the variance of its head.
+        """
+        row = self.row(test, scorer, scores.mu)
+        if not row["n"]:
+            return row
+        is_known = self._answers.is_fitted & ~np.isnan(scores.mu)
+        mu = scores.mu[is_known]
+        sd = self._errors.deviation(mu, scores.variance[is_known])
+        distance = np.abs(mu - self._mu[is_known])
+        distance_in_sd = distance / np.sqrt(sd**2 + self._mu_sd[is_known] ** 2)
+        interval = probability(mu, sd, self._calibration)
+        row["coverage"] = float((distance_in_sd <= Z95).mean())
+        row["width"] = float((interval.high - interval.low).mean())
+        return row
 
 
 def _means(answers: Answers, masks: Masks) -> Floats:
-    """The mean of the other folds."""
-    panel, found = (
-        answers.sentences["mu_centre"].to_numpy(),
-        np.full(len(answers.sentences), np.nan),
-    )
+    """Score each sentence by the panel's mean over the other folds."""
+    panel_mu = answers.sentences["mu_centre"].to_numpy()
+    mu = np.full(len(panel_mu), np.nan)
     for mask in masks:
-        found[mask] = np.nanmean(panel[~mask])
-    return found
+        mu[mask] = np.nanmean(panel_mu[~mask])
+    return mu
 
 
 def _phrase_means(answers: Answers, masks: Masks) -> Floats:
-    """The mean place of each sentence's phrases in the other folds; of all, where none of them is there."""
-    frame, found = answers.sentences, _means(answers, masks)
-    said = frame["phrases"].tolist()
+    """Score each sentence by the mean of its phrases in the other folds.
+
+    Where none of them is there, the mean of all stands in.
+    """
+    frame = answers.sentences
+    mu = _means(answers, masks)
+    phrases_of_sentence = frame["phrases"].tolist()
     for mask in masks:
-        known = frame[~mask & answers.is_fitted].explode("phrases")
-        place = known.groupby("phrases")["mu_centre"].mean().to_dict()
+        seen = frame[~mask & answers.is_fitted].explode("phrases")
+        mean_by_phrase = seen.groupby("phrases")["mu_centre"].mean().to_dict()
         for row in np.flatnonzero(mask).tolist():
-            if places := [place[phrase] for phrase in said[row] if phrase in place]:
-                found[row] = sum(places) / len(places)
-    return found
+            means = [
+                mean_by_phrase[phrase]
+                for phrase in phrases_of_sentence[row]
+                if phrase in mean_by_phrase
+            ]
+            if means:
+                mu[row] = sum(means) / len(means)
+    return mu
 
 
-def _agreeing(
-    test: str, scorer: str, judge: str, mine: Answers, mu: Floats, among: float
-) -> dict[str, Any]:
-    """In how many of a judge's answers a scorer says the same."""
-    ahead = mine.ahead(mu)
-    known = ~np.isnan(ahead)
-    same = float(((ahead > 0) == mine.won)[known].mean()) if known.any() else np.nan
-    told = {"agreement": same, "among_judges": among}
-    return {
-        "test": test,
-        "scorer": scorer,
-        "against": judge,
-        "n": int(known.sum()),
-        **told,
-    }
+def _rows_of_judges(
+    answers: Answers,
+    mu_by_variant: dict[str, Floats],
+    masks: HeldOutMasks,
+    folder: Path,
+    spread: float,
+) -> list[dict[str, Any]]:
+    """Compare variants with each judge, and a head that learnt without that judge."""
+    rows = []
+    agreement_among_judges = _agreement_among_judges(answers)
+    has_others = len(answers.judges) > 1
+    heads = len(answers.judges) * len(masks.sentences) if has_others else 0
+    step = steps_of("leaving out judge after judge", heads)
+    vectors = scorer_vectors(folder)
+    for number, judge in enumerate(answers.judges):
+        judged = _Judged(
+            judge=judge,
+            answers=answers.subset(answers.judge == number),
+            among_judges=agreement_among_judges[judge],
+        )
+        for name, mu in mu_by_variant.items():
+            rows.append(judged.row("judges", name, mu))
+        if has_others:
+            others = answers.subset(answers.judge != number)
+            left_out = out_of_fold(vectors, others, masks.sentences, spread, step)
+            rows.append(judged.row("judge left out", "frozen", left_out.mu))
+    return rows
 
 
-def _among_judges(answers: Answers) -> dict[str, float]:
-    """In how many answers to the same question the other judges say the same as each judge."""
-    names = ("one", "other", "opponent", "step")
-    frame = pd.DataFrame({name: getattr(answers, name) for name in names})
+class _Judged(NamedTuple):
+    """The answers of one judge, and how often other judges say the same."""
+
+    judge: str
+    answers: Answers
+    among_judges: float
+
+    def row(self, test: str, scorer: str, mu: Floats) -> dict[str, Any]:
+        """Count in how many of the judge's answers a scorer says the same."""
+        margin = self.answers.margin(mu)
+        is_known = ~np.isnan(margin)
+        is_same = (margin > 0) == self.answers.won
+        agreement = float(is_same[is_known].mean()) if is_known.any() else np.nan
+        return {
+            "test": test,
+            "scorer": scorer,
+            "against": self.judge,
+            "n": int(is_known.sum()),
+            "agreement": agreement,
+            "among_judges": self.among_judges,
+        }
+
+
+def _agreement_among_judges(answers: Answers) -> dict[str, float]:
+    """Say how often other judges give the same answer as each, to the same question."""
+    question = ["sentence", "other_sentence", "phrase", "step"]
+    frame = pd.DataFrame({name: getattr(answers, name) for name in question})
     frame = frame.assign(judge=answers.judge, won=answers.won)
-    both = frame.merge(frame, on=list(names), suffixes=("", "_other"))
-    both = both[both["judge"] != both["judge_other"]]
-    share = (both["won"] == both["won_other"]).groupby(both["judge"]).mean()
+    pairs = frame.merge(frame, on=question, suffixes=("", "_other"))
+    pairs = pairs[pairs["judge"] != pairs["judge_other"]]
+    is_same = pairs["won"] == pairs["won_other"]
+    share = is_same.groupby(pairs["judge"]).mean()
     return {
         judge: float(share.get(number, np.nan))
         for number, judge in enumerate(answers.judges)
     }
 
 
-def _scope(answers: Answers, scorer: str, mu: Floats) -> dict[str, Any]:
-    """Two findings of one sentence, which only their places in it tell apart: in how many pairs that the
-    panel places clearly apart the scorer has the same order.
+def _scope_row(answers: Answers, scorer: str, mu: Floats) -> dict[str, Any]:
+    """Compare two findings of one sentence, which only their places in it tell apart.
+
+    "Likely edema, no definite pneumonia": counted are the pairs that the panel puts
+    clearly apart, and those of them that the scorer has in the same order.
     """
     frame = answers.sentences.assign(score=mu)
-    frame = frame[answers.is_fitted & (frame["pair"] != "") & ~np.isnan(mu)]
-    same = [_in_order(rows) for _, rows in frame.groupby("pair") if len(rows) > 1]
-    flat: list[bool] = [one for part in same for one in part]
-    agreement = float(np.mean(flat)) if flat else np.nan
-    return {"test": "scope", "scorer": scorer, "n": len(flat), "agreement": agreement}
+    has_pair = frame["pair"] != ""
+    frame = frame[answers.is_fitted & has_pair & ~np.isnan(mu)]
+    is_same_order: list[bool] = []
+    for _, rows in frame.groupby("pair"):
+        is_same_order += _same_order(rows)
+    agreement = float(np.mean(is_same_order)) if is_same_order else np.nan
+    return {
+        "test": "scope",
+        "scorer": scorer,
+        "n": len(is_same_order),
+        "agreement": agreement,
+    }
 
 
-def _in_order(rows: pd.DataFrame) -> Iterator[bool]:
-    panel, own, score = (
-        rows[name].to_numpy() for name in ("mu_centre", "mu_sd", "score")
-    )
-    for i in range(len(rows)):
-        for j in range(i):
-            if abs(panel[i] - panel[j]) > 2.0 * np.hypot(own[i], own[j]):
-                yield bool((panel[i] > panel[j]) == (score[i] > score[j]))
+def _same_order(rows: pd.DataFrame) -> list[bool]:
+    """Whether panel and scorer order each clear pair of findings in the same way."""
+    panel = rows["mu_centre"].to_numpy()
+    panel_sd = rows["mu_sd"].to_numpy()
+    score = rows["score"].to_numpy()
+    is_same = []
+    for earlier, later in combinations(range(len(rows)), 2):
+        deviation = np.hypot(panel_sd[later], panel_sd[earlier])
+        if abs(panel[later] - panel[earlier]) > _CLEARLY_APART * deviation:
+            is_panel_higher = panel[later] > panel[earlier]
+            is_score_higher = score[later] > score[earlier]
+            is_same.append(bool(is_panel_higher == is_score_higher))
+    return is_same

@@ -1,61 +1,79 @@
-"""From a panel's answers to a scorer in a folder: both rungs are tried on held-out sentences and phrases, the
-better one learns from everything, and what its errors were on what it had not seen becomes its interval.
+"""Trains a distilled model from a panel's answers, into a folder.
+
+docs/distilled.md. Both variants (a head on the encoder as it is, a fine-tuned encoder)
+are tried on held-out sentences and phrases. The better one learns from everything, and
+what its errors were on what it had not seen becomes its interval.
 """
 
 from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.explicit.distilled.answers import Answers, folds, phrase_folds
+from lunguage_assets.explicit.distilled.answers import Answers, Mask
+from lunguage_assets.explicit.distilled.encoder import MaskedEncoder, Vectors
+from lunguage_assets.explicit.distilled.fine_tuning import fine_tune
+from lunguage_assets.explicit.distilled.folds import (
+    HeldOutMasks,
+    Masks,
+    held_out_masks,
+)
 from lunguage_assets.explicit.distilled.head import (
     SPREADS,
-    error,
+    HeldOutScores,
     fit_head,
     out_of_fold,
+    rmse,
 )
-from lunguage_assets.explicit.distilled.tuned import fine_tune
-from lunguage_assets.files import replace_file
-from lunguage_assets.hub import named_path
-from lunguage_assets.judges.asking.progress import steps_of
-from lunguage_assets.judges.distilled import (
+from lunguage_assets.explicit.distilled.model import ScoreErrors, nearest
+from lunguage_assets.explicit.distilled.scorer_files import (
+    ENCODER,
     About,
-    Errors,
-    MaskedEncoder,
-    Vectors,
     about_scorer,
-    nearest,
     require_whole,
     stored_arrays,
     write_scorer,
 )
-from lunguage_assets.randomness import Floats
+from lunguage_assets.files import replace_file
+from lunguage_assets.hub import named_path
+from lunguage_assets.judges.asking.progress import steps_of
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
 
 FOLDS = 4
-LEAST_VARIANCE = 0.25
+MIN_VARIANCE = 0.25
 """Of a score, in mu squared: no scorer is surer than half a point."""
 
 _VECTORS = "vectors.npz"
+_UNFINISHED = "unfinished-"
+"""How the folder of a training begins that has not ended."""
 
-Masks = list[NDArray[np.bool_]]
+VariantName = Literal["frozen", "tuned"]
+"""The encoder as it is, or fine-tuned; in tables and files the column `rung`."""
+VARIANTS: tuple[VariantName, ...] = ("frozen", "tuned")
 
 
 @dataclass(frozen=True)
 class Training:
-    """How a scorer is trained. `encoder` and `revision` name a model; `tune`: the fine-tuned rung is tried
-    too; `epochs` of it; `seed` of folds, order and dropout.
+    """How a scorer is trained.
+
+    Attributes:
+        encoder: name of the model.
+        revision: of a model of the hub.
+        device: of torch.
+        tune: whether the fine-tuned variant is tried, too.
+        epochs: of fine-tuning.
+        seed: of folds, order and dropout.
     """
 
     encoder: str
@@ -65,284 +83,376 @@ class Training:
     epochs: int = 4
     seed: int = 0
 
+    def new_encoder(self) -> MaskedEncoder:
+        """Find the encoder; each has a model of its own, which may be fine-tuned."""
+        return MaskedEncoder(self.encoder, self.revision, self.device)
+
 
 class HeldOut(NamedTuple):
-    """Scores of sentences, and the head's variance, by a model that had not seen them; NaN: in no fold.
+    """How a variant scored what it had not seen: sentences, then phrases."""
 
-    `sentences`, `sentences_variance`: whole groups were held out; `phrases`, `phrases_variance`: phrases.
-    """
-
-    sentences: Floats
-    sentences_variance: Floats
-    phrases: Floats
-    phrases_variance: Floats
+    sentences: HeldOutScores
+    phrases: HeldOutScores
 
     def errors(self, answers: Answers) -> tuple[float, float]:
-        """Root mean squared errors, of sentences and of phrases."""
-        return error(self.sentences, answers), error(self.phrases, answers)
+        """Compute the root mean squared errors, of sentences and of phrases."""
+        return rmse(self.sentences.mu, answers), rmse(self.phrases.mu, answers)
 
     def total(self, answers: Answers) -> float:
-        """Their sum, by which models are chosen; without phrases that of sentences alone."""
-        return sum(one for one in self.errors(answers) if np.isfinite(one))
+        """Sum the errors, by which variants are chosen."""
+        return sum(error for error in self.errors(answers) if np.isfinite(error))
 
 
-class Rung(NamedTuple):
-    """A rung, as it did on what was held out."""
+class ModelVariant(NamedTuple):
+    """A variant of the model, as it did on what was held out.
 
-    name: str
+    Attributes:
+        name: of the variant.
+        spread: prior deviation of mu, the ridge that was chosen.
+        held_out: its scores.
+    """
+
+    name: VariantName
     spread: float
     held_out: HeldOut
 
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """List what is stored of the variant, in the order of its file."""
+        return (np.array(self.spread), *self.held_out.sentences, *self.held_out.phrases)
 
-def held_out_masks(answers: Answers, seed: int) -> tuple[Masks, Masks]:
-    """The sentences of each fold, by group and by phrase."""
-    frame = answers.sentences
-    fold = folds(frame["group"].to_numpy(), list(frame.index), FOLDS, seed)
-    return [fold == one for one in range(FOLDS)], phrase_folds(
-        frame["phrases"].tolist(), FOLDS, seed
-    )
+    @classmethod
+    def from_arrays(
+        cls, name: VariantName, arrays: Sequence[NDArray[Any]]
+    ) -> ModelVariant:
+        """Read what `arrays` lists."""
+        spread, mu, variance, phrase_mu, phrase_variance = arrays
+        held_out = HeldOut(
+            sentences=HeldOutScores(mu, variance),
+            phrases=HeldOutScores(phrase_mu, phrase_variance),
+        )
+        return cls(name, float(spread), held_out)
 
 
 def distil(
     answers: Answers, version: str, place: Path, chosen: Training
 ) -> pd.DataFrame:
-    """Train, and write the scorer into a folder of its own below `place`; the `DISTILLED_SCORER` rows of the
-    rungs that were tried. What another scorer left there is removed at the end.
+    """Train a scorer, and write it into a folder of its own.
 
-    Killed, the same call goes on: vectors, finished folds and epochs are kept in `place` until then.
-    `version` is that of the ranking.
+    Killed, the same call goes on: vectors, finished folds and epochs are kept until
+    then. What another scorer left there is removed at the end.
+
+    Args:
+        answers: from which it learns.
+        version: of the ranking to which the answers belong.
+        place: below which its folder is made, named after its digest.
+        chosen: how it is trained.
+
+    Returns:
+        A `DISTILLED_SCORER` frame, a row per variant that was tried.
     """
-    encoder = MaskedEncoder(chosen.encoder, chosen.revision, chosen.device)
+    encoder = chosen.new_encoder()
     made_of = _fingerprint(answers, encoder.identity, chosen)
-    for file in place.glob("[!u]*/scorer.json"):
-        with suppress(ConfigurationError):  # a damaged one is trained again
-            if (done := about_scorer(file.parent)).made_of == made_of:
-                require_whole(file.parent)
-                scorer_vectors(file.parent)
-                return _rows(
-                    list(rungs_of(file.parent).values()), done, answers, chosen
-                )
-    work = place / f"unfinished-{made_of}"
+    finished = _finished_scorer(place, made_of)
+    if finished is not None:
+        variants = list(model_variants(finished).values())
+        return _rows(variants, about_scorer(finished), answers, chosen)
+    work = place / f"{_UNFINISHED}{made_of}"
     for folder in (place, work):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     texts = answers.sentences["sentence"].tolist()
-    (vectors,) = _kept(work / _VECTORS, lambda: (_read(encoder, texts),))
-    masks = held_out_masks(answers, chosen.seed)
-    frozen = _kept_rung(work, "frozen", lambda: _frozen(vectors, answers, masks))
-    rungs = [frozen]
-    if chosen.tune:
-        learn = partial(_tuned, vectors, answers, masks, frozen.spread, chosen, work)
-        rungs.append(_kept_rung(work, "tuned", learn))
-    best = min(rungs, key=lambda rung: rung.held_out.total(answers))
+    (vectors,) = _stored_or_made(
+        work / _VECTORS, lambda: (_read_sentences(encoder, texts),)
+    )
+    masks = held_out_masks(answers, FOLDS, chosen.seed)
+    variants = _try_variants(vectors, answers, masks, chosen, work)
+    best = min(variants, key=lambda variant: variant.held_out.total(answers))
     if best.name == "tuned":
-        own = MaskedEncoder(chosen.encoder, chosen.revision, chosen.device)
+        tuned_encoder = chosen.new_encoder()
         start = fit_head(vectors, answers, best.spread)
         fine_tune(
-            own,
+            tuned_encoder,
             answers,
             start,
             chosen.epochs,
             chosen.seed,
-            work / "all.pt",
-            "all sentences",
+            state=work / "all.pt",
+            what="all sentences",
         )
-        vectors = _read(own, texts)
-        for part in own.loaded[:2]:
-            part.save_pretrained(work / "encoder")
+        vectors = _read_sentences(tuned_encoder, texts)
+        tuned_encoder.loaded.model.save_pretrained(work / ENCODER)
+        tuned_encoder.loaded.tokenizer.save_pretrained(work / ENCODER)
     head = fit_head(vectors, answers, best.spread)
-    commit = encoder.folder.name if named_path(chosen.encoder) is None else ""
+    errors = errors_of(vectors, answers, best.held_out.sentences, masks.sentences)
+    is_of_hub = named_path(chosen.encoder) is None
     about = {
         "made_of": made_of,
         "encoder": encoder.identity,
         "encoder_name": chosen.encoder,
-        "revision": commit,
+        "revision": encoder.folder.name if is_of_hub else "",
         "rung": best.name,
         "ranking_version": version,
-        "phrases": sorted(
-            {one for said in answers.sentences["phrases"] for one in said}
-        ),
+        "phrases": sorted(set[str]().union(*answers.sentences["phrases"])),
     }
-    files = write_scorer(
-        work, about, head, errors_of(vectors, answers, best.held_out, masks[0])
-    )
-    for path in work.glob("*.pt"):
-        path.unlink()
-    folder = place / files[:16]
+    files = write_scorer(work, about, head, errors)
+    folder = _publish(work, place / files[:16])
+    return _rows(variants, about_scorer(folder), answers, chosen)
+
+
+def _finished_scorer(place: Path, made_of: str) -> Path | None:
+    """Find the folder of a scorer of the same input that is whole."""
+    for file in sorted(place.glob("*/scorer.json")):
+        folder = file.parent
+        # A damaged one is trained again.
+        with suppress(ConfigurationError):
+            is_unfinished = folder.name.startswith(_UNFINISHED)
+            if is_unfinished or about_scorer(folder).made_of != made_of:
+                continue
+            require_whole(folder)
+            scorer_vectors(folder)
+            model_variants(folder)
+            return folder
+    return None
+
+
+def _publish(work: Path, folder: Path) -> Path:
+    """Give a finished scorer its name, and remove what else is there."""
+    for state in work.glob("*.pt"):
+        state.unlink()
     shutil.rmtree(folder, ignore_errors=True)
     work.rename(folder)
-    for path in place.iterdir():
+    for path in folder.parent.iterdir():
         if path != folder:
             shutil.rmtree(path, ignore_errors=True)
-    return _rows(rungs, about_scorer(folder), answers, chosen)
+    return folder
 
 
-def rungs_of(folder: Path) -> dict[str, Rung]:
-    """What each rung did on what was held out, by its name, from the folder of a scorer. Raises
-    `ConfigurationError`: a file of it cannot be read.
+def model_variants(folder: Path) -> dict[str, ModelVariant]:
+    """Read how each variant did on what was held out, by its name.
+
+    Args:
+        folder: of a scorer.
+
+    Raises:
+        ConfigurationError: a file of it cannot be read.
     """
-    return {
-        name: _rung(name, tuple(stored_arrays(folder / f"{name}.npz").values()))
-        for name in ("frozen", "tuned")
-        if (folder / f"{name}.npz").exists()
-    }
+    variants: dict[str, ModelVariant] = {}
+    for name in VARIANTS:
+        file = folder / f"{name}.npz"
+        if file.exists():
+            arrays = list(stored_arrays(file).values())
+            variants[name] = ModelVariant.from_arrays(name, arrays)
+    return variants
 
 
 def scorer_vectors(folder: Path) -> Vectors:
-    """The vectors of the sentences that a scorer learnt from, from its folder; raises as `rungs_of`."""
+    """Read the vectors of the sentences that a scorer learnt from.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
+    """
     (vectors,) = stored_arrays(folder / _VECTORS).values()
     return vectors
 
 
 def errors_of(
-    vectors: Vectors, answers: Answers, held_out: HeldOut, masks: Masks
-) -> Errors:
-    """How far the scorer errs: squared errors on held-out sentences less the panel's own variance, by thirds
-    of the score; and how far sentences of other groups lie from each other.
+    vectors: Vectors, answers: Answers, held_out: HeldOutScores, masks: Masks
+) -> ScoreErrors:
+    """Measure how far the scorer errs, and how far sentences lie from each other.
+
+    Args:
+        vectors: of all sentences, shape (sentences, 2 d).
+        answers: whose sentences they are.
+        held_out: scores of the sentences when they were held out.
+        masks: the sentences of each fold.
     """
-    frame, mu = answers.sentences, held_out.sentences
-    known = answers.is_fitted & ~np.isnan(mu)
-    cuts = np.quantile(mu[known], [1.0 / 3.0, 2.0 / 3.0])
-    excess = (mu - frame["mu_centre"].to_numpy()) ** 2 - frame["mu_sd"].to_numpy() ** 2
+    frame = answers.sentences
+    mu = held_out.mu
+    is_known = answers.is_fitted & ~np.isnan(mu)
+    cuts = np.quantile(mu[is_known], [1.0 / 3.0, 2.0 / 3.0])
+    squared_error = (mu - frame["mu_centre"].to_numpy()) ** 2
+    # The panel's own variance is not the scorer's error.
+    excess = squared_error - frame["mu_sd"].to_numpy() ** 2
     third = np.searchsorted(cuts, mu)
-    parts = [excess[known & (third == one)] for one in range(3)]
-    variance = [
-        max(float((part if len(part) else excess[known]).mean()), LEAST_VARIANCE)
-        for part in parts
+    variances = []
+    for number in range(3):
+        of_third = excess[is_known & (third == number)]
+        if not len(of_third):
+            of_third = excess[is_known]
+        variances.append(max(float(of_third.mean()), MIN_VARIANCE))
+    known = vectors.astype(np.float16)
+    distances = [
+        nearest(vectors[mask], known[~mask]) for mask in masks if (~mask).any()
     ]
-    usual = float(np.nanmean(held_out.sentences_variance))
-    stored = vectors.astype(np.float16)
-    apart = np.concatenate(
-        [nearest(vectors[mask], stored[~mask]) for mask in masks if (~mask).any()]
-    )
-    return Errors(
-        cuts, np.array(variance), usual, stored, float(np.quantile(apart, 0.99))
+    return ScoreErrors(
+        cuts=cuts,
+        variance=np.array(variances),
+        usual=float(np.nanmean(held_out.variance)),
+        known=known,
+        farthest=float(np.quantile(np.concatenate(distances), 0.99)),
     )
 
 
-def _read(encoder: MaskedEncoder, sentences: list[str]) -> Vectors:
+def _read_sentences(encoder: MaskedEncoder, sentences: list[str]) -> Vectors:
     return encoder.encode(sentences, steps_of("reading sentences", len(sentences)))
 
 
-def _frozen(vectors: Vectors, answers: Answers, masks: tuple[Masks, Masks]) -> Rung:
-    """The head on the encoder as it is, with the ridge of the smallest errors."""
-    tried, folds = [], sum(map(len, masks))
-    step = steps_of("trying heads on what was held out", folds * len(SPREADS))
+def _try_variants(
+    vectors: Vectors,
+    answers: Answers,
+    masks: HeldOutMasks,
+    chosen: Training,
+    work: Path,
+) -> list[ModelVariant]:
+    """Try the variants on what is held out; a finished one is read from `work`."""
+    stored_frozen = _stored_or_made(
+        work / "frozen.npz", lambda: _frozen(vectors, answers, masks).arrays()
+    )
+    frozen = ModelVariant.from_arrays("frozen", stored_frozen)
+    if not chosen.tune:
+        return [frozen]
+    spread = frozen.spread
+    stored_tuned = _stored_or_made(
+        work / "tuned.npz",
+        lambda: _tuned(vectors, answers, masks, spread, chosen, work).arrays(),
+    )
+    return [frozen, ModelVariant.from_arrays("tuned", stored_tuned)]
+
+
+def _frozen(vectors: Vectors, answers: Answers, masks: HeldOutMasks) -> ModelVariant:
+    """Fit heads on the encoder as it is, and take the ridge of the smallest errors."""
+    heads = (len(masks.sentences) + len(masks.phrases)) * len(SPREADS)
+    step = steps_of("trying heads on what was held out", heads)
+    variants = []
     for spread in SPREADS:
-        both = (out_of_fold(vectors, answers, mine, spread, step) for mine in masks)
-        tried.append(
-            Rung("frozen", spread, HeldOut(*(one for pair in both for one in pair)))
+        held_out = HeldOut(
+            sentences=out_of_fold(vectors, answers, masks.sentences, spread, step),
+            phrases=out_of_fold(vectors, answers, masks.phrases, spread, step),
         )
-    return min(tried, key=lambda rung: rung.held_out.total(answers))
+        variants.append(ModelVariant("frozen", spread, held_out))
+    return min(variants, key=lambda variant: variant.held_out.total(answers))
 
 
 def _tuned(
     vectors: Vectors,
     answers: Answers,
-    masks: tuple[Masks, Masks],
+    masks: HeldOutMasks,
     spread: float,
     chosen: Training,
     work: Path,
-) -> Rung:
-    """The fine-tuned encoder of each fold, with a head on what it says; finished folds are kept."""
-    found = np.full((4, len(vectors)), np.nan)
-    for kind, folded in enumerate(masks):
-        for number, mask in enumerate(folded):
-            what = f"{('sentences', 'phrases')[kind]} {number + 1}/{len(folded)}"
+) -> ModelVariant:
+    """Fine-tune an encoder for each fold; finished folds are kept in `work`."""
+    scores = []
+    for kind, (held_out, folds) in enumerate(zip(masks._fields, masks, strict=True)):
+        mu = np.full(len(vectors), np.nan)
+        variance = np.full(len(vectors), np.nan)
+        for number, mask in enumerate(folds):
+            fold = _Fold(
+                vectors=vectors,
+                answers=answers,
+                held_out=mask,
+                what=f"{held_out} {number + 1}/{len(folds)}",
+                state=work / f"{kind}-{number}.pt",
+            )
+            mu[mask], variance[mask] = _stored_or_made(
+                work / f"fold-{kind}-{number}.npz",
+                partial(fold.fine_tuned_scores, spread, chosen),
+            )
+        scores.append(HeldOutScores(mu, variance))
+    return ModelVariant("tuned", spread, HeldOut(*scores))
 
-            def learn(
-                mask: NDArray[np.bool_] = mask,
-                what: str = what,
-                state: Path = work / f"{kind}-{number}.pt",
-            ) -> tuple[Floats, Floats]:
-                seen, own = (
-                    answers.without(mask),
-                    MaskedEncoder(chosen.encoder, chosen.revision, chosen.device),
-                )
-                fine_tune(
-                    own,
-                    seen,
-                    fit_head(vectors, seen, spread),
-                    chosen.epochs,
-                    chosen.seed,
-                    state,
-                    what,
-                )
-                read = own.encode(answers.sentences["sentence"].tolist())
-                head = fit_head(read, seen, spread)
-                state.unlink(missing_ok=True)
-                return head.mu(read[mask]), head.variance(read[mask])
 
-            part = _kept(work / f"fold-{kind}-{number}.npz", learn)
-            found[2 * kind][mask], found[2 * kind + 1][mask] = part
-    return Rung("tuned", spread, HeldOut(*found))
+class _Fold(NamedTuple):
+    """One fold of fine-tuning.
+
+    Attributes:
+        vectors: of all sentences, of the encoder as it is.
+        answers: about all sentences.
+        held_out: the sentences of the fold.
+        what: shown to people.
+        state: file of the last finished epoch.
+    """
+
+    vectors: Vectors
+    answers: Answers
+    held_out: Mask
+    what: str
+    state: Path
+
+    def fine_tuned_scores(self, spread: float, chosen: Training) -> HeldOutScores:
+        """Score the held-out sentences by an encoder that has not seen them."""
+        seen = self.answers.excluding(self.held_out)
+        encoder = chosen.new_encoder()
+        start = fit_head(self.vectors, seen, spread)
+        fine_tune(
+            encoder, seen, start, chosen.epochs, chosen.seed, self.state, self.what
+        )
+        vectors = encoder.encode(self.answers.sentences["sentence"].tolist())
+        head = fit_head(vectors, seen, spread)
+        self.state.unlink(missing_ok=True)
+        held_out = vectors[self.held_out]
+        return HeldOutScores(head.mu(held_out), head.variance(held_out))
 
 
 def _rows(
-    rungs: list[Rung], about: About, answers: Answers, chosen: Training
+    variants: Sequence[ModelVariant], about: About, answers: Answers, chosen: Training
 ) -> pd.DataFrame:
-    shared = {
+    """Make the `DISTILLED_SCORER` frame."""
+    of_all_rows = {
         "encoder": about.encoder,
         "files": about.files,
         "seed": chosen.seed,
         "sentences": int(answers.is_fitted.sum()),
-        "answers": int((answers.other < 0).sum()),
-        "comparisons": int((answers.other >= 0).sum()),
+        "answers": int((~answers.is_of_pair).sum()),
+        "comparisons": int(answers.is_of_pair.sum()),
         "ranking_version": about.ranking_version,
     }
     rows = []
-    for rung in rungs:
-        sentences, phrases = rung.held_out.errors(answers)
-        of = {
-            "rung": rung.name,
-            "is_used": rung.name == about.rung,
-            "spread": rung.spread,
+    for variant in variants:
+        of_sentences, of_phrases = variant.held_out.errors(answers)
+        row = {
+            "rung": variant.name,
+            "is_used": variant.name == about.rung,
+            "spread": variant.spread,
+            "rmse_sentences": of_sentences,
+            "rmse_phrases": of_phrases if np.isfinite(of_phrases) else None,
         }
-        held_out = {
-            "rmse_sentences": sentences,
-            "rmse_phrases": phrases if np.isfinite(phrases) else None,
-        }
-        rows.append({**of, **held_out, **shared})
+        rows.append({**row, **of_all_rows})
     return DISTILLED_SCORER.frame(rows)
 
 
 def _fingerprint(answers: Answers, encoder: str, chosen: Training) -> str:
-    """Of everything that the result follows from: unfinished work of other input is not gone on with."""
-    whole = hashlib.sha256(repr((encoder, asdict(chosen), answers.judges)).encode())
-    whole.update(
-        "\n".join(answers.sentences["sentence"]).encode("utf-8", "surrogatepass")
-    )
-    whole.update(
-        repr(answers.sentences[["phrases", "group"]].to_numpy().tolist()).encode()
-    )
-    whole.update(answers.sentences[["mu_centre", "mu_sd"]].to_numpy().tobytes())
-    for name in ("one", "other", "mu", "noise", "won", "judge"):
-        whole.update(np.ascontiguousarray(getattr(answers, name)).tobytes())
-    return whole.hexdigest()[:16]
+    """Hash everything that the result follows from.
+
+    Unfinished work of other input is not gone on with, and a scorer says what it was
+    made of: the order of the parts is part of every stored fingerprint.
+    """
+    frame = answers.sentences
+    settings = repr((encoder, asdict(chosen), answers.judges))
+    state = hashlib.sha256(settings.encode())
+    state.update("\n".join(frame["sentence"]).encode("utf-8", "surrogatepass"))
+    state.update(repr(frame[["phrases", "group"]].to_numpy().tolist()).encode())
+    state.update(frame[["mu_centre", "mu_sd"]].to_numpy().tobytes())
+    for array in (
+        answers.sentence,
+        answers.other_sentence,
+        answers.phrase_mu,
+        answers.noise,
+        answers.won,
+        answers.judge,
+    ):
+        state.update(np.ascontiguousarray(array).tobytes())
+    return state.hexdigest()[:16]
 
 
-def _keep(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    replace_file(path, lambda stream: np.savez(stream, **arrays))  # type: ignore[arg-type]
-
-
-def _kept(
-    path: Path, make: Callable[[], tuple[NDArray[Any], ...]]
+def _stored_or_made(
+    path: Path, make: Callable[[], Sequence[NDArray[Any]]]
 ) -> tuple[NDArray[Any], ...]:
-    """Arrays from a file, or made and written there; a damaged file is made again."""
+    """Read arrays from a file, or make and write them; a damaged file is made again."""
     if path.exists():
         with suppress(ConfigurationError):
             return tuple(stored_arrays(path).values())
-    _keep(path, {f"array_{number}": one for number, one in enumerate(make())})
+    arrays: dict[str, Any] = {
+        f"array_{number}": array for number, array in enumerate(make())
+    }
+    replace_file(path, lambda stream: np.savez(stream, **arrays))
     return tuple(stored_arrays(path).values())
-
-
-def _kept_rung(work: Path, name: str, make: Callable[[], Rung]) -> Rung:
-    def arrays() -> tuple[NDArray[Any], ...]:
-        rung = make()
-        return np.array(rung.spread), *rung.held_out
-
-    return _rung(name, _kept(work / f"{name}.npz", arrays))
-
-
-def _rung(name: str, arrays: tuple[NDArray[Any], ...]) -> Rung:
-    spread, *found = arrays
-    return Rung(name, float(spread), HeldOut(*found))

@@ -1,5 +1,8 @@
-"""Which anchors tie the ranking to probabilities: a named set of `resources/anchors.toml`, or ratings or a
-file of one's own (explicit.md section 6). With them comes how far readers differ (`readers.py`).
+"""Which anchors tie the reference scale to probabilities.
+
+Section 6 of docs/method/explicit.md: a named set of `resources/anchors.toml`, or a set
+or ratings of the home. With them comes how far readers differ (`readers.py`). The line
+through the anchors is drawn in `probability.py`.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field, model_validator
 from scipy.special import logit
 
@@ -24,10 +28,13 @@ from lunguage_assets.explicit.fit.readers import (
     spread_of_numbers,
     spread_of_points,
 )
-from lunguage_assets.files import edited_rows
 from lunguage_assets.packaged_data import read_as, resource
+from lunguage_assets.spreadsheets import edited_rows
 
 RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
+_DEFAULT_SET = "published"
+_ERROR_OF_ONE_RATING = 0.5
+"""Standard error of a phrase with a single rating: that of the widest binomial."""
 
 
 class SetEntry(BaseModel, frozen=True, extra="forbid"):
@@ -41,8 +48,10 @@ class ReadersEntry(BaseModel, frozen=True, extra="forbid"):
     """How far readers differ, and who says so: one of two forms.
 
     Attributes:
-        points: of a hundred, that the middle 80% of readers span around one half, the same everywhere.
-        numbers: a CSV beside the file with what people said of phrases (`readers.NUMBER_COLUMNS`).
+        points: of a hundred, that the middle 80% of readers span around one half, the
+            same everywhere.
+        numbers: a CSV beside the file with what people said of phrases
+            (`readers.NUMBER_COLUMNS`).
         left_out: phrases of `numbers` that name their number.
         source: who the readers are.
     """
@@ -68,8 +77,15 @@ class AnchorFile(BaseModel, frozen=True, extra="forbid"):
 
 @dataclass(frozen=True)
 class AnchorSet:
-    """The anchors in use and the `source` of their numbers; `spread` says how far readers differ, `is_own`
-    whether `file` is the home's.
+    """The anchors in use.
+
+    Attributes:
+        name: of the set; "ratings" for ratings of one's own.
+        source: where their numbers come from.
+        anchors: phrases of known probability.
+        spread: how far readers differ.
+        file: from which they were read.
+        is_own: whether the file is the home's, not the package's.
     """
 
     name: str
@@ -80,20 +96,26 @@ class AnchorSet:
     is_own: bool
 
     def of(self, phrases: Collection[str]) -> tuple[Anchor, ...]:
-        """The anchors that count for a ranking of these phrases: optional ones only where they are ranked."""
+        """Take the anchors that count for a ranking of these phrases.
+
+        Optional ones count only where their phrase is ranked.
+        """
         return tuple(
-            one for one in self.anchors if one.phrase in phrases or not one.optional
+            anchor
+            for anchor in self.anchors
+            if anchor.phrase in phrases or not anchor.optional
         )
 
 
 def chosen_anchors(
     choice: str, ratings: Path | None = None, root: Path | None = None
 ) -> AnchorSet:
-    """The set that a home uses.
+    """Read the anchors that a home uses.
 
     Args:
-        choice: `[explicit] anchors` of the settings: empty, for the home's ratings and without any for
-            `published`; the name of a packaged set; or a CSV of ratings or a TOML file, relative to `root`.
+        choice: `[explicit] anchors` of the settings: empty, for the home's ratings and
+            without any for `published`; the name of a packaged set; or a CSV of
+            ratings or a TOML file, relative to `root`.
         ratings: the home's `anchor_ratings.csv`, there or not.
         root: the home.
 
@@ -103,82 +125,96 @@ def chosen_anchors(
     """
     if not choice and ratings is not None and ratings.exists():
         return rated_anchors(ratings_of(ratings), ratings)
-    is_own = Path(choice).suffix.lower() in (".csv", ".toml")
-    file = (
-        (root or Path()) / Path(choice).expanduser()
-        if is_own
-        else resource("anchors.toml")
-    )
-    if file.suffix.lower() == ".csv" and file.exists():
+    suffix = Path(choice).suffix.lower()
+    if suffix not in (".csv", ".toml"):
+        packaged = resource("anchors.toml")
+        return _named_set(packaged, choice or _DEFAULT_SET, choice, is_own=False)
+    file = (root or Path()) / Path(choice).expanduser()
+    if suffix == ".csv" and file.exists():
         return rated_anchors(ratings_of(file), file)
+    sets = _content(file).sets if file.exists() else {}
+    # The choice names the file: its only set is meant, whatever that is called.
+    name = next(iter(sets)) if len(sets) == 1 else choice
+    return _named_set(file, name, choice, is_own=True)
+
+
+def _named_set(file: Path, name: str, choice: str, *, is_own: bool) -> AnchorSet:
     content = _content(file) if file.exists() else None
-    sets = content.sets if content else {}
-    name = next(iter(sets)) if is_own and len(sets) == 1 else choice or "published"
-    if content is None or name not in sets:
+    if content is None or name not in content.sets:
         packaged = ", ".join(_content(resource("anchors.toml")).sets)
         raise ConfigurationError(
-            f"option explicit.anchors: found {choice!r}; expected one of {packaged}, or a CSV of ratings "
-            "or a TOML file with one set in the home. Fix the option."
+            f"option explicit.anchors: found {choice!r}; expected one of {packaged}, "
+            "or a CSV of ratings or a TOML file with one set in the home. Fix the "
+            "option."
         )
-    entry = sets[name]
+    entry = content.sets[name]
     return AnchorSet(
-        name,
-        entry.source,
-        entry.anchors,
-        _stated_spread(file, content.readers),
-        file,
-        is_own,
+        name=name,
+        source=entry.source,
+        anchors=entry.anchors,
+        spread=_stated_spread(file, content.readers),
+        file=file,
+        is_own=is_own,
     )
 
 
 def published_anchors() -> tuple[Anchor, ...]:
-    """The two anchors of the paper."""
-    return chosen_anchors("published").anchors
+    """Read the two anchors of the paper."""
+    return chosen_anchors(_DEFAULT_SET).anchors
 
 
 def ratings_of(path: Path) -> pd.DataFrame:
-    """The rows of a ratings file: rater, phrase in lower case, sentence, and share from 0 to 1. An empty
-    rating is no answer.
+    """Read a ratings file: rater, phrase in lower case, sentence, share from 0 to 1.
+
+    An empty rating is no answer.
 
     Raises:
-        InputError: missing columns, a row with too few or too many values, no rating, or one that is no
-            number from 0 to 100.
+        InputError: missing columns, a row with too few or too many values, no rating,
+            or one that is no number from 0 to 100.
     """
     rows = []
-    for number, row in edited_rows(path, RATING_COLUMNS):
-        rating = row["rating"].strip().removesuffix("%")
-        try:
-            share = float(rating or "nan") / 100.0
-        except ValueError:
-            share = -1.0
-        if rating and not 0.0 <= share <= 1.0:
-            expected = "a number from 0 to 100"
-            raise InputError(
-                path.name,
-                "no number",
-                expected,
-                "Fix the rating.",
-                row=number,
-                column="rating",
-            )
-        rater, phrase = (" ".join(row[name].split()) for name in ("rater", "phrase"))
-        if rating:
-            rows.append((rater, phrase.lower(), row["sentence"], share))
-    if not rows:
-        raise InputError(
-            path.name,
-            "no ratings",
-            "two phrases rated",
-            "Add ratings or remove the file.",
+    for row_number, cells in edited_rows(path, RATING_COLUMNS):
+        rating = cells["rating"].strip().removesuffix("%")
+        if not rating:
+            continue
+        rows.append(
+            {
+                "rater": " ".join(cells["rater"].split()),
+                "phrase": " ".join(cells["phrase"].split()).lower(),
+                "sentence": cells["sentence"],
+                "share": _share(rating, path, row_number),
+            }
         )
+    if not rows:
+        remedy = "Add ratings or remove the file."
+        raise InputError(path.name, "no ratings", "two phrases rated", remedy)
     return pd.DataFrame(rows, columns=["rater", "phrase", "sentence", "share"])
 
 
-def rated_anchors(ratings: pd.DataFrame, file: Path) -> AnchorSet:
-    """One anchor per rated phrase: its mean rating with a 95% confidence interval, sorted by phrase.
+def _share(rating: str, path: Path, row_number: int) -> float:
+    try:
+        share = float(rating) / 100.0
+    except ValueError:
+        share = math.nan
+    if 0.0 <= share <= 1.0:
+        return share
+    expected = "a number from 0 to 100"
+    raise InputError(
+        path.name,
+        "no number",
+        expected,
+        "Fix the rating.",
+        row=row_number,
+        column="rating",
+    )
 
-    Ratings (as `ratings_of` returns them, of `file`) are the unit, as published. The interval is kept inside
-    (0, 1). A single rating is given that of the widest binomial (standard error 0.5).
+
+def rated_anchors(ratings: pd.DataFrame, file: Path) -> AnchorSet:
+    """Make an anchor of each rated phrase, sorted by phrase.
+
+    Args:
+        ratings: as `ratings_of` returns them.
+        file: from which they were read.
 
     Raises:
         InputError: a phrase always rated 0 or always 100.
@@ -186,47 +222,55 @@ def rated_anchors(ratings: pd.DataFrame, file: Path) -> AnchorSet:
     anchors = []
     for phrase, rated in ratings.groupby("phrase", sort=True)["share"]:
         shares = rated.to_numpy(dtype=np.float64)
-        mean = float(shares.mean())
-        if not 0.0 < mean < 1.0:
-            found, remedy = (
-                f"a mean rating of {mean:.0%} for one phrase",
-                "Leave that phrase out.",
-            )
-            raise InputError(
-                file.name, found, "a mean between 0 and 100", remedy, column="rating"
-            )
-        error = (
-            float(shares.std(ddof=1)) / math.sqrt(len(shares))
-            if len(shares) > 1
-            else 0.5
-        )
-        low, high = (
-            max(mean - Z95 * error, mean * 0.01),
-            min(mean + Z95 * error, 1.0 - (1.0 - mean) * 0.01),
-        )
-        anchors.append(Anchor(str(phrase), mean, low, high))
-    by_phrase = [
-        means for _, means in reader_means(ratings).groupby("phrase", sort=False)
-    ]
+        anchors.append(_rated_anchor(str(phrase), shares, file))
+    means_by_phrase = reader_means(ratings).groupby("phrase", sort=False)
     spread = spread_between(
-        by_phrase, f"{ratings['rater'].nunique()} raters in {file.name}"
+        [means for _, means in means_by_phrase],
+        f"{ratings['rater'].nunique()} raters in {file.name}",
     )
-    source, spread = f"ratings in {file.name}", spread or _stated_spread(file, None)
-    return AnchorSet("ratings", source, tuple(anchors), spread, file, True)
+    return AnchorSet(
+        name="ratings",
+        source=f"ratings in {file.name}",
+        anchors=tuple(anchors),
+        spread=spread or _stated_spread(file, None),
+        file=file,
+        is_own=True,
+    )
+
+
+def _rated_anchor(phrase: str, shares: NDArray[np.float64], file: Path) -> Anchor:
+    """Take the mean rating with a 95% interval, which is kept inside (0, 1).
+
+    Ratings are the unit, as published: neither raters nor sentences.
+    """
+    mean = float(shares.mean())
+    if not 0.0 < mean < 1.0:
+        found = f"a mean rating of {mean:.0%} for one phrase"
+        expected = "a mean between 0 and 100"
+        remedy = "Leave that phrase out."
+        raise InputError(file.name, found, expected, remedy, column="rating")
+    error = _ERROR_OF_ONE_RATING
+    if len(shares) > 1:
+        error = float(shares.std(ddof=1)) / math.sqrt(len(shares))
+    low = max(mean - Z95 * error, mean * 0.01)
+    high = min(mean + Z95 * error, 1.0 - (1.0 - mean) * 0.01)
+    return Anchor(phrase, mean, low, high)
 
 
 def reader_means(ratings: pd.DataFrame) -> pd.Series:
-    """Mean logit over the sentences that a rater saw, by phrase and rater in order of appearance."""
-    logits = pd.Series(
-        logit(ratings["share"].clip(NEAREST, 1.0 - NEAREST)), ratings.index
-    )
-    return logits.groupby([ratings["phrase"], ratings["rater"]], sort=False).agg(
-        lambda values: float(np.mean(values.to_numpy()))
-    )
+    """Average each rater's logits of a phrase over the sentences that the rater saw.
+
+    Returns:
+        Mean logits by phrase and rater, in order of appearance.
+    """
+    shares = ratings["share"].clip(NEAREST, 1.0 - NEAREST)
+    logits = pd.Series(logit(shares), ratings.index)
+    by_reader = logits.groupby([ratings["phrase"], ratings["rater"]], sort=False)
+    return by_reader.agg(lambda values: float(np.mean(values.to_numpy())))
 
 
 def _stated_spread(file: Path, readers: ReadersEntry | None) -> ReaderSpread:
-    """The spread that a file of sets states, or else the packaged one."""
+    """Take the spread that a file of sets states, or else the packaged one."""
     if readers is None:
         file = resource("anchors.toml")
         readers = _content(file).readers

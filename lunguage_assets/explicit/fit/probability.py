@@ -1,11 +1,16 @@
-"""From a place on the ranking to a probability with an interval, through anchors (explicit.md section 6)."""
+"""From a score on the reference scale to a probability, by way of anchors.
+
+Section 6 of docs/method/explicit.md. `calibrate` draws the line through the anchors,
+`probability` reads a score off it: the line of code that decides p is there. Which
+anchors are in use is in `anchors.py`; how another reader would differ, in `readers.py`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,29 +20,43 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 from scipy.special import expit
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.files import shown_phrase
 from lunguage_assets.randomness import Floats
+from lunguage_assets.wording import shown_phrase
 
 Z95 = 1.959963984540054
+"""Standard deviations to either side that hold 95% of a normal distribution."""
 _Share = Annotated[float, Field(gt=0.0, lt=1.0)]
+_SAME_SCORE = 1e-12
+"""Squares below which the anchors have one and the same score."""
 
 
-class NoScale(MethodError):
-    """Anchors that give no probabilities on a ranking; `reason` says why, without a remedy."""
+class CalibrationError(MethodError):
+    """Anchors that give no probabilities on a ranking.
+
+    Attributes:
+        reason: why, without a remedy.
+    """
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(
-            f'no probabilities can be read off the ranking: {reason}. Set ruler = "auto", or choose other '
-            "anchors, under [explicit] in settings.toml of the home, or rate ranked phrases in "
-            "anchor_ratings.csv; then run with --rebuild-ranking."
+            f"no probabilities can be read off the ranking: {reason}. Set "
+            'reference_scale = "auto", or choose other anchors, under [explicit] in '
+            "settings.toml of the home, or rate ranked phrases in anchor_ratings.csv; "
+            "then run with --rebuild-ranking."
         )
 
 
 @checked_dataclass(frozen=True, config={"extra": "forbid"})
 class Anchor:
-    """A phrase of known probability, with its 95% confidence interval; `optional`: it is left out where the
-    ranking does not have the phrase.
+    """A phrase of known probability.
+
+    Attributes:
+        phrase: its wording.
+        probability: that a finding is there which a report speaks of in this way.
+        low: lower end of the 95% confidence interval.
+        high: its upper end.
+        optional: the anchor is left out where the ranking does not have the phrase.
     """
 
     phrase: Annotated[str, Field(min_length=1)]
@@ -63,10 +82,17 @@ class Anchor:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The line logit p = alpha (mu - mu_half) through the anchors, with the sources of its uncertainty.
+    """The line logit p = alpha (mu - mu_half), and how uncertain it is.
 
-    Arrays over anchors: `anchor_mu`, `anchor_logit`, `anchor_mu_variance` (bootstrap of the ranking),
-    `anchor_logit_variance` (ratings); over phrases, mu ascending: `phrase_mu`, `phrase_mu_sd`.
+    Attributes:
+        alpha: slope, in logits per unit of mu.
+        mu_half: score at which p is one half.
+        anchor_mu: score of each anchor, shape (anchors,).
+        anchor_logit: logit of its probability.
+        anchor_mu_variance: of its score, by the bootstrap of the ranking.
+        anchor_logit_variance: of its probability, by the ratings.
+        phrase_mu: score of each ranked phrase, ascending, shape (phrases,).
+        phrase_mu_sd: deviation of that score, by the bootstrap of the ranking.
     """
 
     alpha: float
@@ -79,87 +105,104 @@ class Calibration:
     phrase_mu_sd: Floats
 
 
+class Probabilities(NamedTuple):
+    """Probabilities with their 95% intervals, each of the shape of the scores."""
+
+    p: Floats
+    low: Floats
+    high: Floats
+
+
 def require_anchors(phrases: Collection[str], anchors: Sequence[Anchor]) -> None:
-    """Refuse too few anchors and anchors that are not ranked, before any comparison is paid for.
+    """Refuse anchors that cannot work, before any comparison is paid for.
 
     Raises:
-        NoScale: fewer than two anchors, or an anchor phrase that is not ranked.
+        CalibrationError: fewer than two anchors, or a phrase that is not ranked.
     """
     missing = [anchor.phrase for anchor in anchors if anchor.phrase not in phrases]
     if missing:
-        raise NoScale(f"no anchor phrase {_names(missing)}")
+        raise CalibrationError(f"no anchor phrase {_names(missing)}")
     if len(anchors) < 2:
-        raise NoScale(f"{len(anchors)} anchor given; two are the least")
+        raise CalibrationError(f"{len(anchors)} anchor given; two are the least")
 
 
-def unmapped(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> str:
-    """Why a `REFERENCE_RANKING` frame cannot be mapped to probabilities; empty: it can."""
-    known = placed(ranking)
-    without = set(ranking["phrase"]) - set(known["phrase"])
-    unplayed = [anchor.phrase for anchor in anchors if anchor.phrase in without]
+def calibration_problem(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> str:
+    """Say why a `REFERENCE_RANKING` frame gives no probabilities; empty: it does."""
+    ranked = ranked_phrases(ranking)
+    unplayed_phrases = set(ranking["phrase"]) - set(ranked["phrase"])
+    unplayed = [
+        anchor.phrase for anchor in anchors if anchor.phrase in unplayed_phrases
+    ]
     if unplayed:
         return f"no valid match of the anchor phrase {_names(unplayed)}"
     try:
-        calibrate(known, anchors)
-    except NoScale as error:
+        calibrate(ranked, anchors)
+    except CalibrationError as error:
         return error.reason
     return ""
 
 
-def placed(ranking: pd.DataFrame) -> pd.DataFrame:
-    """The phrases of a `REFERENCE_RANKING` frame that have a place: published, or with a valid match. Another
-    one stays at the prior and says nothing.
+def ranked_phrases(ranking: pd.DataFrame) -> pd.DataFrame:
+    """Select the phrases whose score is known: published, or with a valid match.
+
+    Any other phrase of a `REFERENCE_RANKING` frame is still at the prior, which says
+    nothing about it.
     """
-    known: pd.DataFrame = ranking[
-        ((ranking["ruler"] == "published") | (ranking["n_matches"] > 0)).to_numpy(
-            dtype=bool
-        )
-    ]
-    return known
+    is_published = ranking["ruler"] == "published"
+    has_match = ranking["n_matches"] > 0
+    ranked: pd.DataFrame = ranking[(is_published | has_match).to_numpy(dtype=bool)]
+    return ranked
 
 
 def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
-    """The line through the anchors on the logit scale (explicit.md section 6).
+    """Draw the line through the anchors on the logit scale.
 
     It is exact for two anchors and a least-squares fit for more.
 
+    Args:
+        ranking: `REFERENCE_RANKING` frame of phrases whose score is known.
+        anchors: two or more, all of them ranked.
+
     Raises:
-        NoScale: fewer than two anchors, an anchor phrase that is not ranked, anchors at the same place, or a
-            line that falls.
-        MethodError: an anchor whose place is not a number.
+        CalibrationError: fewer than two anchors, an anchor phrase that is not ranked,
+            anchors of the same score, or a line that falls.
+        MethodError: an anchor whose score is not a number.
     """
-    place = {phrase: i for i, phrase in enumerate(ranking["phrase"].tolist())}
-    require_anchors(place, anchors)
-    mus, sds = (
-        ranking["mu"].to_numpy(dtype=np.float64),
-        ranking["mu_sd"].to_numpy(dtype=np.float64),
-    )
-    rows = [place[anchor.phrase] for anchor in anchors]
-    mu, logits = mus[rows], np.array([anchor.logit for anchor in anchors])
+    row_by_phrase = {phrase: row for row, phrase in enumerate(ranking["phrase"])}
+    require_anchors(row_by_phrase, anchors)
+    phrase_mu = ranking["mu"].to_numpy(dtype=np.float64)
+    phrase_mu_sd = ranking["mu_sd"].to_numpy(dtype=np.float64)
+    rows = [row_by_phrase[anchor.phrase] for anchor in anchors]
+    mu = phrase_mu[rows]
+    logits = np.array([anchor.logit for anchor in anchors])
     names = _names([anchor.phrase for anchor in anchors])
     if not np.isfinite(mu).all():
         raise MethodError(
-            f"the anchors {names} have places that are not numbers. Materialise reference_ranking again."
+            f"the anchors {names} have places that are not numbers. Materialise "
+            "reference_ranking again."
         )
-    spread = mu - mu.mean()
-    total = float((spread**2).sum())
-    if total < 1e-12:
-        raise NoScale(f"the anchors {names} have the same place in the ranking")
-    alpha = float((spread * logits).sum()) / total
+    deviation = mu - mu.mean()
+    squares = float((deviation**2).sum())
+    if squares < _SAME_SCORE:
+        raise CalibrationError(
+            f"the anchors {names} have the same place in the ranking"
+        )
+    alpha = float((deviation * logits).sum()) / squares
     if alpha <= 0.0:
-        raise NoScale(
-            f"the anchors {names} are inverted: the more probable one is not ranked as more certain"
+        raise CalibrationError(
+            f"the anchors {names} are inverted: the more probable one is not ranked as "
+            "more certain"
         )
-    ascending = np.argsort(mus, kind="stable")
+    ascending = np.argsort(phrase_mu, kind="stable")
     return Calibration(
         alpha=alpha,
         mu_half=float(mu.mean() - logits.mean() / alpha),
         anchor_mu=mu,
         anchor_logit=logits,
-        anchor_mu_variance=sds[rows] ** 2,
+        anchor_mu_variance=phrase_mu_sd[rows] ** 2,
         anchor_logit_variance=np.array([anchor.logit_variance for anchor in anchors]),
-        phrase_mu=mus[ascending],
-        phrase_mu_sd=sds[ascending],
+        phrase_mu=phrase_mu[ascending],
+        phrase_mu_sd=phrase_mu_sd[ascending],
     )
 
 
@@ -168,49 +211,52 @@ def probability(
     mu_sd: ArrayLike,
     calibration: Calibration,
     centre: ArrayLike | None = None,
-) -> tuple[Floats, Floats, Floats]:
-    """p, p_low, p_high (95%) of places on the ranking; arrays of the shape of `mu`.
+) -> Probabilities:
+    """Read probabilities off scores, with 95% intervals.
+
+    The interval is made on the logit scale, so it stays inside (0, 1), and always
+    contains p. It adds, as if independent, the variances of the score, of the ranking
+    there, and of the anchors (docs/trust.md).
 
     Args:
-        mu: places on the ranking, from which p follows.
-        mu_sd: standard error of each place, from its own comparisons.
+        mu: scores, from which p follows; arrays of any shape.
+        mu_sd: standard error of each score, from its own comparisons.
         calibration: the line through the anchors.
-        centre: places around which the intervals are made, when they are not `mu`. An interval always
-            contains p.
-
-    The interval is by the delta method on the logit scale, so it stays inside (0, 1). It adds, as if
-    independent: the place itself, the ranking there (bootstrap, interpolated between the neighbouring
-    phrases), and the anchors (their ratings, and the bootstrap of their own places); docs/trust.md.
+        centre: scores around which the intervals are made, when they are not `mu`.
     """
-    line = calibration
-    logit = line.alpha * (np.asarray(mu, dtype=np.float64) - line.mu_half)
-    places = np.asarray(mu if centre is None else centre, dtype=np.float64)
-    middle = line.alpha * (places - line.mu_half)
-    margin = Z95 * np.sqrt(
-        _logit_variance(places, np.asarray(mu_sd, dtype=np.float64), line)
-    )
-    return (
-        expit(logit),
-        expit(np.minimum(middle - margin, logit)),
-        expit(np.maximum(middle + margin, logit)),
+    scores = np.asarray(mu, dtype=np.float64)
+    # This decides a probability: p = 1 / (1 + exp(-alpha (mu - mu_half))).
+    logit_p = calibration.alpha * (scores - calibration.mu_half)
+    p = expit(logit_p)
+
+    centres = scores if centre is None else np.asarray(centre, dtype=np.float64)
+    errors = np.asarray(mu_sd, dtype=np.float64)
+    middle = calibration.alpha * (centres - calibration.mu_half)
+    margin = Z95 * np.sqrt(_logit_variance(centres, errors, calibration))
+    return Probabilities(
+        p=p,
+        low=expit(np.minimum(middle - margin, logit_p)),
+        high=expit(np.maximum(middle + margin, logit_p)),
     )
 
 
-def _logit_variance(places: Floats, errors: Floats, line: Calibration) -> Floats:
-    """Variance of logit p by the delta method: the place's, the ranking's there, the anchors'."""
-    ranking_sd = np.interp(places, line.phrase_mu, line.phrase_mu_sd)
+def _logit_variance(scores: Floats, errors: Floats, line: Calibration) -> Floats:
+    """Variance of logit p by the delta method: of score, ranking and anchors."""
+    # How well the ranking is known there: interpolated between neighbouring phrases.
+    ranking_sd = np.interp(scores, line.phrase_mu, line.phrase_mu_sd)
     variance: Floats = line.alpha**2 * (errors**2 + ranking_sd**2)
-    spread = line.anchor_mu - line.anchor_mu.mean()
-    total = float((spread**2).sum())
-    residual = line.anchor_logit - line.anchor_logit.mean() - line.alpha * spread
-    for i in range(len(spread)):
-        away = (places - line.anchor_mu.mean()) / total
-        weight = 1.0 / len(spread) + spread[i] * away  # d logit / d anchor_logit[i]
-        by_place = residual[i] * away - line.alpha * weight  # d logit / d anchor_mu[i]
+    deviation = line.anchor_mu - line.anchor_mu.mean()
+    squares = float((deviation**2).sum())
+    residual = line.anchor_logit - line.anchor_logit.mean() - line.alpha * deviation
+    for anchor in range(len(deviation)):
+        distance = (scores - line.anchor_mu.mean()) / squares
+        # d logit p / d anchor_logit, then d logit p / d anchor_mu.
+        by_logit = 1.0 / len(deviation) + deviation[anchor] * distance
+        by_mu = residual[anchor] * distance - line.alpha * by_logit
         variance = (
             variance
-            + weight**2 * line.anchor_logit_variance[i]
-            + by_place**2 * line.anchor_mu_variance[i]
+            + by_logit**2 * line.anchor_logit_variance[anchor]
+            + by_mu**2 * line.anchor_mu_variance[anchor]
         )
     return variance
 

@@ -1,5 +1,6 @@
-"""How far another reader's p would lie from ours for the same words (explicit.md
-section 6).
+"""How far another reader's p would lie from ours for the same words.
+
+Section 6 of docs/method/explicit.md.
 
 Readers agree about "likely" and differ about "may", so the spread depends on the
 position on the scale. It comes from ratings per rater, from a stated number of points,
@@ -21,8 +22,8 @@ from scipy.special import expit, logit, ndtri, stdtrit
 
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.explicit.fit.probability import Z95
-from lunguage_assets.files import edited_rows
 from lunguage_assets.randomness import Floats
+from lunguage_assets.spreadsheets import edited_rows
 
 NEAREST = 0.005
 """Numbers of 0 and 100 count as this far from the end: no reader's certainty is
@@ -192,8 +193,8 @@ def spread_of_numbers(
     hedges = numbers[~numbers["phrase"].isin(left_out)]
     if hedges.empty:
         raise ConfigurationError(
-            f"[readers]: found no phrase that is not left out of {len(numbers)}; expected "
-            "one at least. Shorten left_out."
+            f"[readers]: found no phrase that is not left out of {len(numbers)}; "
+            "expected one at least. Shorten left_out."
         )
     shares = hedges[["p10", "mean", "p90"]].clip(NEAREST, 1.0 - NEAREST)
     lowest_tenth, position, highest_tenth = logit(shares.to_numpy(dtype=np.float64)).T
@@ -211,19 +212,23 @@ def spread_of_numbers(
 
 
 def spread_of_points(points: float, source: str) -> ReaderSpread:
-    """The spread of readers whose middle 80% span so many points of a hundred around
-    one half.
-    """
+    """Take the spread of readers by the points that their middle 80% span around 50."""
     half = float(logit(0.5 + points / 200.0))
     return ReaderSpread.everywhere(half / _Z80, math.inf, source)
 
 
 def spread_between(means: Iterable[ArrayLike], source: str) -> ReaderSpread | None:
-    """The spread pooled over phrases: the squared deviations of raters from their
-    phrase's mean, by the degrees of freedom that they have together. None when no
-    phrase has two raters.
+    """Pool the spread over phrases.
 
-    `means` has the raters' mean logits of each phrase.
+    It is the squared deviations of raters from their phrase's mean, by the degrees of
+    freedom that they have together.
+
+    Args:
+        means: the raters' mean logits of each phrase.
+        source: who the raters are.
+
+    Returns:
+        None when no phrase has two raters.
     """
     rated = [np.asarray(values, dtype=np.float64) for values in means]
     df = sum(len(values) - 1 for values in rated)
@@ -244,7 +249,8 @@ def reader_range(
 
     Args:
         p: ours, strictly between 0 and 1.
-        p_low, p_high: its own 95% interval, which the range always contains.
+        p_low: lower end of its own 95% interval, which the range always contains.
+        p_high: upper end.
         spread: between readers.
         share: of readers within the range.
 

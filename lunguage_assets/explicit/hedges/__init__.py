@@ -1,1 +1,5 @@
-"""Hedging phrases: extraction, a person's corrections, the vocabulary (explicit.md section 1)."""
+"""Hedging phrases: extraction, a person's review, the vocabulary.
+
+What belongs here: section 1 of docs/method/explicit.md. What does not: how a judge
+finds the words (`judges/`), and how certain they are (`rating/`).
+"""

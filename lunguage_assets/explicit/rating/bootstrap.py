@@ -1,12 +1,13 @@
-"""Intervals of the reference ranking: a bootstrap of sentence pairs (explicit.md section 3).
+"""Intervals of the reference ranking: a bootstrap of sentence pairs.
 
-All judges see the same sentence pair, so their answers to it are resampled together; resampling single
-answers would make the intervals too narrow.
+Section 3 of docs/method/explicit.md. All judges see the same sentence pair, so their
+answers to it are resampled together; resampling single answers would make the intervals
+too narrow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -15,16 +16,19 @@ from lunguage_assets.randomness import Floats, Integers, mix, random_below, text
 from lunguage_assets.settings import ExplicitSettings
 
 ORDERS_PER_RESAMPLE = 2
-"""Random orders per resample: the fewest that show the spread between orders, which is then taken out."""
-
-MOST_MATCHES, FEWEST_RESAMPLES = 100_000_000, 50
-"""Matches that all resamples play together, about half a minute on one core: with many phrases there are
-fewer resamples, down to the fewest.
+"""Random orders per resample: the fewest that show the spread between orders, which is
+then taken out.
 """
 
-_AT_ONCE = 10_000_000
+MAX_MATCHES = 100_000_000
+"""Matches that all resamples play together, about half a minute on one core."""
+MIN_RESAMPLES = 50
+"""With many phrases there are fewer resamples, down to this."""
+
+_MATCHES_AT_ONCE = 10_000_000
 """Matches of resamples that are played side by side, for memory."""
 _LEVELS = (0.025, 0.975)
+_PADDING = -1
 
 
 def bootstrap_intervals(
@@ -34,49 +38,58 @@ def bootstrap_intervals(
     mu: Floats,
     settings: ExplicitSettings,
 ) -> dict[str, Floats]:
-    """Standard deviation and 95% percentile intervals of mu and rank, each of shape (phrases,), by the name
-    of their column.
+    """Compute the deviation of mu, and 95% percentile intervals of mu and rank.
+
+    A resample is averaged over few orders of play, the ranking over many: the excess of
+    order noise is estimated from the spread between a resample's orders, and taken out
+    by shrinking the deviations.
 
     Args:
-        winner, loser, cluster: phrase numbers and sentence-pair number of every answer, shape (answers,).
+        winner: phrase number of each answer's winner, shape (answers,).
+        loser: that of its loser.
+        cluster: number of the sentence pair that it is about.
         mu: the ranking's mu, shape (phrases,); an interval always contains it.
-        settings: seed, `bootstrap` resamples (fewer than two: intervals are points; fewer than set where
-            there are very many answers, see `MOST_MATCHES`) and `orders`.
+        settings: seed, `orders`, and `bootstrap` resamples; with fewer than two,
+            intervals are points. See `MAX_MATCHES` for very many answers.
 
-    A resample is averaged over few orders of play, the ranking over many: the excess of order noise is
-    estimated from the spread between a resample's orders and taken out by shrinking the deviations.
+    Returns:
+        By the name of their column, each of shape (phrases,).
     """
     rank = ranks(mu[None, :])[0]
     if settings.bootstrap < 2:
-        ends = {"mu_low": mu, "mu_high": mu, "rank_low": rank, "rank_high": rank}
-        return {"mu_sd": np.zeros(len(mu)), **ends}
-    drawn = _resampled_orders(
-        cluster, resamples(len(winner), settings.bootstrap), settings.seed
-    )
-    played = [trueskill.play(winner, loser, len(mu), orders)[0] for orders in drawn]
-    resampled = np.concatenate(played).reshape(-1, ORDERS_PER_RESAMPLE, len(mu))
-    deviations, sd = _without_excess_order_noise(resampled, settings.orders)
-    found = {"mu_sd": sd}
-    for name, value, drawn_values in (
-        ("mu", mu, deviations),
-        ("rank", rank, ranks(deviations)),
-    ):
-        low, high = np.quantile(drawn_values, _LEVELS, axis=0)
-        found |= {
-            f"{name}_low": np.minimum(low, value),
-            f"{name}_high": np.maximum(high, value),
+        return {
+            "mu_sd": np.zeros(len(mu)),
+            "mu_low": mu,
+            "mu_high": mu,
+            "rank_low": rank,
+            "rank_high": rank,
         }
-    return found
+    count = resamples(len(winner), settings.bootstrap)
+    resampled = [
+        trueskill.play(winner, loser, len(mu), orders).mu
+        for orders in _resampled_orders(cluster, count, settings.seed)
+    ]
+    by_resample = np.concatenate(resampled).reshape(-1, ORDERS_PER_RESAMPLE, len(mu))
+    resampled_mu, mu_sd = _without_excess_order_noise(by_resample, settings.orders)
+    mu_low, mu_high = np.quantile(resampled_mu, _LEVELS, axis=0)
+    rank_low, rank_high = np.quantile(ranks(resampled_mu), _LEVELS, axis=0)
+    return {
+        "mu_sd": mu_sd,
+        "mu_low": np.minimum(mu_low, mu),
+        "mu_high": np.maximum(mu_high, mu),
+        "rank_low": np.minimum(rank_low, rank),
+        "rank_high": np.maximum(rank_high, rank),
+    }
 
 
 def resamples(answers: int, wanted: int) -> int:
-    """Resamples of so many answers: those wanted, as far as `MOST_MATCHES` allows."""
-    affordable = MOST_MATCHES // (ORDERS_PER_RESAMPLE * max(answers, 1))
-    return min(wanted, max(affordable, FEWEST_RESAMPLES))
+    """Count the resamples: those wanted, as far as `MAX_MATCHES` allows."""
+    affordable = MAX_MATCHES // (ORDERS_PER_RESAMPLE * max(answers, 1))
+    return min(wanted, max(affordable, MIN_RESAMPLES))
 
 
 def ranks(mu: Floats) -> Floats:
-    """Rank of every phrase in every row (0 = highest mu), shape as `mu`."""
+    """Rank the phrases of every row (0 = highest mu); shape as `mu`."""
     order = np.argsort(-mu, axis=1, kind="stable")
     return np.argsort(order, axis=1, kind="stable").astype(np.float64)
 
@@ -84,9 +97,14 @@ def ranks(mu: Floats) -> Floats:
 def _without_excess_order_noise(
     resampled: Floats, orders: int
 ) -> tuple[Floats, Floats]:
-    """Resampled mu (resamples, phrases) and its deviation (phrases,) without the excess order noise.
+    """Shrink resampled mu, as if each were averaged over as many orders as the ranking.
 
-    Both are as if averaged over as many orders as the ranking.
+    Args:
+        resampled: mu, shape (resamples, orders per resample, phrases).
+        orders: over which the ranking is averaged.
+
+    Returns:
+        Resampled mu, shape (resamples, phrases), and its deviation, shape (phrases,).
     """
     means = resampled.mean(axis=1)
     centre = means.mean(axis=0)
@@ -94,35 +112,43 @@ def _without_excess_order_noise(
     order_noise = resampled.var(axis=1, ddof=1).mean(axis=0)
     excess = order_noise * max(0.0, 1.0 / ORDERS_PER_RESAMPLE - 1.0 / orders)
     variance = np.minimum(between, np.maximum(between - excess, order_noise / orders))
-    factor = np.sqrt(
-        np.divide(variance, between, out=np.zeros_like(between), where=between > 0.0)
+    share = np.divide(
+        variance, between, out=np.zeros_like(between), where=between > 0.0
     )
-    return centre + (means - centre) * factor, np.sqrt(variance)
+    return centre + (means - centre) * np.sqrt(share), np.sqrt(variance)
 
 
 def _resampled_orders(cluster: Integers, count: int, seed: int) -> Iterator[Integers]:
-    """Orders of play for a few resamples at a time, shape (resamples x orders, longest), padded with -1."""
-    by_cluster = np.argsort(cluster, kind="stable").astype(np.int64)
+    """Draw orders of play for a few resamples at a time.
+
+    Yields:
+        Answer numbers, shape (resamples x orders, longest), padded with -1.
+    """
+    answers_by_cluster = np.argsort(cluster, kind="stable").astype(np.int64)
     size = np.bincount(cluster)
     start = np.cumsum(size) - size
     seed = text_hash(seed, "bootstrap")
-    drawn = np.arange(len(size), dtype=np.uint64)
-    at_once = max(1, _AT_ONCE // (ORDERS_PER_RESAMPLE * len(cluster)))
+    draws = np.arange(len(size), dtype=np.uint64)
+    at_once = max(1, _MATCHES_AT_ONCE // (ORDERS_PER_RESAMPLE * len(cluster)))
     for first in range(0, count, at_once):
         orders = []
         for resample in range(first, min(first + at_once, count)):
-            clusters = random_below(mix(seed, resample, drawn), len(size))
-            counts = size[clusters]
-            within = np.arange(counts.sum()) - np.repeat(
-                np.cumsum(counts) - counts, counts
-            )
-            answers = by_cluster[np.repeat(start[clusters], counts) + within]
-            places = np.arange(len(answers), dtype=np.uint64)
+            clusters = random_below(mix(seed, resample, draws), len(size))
+            sizes = size[clusters]
+            # Position of each answer within its drawn cluster: 0, 1, 2, 0, 1, ...
+            begins = np.repeat(np.cumsum(sizes) - sizes, sizes)
+            within = np.arange(sizes.sum()) - begins
+            answers = answers_by_cluster[np.repeat(start[clusters], sizes) + within]
+            positions = np.arange(len(answers), dtype=np.uint64)
             for order in range(ORDERS_PER_RESAMPLE):
-                orders.append(
-                    answers[np.argsort(mix(seed, resample, order + 1, places))]
-                )
-        padded = np.full((len(orders), max(map(len, orders))), -1, dtype=np.int64)
-        for row, order in zip(padded, orders, strict=True):
-            row[: len(order)] = order
-        yield padded
+                hashes = mix(seed, resample, order + 1, positions)
+                orders.append(answers[np.argsort(hashes)])
+        yield _padded(orders)
+
+
+def _padded(orders: Sequence[Integers]) -> Integers:
+    longest = max(map(len, orders))
+    padded = np.full((len(orders), longest), _PADDING, dtype=np.int64)
+    for row, order in zip(padded, orders, strict=True):
+        row[: len(order)] = order
+    return padded

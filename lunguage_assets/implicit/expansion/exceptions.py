@@ -11,9 +11,7 @@ from operator import attrgetter
 
 from lunguage_assets.implicit.expansion.stated_signs import gives_reason, strongest
 from lunguage_assets.implicit.pathways.edges import Edge, Subject
-from lunguage_assets.implicit.pathways.pathways import (
-    PathwayDictionary,
-)
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row
 from lunguage_assets.implicit.statements.contradictions import is_present, qualifier_of
 from lunguage_assets.implicit.statements.label_file import LabelList

@@ -23,12 +23,15 @@ from lunguage_assets.explicit.analysis.agreement import (
 from lunguage_assets.explicit.analysis.experts import (
     expert_agreement as experts_with_ranking,
 )
-from lunguage_assets.explicit.analysis.experts import load_experts, load_responses
-from lunguage_assets.explicit.analysis.validation import (
-    fit_validation as fit_phrases_back,
+from lunguage_assets.explicit.analysis.experts import (
+    load_experts,
+    load_responses,
+)
+from lunguage_assets.explicit.analysis.robustness import (
+    ranking_robustness as rank_with_half,
 )
 from lunguage_assets.explicit.analysis.validation import (
-    ranking_robustness as rank_with_half,
+    fit_validation as fit_phrases_back,
 )
 from lunguage_assets.implicit.expansion.audit import Counts, audit_table, edge_counts
 from lunguage_assets.implicit.pathways.pathways import (

@@ -19,29 +19,30 @@ import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.explicit.analysis.agreement import verify_with_package
-from lunguage_assets.explicit.distilled.answers import Answers, panel_answers
+from lunguage_assets.explicit.analysis.package_check import verify_with_package
+from lunguage_assets.explicit.distilled.answers import Answers
+from lunguage_assets.explicit.distilled.collecting import panel_answers
 from lunguage_assets.explicit.distilled.evaluation import evaluate
-from lunguage_assets.explicit.distilled.places import scored_places
+from lunguage_assets.explicit.distilled.scoring import score_sentences
 from lunguage_assets.explicit.distilled.training import distil
-from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.fit.probability import calibrate, placed
-from lunguage_assets.explicit.hedges.hedging import (
+from lunguage_assets.explicit.fit.probability import calibrate, ranked_phrases
+from lunguage_assets.explicit.fit.reference import ReferenceScale
+from lunguage_assets.explicit.hedges.phrases import (
     hedge_phrases as extract_hedge_phrases,
 )
-from lunguage_assets.explicit.hedges.hedging import (
-    hedge_vocabulary as collect_vocabulary,
-)
-from lunguage_assets.explicit.hedges.hedging import (
+from lunguage_assets.explicit.hedges.review import (
     load_corrections,
-    newest_only,
     review_queue,
 )
-from lunguage_assets.explicit.rating.ranking import comparison_matches as play_matches
-from lunguage_assets.explicit.rating.ranking import match_questions, schedule
+from lunguage_assets.explicit.hedges.vocabulary import (
+    hedge_vocabulary as collect_vocabulary,
+)
+from lunguage_assets.explicit.hedges.vocabulary import newest_only
+from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
+from lunguage_assets.explicit.rating.matches import schedule
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
-from lunguage_assets.files import sheet_frame, write_csv
+from lunguage_assets.files import write_csv
 from lunguage_assets.judges.protocol import Judge, ask_panel
 from lunguage_assets.lineage.input_fingerprints import NOTHING
 from lunguage_assets.lineage.old_ids import require_known_rows
@@ -80,6 +81,7 @@ from lunguage_assets.orchestration.resources import (
     require_anchor_phrases,
 )
 from lunguage_assets.orchestration.spending import Spending, bill_ahead
+from lunguage_assets.spreadsheets import sheet_frame
 from lunguage_assets.tables import FINDINGS, FITTED_PROBABILITIES, HEDGE_PHRASES
 from lunguage_assets.tables.explicit import FIT_LOG
 
@@ -406,8 +408,8 @@ def explicit_assets(
             _answers_of_panel(inputs),
             scorer,
             _scorer_folder(configuration, inputs, scorer),
-            Reference.of(ranking, inputs.tables["hedge_vocabulary"]),
-            calibrate(placed(ranking), anchors_of(configuration, ranking)),
+            ReferenceScale.from_tables(ranking, inputs.tables["hedge_vocabulary"]),
+            calibrate(ranked_phrases(ranking), anchors_of(configuration, ranking)),
         )
         return materialize_result(
             configuration,
@@ -447,9 +449,8 @@ def prefetch_comparisons(
             (configuration.judges.extractor,),
         )
         require_anchor_phrases(configuration, retained_phrases(vocabulary))
-        questions = match_questions(
-            schedule(vocabulary, configuration.settings.explicit)
-        )
+        matches = schedule(vocabulary, configuration.settings.explicit)
+        questions = [match.question for match in matches]
         panel = [
             configuration.open_judge(
                 key, bill=bill_ahead(configuration, "comparison_matches", key)
@@ -577,12 +578,12 @@ def _places_of_distilled_model(
     staleness = configuration.staleness()
     if staleness.scorer_of(ranker, batch) == NOTHING:
         return None
-    return scored_places(
+    return score_sentences(
         inputs.tables["findings"],
         inputs.tables["hedge_phrases"],
         inputs.tables["reference_ranking"],
         open_distilled_scorer(configuration, ranker, staleness),
-        ask_panel=configuration.settings.distilled.unlike == "panel",
+        ask_panel=configuration.settings.distilled.out_of_distribution == "panel",
     )
 
 

@@ -32,8 +32,8 @@ from lunguage_assets.explicit.analysis.agreement import (
     judge_agreement,
     krippendorff_alpha,
     ranking_correlations,
-    verify_with_package,
 )
+from lunguage_assets.explicit.analysis.package_check import verify_with_package
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
@@ -203,9 +203,7 @@ def test_correlations_of_every_judge_in_every_order_and_with_the_pooled_ranking(
     ]
 
 
-def test_correlations_take_the_phrases_that_both_have_and_none_of_fewer_than_three() -> (
-    None
-):
+def test_correlations_take_shared_phrases_and_need_three_of_them() -> None:
     pairs = list(combinations("abcd", 2))
     matches = {
         "four": winners_frame([(a, b, a) for a, b in pairs]),
@@ -253,9 +251,11 @@ def test_a_changed_place_fails() -> None:
 
 
 def test_a_wrong_closed_form_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = trueskill.corrections
+    right = trueskill.truncated_normal_moments
     monkeypatch.setattr(
-        trueskill, "corrections", lambda t: tuple(1.001 * part for part in right(t))
+        trueskill,
+        "truncated_normal_moments",
+        lambda t: tuple(1.001 * part for part in right(t)),
     )
     verification = verify_with_package(VERIFIED, RECORDED, WHOLE)
     assert verification.package_difference > 1e-5

@@ -13,9 +13,11 @@ import pytest
 from profiles import scaled
 from simulation import ADVERSE, ASSUMED, Noise, SimulatedCorpus, simulated_corpus
 
-from lunguage_assets.explicit.fit.fits import Fits, Reference, posterior_of_a_panel
+from lunguage_assets.explicit.fit.fit_state import FitState
 from lunguage_assets.explicit.fit.fitting import fit_sentences
+from lunguage_assets.explicit.fit.posterior import panel_posterior
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
+from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.settings import ExplicitSettings
 
 CORPORA = max(2, scaled(4))
@@ -25,8 +27,8 @@ PHRASES, TARGETS, JUDGES = 14, 150, 4
 class Trial(NamedTuple):
     corpus: SimulatedCorpus
     ranking: pd.DataFrame
-    reference: Reference
-    fits: Fits
+    reference: ReferenceScale
+    fits: FitState
 
 
 def trials(noise: Noise, judges: int = JUDGES) -> list[Trial]:
@@ -36,7 +38,7 @@ def trials(noise: Noise, judges: int = JUDGES) -> list[Trial]:
         corpus = simulated_corpus(seed, phrases=PHRASES, targets=TARGETS, noise=noise)
         panel = corpus.panel(judges, noise, seed)
         ranking = corpus.ranking(panel, settings)
-        reference = Reference.of(ranking, corpus.vocabulary)
+        reference = ReferenceScale.from_tables(ranking, corpus.vocabulary)
         done.append(
             Trial(
                 corpus,
@@ -73,7 +75,7 @@ def coverage(
             if reading_sd is None
             else replace(reference, reading_sd=reading_sd)
         )
-        centre, mu_sd = posterior_of_a_panel(fits.won, fits.lost, assumed)
+        centre, mu_sd = panel_posterior(fits.won, fits.lost, assumed)
         known = ranking if "ranking" in sources else ranking.assign(mu_sd=0.0)
         anchors = corpus.anchors
         if "anchors" not in sources:
@@ -86,7 +88,7 @@ def coverage(
     return float(np.concatenate(held).mean())
 
 
-def test_the_interval_holds_95_percent_under_the_assumed_noise_and_under_other_noise(
+def test_the_interval_holds_95_percent_under_assumed_and_other_noise(
     assumed: list[Trial], adverse: list[Trial]
 ) -> None:
     assert 0.93 <= coverage(assumed) <= 0.995

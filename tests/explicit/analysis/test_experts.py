@@ -16,7 +16,7 @@ from profiles import examples
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.experts import (
-    Described,
+    Expert,
     expert_agreement,
     load_experts,
     load_responses,
@@ -57,7 +57,7 @@ JUDGES = {
 
 def study(
     answers: pd.DataFrame = STUDY,
-    experts: Described | None = None,
+    experts: dict[str, Expert] | None = None,
     ranking: pd.DataFrame = PLACES,
     seed: int = 0,
 ) -> pd.DataFrame:

@@ -18,16 +18,19 @@ from lunguage_assets.cli.main import commands
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.explicit.analysis.experts import (
-    PairQuestion,
     load_experts,
     load_responses,
+)
+from lunguage_assets.explicit.analysis.surveys import (
+    PairQuestion,
+    Side,
     make_survey,
     rating_rows,
     spread_pairs,
     write_survey,
 )
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.settings import DataClass, ExplicitSettings
@@ -48,7 +51,7 @@ def own(vocabulary: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return vocabulary, ranking
 
 
-def test_pairs_are_near_and_far_as_among_all_pairs_and_phrases_evenly_used() -> None:
+def test_pairs_are_as_far_as_among_all_and_phrases_evenly_used() -> None:
     chosen = spread_pairs(WORDS, 50, seed=0)
     distances = sorted(abs(WORDS.index(a) - WORDS.index(b)) for a, b in chosen)
     every = sorted(abs(i - j) for i in range(42) for j in range(i))
@@ -139,12 +142,14 @@ def test_text_from_reports_cannot_become_markup(tmp_path: Path) -> None:
     assert "<script>alert(1)</script> <finding>" in read.text
 
 
-def test_phrases_and_sentences_that_a_spreadsheet_would_run_are_escaped_and_read_back(
+def test_what_a_spreadsheet_would_run_is_escaped_and_read_back(
     tmp_path: Path,
 ) -> None:
-    question = PairQuestion(
-        1, (("=likely", ("@sum: <finding>.",)), ("-may be", ("+1 <finding>.",)))
+    sides = (
+        Side("=likely", ("@sum: <finding>.",)),
+        Side("-may be", ("+1 <finding>.",)),
     )
+    question = PairQuestion(1, sides)
     write_survey([question], tmp_path, experts=1)
     header, asked = (
         (tmp_path / "responses.csv").read_text(encoding="utf-8").splitlines()
@@ -160,7 +165,7 @@ def test_phrases_and_sentences_that_a_spreadsheet_would_run_are_escaped_and_read
     )
 
 
-def test_the_csv_has_a_column_per_sentence_and_expert_and_is_read_back(
+def test_the_csv_has_a_column_per_sentence_and_expert(
     tmp_path: Path,
 ) -> None:
     survey = make_survey(PUBLISHED, RULER, pairs=4, examples=3)
@@ -257,7 +262,7 @@ def test_patients_sentences_are_announced_and_readable_by_their_owner_only(
     assert marks == {restricted}
 
 
-def test_import_puts_the_answers_into_the_home_and_one_without_any_keeps_what_is_there(
+def test_import_stores_answers_and_an_empty_file_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
@@ -287,9 +292,7 @@ def test_import_puts_the_answers_into_the_home_and_one_without_any_keeps_what_is
 ENDS = ["less likely", "most likely"]
 
 
-def test_sentences_to_rate_are_mixed_alike_for_every_rater_and_the_same_every_time() -> (
-    None
-):
+def test_sentences_to_rate_are_mixed_alike_for_every_rater() -> None:
     header, *rows = rating_rows(PUBLISHED, ENDS, examples=3)
     assert header == ["rater", "phrase", "sentence", "rating"]
     assert (

@@ -14,17 +14,19 @@ from tentative_findings import ScriptedJudge
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis import validation
+from lunguage_assets.explicit.analysis.robustness import (
+    kept_answers,
+    ranking_robustness,
+)
 from lunguage_assets.explicit.analysis.validation import (
     Configuration,
     fit_back,
     fit_validation,
     grid,
-    kept_answers,
-    ranking_robustness,
     recorded_outcomes,
 )
-from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.fitting import fit_sentences
+from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.explicit.rating.ranking import collect_answers
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.randomness import mix, text_hashes
@@ -40,9 +42,7 @@ MATCHES = recorded(10, PANEL, noisy())
 RANKING = ranked(MATCHES, SETTINGS)
 
 
-def test_half_of_the_comparisons_of_every_pair_are_kept_with_the_answers_of_all_judges() -> (
-    None
-):
+def test_half_of_the_comparisons_are_kept_with_all_judges_answers() -> None:
     def decide(a: str, b: str, repetition: int, judge: str) -> bool | None:
         return None if repetition < 3 else noisy()(a, b, repetition, judge)
 
@@ -129,7 +129,7 @@ def test_a_fit_proceeds_as_the_product_s(
         others = ranking[ranking["phrase"] != phrase]
         sentences = tuple((f"{other} <finding>.",) for other in others["phrase"])
         hashes = tuple(text_hashes(texts) for texts in sentences)
-        reference = Reference(
+        reference = ReferenceScale(
             others["mu"].to_numpy(), others["sigma"].to_numpy() ** 2, sentences, hashes
         )
         fits = fit_sentences([f"{phrase} <finding> again."], reference, panel, settings)
@@ -159,7 +159,7 @@ def test_a_configuration_has_the_same_curves_alone_and_among_others() -> None:
     assert np.array_equal(together[0], fitted_back(MATCHES, [AT_RANDOM])[0][0])
 
 
-def test_neither_row_order_nor_order_of_judges_in_the_mapping_changes_a_bit(
+def test_neither_order_of_rows_nor_of_judges_changes_a_bit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
@@ -177,7 +177,7 @@ def test_neither_row_order_nor_order_of_judges_in_the_mapping_changes_a_bit(
         )
 
 
-def test_the_table_states_means_and_spreads_of_the_fits_and_a_phrase_without_answers_is_in_none(
+def test_means_and_spreads_are_of_the_fits_of_phrases_with_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def decide(a: str, b: str, repetition: int, judge: str) -> bool | None:

@@ -8,17 +8,21 @@ import pytest
 from distilled_world import DIMENSIONS, World
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.distilled import answers as learnt_from
-from lunguage_assets.explicit.distilled.answers import (
-    Answers,
+from lunguage_assets.explicit.distilled import collecting
+from lunguage_assets.explicit.distilled.answers import Answers
+from lunguage_assets.explicit.distilled.collecting import panel_answers
+from lunguage_assets.explicit.distilled.folds import (
     folds,
-    groups,
-    panel_answers,
+    patient_groups,
     phrase_folds,
 )
-from lunguage_assets.explicit.distilled.head import error, fit_head, out_of_fold
-from lunguage_assets.explicit.fit.fitting import sentence_key
-from lunguage_assets.judges.distilled import nearest
+from lunguage_assets.explicit.distilled.head import (
+    fit_head,
+    out_of_fold,
+    rmse,
+)
+from lunguage_assets.explicit.distilled.model import nearest
+from lunguage_assets.explicit.pairs import sentence_key
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +43,7 @@ def test_every_valid_answer_counts_once_however_often_its_sentence_was_delivered
         (one["sentence_a"] == one["sentence_b"]).sum() for one in world.matches.values()
     )
     assert answers.size == world.answers(times=2).size == asked - same
-    assert int((answers.other < 0).sum()) == int(
+    assert int((answers.other_sentence < 0).sum()) == int(
         world.tables.probabilities["answers"].sum()
     )
 
@@ -58,7 +62,7 @@ def test_the_gradient_of_the_likelihood_is_that_of_its_differences(
 ) -> None:
     scores = np.random.default_rng(4).normal(25.0, 8.0, len(answers.sentences))
     _, gradient, _ = answers.loss(scores)
-    for number in (0, 7, int(answers.other.max())):
+    for number in (0, 7, int(answers.other_sentence.max())):
         step = np.zeros(len(scores))
         step[number] = 1e-4
         rise = answers.loss(scores + step)[0] - answers.loss(scores - step)[0]
@@ -95,7 +99,7 @@ def test_a_scorer_that_is_known_is_found_again_in_units_of_mu(
     assert slope == pytest.approx(1.0, abs=0.12)
     assert slope * 25.0 + intercept == pytest.approx(25.0, abs=1.0)
     assert np.corrcoef(truth[known], mu[known])[0, 1] > 0.97
-    assert error(mu, answers) < 2.5 < error(np.full(len(mu), 25.0), answers)
+    assert rmse(mu, answers) < 2.5 < rmse(np.full(len(mu), 25.0), answers)
     assert (variance[known] > 0).all()
 
 
@@ -106,7 +110,7 @@ def test_the_same_answers_give_the_same_bytes_in_any_order(
     first, again = (fit_head(vectors, answers, 6.0) for _ in range(2))
     assert first.weights.tobytes() == again.weights.tobytes()
     assert first.covariance.tobytes() == again.covariance.tobytes()
-    turned = fit_head(vectors, answers.only(np.arange(answers.size)[::-1]), 6.0)
+    turned = fit_head(vectors, answers.subset(np.arange(answers.size)[::-1]), 6.0)
     assert np.allclose(first.mu(vectors), turned.mu(vectors), atol=1e-2)
 
 
@@ -136,7 +140,7 @@ def test_sentences_of_one_patient_are_held_out_together_and_shared_ones_alone() 
         [("a", "p1"), ("b", "p1"), ("c", "p2"), ("d", "p1"), ("d", "p2"), ("e", "")],
         columns=["key", "subject_id"],
     ).assign(study_id="s9")
-    group = groups(pd.Index(list("abcde")), rows)
+    group = patient_groups(pd.Index(list("abcde")), rows)
     assert group[0] == group[1]
     assert len({group[0], group[2], group[3], group[4]}) == 4
     fold = folds(group, list("abcde"), 2, 0)
@@ -157,9 +161,9 @@ def test_a_phrase_is_held_out_with_all_its_sentences_and_their_answers(
         }
         inside = [not held.isdisjoint(phrases) for phrases in said]
         assert inside == mask.tolist()
-        kept = answers.without(mask)
-        assert not mask[kept.one].any()
-        assert not mask[kept.other[kept.other >= 0]].any()
+        kept = answers.excluding(mask)
+        assert not mask[kept.sentence].any()
+        assert not mask[kept.other_sentence[kept.other_sentence >= 0]].any()
     assert len(masks) == 3
 
 
@@ -181,7 +185,7 @@ def test_fits_of_another_ranking_or_too_few_are_refused(
     tables = world.findings, world.tables.probabilities, world.tables.log, world.matches
     with pytest.raises(MethodError, match="another ranking"):
         panel_answers(*tables, other)
-    monkeypatch.setattr(learnt_from, "FEWEST", 10_000)
+    monkeypatch.setattr(collecting, "MIN_SENTENCES", 10_000)
     with pytest.raises(MethodError, match="expected 10000 or more"):
         panel_answers(*tables, world.ranking)
 

@@ -1,4 +1,4 @@
-"""A distilled model in its folder, with a tiny random encoder: both rungs, kills, what it will not score."""
+"""A distilled model in its folder, with a tiny random encoder: both variants, kills, what it will not score."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ import tiny_encoder
 from distilled_world import SETTINGS, World
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.explicit.distilled import training, tuned
+from lunguage_assets.explicit.distilled import fine_tuning, training
 from lunguage_assets.explicit.distilled.answers import Answers
 from lunguage_assets.explicit.distilled.evaluation import evaluate, shortcomings
-from lunguage_assets.explicit.distilled.places import (
-    UNLIKE,
+from lunguage_assets.explicit.distilled.scorer import DistilledScorer
+from lunguage_assets.explicit.distilled.scoring import (
+    OUT_OF_DISTRIBUTION,
     chosen_studies,
-    scored_places,
+    score_sentences,
 )
-from lunguage_assets.explicit.distilled.training import Training, distil
+from lunguage_assets.explicit.distilled.training import (
+    Training,
+    distil,
+)
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.fit.probability import calibrate, placed
+from lunguage_assets.explicit.fit.probability import calibrate, ranked_phrases
 from lunguage_assets.judges.asking.progress import Learning, Report, listening
-from lunguage_assets.judges.distilled import DistilledScorer
 
 pytestmark = pytest.mark.skipif(
     bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing())
@@ -83,7 +86,7 @@ def bytes_of(folder: Path) -> dict[str, str]:
     }
 
 
-def test_the_frozen_rung_has_the_same_bytes_every_time(
+def test_the_frozen_variant_has_the_same_bytes_every_time(
     answers: Answers, encoder: str, frozen: Path, tmp_path: Path
 ) -> None:
     rows = distil(answers, "abc", tmp_path, Training(encoder))
@@ -141,7 +144,7 @@ def test_a_sentence_has_its_score_whatever_company_it_is_read_in(
 
 def killed_after(epochs: int) -> object:
     """A loop that is killed once so many epochs are written."""
-    written = tuned.replace_file
+    written = fine_tuning.replace_file
     left = [epochs]
 
     def write(path: Path, content: object) -> None:
@@ -150,7 +153,7 @@ def killed_after(epochs: int) -> object:
         if not left[0]:
             raise KeyboardInterrupt
 
-    return mock.patch.object(tuned, "replace_file", write)
+    return mock.patch.object(fine_tuning, "replace_file", write)
 
 
 def test_fine_tuning_that_was_killed_goes_on_to_the_same_weights(
@@ -178,7 +181,9 @@ def test_a_tuned_encoder_is_read_from_the_scorers_own_folder(
     world: World, answers: Answers, encoder: str, tmp_path: Path
 ) -> None:
     better = mock.patch.object(
-        training.HeldOut, "errors", lambda held, answers: (np.nanmean(held[1]), 0.0)
+        training.HeldOut,
+        "errors",
+        lambda held, answers: (np.nanmean(held.sentences.variance), 0.0),
     )
     with mock.patch.object(training, "FOLDS", 2), better:
         rows = distil(answers, "abc", tmp_path, Training(encoder, tune=True, epochs=1))
@@ -205,7 +210,7 @@ def test_another_encoder_under_the_same_name_is_refused(
         DistilledScorer(tmp_path)
 
 
-def test_what_is_unlike_takes_p_from_its_phrases_or_goes_to_the_panel(
+def test_what_is_out_of_distribution_takes_its_phrases_p_or_is_asked(
     world: World, frozen: Path
 ) -> None:
     scorer = DistilledScorer(frozen)
@@ -214,9 +219,9 @@ def test_what_is_unlike_takes_p_from_its_phrases_or_goes_to_the_panel(
         phrases=[["phrase 003"], *phrases[1:]]
     )  # ranked, and never learnt from
     made_of = world.findings, hedges, world.ranking, scorer
-    scored = scored_places(*made_of, ask_panel=False)
-    left_out = scored_places(*made_of, ask_panel=True)
-    new = scored.index[scored["stop"] == UNLIKE]
+    scored = score_sentences(*made_of, ask_panel=False)
+    left_out = score_sentences(*made_of, ask_panel=True)
+    new = scored.index[scored["stop"] == OUT_OF_DISTRIBUTION]
     assert 1 <= len(new) < 30
     assert set(scored.index) - set(left_out.index) == set(new)
     given = (world.findings, hedges, world.corpus.vocabulary, world.ranking)
@@ -226,7 +231,11 @@ def test_what_is_unlike_takes_p_from_its_phrases_or_goes_to_the_panel(
     rows = frame.probabilities.set_index("finding_id")
     assert rows["steps"].eq(0).all()
     first = rows.loc[world.findings["finding_id"].iloc[0]]
-    assert (first["stop"], first["p_source"], first["answers"]) == (UNLIKE, "phrase", 0)
+    assert (first["stop"], first["p_source"], first["answers"]) == (
+        OUT_OF_DISTRIBUTION,
+        "phrase",
+        0,
+    )
     held = rows[rows["stop"] == "scored"]
     assert (held["p_low"] < held["p"]).all()
     assert (held["p"] < held["p_high"]).all()
@@ -239,7 +248,7 @@ def test_the_evaluation_holds_the_model_against_phrases_halves_and_judges(
     world: World, answers: Answers, encoder: str, frozen: Path
 ) -> None:
     rows = distil(answers, "abc", frozen.parent, Training(encoder))
-    line = calibrate(placed(world.ranking), world.corpus.anchors)
+    line = calibrate(ranked_phrases(world.ranking), world.corpus.anchors)
     found = evaluate(answers, rows, frozen, world.reference, line).set_index(
         ["test", "scorer", "against"]
     )
@@ -247,7 +256,10 @@ def test_the_evaluation_holds_the_model_against_phrases_halves_and_judges(
     assert sentences["rmse"]["frozen"] < sentences["rmse"]["mean"]
     assert sentences["spearman"]["frozen"] > 0.5
     assert sentences["worth"]["frozen"] > sentences["worth"]["mean"]
-    assert found["worth"].max() <= (answers.other < 0).sum() / answers.is_fitted.sum()
+    assert (
+        found["worth"].max()
+        <= (answers.other_sentence < 0).sum() / answers.is_fitted.sum()
+    )
     assert 0.85 < sentences["coverage"]["frozen"] <= 1.0
     between = found.loc[("panel halves", "half the answers", "panel")]
     assert 0.0 < between["rmse"] < sentences["rmse"]["mean"]
@@ -261,7 +273,7 @@ def test_what_falls_short_is_said_and_what_does_not_is_not(
     world: World, answers: Answers, encoder: str, frozen: Path
 ) -> None:
     rows = distil(answers, "abc", frozen.parent, Training(encoder))
-    line = calibrate(placed(world.ranking), world.corpus.anchors)
+    line = calibrate(ranked_phrases(world.ranking), world.corpus.anchors)
     frame = evaluate(answers, rows, frozen, world.reference, line)
     tested = frame["is_used"] & (frame["test"] == "held-out phrases")
     between = float(frame.loc[frame["test"] == "panel halves", "rmse"].iloc[0])

@@ -17,7 +17,7 @@ from lunguage_assets.explicit.fit.anchors import (
     reader_means,
 )
 from lunguage_assets.explicit.fit.probability import calibrate, probability
-from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
@@ -70,9 +70,7 @@ def test_a_department_that_means_more_by_most_likely_gives_it_more() -> None:
     assert p_of("most likely", "bwh") > 0.9
 
 
-def test_an_optional_anchor_counts_only_where_it_is_ranked_and_a_needed_one_is_missed() -> (
-    None
-):
+def test_an_optional_anchor_counts_where_ranked_a_needed_one_is_missed() -> None:
     chosen = chosen_anchors("bwh")
     assert [anchor.phrase for anchor in chosen.of(PHRASES)] == [
         "most likely",
@@ -97,7 +95,7 @@ def test_ratings_of_the_home_are_taken_unless_a_set_is_named(tmp_path: Path) -> 
     assert chosen_anchors("anchor_ratings.csv", None, tmp_path) == chosen
 
 
-def test_a_file_of_ones_own_is_a_set_and_a_wrong_one_is_named(tmp_path: Path) -> None:
+def test_a_file_of_ones_own_is_a_set_a_wrong_one_named(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(SET.format(p=0.5))
     assert chosen_anchors("mine.toml", None, tmp_path).source == "invented"

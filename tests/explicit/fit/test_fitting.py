@@ -22,19 +22,24 @@ from tentative_findings import (
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.explicit.fit.fits import EXAMPLES_DRAWN_FROM, STOPS, Reference
-from lunguage_assets.explicit.fit.fitting import (
+from lunguage_assets.explicit.fit.fit_log import (
     Round,
-    fit_pairs,
-    fit_sentences,
     log_table,
 )
-from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
-from lunguage_assets.explicit.hedges.hedging import hedge_phrases, hedge_vocabulary
-from lunguage_assets.explicit.rating.ranking import (
-    comparison_matches,
-    reference_ranking,
+from lunguage_assets.explicit.fit.fit_state import STOP_LABELS
+from lunguage_assets.explicit.fit.fitting import (
+    fit_pairs,
+    fit_sentences,
 )
+from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
+from lunguage_assets.explicit.fit.reference import (
+    EXAMPLES_DRAWN_FROM,
+    ReferenceScale,
+)
+from lunguage_assets.explicit.hedges.phrases import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
@@ -50,7 +55,7 @@ from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES
 from lunguage_assets.tables.explicit import FIT_LOG
 
-PUBLISHED = ExplicitSettings(ruler="published")
+PUBLISHED = ExplicitSettings(reference_scale="published")
 Stick = tuple[pd.DataFrame, pd.DataFrame]
 PANEL: tuple[Judge, ...] = (LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues"))
 
@@ -62,17 +67,17 @@ def stick() -> Stick:
 
 
 @pytest.fixture(scope="module")
-def reference(stick: Stick) -> Reference:
-    return Reference.of(stick[1], stick[0])
+def reference(stick: Stick) -> ReferenceScale:
+    return ReferenceScale.from_tables(stick[1], stick[0])
 
 
-def rank_of(mu: float, reference: Reference) -> int:
+def rank_of(mu: float, reference: ReferenceScale) -> int:
     return sum(1 for place in reference.mu.tolist() if place > mu)
 
 
 def fit_one(
     sentence: str,
-    reference: Reference,
+    reference: ReferenceScale,
     panel: Sequence[Judge],
     options: ExplicitSettings,
 ) -> tuple[dict[str, object], list[tuple[str, float, str, float, float, int]]]:
@@ -211,7 +216,7 @@ def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
 ])  # fmt: skip
 @pytest.mark.parametrize("rate", [0.0, 0.2, 0.7])
 def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
-    reference: Reference, options: ExplicitSettings, rate: float
+    reference: ReferenceScale, options: ExplicitSettings, rate: float
 ) -> None:
     moods = ScriptedJudge(moody(rate), key="moody")
     panel: list[Judge] = [moods, *PANEL] if rate < 0.7 else [moods]
@@ -227,7 +232,9 @@ def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
     for i, sentence in enumerate(sentences):
         expected, plays = fit_one(sentence, reference, panel, options)
         for name, value in expected.items():
-            found = STOPS[fits.stop[i]] if name == "stop" else getattr(fits, name)[i]
+            found = (
+                STOP_LABELS[fits.stop[i]] if name == "stop" else getattr(fits, name)[i]
+            )
             assert found == (
                 pytest.approx(value, abs=1e-9) if isinstance(value, float) else value
             )
@@ -296,7 +303,7 @@ def test_words_that_mean_nothing_move_no_p_of_a_scorer(stick: Stick) -> None:
 
 
 def test_a_scorer_beside_a_language_model_changes_no_draw_of_it(
-    reference: Reference, monkeypatch: pytest.MonkeyPatch
+    reference: ReferenceScale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Opponents depend on all answers before: the scorer is mute here, so that they stay."""
     sentences = ["Possible <finding>.", "Probable <finding> at the left base."]
@@ -340,7 +347,7 @@ def test_identical_masked_sentences_are_fitted_and_logged_once(stick: Stick) -> 
 
 
 @pytest.mark.parametrize("at_once", [1, 7])
-def test_fitting_in_chunks_or_without_the_log_changes_nothing_and_no_sentence_is_in_the_log(
+def test_chunks_and_the_log_change_no_fit_and_no_sentence_is_logged(
     stick: Stick, at_once: int
 ) -> None:
     findings = pd.concat(
@@ -372,7 +379,7 @@ def test_fitting_in_chunks_or_without_the_log_changes_nothing_and_no_sentence_is
     pd.testing.assert_frame_equal(parts.log, whole.log, check_exact=True)
 
 
-def test_an_unmaskable_pair_takes_the_mean_place_of_its_phrases_and_is_shown_to_no_judge(
+def test_an_unmaskable_pair_takes_p_of_its_phrases_and_no_judge_sees_it(
     stick: Stick,
 ) -> None:
     unseen = {"masked_sentence": None, "mask_state": "not located"}
@@ -424,7 +431,7 @@ def test_hedges_of_another_batch_are_refused(stick: Stick) -> None:
 def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> None:
     shown = (("A <finding>.",), ("B <finding>.",))
     hashes = tuple(text_hashes(texts) for texts in shown)
-    reference = Reference(np.array([30.0, 20.0]), np.ones(2), shown, hashes)
+    reference = ReferenceScale(np.array([30.0, 20.0]), np.ones(2), shown, hashes)
     judge = ScriptedJudge(lambda question: "invalid")
     fit_sentences(
         ["Possible <finding>."], reference, [judge], ExplicitSettings(position="fixed")
@@ -432,10 +439,12 @@ def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> N
     assert {question.sentence_2 for question in judge.compared} == {"A <finding>."}
 
 
-def test_where_the_published_ruler_took_the_place_of_an_own_ranking_opponents_are_the_bundled_sentences(
-    stick: Stick, reference: Reference
+def test_where_the_published_scale_stands_in_opponents_show_bundled_sentences(
+    stick: Stick, reference: ReferenceScale
 ) -> None:
-    found = Reference.of(stick[1], own_vocabulary({"likely": ["likely <finding>."]}))
+    found = ReferenceScale.from_tables(
+        stick[1], own_vocabulary({"likely": ["likely <finding>."]})
+    )
     assert found.sentences == reference.sentences
 
 
@@ -458,7 +467,7 @@ def test_a_phrase_without_any_valid_match_is_no_opponent(stick: Stick) -> None:
     own = stick[1].assign(ruler="own", n_matches=100)
     silent = own.loc[own["rank"] == 20, "phrase"].item()
     own.loc[own["phrase"] == silent, ["n_matches", "mu", "sigma"]] = [0, 25.0, 8.333]
-    found = Reference.of(own, stick[0])
+    found = ReferenceScale.from_tables(own, stick[0])
     assert silent not in found.phrases
     assert len(found.phrases) == len(own) - 1
 
@@ -475,7 +484,7 @@ def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(
 
 
 def test_a_vocabulary_of_two_phrases_ranks_and_fits() -> None:
-    options = ExplicitSettings(ruler_minimum=2, bootstrap=10)
+    options = ExplicitSettings(reference_scale_minimum=2, bootstrap=10)
     words = ("likely", "if any")
     vocabulary = own_vocabulary(
         {word: [f"{word} <finding> {i}." for i in range(10)] for word in words}
@@ -507,7 +516,7 @@ def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(
             f"Example {i} of <finding>." for i in range(size)
         ]
         row = stick[1]["phrase"].tolist().index(vocabulary["phrase"].iloc[0])
-        return set(Reference.of(stick[1], vocabulary).sentences[row])
+        return set(ReferenceScale.from_tables(stick[1], vocabulary).sentences[row])
 
     assert len(drawn_from(373)) == 373
     assert len(drawn_from(600)) == len(drawn_from(601)) == EXAMPLES_DRAWN_FROM

@@ -14,35 +14,38 @@ from profiles import examples
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from lunguage_assets.explicit.fit.fits import Reference, posterior_of_a_panel
-from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
+from lunguage_assets.explicit.fit.posterior import panel_posterior
+from lunguage_assets.explicit.fit.reference import ReferenceScale
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
 
 
 @pytest.fixture(scope="module")
-def reference() -> Reference:
-    settings = ExplicitSettings(ruler="published")
+def reference() -> ReferenceScale:
+    settings = ExplicitSettings(reference_scale="published")
     vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), settings)
-    return Reference.of(reference_ranking(vocabulary, {}, settings), vocabulary)
+    return ReferenceScale.from_tables(
+        reference_ranking(vocabulary, {}, settings), vocabulary
+    )
 
 
 @pytest.fixture(scope="module")
-def alike(reference: Reference) -> Reference:
+def alike(reference: ReferenceScale) -> ReferenceScale:
     """Judges read a sentence alike, so that all answers are independent."""
     return replace(reference, reading_sd=0.0)
 
 
 def no_answers(
-    sentences: int, judges: int, reference: Reference
+    sentences: int, judges: int, reference: ReferenceScale
 ) -> tuple[np.ndarray, np.ndarray]:
     shape = (sentences, judges, len(reference.mu))
     return np.zeros(shape, dtype=np.int16), np.zeros(shape, dtype=np.int16)
 
 
 def integrated(
-    won: np.ndarray, lost: np.ndarray, reference: Reference
+    won: np.ndarray, lost: np.ndarray, reference: ReferenceScale
 ) -> tuple[float, float]:
     """Mean and deviation of a place by adaptive quadrature of prior times likelihood."""
     noise = np.sqrt(2 * 4.167**2 + reference.variance)
@@ -74,12 +77,12 @@ def integrated(
 @given(st.lists(st.tuples(st.integers(0, 41), st.booleans()), max_size=60))
 @examples(12)
 def test_the_posterior_is_prior_times_likelihood(
-    alike: Reference, answers: list[tuple[int, bool]]
+    alike: ReferenceScale, answers: list[tuple[int, bool]]
 ) -> None:
     won, lost = no_answers(1, 1, alike)
     for phrase, is_won in answers:
         (won if is_won else lost)[0, 0, phrase] += 1
-    mean, sd = posterior_of_a_panel(won, lost, alike)
+    mean, sd = panel_posterior(won, lost, alike)
     expected = integrated(won[0, 0], lost[0, 0], alike)
     assert (mean[0], sd[0]) == (
         pytest.approx(expected[0], abs=1e-4),
@@ -88,7 +91,7 @@ def test_the_posterior_is_prior_times_likelihood(
 
 
 def test_a_panels_posterior_agrees_with_simulated_readings(
-    reference: Reference,
+    reference: ReferenceScale,
 ) -> None:
     """The same model by brute force: places, deviations and readings are drawn, and weighted by how well they
     explain the answers.
@@ -112,7 +115,7 @@ def test_a_panels_posterior_agrees_with_simulated_readings(
                 )
     weight = np.exp(weight - weight.max())
     weight /= weight.sum()
-    mean, sd = posterior_of_a_panel(won, lost, replace(reference, reading_sd=2.5))
+    mean, sd = panel_posterior(won, lost, replace(reference, reading_sd=2.5))
     expected = float(weight @ place)
     assert mean[0] == pytest.approx(expected, abs=0.05)
     assert sd[0] == pytest.approx(
@@ -121,34 +124,31 @@ def test_a_panels_posterior_agrees_with_simulated_readings(
 
 
 def test_judges_that_disagree_leave_a_place_less_certain(
-    reference: Reference, alike: Reference
+    reference: ReferenceScale, alike: ReferenceScale
 ) -> None:
     agreed, opposed = no_answers(1, 2, reference), no_answers(1, 2, reference)
     agreed[0][0, :, 15:23] = agreed[1][0, :, 15:23] = 2
     # the same answers in all, but one judge always reads higher
     opposed[0][0, 0, 15:23] = opposed[1][0, 1, 15:23] = 4
-    same = [
-        np.stack(posterior_of_a_panel(*answers, alike)) for answers in (agreed, opposed)
-    ]
+    same = [np.stack(panel_posterior(*answers, alike)) for answers in (agreed, opposed)]
     assert same[0] == pytest.approx(same[1], abs=1e-9)
     assert (
-        posterior_of_a_panel(*opposed, reference)[1]
-        > 1.3 * posterior_of_a_panel(*agreed, reference)[1]
+        panel_posterior(*opposed, reference)[1]
+        > 1.3 * panel_posterior(*agreed, reference)[1]
     )
 
 
 def test_the_posterior_of_a_sentence_does_not_depend_on_the_others(
-    reference: Reference,
+    reference: ReferenceScale,
 ) -> None:
     rng = np.random.default_rng(0)
     won, lost = (
         rng.poisson(0.2, (700, 3, len(reference.mu))).astype(np.int16) for _ in range(2)
     )
-    together = np.stack(posterior_of_a_panel(won, lost, reference))
+    together = np.stack(panel_posterior(won, lost, reference))
     some = np.array([3, 511, 512, 699])
     assert (
-        np.stack(posterior_of_a_panel(won[some], lost[some], reference))
-        == together[:, some]
+        np.stack(panel_posterior(won[some], lost[some], reference)) == together[:, some]
     ).all()
-    turned = posterior_of_a_panel(won[:, ::-1], lost[:, ::-1], reference)
+    turned = panel_posterior(won[:, ::-1], lost[:, ::-1], reference)
     assert np.stack(turned) == pytest.approx(together, abs=1e-9)

@@ -18,8 +18,8 @@ from lunguage_assets.explicit.fit.probability import (
     Anchor,
     Calibration,
     calibrate,
+    calibration_problem,
     probability,
-    unmapped,
 )
 
 PUBLISHED = pd.DataFrame(
@@ -159,7 +159,7 @@ def test_a_ranking_that_cannot_be_mapped_says_why(
     mu: dict[str, float], played: tuple[int, int], reason: str
 ) -> None:
     own = ranking(mu).assign(ruler="own", n_matches=played)
-    found = unmapped(own, published_anchors())
+    found = calibration_problem(own, published_anchors())
     assert reason in found
     assert bool(found) == bool(reason)
     if reason and min(played):

@@ -12,16 +12,18 @@ from tentative_findings import ScriptedJudge, finding, findings_frame
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.hedges.hedging import (
+from lunguage_assets.explicit.hedges.phrases import hedge_phrases
+from lunguage_assets.explicit.hedges.review import (
+    load_corrections,
+    review_queue,
+)
+from lunguage_assets.explicit.hedges.vocabulary import (
     CHOSEN,
     NO_EXAMPLE,
-    PUBLISHED_RULER,
+    PUBLISHED_SCALE,
     TOO_FEW,
-    hedge_phrases,
     hedge_vocabulary,
-    load_corrections,
     newest_only,
-    review_queue,
 )
 from lunguage_assets.judges.model_judge import parse_phrase_list
 from lunguage_assets.judges.protocol import ExtractionAnswer
@@ -149,7 +151,7 @@ def corrections_file(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_correction_overrides_needs_no_review_and_may_say_that_there_is_no_hedge(
+def test_a_correction_overrides_needs_no_review_and_may_be_empty(
     tmp_path: Path,
 ) -> None:
     rows = [finding(0, severity="mild"), finding(1)]
@@ -196,7 +198,7 @@ def test_the_review_queue_has_the_pairs_with_a_reason() -> None:
     ]
 
 
-OWN = ExplicitSettings(ruler_minimum=2)
+OWN = ExplicitSettings(reference_scale_minimum=2)
 
 
 def hedges(counts: dict[str, int], **values: object) -> pd.DataFrame:
@@ -258,7 +260,7 @@ def test_a_phrase_whose_examples_cannot_be_masked_is_not_retained(
 @pytest.mark.parametrize(
     "counts", [{}, {"likely": 10}, {"likely": 10, "possible": 10}, {"likely": 2}]
 )
-def test_a_vocabulary_of_no_one_or_two_phrases_falls_back_to_the_published_ruler(
+def test_a_vocabulary_of_few_phrases_falls_back_to_the_published_scale(
     counts: dict[str, int],
 ) -> None:
     result = vocabulary(hedges(counts), ExplicitSettings())
@@ -289,7 +291,7 @@ def test_a_corpus_without_the_anchor_phrases_is_measured_with_the_published_rule
 def test_an_own_ruler_that_the_settings_ask_for_is_never_exchanged() -> None:
     result = hedge_vocabulary(
         hedges({"likely": 10}),
-        ExplicitSettings(ruler="own"),
+        ExplicitSettings(reference_scale="own"),
         chosen_anchors("published"),
     )
     assert result[["phrase", "ruler", "ruler_reason"]].to_numpy().tolist() == [
@@ -300,10 +302,10 @@ def test_an_own_ruler_that_the_settings_ask_for_is_never_exchanged() -> None:
 def test_the_published_ruler_lists_the_corpus_phrases_that_it_lacks() -> None:
     result = vocabulary(
         hedges({"likely": 10, "possible": 10, "presumably": 11}),
-        ExplicitSettings(ruler="published", ruler_minimum=2),
+        ExplicitSettings(reference_scale="published", reference_scale_minimum=2),
     )
     assert result["retained"].sum() == 42
-    assert result.loc["presumably", "reason"] == PUBLISHED_RULER
+    assert result.loc["presumably", "reason"] == PUBLISHED_SCALE
     assert not result.loc["presumably", "retained"]
     assert set(result["ruler_reason"]) == {CHOSEN}
 
@@ -320,9 +322,7 @@ def test_the_bundled_ruler_has_ten_masked_sentences_of_its_own_per_phrase() -> N
             assert f" {phrase}" in f" {sentence.lower()}"
 
 
-def test_of_a_study_that_came_again_the_newest_rows_count_in_the_order_of_registration() -> (
-    None
-):
+def test_the_newest_rows_of_a_study_that_came_again_count() -> None:
     first = pd.DataFrame({"study_id": ["s1", "s2"], "value": [1, 2]})
     second = pd.DataFrame({"study_id": ["s2", "s3"], "value": [3, 4]})
     joined = newest_only({"b": second, "a": first}, ["a", "b", "c"])

@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 from profiles import examples
 from tentative_findings import SMALL, ScriptedJudge, invented_findings, own_vocabulary
 
-from lunguage_assets.explicit.hedges.hedging import hedge_phrases, hedge_vocabulary
-from lunguage_assets.explicit.rating.ranking import comparison_matches, schedule
+from lunguage_assets.explicit.hedges.phrases import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.matches import (
+    comparison_matches,
+    schedule,
+)
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
@@ -52,7 +56,8 @@ def test_42_phrases_make_8610_matches_of_every_unordered_pair(
     assert 0.47 < (matches["winner"] == matches["phrase_a"]).mean() < 0.53, (
         "always sentence_1 is no preference"
     )
-    assert not any(schedule(SMALL, ExplicitSettings(position="fixed"))["swapped"])
+    fixed = schedule(SMALL, ExplicitSettings(position="fixed"))
+    assert not any(match.swapped for match in fixed)
 
 
 def test_every_judge_is_asked_about_the_same_sentence_pairs() -> None:
@@ -63,9 +68,7 @@ def test_every_judge_is_asked_about_the_same_sentence_pairs() -> None:
     )
 
 
-def test_the_winner_is_the_phrase_whose_sentence_was_chosen_wherever_it_was_shown() -> (
-    None
-):
+def test_the_winner_is_the_phrase_whose_sentence_was_chosen_on_either_side() -> None:
     judge = ScriptedJudge(
         lambda question: (
             "sentence_1" if "likely" in question.sentence_1 else "sentence_2"
@@ -95,12 +98,12 @@ def test_an_added_sentence_changes_a_draw_only_by_being_drawn(
             "may": ["may <finding>."],
         }
     )
-    before, after = schedule(few, SETTINGS), schedule(more, SETTINGS)
-    assert before["match_id"] == after["match_id"]
-    assert all(
-        new in (old, f"likely <finding> {added}.")
-        for old, new in zip(before["sentence_a"], after["sentence_a"], strict=True)
-    )
+    for before, after in zip(
+        schedule(few, SETTINGS), schedule(more, SETTINGS), strict=True
+    ):
+        assert before.match_id == after.match_id
+        drawn = (before.sentence_a, f"likely <finding> {added}.")
+        assert after.sentence_a in drawn
 
 
 def test_draws_depend_on_the_seed_and_spread_over_the_examples() -> None:
@@ -110,16 +113,16 @@ def test_draws_depend_on_the_seed_and_spread_over_the_examples() -> None:
             "may": ["may <finding>."],
         }
     )
-    drawn, other = (
-        schedule(vocabulary, ExplicitSettings(repetitions=1000, seed=seed))[
-            "sentence_a"
-        ]
-        for seed in (0, 1)
-    )
+
+    def drawn_with(seed: int) -> list[str]:
+        settings = ExplicitSettings(repetitions=1000, seed=seed)
+        return [match.sentence_a for match in schedule(vocabulary, settings)]
+
+    drawn = drawn_with(0)
     counts = pd.Series(drawn).value_counts()
     assert len(counts) == 5
     assert counts.min() > 150
-    assert drawn != other
+    assert drawn != drawn_with(1)
 
 
 def test_other_phrases_and_row_order_do_not_change_a_match() -> None:
@@ -141,8 +144,8 @@ def test_the_published_ruler_needs_no_matches() -> None:
 
 def test_match_ids_are_unique_for_phrases_that_read_alike() -> None:
     phrases = ("a", "a b", "b", "b c", "a b c")
-    ids = schedule(
-        own_vocabulary({phrase: [f"{phrase} <finding>."] for phrase in phrases}),
-        SETTINGS,
-    )["match_id"]
+    vocabulary = own_vocabulary(
+        {phrase: [f"{phrase} <finding>."] for phrase in phrases}
+    )
+    ids = [match.match_id for match in schedule(vocabulary, SETTINGS)]
     assert len(set(ids)) == len(ids) == 10 * 10

@@ -15,12 +15,12 @@ from scipy.stats import norm, spearmanr
 from tentative_findings import SMALL, ScriptedJudge, own_vocabulary
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.agreement import play_with_package
-from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
+from lunguage_assets.explicit.analysis.package_check import play_with_package
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating import bootstrap, trueskill
+from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import (
     collect_answers,
-    comparison_matches,
     published_instead,
     random_orders,
     reference_ranking,
@@ -171,9 +171,7 @@ def test_the_version_follows_answers_judges_and_seed() -> None:
     assert len(set(versions)) == 5
 
 
-def test_the_published_ruler_has_the_published_places_also_in_place_of_an_own_ranking() -> (
-    None
-):
+def test_the_published_scale_has_the_published_scores_also_as_a_stand_in() -> None:
     vocabulary, matches = (
         hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS),
         {"one": COMPARISON_MATCHES.frame()},

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from lunguage_assets.explicit.analysis.agreement import play_with_package
+from lunguage_assets.explicit.analysis.package_check import play_with_package
 from lunguage_assets.explicit.rating.trueskill import (
     MU,
     SIGMA,
-    corrections,
     play,
+    truncated_normal_moments,
     update,
 )
 
@@ -79,14 +79,14 @@ def test_corrections_keep_their_digits_where_the_cdf_is_zero() -> None:
         tail = x
         for k in range(400, 0, -1):
             tail = x + k / tail
-        v, w = corrections(np.array([-x]))
+        v, w = truncated_normal_moments(np.array([-x]))
         assert v[0] == pytest.approx(tail, rel=1e-12)
         assert w[0] == pytest.approx(tail * (tail - x), rel=1e-7)
 
 
 @given(st.floats(-1e9, 1e9))
 def test_corrections_are_finite_and_w_is_a_share(t: float) -> None:
-    v, w = corrections(np.array([t]))
+    v, w = truncated_normal_moments(np.array([t]))
     assert math.isfinite(v[0])
     assert v[0] >= 0.0
     assert 0.0 <= w[0] <= 1.0

@@ -32,12 +32,13 @@ from tiny_model import (
 )
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.explicit.open_judges import open_judge
 from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.judge_config import GenerationParameters
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.opening import JudgeContext, open_judge
+from lunguage_assets.judges.opening import JudgeContext
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import local, local_model
 from lunguage_assets.judges.providers.local import LocalProvider

@@ -18,7 +18,7 @@ from lunguage_assets.assertion.governing import governing_cues
 from lunguage_assets.assertion.hedges import published_ranking
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.probability import calibrate, probability
-from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.protocol import (
     ComparisonQuestion,
@@ -34,7 +34,7 @@ from lunguage_assets.tables import HEDGE_PHRASES
 LEXICON, CUES = LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues")
 JUDGES: list[Judge] = [LEXICON, CUES]
 both = pytest.mark.parametrize("judge", JUDGES, ids=["lexicon", "cues"])
-PUBLISHED = ExplicitSettings(ruler="published")
+PUBLISHED = ExplicitSettings(reference_scale="published")
 SCALE = reference_ranking(
     hedge_vocabulary(HEDGE_PHRASES.frame(), PUBLISHED), {}, PUBLISHED
 )

@@ -20,8 +20,8 @@ from finished_homes import Finished
 from small_homes import SmallHome
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.explicit.distilled import answers
-from lunguage_assets.lineage.staleness import Stage
+from lunguage_assets.explicit.distilled import collecting
+from lunguage_assets.lineage.run_plan import Stage
 from lunguage_assets.orchestration import resources
 from lunguage_assets.orchestration.automation import is_ready
 from lunguage_assets.orchestration.runs.runner import RunFailed
@@ -53,7 +53,7 @@ def reopened(small: SmallHome, **fields: Any) -> Iterator[SmallHome]:
 @pytest.fixture
 def taught(small: SmallHome, encoder: str) -> Iterator[SmallHome]:
     """A home in which forty-five reports were fitted, and learnt from."""
-    with mock.patch.object(answers, "FEWEST", 5):
+    with mock.patch.object(collecting, "MIN_SENTENCES", 5):
         with reopened(small, encoder=encoder) as home:
             home.executed(lambda: home.runner().run("panel", stages=DISTILL))
         yield small
@@ -118,7 +118,7 @@ def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
     ):
         home.run()
     assert small.staleness().is_current("fitted_probabilities", "panel", "first")
-    with mock.patch.object(answers, "FEWEST", 5):
+    with mock.patch.object(collecting, "MIN_SENTENCES", 5):
         with reopened(small, encoder=encoder) as home:
             home.executed(lambda: home.runner().run("panel", stages=DISTILL))
         with reopened(small) as home:

@@ -1,0 +1,113 @@
+"""How much the ranking changes with half of the comparisons; no judge is asked.
+
+Section 3 of docs/method/explicit.md. The fit is validated in `validation.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.bootstrap import ranks
+from lunguage_assets.explicit.rating.ranking import (
+    CollectedAnswers,
+    collect_answers,
+)
+from lunguage_assets.randomness import Floats, Integers, mix, text_hash
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables.analyses import RANKING_ROBUSTNESS
+
+REPEATS = 10
+
+
+def ranking_robustness(
+    ranking: pd.DataFrame,
+    matches: Mapping[str, pd.DataFrame],
+    settings: ExplicitSettings,
+    repeats: int = REPEATS,
+) -> pd.DataFrame:
+    """Rank again with half of the comparisons of every pair, many times.
+
+    A comparison is kept with the answers of all judges, and every repeat plays in
+    random orders of its own. As many repeats with all comparisons say how much of the
+    change the order of play alone makes.
+
+    Args:
+        ranking: `REFERENCE_RANKING` frame.
+        matches: the `COMPARISON_MATCHES` per judge that it was made from.
+        settings: those that it was made with.
+        repeats: with other halves and other orders, which follow from the seed.
+
+    Returns:
+        A `RANKING_ROBUSTNESS` frame; empty for the published scale.
+    """
+    if (ranking["ruler"] == "published").all():
+        return RANKING_ROBUSTNESS.frame()
+    ordered = ranking.sort_values("phrase")
+    phrases = ordered["phrase"].tolist()
+    ranked_mu = ordered["mu"].to_numpy(dtype=np.float64)
+    version = str(ranking["ranking_version"].iloc[0])
+    answers = collect_answers(phrases, matches)
+    rows = []
+    half = max(1, settings.repetitions // 2)
+    numbers_of_comparisons = sorted({half, settings.repetitions})
+    for comparisons, repeat in product(numbers_of_comparisons, range(repeats)):
+        half_seed = mix(text_hash(settings.seed, "half"), repeat)
+        kept = kept_answers(answers, comparisons, half_seed)
+        mu = _ranked_again(answers, kept, repeat, settings)
+        row = {"comparisons": comparisons, "repeat": repeat, "answers": len(kept)}
+        rows.append({**row, **_change(mu, ranked_mu), "ranking_version": version})
+    return RANKING_ROBUSTNESS.frame(rows)
+
+
+def kept_answers(answers: CollectedAnswers, comparisons: int, seed: Any) -> Integers:
+    """Draw so many comparisons of every pair of phrases.
+
+    Args:
+        answers: valid answers of all judges.
+        comparisons: to keep, of those with a valid answer.
+        seed: hash from which the draw follows.
+
+    Returns:
+        Ascending numbers of all answers to these comparisons.
+    """
+    lower = np.minimum(answers.winner, answers.loser)
+    higher = np.maximum(answers.winner, answers.loser)
+    pair = lower * len(answers.phrases) + higher
+    # All answers to one comparison have the same hash, so the same (dense) position.
+    hashes = (mix(answers.match, seed) >> np.uint64(11)).astype(np.float64)
+    position = pd.Series(hashes).groupby(pair).rank(method="dense")
+    return np.flatnonzero(position <= comparisons).astype(np.int64)
+
+
+def _ranked_again(
+    answers: CollectedAnswers, kept: Integers, repeat: int, settings: ExplicitSettings
+) -> Floats:
+    """Play the kept answers, and average mu over random orders; shape (phrases,)."""
+    seed = text_hash(settings.seed, "order of play of a repeat", repeat)
+    hashes_by_order = [
+        mix(seed, order, answers.identity[kept]) for order in range(settings.orders)
+    ]
+    orders = np.stack(
+        [kept[np.argsort(hashes, kind="stable")] for hashes in hashes_by_order]
+    )
+    ratings = trueskill.play(
+        answers.winner, answers.loser, len(answers.phrases), orders
+    )
+    mean: Floats = ratings.mu.mean(axis=0)
+    return mean
+
+
+def _change(mu: Floats, ranked_mu: Floats) -> dict[str, float]:
+    rank, ranked_rank = ranks(np.stack([mu, ranked_mu]))
+    return {
+        "mean_abs_mu": float(np.abs(mu - ranked_mu).mean()),
+        "largest_abs_mu": float(np.abs(mu - ranked_mu).max()),
+        "mean_abs_rank": float(np.abs(rank - ranked_rank).mean()),
+        "spearman": pd.Series(mu).corr(pd.Series(ranked_mu), method="spearman"),
+    }

@@ -1,0 +1,158 @@
+"""Fine-tunes the encoder of a distilled model by the likelihood that its head has.
+
+docs/distilled.md. A plain loop of torch. After each epoch the state is written, so that
+a kill costs an epoch at most; order and dropout are the same after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lunguage_assets.explicit.distilled.answers import Answers
+from lunguage_assets.explicit.distilled.encoder import MaskedEncoder
+from lunguage_assets.explicit.distilled.model import Head
+from lunguage_assets.files import replace_file
+from lunguage_assets.judges.asking.progress import steps_of
+from lunguage_assets.randomness import Floats, Integers, text_hash
+
+LEARNING_RATE = 1e-4
+HEAD_LEARNING_RATE = 3e-3
+SENTENCES_AT_ONCE = 32
+
+
+def fine_tune(
+    encoder: MaskedEncoder,
+    answers: Answers,
+    head: Head,
+    epochs: int,
+    seed: int,
+    state: Path,
+    what: str,
+) -> None:
+    """Fine-tune the model of an encoder in place.
+
+    The same seed gives the same weights on one machine; another one's arithmetic
+    differs in the last digits.
+
+    Args:
+        encoder: whose model learns.
+        answers: from which it learns; sentences that none is about take no part.
+        head: with which it begins.
+        epochs: through all sentences.
+        seed: of order and dropout.
+        state: file of the last finished epoch, with which it goes on.
+        what: is shown to people, and part of the seed.
+    """
+    import torch
+
+    model, _, device = encoder.loaded
+    texts = answers.sentences["sentence"].tolist()
+    asked = answers.asked_sentences
+    linear = torch.nn.Linear(len(head.weights), 1).to(device)
+    with torch.no_grad():
+        linear.weight.copy_(torch.tensor(head.weights[None], dtype=torch.float32))
+        linear.bias.fill_(head.intercept)
+    centre = torch.tensor(head.centre, dtype=torch.float32, device=device)
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": list(model.parameters()), "lr": LEARNING_RATE},
+            {"params": list(linear.parameters()), "lr": HEAD_LEARNING_RATE},
+        ],
+        weight_decay=0.01,
+    )
+    steps = epochs * -(-len(asked) // SENTENCES_AT_ONCE)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: max(0.0, 1.0 - step / steps)
+    )
+    learners = {
+        "model": model,
+        "linear": linear,
+        "optimizer": optimizer,
+        "schedule": schedule,
+    }
+    scores = np.full(len(texts), head.intercept)
+    finished_epochs = 0
+    if state.exists():
+        stored = torch.load(state, map_location=device, weights_only=True)
+        for name, learner in learners.items():
+            learner.load_state_dict(stored[name])
+        scores = stored["scores"].numpy()
+        finished_epochs = int(stored["epoch"])
+    for epoch in range(finished_epochs, epochs):
+        torch.manual_seed(text_hash(seed, what, epoch) % 2**31)
+        order = torch.randperm(len(asked)).numpy()
+        model.train()
+        step = steps_of(f"fine-tuning, {what}, epoch {epoch + 1}/{epochs}", len(order))
+        for start in range(0, len(order), SENTENCES_AT_ONCE):
+            drawn = asked[order[start : start + SENTENCES_AT_ONCE]]
+            ((numbers, tokens),) = encoder.batches(
+                [texts[row] for row in drawn], batch_size=SENTENCES_AT_ONCE
+            )
+            rows = drawn[np.array(numbers)]
+            inputs = (encoder.vectors(tokens) - centre) / head.scale
+            mu = linear(inputs).squeeze(1)
+            loss = _loss(mu, rows, answers, scores)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            scores[rows] = mu.detach().cpu().numpy()
+            step(len(rows))
+        states: dict[str, Any] = {
+            name: learner.state_dict() for name, learner in learners.items()
+        }
+        states["epoch"] = epoch + 1
+        states["scores"] = torch.tensor(scores)
+        replace_file(state, _saving(torch, states))
+    model.eval()
+
+
+def _saving(torch: Any, states: dict[str, Any]) -> Callable[[Any], None]:
+    return lambda stream: torch.save(states, stream)
+
+
+def _loss(mu: Any, rows: Integers, answers: Answers, scores: Floats) -> Any:
+    """Compute minus the log likelihood of the answers about some sentences, by answer.
+
+    Whoever they were compared with stays where it was scored last.
+
+    Args:
+        mu: tensor of the sentences' scores, shape (rows,).
+        rows: their numbers.
+        answers: of all sentences.
+        scores: last score of every sentence.
+    """
+    import torch
+
+    position = np.full(len(scores), -1)
+    position[rows] = np.arange(len(rows))
+    is_of_pair = answers.is_of_pair
+    as_first = np.flatnonzero(position[answers.sentence] >= 0)
+    is_second = is_of_pair & (position[answers.other_sentence] >= 0)
+    as_second = np.flatnonzero(is_second)
+    opponent_of_first = np.where(
+        is_of_pair, scores[answers.other_sentence], answers.phrase_mu
+    )[as_first]
+    opponent_of_second = scores[answers.sentence[as_second]]
+    scored = np.concatenate(
+        [
+            position[answers.sentence[as_first]],
+            position[answers.other_sentence[as_second]],
+        ]
+    )
+    has_won = np.concatenate([answers.won[as_first], ~answers.won[as_second]])
+    noises = np.concatenate([answers.noise[as_first], answers.noise[as_second]])
+
+    def tensor(values: Floats) -> Any:
+        return torch.tensor(values, dtype=torch.float32, device=mu.device)
+
+    opponent = tensor(np.concatenate([opponent_of_first, opponent_of_second]))
+    sign = tensor(has_won * 2.0 - 1.0)
+    noise = tensor(noises)
+    margin = sign * (mu[torch.tensor(scored, device=mu.device)] - opponent) / noise
+    return -torch.special.log_ndtr(margin).mean()

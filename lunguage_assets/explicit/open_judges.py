@@ -1,0 +1,75 @@
+"""Opens the judges of the explicit half: language models, rules, a distilled model.
+
+How a language model is reached, behind the data policy and the ledger, is in
+`judges/opening.py`. A distilled model is opened here, because it is trained in this
+half and `judges/` lies below it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lunguage_assets.explicit.distilled.scorer import DistilledScorer
+from lunguage_assets.explicit.distilled.scorer_files import scorer_identity
+from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.judges.judge_config import OfflineJudgeConfig
+from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
+from lunguage_assets.judges.opening import JudgeContext, open_asker
+from lunguage_assets.judges.protocol import Judge
+from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.judges.scoring import ScorerJudge
+
+
+def open_judge(
+    key: str, configuration: JudgesConfiguration, context: JudgeContext
+) -> Judge:
+    """Open the judge of a slot, ready to be asked.
+
+    Args:
+        key: of the slot.
+        configuration: the judges file.
+        context: what a language model needs of the run.
+
+    Raises:
+        ConfigurationError: no such judge, or unusable prompt templates.
+    """
+    slot = configuration.judge_config(key)
+    if isinstance(slot, OfflineJudgeConfig):
+        return offline_judge(key, slot)
+    asker = open_asker(key, slot, context)
+    return ModelJudge(asker, load_prompts(context.prompts), slot.mode)
+
+
+def judge_identity(
+    key: str, configuration: JudgesConfiguration, prompts: Path | None = None
+) -> str:
+    """Name the judge that `open_judge` would open; no ledger and no model is opened.
+
+    Args:
+        key: of the slot.
+        configuration: the judges file.
+        prompts: the user's own prompt templates, or None for the bundled ones.
+
+    Raises:
+        ConfigurationError: as `open_judge`.
+    """
+    slot = configuration.judge_config(key)
+    if not isinstance(slot, OfflineJudgeConfig):
+        return ModelJudge.identity_of(slot.binding, load_prompts(prompts), slot.mode)
+    if slot.provider == "distilled":
+        return scorer_identity(Path(slot.folder).expanduser())
+    return offline_judge(key, slot).identity
+
+
+def offline_judge(key: str, slot: OfflineJudgeConfig) -> Judge:
+    """Open the judge of a slot that asks nobody.
+
+    Raises:
+        ConfigurationError: a distilled model is not there.
+    """
+    if slot.provider == "distilled":
+        return ScorerJudge(key, DistilledScorer(Path(slot.folder).expanduser()))
+    if slot.provider == "cues":
+        return CuesJudge.bundled(key)
+    return LexiconJudge.bundled(key)

@@ -1,0 +1,27 @@
+"""Tentative pairs: a finding that a report leaves open, with its sentence.
+
+Section 0 of docs/method/explicit.md. Every step of the explicit half is about the same
+pairs, in the same order, and knows a masked sentence by the same key.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lunguage_assets.randomness import digest
+
+EXPLICIT_SECTIONS = ("find", "impr")
+"""History rows take no part in the explicit half."""
+
+
+def tentative_rows(findings: pd.DataFrame) -> pd.DataFrame:
+    """Select the rows of tentative pairs, sorted by study and row."""
+    is_tentative = findings["status"].isin(["tp", "tn"])
+    is_explicit = findings["section"].isin(EXPLICIT_SECTIONS)
+    pairs = findings[(is_tentative & is_explicit).to_numpy(dtype=bool)]
+    return pairs.sort_values(["study_id", "row", "finding_id"], kind="stable")
+
+
+def sentence_key(masked_sentence: str) -> str:
+    """Hash a masked sentence; identical ones are fitted once and logged by this key."""
+    return digest(masked_sentence)[:24]

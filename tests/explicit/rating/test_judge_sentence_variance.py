@@ -1,0 +1,120 @@
+"""How far judges lie apart in reading a sentence is estimated from the matches, and assumed where it cannot
+be (explicit.md section 6).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from simulation import ASSUMED, Noise, simulated_corpus
+
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.judge_sentence_variance import (
+    ASSUMED_DEVIATION,
+    judge_sentence_deviation,
+)
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.settings import ExplicitSettings
+
+SETTINGS = ExplicitSettings(bootstrap=0)
+CORPUS = simulated_corpus(1, phrases=16, targets=2)
+PHRASES = CORPUS.vocabulary["phrase"].tolist()
+
+
+def matches_of(
+    noise: Noise, judges: int = 4, repetitions: int = 10
+) -> dict[str, pd.DataFrame]:
+    settings = ExplicitSettings(bootstrap=0, repetitions=repetitions)
+    return {
+        judge.key: comparison_matches(CORPUS.vocabulary, judge, settings)
+        for judge in CORPUS.panel(judges, noise, 1)
+    }
+
+
+def estimated(matches: dict[str, pd.DataFrame]) -> tuple[float, float]:
+    """The estimate, and how wide the ranking's scale is in units of the true one."""
+    ranking = reference_ranking(CORPUS.vocabulary, matches, SETTINGS)
+    mu = ranking.set_index("phrase").loc[PHRASES, "mu"].to_numpy()
+    return float(ranking["reading_sd"].iloc[0]), float(
+        np.polyfit(CORPUS.phrase_mu, mu, 1)[0]
+    )
+
+
+@pytest.fixture(scope="module")
+def noisy() -> dict[str, pd.DataFrame]:
+    return matches_of(Noise(reading=3.0), judges=3, repetitions=4)
+
+
+@pytest.mark.parametrize(("noise", "judges"), [
+    (Noise(reading=5.0), 2),
+    (Noise(reading=3.0), 4),
+    (Noise(deviation=1.5, tails=3.0, lapse=0.05, position=1.0, reading=5.0), 3),
+])  # fmt: skip
+def test_the_deviation_of_the_readings_is_found_again(
+    noise: Noise, judges: int
+) -> None:
+    found, scale = estimated(matches_of(noise, judges))
+    assert found == pytest.approx(noise.reading * scale, rel=0.25)
+
+
+def test_judges_that_read_alike_are_seen_and_noise_is_no_reading() -> None:
+    assert estimated(matches_of(ASSUMED))[0] < 1.6
+
+
+def test_nothing_is_learnt_from_a_single_judge() -> None:
+    assert estimated(matches_of(Noise(reading=5.0), judges=1))[0] == ASSUMED_DEVIATION
+
+
+def test_neither_the_order_of_judges_nor_of_matches_matters(
+    noisy: dict[str, pd.DataFrame],
+) -> None:
+    shuffled = {
+        key: noisy[key].sample(frac=1.0, random_state=1) for key in reversed(noisy)
+    }
+    expected = judge_sentence_deviation(PHRASES, CORPUS.phrase_mu, noisy)
+    assert judge_sentence_deviation(
+        PHRASES, CORPUS.phrase_mu, shuffled
+    ) == pytest.approx(expected, abs=1e-9)
+    assert 0.0 <= expected <= trueskill.BETA
+
+
+def test_a_match_with_an_invalid_answer_says_nothing(
+    noisy: dict[str, pd.DataFrame],
+) -> None:
+    one = sorted(noisy)[0]
+    blank = noisy[one]["match_id"].isin(noisy[one]["match_id"].head(100))
+    answer, winner = (
+        noisy[one]["answer"].mask(blank, "invalid"),
+        noisy[one]["winner"].mask(blank),
+    )
+    silent = {**noisy, one: noisy[one].assign(answer=answer, winner=winner)}
+    gone = noisy[one]["match_id"][blank]
+    without = {
+        key: frame[~frame["match_id"].isin(gone)] for key, frame in noisy.items()
+    }
+    mu = CORPUS.phrase_mu
+    assert judge_sentence_deviation(PHRASES, mu, silent) == judge_sentence_deviation(
+        PHRASES, mu, without
+    )
+
+
+def test_a_match_of_a_sentence_with_itself_says_nothing(
+    noisy: dict[str, pd.DataFrame],
+) -> None:
+    with_itself = {
+        key: pd.concat(
+            [
+                frame,
+                frame.assign(
+                    sentence_b=frame["sentence_a"], match_id=frame["match_id"] + "x"
+                ),
+            ]
+        )
+        for key, frame in noisy.items()
+    }
+    mu = CORPUS.phrase_mu
+    assert judge_sentence_deviation(
+        PHRASES, mu, with_itself
+    ) == judge_sentence_deviation(PHRASES, mu, noisy)
