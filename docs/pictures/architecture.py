@@ -14,6 +14,7 @@ import textwrap
 import tomllib
 from collections.abc import Iterator
 from html import escape
+from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,12 +29,11 @@ MARGIN = 20
 TOP = 64
 ROOM_HEIGHT = 38
 RUNG_GAP = 8
-RUNG_WIDTH = 776
+RUNG_WIDTH = 770
 SUBJECT_LEFT = 166
 SUBJECT_LETTERS = 93
 SUBJECT_LINES = 2
 LANE_LEFT = MARGIN + RUNG_WIDTH + 16
-LANE_STEP = 16
 OUT_Y = 13
 IN_Y = 26
 """From the top of a room: where its own line leaves, and where arrows come in."""
@@ -57,7 +57,8 @@ class Room(NamedTuple):
     name: str
     subject: str
     top: int
-    lane: int
+    x: int
+    """Of its line."""
 
 
 def rungs() -> list[list[str]]:
@@ -95,18 +96,27 @@ def subject(room: str) -> str:
     return re.split(r"[.;](?:\s|$)", without_citation)[0].replace("`", "")
 
 
-def placed_rooms() -> Iterator[list[Room]]:
+def lanes(imports: dict[str, set[str]]) -> dict[str, int]:
+    """Return where the line of every room stands, over the width that is left.
+
+    The highest rooms have the outermost lines: so no line that leaves a room crosses
+    another.
+    """
+    names = [name for layer in rungs() for name in layer if imports[name]]
+    step = (WIDTH - MARGIN - LANE_LEFT) // len(names)
+    return {
+        name: LANE_LEFT + step * number for number, name in enumerate(reversed(names))
+    }
+
+
+def placed_rooms(imports: dict[str, set[str]]) -> Iterator[list[Room]]:
     """Yield every rung with its rooms below each other."""
-    layers = rungs()
-    lane = sum(map(len, layers))
+    x_of = lanes(imports)
     top = TOP
-    for layer in layers:
+    for layer in rungs():
         rooms = []
         for name in layer:
-            # Highest rooms have the outermost lanes: no line that leaves a room
-            # crosses another.
-            lane -= 1
-            rooms.append(Room(name, subject(name), top, lane))
+            rooms.append(Room(name, subject(name), top, x_of.get(name, LANE_LEFT)))
             top += ROOM_HEIGHT
         yield rooms
         top += RUNG_GAP
@@ -134,24 +144,18 @@ def drawn_rung(rooms: list[Room]) -> Iterator[str]:
             yield text(SUBJECT_LEFT, first + 15 * number, line, "subject")
 
 
-def lane_x(room: Room) -> int:
-    return LANE_LEFT + LANE_STEP * room.lane
-
-
-def drawn_lane(room: Room, imported: list[Room]) -> Iterator[str]:
+def drawn_lane(room: Room, imported: list[Room], colour: str) -> Iterator[str]:
     """Yield the line of a room, from its box down to the last room that it imports."""
     if not imported:
         return
-    colour = LANE_COLOURS[room.lane % len(LANE_COLOURS)]
-    x = lane_x(room)
     last = max(other.top for other in imported) + IN_Y
     yield (
         f'<path class="lane" stroke="{colour}" '
-        f'd="M{MARGIN + RUNG_WIDTH},{room.top + OUT_Y} H{x} V{last}"/>'
+        f'd="M{MARGIN + RUNG_WIDTH},{room.top + OUT_Y} H{room.x} V{last}"/>'
     )
     for other in imported:
         yield (
-            f'<circle cx="{x}" cy="{other.top + IN_Y}" r="4" fill="{colour}">'
+            f'<circle cx="{room.x}" cy="{other.top + IN_Y}" r="4" fill="{colour}">'
             f"<title>{room.name} imports {other.name}</title></circle>"
         )
 
@@ -161,7 +165,7 @@ def drawn_arrow(room: Room, importers: list[Room]) -> Iterator[str]:
     if not importers:
         return
     y = room.top + IN_Y
-    start = max(map(lane_x, importers))
+    start = max(importer.x for importer in importers)
     yield (
         f'<path class="arrow" d="M{start},{y} H{MARGIN + RUNG_WIDTH + 1}" '
         'marker-end="url(#head)"/>'
@@ -170,19 +174,18 @@ def drawn_arrow(room: Room, importers: list[Room]) -> Iterator[str]:
 
 def picture() -> str:
     """Return the whole picture as SVG."""
-    placed = list(placed_rooms())
-    rooms = {room.name: room for rung in placed for room in rung}
     imports = imported_rooms()
+    placed = list(placed_rooms(imports))
+    rooms = {room.name: room for rung in placed for room in rung}
     body: list[str] = []
     for rung in placed:
         body += drawn_rung(rung)
     for room in rooms.values():
         importers = [rooms[name] for name in rooms if room.name in imports[name]]
         body += drawn_arrow(room, importers)
-    for room in rooms.values():
-        body += drawn_lane(
-            room, [rooms[name] for name in rooms if name in imports[room.name]]
-        )
+    for room, colour in zip(rooms.values(), cycle(LANE_COLOURS), strict=False):
+        imported = [rooms[name] for name in rooms if name in imports[room.name]]
+        body += drawn_lane(room, imported, colour)
     height = placed[-1][-1].top + ROOM_HEIGHT + MARGIN
     label = f"The rooms of {PACKAGE} as a ladder, and which room imports which"
     return "\n".join(
