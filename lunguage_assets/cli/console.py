@@ -146,7 +146,7 @@ def print_beside(lines: Sequence[tuple[str, str]]) -> None:
 
 def checks_lines(summary: RunSummary) -> list[tuple[str, str]]:
     """How many checks passed, and what the others say."""
-    passed = f"{len(summary.checks('passed'))} of {len(summary.results)}"
+    passed = f"{len(summary.checks('passed'))} of {len(summary.outcomes)}"
     return [
         ("checks passed", passed),
         *(("  warns", warning) for warning in summary.checks("warned")),

@@ -150,7 +150,7 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     from datetime import UTC, datetime
 
     from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS
-    from lunguage_assets.judges.opening import ask_once, examine_judges
+    from lunguage_assets.judges.examination import ask_once, examine_judges
     from lunguage_assets.lineage.input_fingerprints import broken_files
     from lunguage_assets.orchestration.runs.instance import (
         examination as instance_examination,
@@ -159,7 +159,7 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     root, judges, today = chosen.home.root, chosen.judges(), datetime.now(UTC).date()
     is_new = chosen.home.corpus() is None
     given: DataClass = "synthetic" if is_new else chosen.data_class
-    lines = [*examine_judges(judges, given, today, os.environ)]
+    lines: list[tuple[str, str]] = [*examine_judges(judges, given, today, os.environ)]
     if is_new:  # nobody knows yet whose text it will hold
         told = "the home holds no corpus yet: judges may be asked about synthetic text where nothing is refused"
         of_patients = examine_judges(judges, "credentialed", today, os.environ)
@@ -239,12 +239,13 @@ def remove(key: str, yes: bool, chosen: Chosen) -> None:
                 f"stay. To remove it: lunguage batches remove {key} --yes"
             )
         _remove(chosen, key)
-    from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed
+    from lunguage_assets.lineage.recipes import BATCH
+    from lunguage_assets.orchestration.partitions import forget_removed
 
     with chosen.instance() as instance:
         forget_removed(instance, place)
-        if key in instance.get_dynamic_partitions(REPORT_BATCH.name):
-            instance.delete_dynamic_partition(REPORT_BATCH.name, key)
+        if key in instance.get_dynamic_partitions(BATCH):
+            instance.delete_dynamic_partition(BATCH, key)
             click.echo(f"{key} was a partition without a batch; it is gone")
         elif key not in {gone.key for gone in place.removed()}:
             known = ", ".join(batch.key for batch in place.registered()) or "none"
@@ -293,7 +294,9 @@ def ledger_stats(chosen: Chosen) -> None:
 @click.argument("file", type=FILE)
 def ledger_export(chosen: Chosen, file: Path) -> None:
     """Add all attempts to a ledger in FILE (SQLite), for others to import; prompts stay out."""
-    click.echo(f"{_opened(chosen).export(file)} attempts in {file}")
+    from lunguage_assets.judges.ledger.transfer import export_attempts
+
+    click.echo(f"{export_attempts(_opened(chosen), file)} attempts in {file}")
 
 
 def _opened(chosen: Chosen) -> Ledger:
@@ -316,6 +319,7 @@ def ledger_import(chosen: Chosen, file: Path) -> None:
     Each answer is read as when it was given. A row that does not fit is named and left out.
     """
     from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.judges.ledger.transfer import import_attempts
     from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
     from lunguage_assets.structuring.model.grounding import parse_answer
 
@@ -325,7 +329,9 @@ def ledger_import(chosen: Chosen, file: Path) -> None:
         "compare": choice_of,
         "structure": parse_answer,
     }
-    added, known, refused = Ledger.open(chosen.ledger_place).import_(file, parsers)
+    added, known, refused = import_attempts(
+        Ledger.open(chosen.ledger_place), file, parsers
+    )
     for error in refused[:_NAMED]:
         click.echo(str(error), err=True)
     if len(refused) > _NAMED:
@@ -351,19 +357,17 @@ def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
     """Open the Dagster UI on this home (runs, tables, checks; materialise and backfill)."""
     from lunguage_assets.files import write_private
     from lunguage_assets.orchestration.runs.instance import environment_of_children
-    from lunguage_assets.orchestration.ui import (
+    from lunguage_assets.orchestration.ui.access import (
         HOSTS_VARIABLE,
         TOKEN_VARIABLE,
-        Door,
+        AccessPolicy,
         new_token,
-        only_ui,
-        require_free,
-        serve,
     )
+    from lunguage_assets.orchestration.ui.processes import only_ui, require_free, serve
 
     place = chosen.home
     token = "" if no_token else new_token()
-    door = Door.of(host, port, {**os.environ, TOKEN_VARIABLE: token})
+    policy = AccessPolicy.of_server(host, port, {**os.environ, TOKEN_VARIABLE: token})
     require_free(host, port)
     if not place.root.exists():
         raise ConfigurationError(
@@ -381,7 +385,7 @@ def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
         write_private(log, b"")
 
         def ready() -> None:
-            click.echo(f"{shown}{door.prefix}/")
+            click.echo(f"{shown}{policy.prefix}/")
             if no_token:
                 told = "without a token: every program of every account on this machine can drive it"
                 click.echo(told, err=True)

@@ -43,10 +43,10 @@ def register(chosen: Chosen) -> None:
 
 
 def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
-    from lunguage_assets.orchestration.partitions import REPORT_BATCH
+    from lunguage_assets.lineage.recipes import BATCH
 
     with chosen.instance() as instance:
-        instance.add_dynamic_partitions(REPORT_BATCH.name, list(batches))
+        instance.add_dynamic_partitions(BATCH, list(batches))
 
 
 @click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
@@ -151,7 +151,7 @@ def _require_judges(
     """
     from datetime import UTC, datetime
 
-    from lunguage_assets.judges.opening import examine_judges
+    from lunguage_assets.judges.examination import examine_judges
     from lunguage_assets.lineage.staleness import asks_judges
 
     asked: set[str] = set()

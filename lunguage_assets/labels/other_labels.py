@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.texts import published
+from lunguage_assets.corpus.texts.json_entries import holds_json, json_lines
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.implicit.statements.label_file import LabelList
@@ -79,7 +80,7 @@ def read_label_file(path: Path, listed: LabelList) -> pd.DataFrame:
             table.
     """
     differing = 0
-    if published.holds_json(path):
+    if holds_json(path):
         frame, differing = _read_lines(path)
     else:
         frame = _read(path, ("study_id",))
@@ -125,7 +126,7 @@ def _read_lines(path: Path) -> tuple[pd.DataFrame, int]:
     first_of_study: dict[str, dict[str, str]] = {}
     line_of_study: dict[str, int] = {}
     differing = set()
-    for number, line in published.json_lines(path):
+    for number, line in json_lines(path):
         image = line.pop("path_to_image", None)
         named = published.study_of_image(image) if isinstance(image, str) else None
         if named is None:

@@ -1,1 +1,5 @@
-"""Dagster wiring only: partitions, assets, checks, jobs, resources, I/O manager. No method lives here."""
+"""Everything that knows Dagster: assets, checks, jobs, sensors, runs and the UI.
+
+The method and its tables do not belong here: they are free of Dagster. An entry is
+`build.build_defs`.
+"""

@@ -1,13 +1,20 @@
-"""Asset checks: each is something that a person acts on, and says how. They look at the tables that a step
-has made, before they are stored. What people expect of a table stands in `expectations/` and only warns.
-Blocking is `conflict_free` alone: nothing that breaks a rule is stored.
+"""Asset checks. Each is something that a person acts on, and its `remedy` says how.
+
+An asset names its checks in `check_specs` (`check_specs` below) and returns their
+results with its tables, as Dagster's page on asset checks shows for checks that run
+with their asset. They look at tables before those are stored: a check that runs
+afterwards could only report, and the UI cannot execute one partition's check alone.
+
+Only `conflict_free` blocks. What people expect of a table stands in `expectations/`
+and only warns; rules that rows must hold (`quality.rules`) are no checks, because
+nothing that breaks one is stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, ParamSpec
 
 import dagster as dg
 import pandas as pd
@@ -20,195 +27,224 @@ from lunguage_assets.explicit.distilled.evaluation import shortcomings
 from lunguage_assets.explicit.distilled.places import UNLIKE
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_violations
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.lineage.recipes import RECIPES, STEP_OF
 from lunguage_assets.orchestration.metadata import examples, markdown
-from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.quality.suites import examined, load_suite, suite_file
+from lunguage_assets.quality.suites import (
+    Examined,
+    examined,
+    load_suite,
+    suite_file,
+)
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
 from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import is_stored, partition_path, read_table
 
-WARN, ERROR = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
+WARN = dg.AssetCheckSeverity.WARN
+ERROR = dg.AssetCheckSeverity.ERROR
+
+P = ParamSpec("P")
+Check = Callable[P, dg.AssetCheckResult]
 
 
-class CheckContext(NamedTuple):
-    """What a check looks at: the home, the partition's keys by dimension, what the step has made, and what
-    its language models were asked.
+def check_specs(
+    asset: str,
+    partitions: dg.PartitionsDefinition[str],
+    *checks: Callable[..., dg.AssetCheckResult],
+    blocking: Callable[..., dg.AssetCheckResult] | None = None,
+    expectations_of: str | None = None,
+) -> list[dg.AssetCheckSpec]:
+    """Return the specs of an asset's checks, named and described as their functions.
+
+    Args:
+        asset: with which they run.
+        partitions: of the asset.
+        checks: functions below.
+        blocking: the one of them that lets nothing be stored where it fails.
+        expectations_of: the table that `expectations` looks at; None: the asset's own.
     """
-
-    configuration: Configuration
-    keys: Mapping[str, str]
-    tables: Mapping[str, pd.DataFrame]
-    asked: Sequence[Progress] = ()
-
-
-Look = Callable[[CheckContext], dg.AssetCheckResult]
-
-
-class Check(NamedTuple):
-    """A check of a table, shown with the asset that makes it; without a function the asset yields it. Where a
-    blocking one fails nothing is stored.
-    """
-
-    table: str
-    name: str
-    description: str
-    look: Look | None = None
-    severity: dg.AssetCheckSeverity = WARN
-    blocking: bool = False
-
-    def result(self, found: dg.AssetCheckResult) -> dg.AssetCheckResult:
-        """A result as that of this check."""
-        asset = dg.AssetKey(STEP_OF[self.table])
-        return found._replace(
-            asset_key=asset, check_name=self.name, severity=self.severity
+    return [
+        dg.AssetCheckSpec(
+            check.__name__,
+            asset=asset,
+            description=_description(check, expectations_of or asset),
+            blocking=check is blocking,
+            partitions_def=partitions,
         )
+        for check in checks
+    ]
 
 
-def outcome(
+def _description(check: Callable[..., dg.AssetCheckResult], table: str) -> str:
+    sentences = " ".join((check.__doc__ or "").split())
+    return sentences.replace("<table>", table)
+
+
+def check_result(
     passed: bool,
     metadata: Mapping[str, Any],
     remedy: str = "",
-    because: str | None = None,
+    reason: str | None = None,
+    severity: dg.AssetCheckSeverity = WARN,
 ) -> dg.AssetCheckResult:
-    """What a check found. Where it does not pass: what to do, and why, in few words for a run's summary."""
-    more = {} if passed else {"remedy": remedy}
+    """Return the result of a check, without its name.
+
+    Args:
+        passed: whether all is as it should be.
+        metadata: what was looked at.
+        remedy: what to do where it is not; shown only then.
+        reason: why it did not pass, in few words, for the summary of a run.
+        severity: of a check that does not pass.
+    """
+    with_remedy = dict(metadata)
+    if not passed:
+        with_remedy["remedy"] = remedy
     return dg.AssetCheckResult(
-        passed=passed, metadata={**metadata, **more}, description=because
+        passed=passed, metadata=with_remedy, description=reason, severity=severity
     )
 
 
-CHECKS: list[Check] = []
+def named_check(check: Check[P]) -> Check[P]:
+    """Name the results of a check as its function, and let it fail where it can't look.
 
-WITH_SUITE = [table for table in TABLES if suite_file(table).exists()]
-"""Tables with a file in `expectations/`."""
+    A file that was edited wrongly, such as `expectations/expansions.yaml`, warns then
+    and does not end the run.
+    """
+
+    @wraps(check)
+    def run(*args: P.args, **kwargs: P.kwargs) -> dg.AssetCheckResult:
+        try:
+            result = check(*args, **kwargs)
+        except LunguageError as error:
+            remedy = "Fix what the note names, and launch this again."
+            result = check_result(False, {"note": str(error)}, remedy)
+        return result._replace(check_name=check.__name__)
+
+    return run
 
 
-def _check(table: str, *, blocking: bool = False) -> Callable[[Look], Look]:
-    """Make a function a check of a table, named and described as the function."""
-
-    def register(look: Look) -> Look:
-        description = " ".join((look.__doc__ or "").split())
-        severity = ERROR if blocking else WARN
-        CHECKS.append(
-            Check(table, look.__name__, description, look, severity, blocking)
-        )
-        return look
-
-    return register
+# Every table
 
 
-def _as_expected(table: str, context: CheckContext) -> dg.AssetCheckResult:
-    frame, file = (
-        context.tables[table],
-        suite_file(table, context.configuration.home.root),
-    )
-    found = examined(TABLES[table], frame, file)
-    not_met = [one for one in found if not one.is_met]
-    report = markdown(
-        ["", "expected", "observed", "rows", "keys", "why", "what to do"],
-        (
-            (
-                "holds" if one.is_met else "does not hold",
-                one.expected,
-                one.observed,
-                one.rows or "",
-                examples(one.keys) if one.keys else "",
-                one.why,
-                "" if one.is_met else one.remedy,
-            )
-            for one in sorted(found, key=lambda one: one.is_met)
-        ),
-        "The table is empty: nothing to hold against the expectations.",
-    )
+@named_check
+def expectations(
+    configuration: Configuration, table: str, frame: pd.DataFrame
+) -> dg.AssetCheckResult:
+    """What people expect of the table: expectations/<table>.yaml."""
+    file = suite_file(table, configuration.home.root)
+    # A home may have a file of its own, such as expectations/expansions.yaml.
+    outcomes = examined(TABLES[table], frame, file)
+    unmet = [outcome for outcome in outcomes if not outcome.is_met]
+    unmet_first = sorted(outcomes, key=lambda outcome: outcome.is_met)
     metadata = {
         "rows": len(frame),
         "expectations": len(load_suite(file).expectations),
-        "not_met": len(not_met),
+        "not_met": len(unmet),
         "file": dg.MetadataValue.path(str(file)),
-        "report": report,
+        "report": markdown(
+            ["", "expected", "observed", "rows", "keys", "why", "what to do"],
+            map(_expectation_row, unmet_first),
+            "The table is empty: nothing to hold against the expectations.",
+        ),
     }
-    because = "; ".join(
-        f"expected: {one.expected}, observed: {one.observed} ({one.why.rstrip('.')})"
-        for one in not_met
+    reasons = [
+        f"expected: {outcome.expected}, observed: {outcome.observed} "
+        f"({outcome.why.rstrip('.')})"
+        for outcome in unmet
+    ]
+    remedies = dict.fromkeys(outcome.remedy for outcome in unmet)
+    return check_result(
+        not unmet, metadata, " ".join(remedies), "; ".join(reasons) or None
     )
-    remedies = dict.fromkeys(one.remedy for one in not_met)
-    return outcome(not not_met, metadata, " ".join(remedies), because or None)
 
 
-for _table in WITH_SUITE:
-    _told = f"What people expect of the table: expectations/{_table}.yaml."
-    CHECKS.append(Check(_table, "expectations", _told, partial(_as_expected, _table)))
+def _expectation_row(outcome: Examined) -> tuple[object, ...]:
+    return (
+        "holds" if outcome.is_met else "does not hold",
+        outcome.expected,
+        outcome.observed,
+        outcome.rows or "",
+        examples(outcome.keys) if outcome.keys else "",
+        outcome.why,
+        "" if outcome.is_met else outcome.remedy,
+    )
 
 
-@_check("rejected")
-def intake_accepted(context: CheckContext) -> dg.AssetCheckResult:
+# Intake
+
+
+@named_check
+def intake_accepted(
+    configuration: Configuration, rejected: pd.DataFrame, reports: pd.DataFrame
+) -> dg.AssetCheckResult:
     """Few of the delivered rows were rejected; the reasons say what to correct."""
-    frame, reports = context.tables["rejected"], context.tables["reports"]
-    delivered = int(reports["rows_delivered"].sum()) + int(
-        (frame["study_id"] == "").sum()
-    )
-    share = len(frame) / delivered if delivered else 0.0
-    allowed = context.configuration.settings.checks.rejected_share
-    reasons = sorted(
-        frame.groupby("reason", sort=False),
+    # A rejected row without a study is counted in no report.
+    without_study = int((rejected["study_id"] == "").sum())
+    delivered = int(reports["rows_delivered"].sum()) + without_study
+    share = len(rejected) / delivered if delivered else 0.0
+    allowed = configuration.settings.checks.rejected_share
+    # The most frequent reason first: often one column of the export is wrong.
+    by_reason = sorted(
+        rejected.groupby("reason", sort=False),
         key=lambda group: (-len(group[1]), group[0]),
     )
-    rows = (
-        (why, len(of), of["expected"].iloc[0], of["remedy"].iloc[0])
-        for why, of in reasons
-    )
+    reason_rows = [
+        (reason, len(rows), rows["expected"].iloc[0], rows["remedy"].iloc[0])
+        for reason, rows in by_reason
+    ]
     metadata = {
         "rows_delivered": delivered,
-        "rejected": len(frame),
+        "rejected": len(rejected),
         "rejected_share": share,
         "allowed_share": allowed,
         "report": markdown(
             ["reason", "rows", "expected", "what to do"],
-            rows,
+            reason_rows,
             "Every row was accepted.",
         ),
-        "examples": examples(frame["file"] + ":" + frame["line"].astype(str)),
+        "examples": examples(rejected["file"] + ":" + rejected["line"].astype(str)),
     }
     remedy = (
-        "Correct the rows as the table says and deliver them as a new batch: the table `rejected` has each "
-        "of them in its column `content`. If nearly all rows share one reason, correct the export, and "
-        "deliver everything again. Accepted rows stay valid."
+        "Correct the rows as the table says and deliver them as a new batch: the "
+        "table `rejected` has each of them in its column `content`. If nearly all "
+        "rows share one reason, correct the export, and deliver everything again. "
+        "Accepted rows stay valid."
     )
-    return outcome(share <= allowed, metadata, remedy)
+    return check_result(share <= allowed, metadata, remedy)
 
 
-@_check("rejected")
-def in_english(context: CheckContext) -> dg.AssetCheckResult:
+@named_check
+def in_english(rejected: pd.DataFrame, reports: pd.DataFrame) -> dg.AssetCheckResult:
     """Every report is in English: the offline rules read no other language."""
-    rejected, reports = context.tables["rejected"], context.tables["reports"]
     foreign = rejected.loc[rejected["reason"] == OTHER_LANGUAGE, "study_id"]
-    because = (
-        f"{len(foreign)} of {len(foreign) + len(reports)} reports are not in English"
-    )
-    remedy = (
-        "These reports have no findings and no labels. Choose a language model that reads their language as "
-        "structurer (--structurer), or deliver a translation."
-    )
     metadata = {
         "reports_in_another_language": len(foreign),
         "examples": examples(foreign),
     }
-    return outcome(foreign.empty, metadata, remedy, None if foreign.empty else because)
+    if foreign.empty:
+        return check_result(True, metadata)
+    remedy = (
+        "These reports have no findings and no labels. Choose a language model that "
+        "reads their language as structurer (--structurer), or deliver a translation."
+    )
+    read_or_foreign = len(foreign) + len(reports)
+    reason = f"{len(foreign)} of {read_or_foreign} reports are not in English"
+    return check_result(False, metadata, remedy, reason)
 
 
-def _answers_usable(context: CheckContext) -> dg.AssetCheckResult:
-    """Whether few of the replies to the questions of a partition, whenever they came, were of no use."""
-    replies = sum(judge.replies for judge in context.asked)
+# Judges
+
+
+@named_check
+def answers_usable(
+    configuration: Configuration, asked: Sequence[Progress]
+) -> dg.AssetCheckResult:
+    """Few replies of language models, which are paid, could not be used."""
+    replies = sum(judge.replies for judge in asked)
     if not replies:
-        return outcome(True, {"note": "No language model was asked."})
-    unusable = sum(judge.unusable for judge in context.asked)
-    allowed = context.configuration.settings.checks.unusable_share
-    rows = [
-        (judge.judge, judge.replies, judge.unusable, judge.void)
-        for judge in context.asked
-    ]
+        return check_result(True, {"note": "No language model was asked."})
+    unusable = sum(judge.unusable for judge in asked)
+    allowed = configuration.settings.checks.unusable_share
+    rows = [(judge.judge, judge.replies, judge.unusable, judge.void) for judge in asked]
     metadata = {
         "replies": replies,
         "unusable": unusable,
@@ -217,20 +253,36 @@ def _answers_usable(context: CheckContext) -> dg.AssetCheckResult:
             ["judge", "replies", "of no use", "questions without an answer"], rows
         ),
     }
+    if unusable <= allowed * replies:
+        return check_result(True, metadata)
     remedy = (
-        "Such replies are paid, and the question is asked again, up to four times. See `lunguage ledger "
-        "stats`; a higher limit on output tokens or mode 'enum' often helps. Give the changed judge a new "
-        "key, or leave it out of the preset."
+        "Such replies are paid, and the question is asked again, up to four times. "
+        "See `lunguage ledger stats`; a higher limit on output tokens or mode 'enum' "
+        "often helps. Give the changed judge a new key, or leave it out of the preset."
     )
-    passed = unusable <= allowed * replies
-    because = f"{unusable:,} of {replies:,} replies of language models, which are paid, could not be used"
-    return outcome(passed, metadata, remedy, None if passed else because)
+    reason = (
+        f"{unusable:,} of {replies:,} replies of language models, which are paid, "
+        "could not be used"
+    )
+    return check_result(False, metadata, remedy, reason)
 
 
-for _table in (step for step, recipe in RECIPES.items() if recipe.asks_judges):
-    _told = "Few replies of language models, which are paid, could not be used."
-    CHECKS.append(Check(_table, "answers_usable", _told, _answers_usable))
+@named_check
+def equals_trueskill_package(verification: Verification) -> dg.AssetCheckResult:
+    """Closed form and the `trueskill` package agree on a sample.
 
+    And the ranking is what its matches give.
+    """
+    remedy = (
+        "The rating arithmetic differs from the trueskill package: report this; do "
+        "not use the ranking."
+    )
+    return check_result(
+        verification.passed, verification._asdict(), remedy, severity=ERROR
+    )
+
+
+# Probabilities
 
 BATCHES = 20
 """Latest earlier batches that a batch is compared with."""
@@ -240,230 +292,224 @@ CHANCE = 0.01
 
 
 def drift_of_p(
-    new: pd.DataFrame, earlier: Sequence[pd.DataFrame], allowed: float
+    fitted: pd.DataFrame, earlier: Sequence[pd.DataFrame], allowed: float
 ) -> dict[str, Any]:
-    """p of a batch's FITTED_PROBABILITIES compared with that of earlier batches of the same ranking, without
-    studies that come again and pairs without information; empty: there is nothing to compare. A drift needs a
-    p value that is not chance, as small differences of large batches have, and a distance
-    (Kolmogorov-Smirnov) of at least `allowed`.
+    """Compare the p of a batch with those of earlier batches of the same ranking.
+
+    Studies that come again and pairs without information are left out.
+
+    Args:
+        fitted: FITTED_PROBABILITIES of the batch.
+        earlier: the same of earlier batches.
+        allowed: distance (Kolmogorov-Smirnov, 0 to 1) up to which nothing drifted.
+            Beside it a drift needs a p value that is not chance: large batches differ
+            by little, and not by chance.
+
+    Returns:
+        Figures for people, and `drifted`; empty where there is nothing to compare.
     """
     from scipy.stats import ks_2samp  # slow to import, and definitions load this module
 
-    before = pd.concat([new.head(0), *earlier])
-    before = before[~before["study_id"].isin(new["study_id"])]
-    before = before[before["ranking_version"].isin(new["ranking_version"])]
-    here, there = (
-        frame.loc[frame["p_source"] != "none", "p"].to_numpy(float)
-        for frame in (new, before)
-    )
-    if not (len(here) and len(there)):
+    # A study that comes again, with an addendum for instance, says the same twice; p of
+    # two rankings are on two scales.
+    before = pd.concat([fitted.head(0), *earlier])
+    before = before[~before["study_id"].isin(fitted["study_id"])]
+    before = before[before["ranking_version"].isin(fitted["ranking_version"])]
+    p_now = fitted.loc[fitted["p_source"] != "none", "p"].to_numpy(float)
+    p_before = before.loc[before["p_source"] != "none", "p"].to_numpy(float)
+    if not (len(p_now) and len(p_before)):
         return {}
-    distance, p_value = map(float, ks_2samp(here, there))
-    drifted = p_value < CHANCE and distance >= allowed
-    counts = {"pairs": len(here), "pairs_before": len(there)}
-    return {**counts, "distance": distance, "p_value": p_value, "drifted": drifted}
+    test = ks_2samp(p_now, p_before)
+    distance = float(test.statistic)
+    p_value = float(test.pvalue)
+    return {
+        "pairs": len(p_now),
+        "pairs_before": len(p_before),
+        "distance": distance,
+        "p_value": p_value,
+        "drifted": p_value < CHANCE and distance >= allowed,
+    }
 
 
 def earlier_fits(home: Home, ranker: str, batch: str) -> dict[str, pd.DataFrame]:
-    """FITTED_PROBABILITIES of the latest batches registered before this one, if of this version's form."""
-    table, keys = FITTED_PROBABILITIES, [known.key for known in home.registered()]
-    before = keys[: keys.index(batch)][-BATCHES:] if batch in keys else []
-    paths = {
-        key: partition_path(home.tables, table.name, ranker, key) for key in before
-    }
-    return {
-        key: read_table(table, path)
-        for key, path in paths.items()
-        if is_stored(table, path)
-    }
+    """Return FITTED_PROBABILITIES of the latest batches registered before this one.
+
+    Args:
+        home: with the batches.
+        ranker: whose fits are compared.
+        batch: that is compared with them.
+
+    Returns:
+        Batch -> frame, oldest first; without fits that another version stored.
+    """
+    registered = [known.key for known in home.registered()]
+    if batch not in registered:
+        return {}
+    earlier = registered[: registered.index(batch)][-BATCHES:]
+    frames = {}
+    for key in earlier:
+        path = partition_path(home.tables, FITTED_PROBABILITIES.name, ranker, key)
+        if is_stored(FITTED_PROBABILITIES, path):
+            frames[key] = read_table(FITTED_PROBABILITIES, path)
+    return frames
 
 
-@_check("fitted_probabilities")
-def p_drift(context: CheckContext) -> dg.AssetCheckResult:
-    """The p of tentative findings are distributed as in earlier batches of the same ranker and ranking."""
-    earlier = earlier_fits(
-        context.configuration.home, context.keys["ranker"], context.keys["report_batch"]
-    )
-    allowed = context.configuration.settings.checks.drift_distance
-    drift = drift_of_p(
-        context.tables["fitted_probabilities"], list(earlier.values()), allowed
-    )
+@named_check
+def p_drift(
+    configuration: Configuration, ranker: str, batch: str, fitted: pd.DataFrame
+) -> dg.AssetCheckResult:
+    """The p of tentative findings are distributed as in earlier batches.
+
+    Compared are batches of the same ranker and ranking.
+    """
+    earlier = earlier_fits(configuration.home, ranker, batch)
+    allowed = configuration.settings.checks.drift_distance
+    drift = drift_of_p(fitted, list(earlier.values()), allowed)
     if not drift:
-        return outcome(
-            True, {"note": "Nothing to compare with: no earlier batch is stored."}
-        )
+        note = "Nothing to compare with: no earlier batch is stored."
+        return check_result(True, {"note": note})
     metadata = {
         **drift,
         "allowed_distance": allowed,
         "compared_with": ", ".join(earlier),
     }
     remedy = (
-        "Compare p of this batch with an earlier one: another hospital or another way of reporting is a "
-        "reason; a judge that answers otherwise than before (`lunguage doctor`) or phrases cut otherwise are "
-        "faults. If the reports are right, run with --rebuild-ranking: the ranking then knows their phrases."
+        "Compare p of this batch with an earlier one: another hospital or another way "
+        "of reporting is a reason; a judge that answers otherwise than before "
+        "(`lunguage doctor`) or phrases cut otherwise are faults. If the reports are "
+        "right, run with --rebuild-ranking: the ranking then knows their phrases."
     )
-    return outcome(not drift["drifted"], metadata, remedy)
+    return check_result(not drift["drifted"], metadata, remedy)
 
 
-LESS_TRUSTED = (
-    "p of scored sentences is less than the panel's. Let the panel fit more sentences of such phrases "
-    "(docs/distilled.md), then `lunguage distill` again; or fine-tune (--tune), or name a larger encoder."
+_IMPROVE_THE_MODEL = (
+    "p of scored sentences is less than the panel's. Let the panel fit more sentences "
+    "of such phrases (docs/distilled.md), then `lunguage distill` again; or fine-tune "
+    "(--tune), or name a larger encoder."
 )
 
 
-@_check("distilled_evaluation")
-def as_good_as_the_panel(context: CheckContext) -> dg.AssetCheckResult:
-    """The distilled model errs little on phrases that it had not seen, and its intervals hold there."""
-    found = shortcomings(context.tables["distilled_evaluation"])
-    return outcome(
-        not found,
-        {"found": "; ".join(found) or "none"},
-        LESS_TRUSTED,
-        "; ".join(found) or None,
-    )
+@named_check
+def as_good_as_the_panel(evaluation: pd.DataFrame) -> dg.AssetCheckResult:
+    """The distilled model errs little on phrases that it had not seen.
+
+    And its intervals hold there.
+    """
+    return _as_good(shortcomings(evaluation), {})
 
 
 FEW_UNLIKE = 0.05
 """Share of sentences that may be unlike what a distilled model has learnt."""
 
 
-@_check("fitted_probabilities")
-def scored_as_tested(context: CheckContext) -> dg.AssetCheckResult:
-    """Places that a distilled model says are those of a model that did well, of sentences like its own."""
-    frame = context.tables["fitted_probabilities"].drop_duplicates("sentence_key")
-    scored, unlike = (int((frame["stop"] == stop).sum()) for stop in ("scored", UNLIKE))
-    if not scored + unlike:
-        return outcome(True, {"note": "The judges fitted every sentence."})
-    ranker, home = context.keys["ranker"], context.configuration.home
-    path = partition_path(home.tables, DISTILLED_EVALUATION.name, ranker)
-    found, share = (
-        shortcomings(read_table(DISTILLED_EVALUATION, path)),
-        unlike / (scored + unlike),
-    )
-    if share > FEW_UNLIKE:
-        found.append(
-            f"{unlike} of {scored + unlike} sentences are unlike what it learnt: p of their phrases"
+@named_check
+def scored_as_tested(
+    configuration: Configuration, ranker: str, fitted: pd.DataFrame
+) -> dg.AssetCheckResult:
+    """Scores that a distilled model gives are those of a model that did well.
+
+    And they are of sentences like those that it learnt from.
+    """
+    # A sentence is fitted once, however many findings it has.
+    by_sentence = fitted.drop_duplicates("sentence_key")
+    scored = int((by_sentence["stop"] == "scored").sum())
+    unlike = int((by_sentence["stop"] == UNLIKE).sum())
+    read_by_model = scored + unlike
+    if not read_by_model:
+        return check_result(True, {"note": "The judges fitted every sentence."})
+    path = partition_path(configuration.home.tables, DISTILLED_EVALUATION.name, ranker)
+    problems = shortcomings(read_table(DISTILLED_EVALUATION, path))
+    if unlike / read_by_model > FEW_UNLIKE:
+        problems.append(
+            f"{unlike} of {read_by_model} sentences are unlike what it learnt: "
+            "p of their phrases"
         )
-    metadata = {"scored": scored, "unlike": unlike, "found": "; ".join(found) or "none"}
-    return outcome(not found, metadata, LESS_TRUSTED, "; ".join(found) or None)
+    return _as_good(problems, {"scored": scored, "unlike": unlike})
 
 
-@_check("set_aside")
-def none_set_aside(context: CheckContext) -> dg.AssetCheckResult:
+def _as_good(
+    problems: Sequence[str], metadata: Mapping[str, object]
+) -> dg.AssetCheckResult:
+    listed = "; ".join(problems)
+    return check_result(
+        not problems,
+        {**metadata, "found": listed or "none"},
+        _IMPROVE_THE_MODEL,
+        listed or None,
+    )
+
+
+# The result
+
+
+@named_check
+def none_set_aside(set_aside: pd.DataFrame) -> dg.AssetCheckResult:
     """No study was set aside because a row broke a rule."""
-    frame = context.tables["set_aside"]
-    found = (
+    rule_rows = [
         (
             rule,
             rows["study_id"].nunique(),
             examples(rows["study_id"]),
             rows["found"].iloc[0],
         )
-        for rule, rows in frame.groupby("rule")
-    )
-    report = markdown(
-        ["rule", "studies", "for instance", "found"], found, "No study was set aside."
-    )
-    remedy = (
-        "The result is whole without these studies. A row that breaks a rule is a fault of this package or "
-        "of a model's answer: look at them with `lunguage explain STUDY`, and report the rule and what was "
-        "found."
-    )
-    return outcome(
-        frame.empty,
-        {"studies": int(frame["study_id"].nunique()), "report": report},
-        remedy,
-    )
-
-
-_NOT_STORED = (
-    "Nothing was stored, and what was stored before stays. Run it again with the newest version; if rows "
-    "still break a rule, report it with the note."
-)
-
-
-@_check("lunguage_plus_plus", blocking=True)
-def conflict_free(context: CheckContext) -> dg.AssetCheckResult:
-    """No finding twice at one place and time, no polarity clash, every generated row under a living parent,
-    every probability in its range, every row accounted for. What breaks this is not stored.
-    """
-    tables = context.tables
-    frame, conflicts = tables["lunguage_plus_plus"], tables["conflicts"]
-    accounts = tables["accounting"]
-    of_studies = accounts[accounts["study_id"] != ""]
-    both = conflicts.loc[
-        conflicts["conflict_type"] == "stated_contradiction", "study_id"
+        for rule, rows in set_aside.groupby("rule")
     ]
     metadata = {
-        "rows": len(frame),
-        "studies": int(frame["study_id"].nunique()),
-        "studies_that_state_both": int(both.nunique()),
+        "studies": int(set_aside["study_id"].nunique()),
+        "report": markdown(
+            ["rule", "studies", "for instance", "found"],
+            rule_rows,
+            "No study was set aside.",
+        ),
+    }
+    remedy = (
+        "The result is whole without these studies. A row that breaks a rule is a "
+        "fault of this package or of a model's answer: look at them with `lunguage "
+        "explain STUDY`, and report the rule and what was found."
+    )
+    return check_result(set_aside.empty, metadata, remedy)
+
+
+_NOTHING_STORED = (
+    "Nothing was stored, and what was stored before stays. Run it again with the "
+    "newest version; if rows still break a rule, report it with the note."
+)
+
+
+@named_check
+def conflict_free(
+    configuration: Configuration, tables: Mapping[str, pd.DataFrame]
+) -> dg.AssetCheckResult:
+    """No finding twice at one place and time, and no polarity clash.
+
+    Every generated row is under a living parent, every probability in its range, every
+    row accounted for. What breaks this is not stored.
+    """
+    rows = tables["lunguage_plus_plus"]
+    conflicts = tables["conflicts"]
+    accounts = tables["accounting"]
+    of_studies = accounts[accounts["study_id"] != ""]
+    states_both = conflicts["conflict_type"] == "stated_contradiction"
+    metadata = {
+        "rows": len(rows),
+        "studies": int(rows["study_id"].nunique()),
+        "studies_that_state_both": int(
+            conflicts.loc[states_both, "study_id"].nunique()
+        ),
     }
     try:
-        refuse_violations(frame, accounts, of_studies, context.configuration.processes)
-    except InvalidTable as error:
-        return outcome(False, {**metadata, "note": str(error)}, _NOT_STORED)
-    guarantees = "\n".join(f"- {one}" for one in GUARANTEES)
-    report = dg.MetadataValue.md(
-        f"All guarantees hold for {len(frame)} rows:\n\n{guarantees}"
-    )
-    return outcome(True, {**metadata, "report": report})
-
-
-VERIFIED = Check(
-    "reference_ranking",
-    "equals_trueskill_package",
-    "Closed form and the `trueskill` package agree on a sample, and the ranking is what its matches give.",
-    severity=ERROR,
-)
-CHECKS.append(VERIFIED)
-
-
-def refused(step: str, error: InvalidTable) -> Iterator[dg.AssetCheckResult]:
-    """The blocking check of a step of whose tables nothing is stored, because rows break rules."""
-    for check in CHECKS:
-        if check.blocking and check.table in RECIPES[step].tables:
-            yield check.result(outcome(False, {"note": str(error)}, _NOT_STORED))
-
-
-def may_be_stored(results: Sequence[dg.AssetCheckResult]) -> bool:
-    """Whether no blocking check failed."""
-    blocking = {check.name for check in CHECKS if check.blocking}
-    return all(found.passed or found.check_name not in blocking for found in results)
-
-
-def verification_result(found: Verification) -> dg.AssetCheckResult:
-    """What `verify_with_package` found, as the result of the check `VERIFIED`."""
-    remedy = "The rating arithmetic differs from the trueskill package: report this; do not use the ranking."
-    return VERIFIED.result(outcome(found.passed, found._asdict(), remedy))
-
-
-def check_specs(
-    tables: Sequence[str], partitions: Partitions
-) -> list[dg.AssetCheckSpec]:
-    """Of the checks of tables that are made together, for `check_specs` of their asset."""
-    return [
-        dg.AssetCheckSpec(
-            check.name,
-            asset=STEP_OF[check.table],
-            description=check.description,
-            blocking=check.blocking,
-            partitions_def=partitions.of(check.table),
+        refuse_violations(rows, accounts, of_studies, configuration.processes)
+    except LunguageError as error:
+        return check_result(
+            False, {**metadata, "note": str(error)}, _NOTHING_STORED, severity=ERROR
         )
-        for check in CHECKS
-        if check.table in tables
-    ]
+    guarantees = "\n".join(f"- {guarantee}" for guarantee in GUARANTEES)
+    report = f"All guarantees hold for {len(rows)} rows:\n\n{guarantees}"
+    with_report = {**metadata, "report": dg.MetadataValue.md(report)}
+    return check_result(True, with_report, severity=ERROR)
 
 
-def check_results(context: CheckContext) -> Iterator[dg.AssetCheckResult]:
-    """Of the checks of tables that are there; to be yielded before the tables are. What keeps a check from
-    looking, such as a file that was edited wrongly, is a finding too.
-    """
-    for check in CHECKS:
-        if check.table in context.tables and check.look is not None:
-            try:
-                found = check.look(context)
-            except LunguageError as error:
-                remedy = "Fix what the note names, and launch this again."
-                found = outcome(False, {"note": str(error)}, remedy)
-            yield check.result(found)
+def conflict_free_refused(error: InvalidTable) -> dg.AssetCheckResult:
+    """Return the failed check of rows that broke rules already while they were made."""
+    result = check_result(False, {"note": str(error)}, _NOTHING_STORED, severity=ERROR)
+    return result._replace(check_name=conflict_free.__name__)

@@ -1,36 +1,36 @@
 """What a run would ask and spend, counted beforehand: nothing is written or sent.
 
-Questions that are known (reports, pairs, comparisons of the vocabulary) are looked up in the ledger one by
-one, and fits that it has are played again; the other fits are a formula, sentences x steps. What the ledger
-lacks is multiplied by the tokens of a question, as a range; a judge's own record goes before an assumption.
+The plan of the run (`lineage.staleness.plan`) says which steps it would make. They are
+made here in memory, by the functions that the assets call, with judges that only look
+into the ledger. What a step reads is what was made here before it, else what is stored.
+
+Questions that are known beforehand (reports, pairs, comparisons of the vocabulary) are
+looked up in the ledger one by one, and fits that it has are played again. The questions
+of other fits are a formula, sentences x steps. What they cost is not here, but in
+`judges.estimate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.delivery import Delivery
-from lunguage_assets.corpus.intake import take_in, take_in_structured
-from lunguage_assets.corpus.texts.receiving import Received, receive
+from lunguage_assets.corpus.log import IntakeLog
+from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import (
-    hedge_phrases,
-    hedge_vocabulary,
-    load_corrections,
-    newest_only,
+    hedge_vocabulary as collect_vocabulary,
 )
-from lunguage_assets.explicit.rating.ranking import (
-    comparison_matches,
-    reference_ranking,
-)
+from lunguage_assets.explicit.rating.ranking import comparison_matches as play_matches
+from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.estimate import (
     FINDINGS_TOKENS_PER_SENTENCE,
     LABEL_TOKENS,
@@ -49,40 +49,57 @@ from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.opening import offline_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
+from lunguage_assets.judges.requests import Prompt
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
 from lunguage_assets.lineage.run_plan import Stage, plan
-from lunguage_assets.lineage.staleness import StalenessChecker, asks_judges
+from lunguage_assets.lineage.staleness import Keys, asks_judges
+from lunguage_assets.orchestration.assets.corpus import read_texts, take_in_batch
+from lunguage_assets.orchestration.assets.explicit import (
+    extract_phrases,
+    hedges_of_newest_studies,
+    panel_comparisons,
+    rank_comparisons,
+    retained_phrases,
+)
+from lunguage_assets.orchestration.assets.steps import (
+    StepInputs,
+    StoredTables,
+    Tables,
+    read_partitions,
+    several_partitions,
+    single_partitions,
+)
 from lunguage_assets.orchestration.resources import (
     anchor_set,
     anchors_of,
     ranking_on_scale,
     require_anchor_phrases,
 )
-from lunguage_assets.structuring.contract import Sentence
 from lunguage_assets.structuring.model.structurer import (
     load_structuring_prompts,
     sentences_asked,
     structuring_request,
 )
-from lunguage_assets.structuring.rows import (
-    read_reports,
-    sectioned_reports,
-    structured_tables,
-)
+from lunguage_assets.structuring.rows import sectioned_reports, structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
-from lunguage_assets.tables import HEDGE_PHRASES, TABLES
 from lunguage_assets.workspace.home import Batch, Home, Registration
-from lunguage_assets.workspace.store import (
-    partition_path,
-    read_table,
-    stored_partitions,
-)
+from lunguage_assets.workspace.store import stored_partitions
+from lunguage_assets.workspace.table_record import Lineage
 
 LEARNT_FROM = 2000
-"""Sentences that a panel is asked about, once, so that a distilled model can learn (docs/distilled.md)."""
+"""Sentences that a panel is asked about, once, so that a distilled model can learn
+(docs/distilled.md).
+"""
+
+PROMPTS_SHOWN = 500
+"""Prompts of fits that are written to know how long one is."""
 
 _CURRENT = "Everything is current: a run would make and ask nothing."
-_FREE = "No language model is asked: the judges are rule-based and run in this process. It costs nothing."
+_FREE = (
+    "No language model is asked: the judges are rule-based and run in this process. It "
+    "costs nothing."
+)
 
 
 def estimate_run(
@@ -92,363 +109,517 @@ def estimate_run(
     *,
     rebuild: bool = False,
 ) -> dict[str, Any]:
-    """Calls, tokens, dollars and minutes of `lunguage run`, before anything is spent, as JSON has them.
-
-    `lines` are as `line` has them, `total` and `minutes` as `estimate_totals`. `by_fit` has what fits alone would ask:
-    of the `panel`, or, `distilled`, of the panel about `LEARNT_FROM` sentences from which a model learns.
-    `steps` is the mean of a fit that is expected, None without fits by a language model. `remarks` say what
-    would stop a run for want of a scale.
+    """Count what `lunguage run` would ask and spend, before anything is spent.
 
     Args:
         configuration: of a home that need not exist.
-        registrations: of new batches, as `Home.examine` returns them; without any, what is registered counts.
+        registrations: of new batches, as `Home.examine` returns them; without any, what
+            is registered counts.
         ranker: `panel` or one judge.
         rebuild: as with `--rebuild-ranking`.
 
+    Returns:
+        Values of JSON. `lines` are as `estimate_line` has them, `total` and `minutes`
+        as `estimate_totals`. `by_fit` has what fits alone would ask: of the `panel`,
+        or, `distilled`, of the panel about `LEARNT_FROM` sentences from which a model
+        learns. `steps` is the expected mean of a fit, None without fits by a language
+        model. `remarks` say what would stop a run for want of a scale.
+
     Raises:
-        LunguageError: what would stop the run before its first question: unusable files, settings, templates.
+        LunguageError: what would stop the run before its first question: unusable
+            files, settings, templates.
     """
-    ledger = (
-        Ledger.open_read_only(configuration.ledger_location)
-        if configuration.judges.models
-        else None
-    )
+    ledger = None
+    if configuration.judges.models:
+        ledger = Ledger.open_read_only(configuration.ledger_location)
     with nullcontext() if ledger is None else closing(ledger):
-        preview = _Preview(configuration, registrations, ranker, ledger)
-        preview.count(rebuild)
+        preview = RunPreview(configuration, registrations, ranker, ledger)
+        preview.make(rebuild)
         return preview.estimate()
 
 
 @dataclass(frozen=True)
-class _PreviewHome(Home):
-    """A home with the registrations of a delivery, which are not made: its files are read where they lie."""
+class PreviewHome(Home):
+    """A home with the registrations of a delivery, which are not made.
 
-    registrations: dict[str, Registration] = field(kw_only=True)
+    The files of the delivery are read where they lie.
+    """
+
+    registrations: Mapping[str, Registration] = field(kw_only=True)
 
     def registered(self) -> list[Batch]:
-        return [
-            *super().registered(),
-            *(new.batch for new in self.registrations.values() if new.is_new),
+        new = [
+            registration.batch
+            for registration in self.registrations.values()
+            if registration.is_new
         ]
+        return [*super().registered(), *new]
 
     def batch(self, key: str) -> Batch:
-        return (
-            self.registrations[key].batch
-            if key in self.registrations
-            else super().batch(key)
-        )
+        if key in self.registrations:
+            return self.registrations[key].batch
+        return super().batch(key)
 
     def delivery(self, key: str) -> Delivery:
-        return (
-            self.registrations[key].delivery
-            if key in self.registrations
-            else super().delivery(key)
-        )
+        if key in self.registrations:
+            return self.registrations[key].delivery
+        return super().delivery(key)
 
 
-class _Preview:
-    """The stages of a plan, and what each would ask of each language model."""
+class PreviewTables(StoredTables):
+    """Tables that were made in memory, and those stored."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(home)
+        self._made: dict[tuple[str, Keys], pd.DataFrame] = {}
+
+    def add(self, tables: Tables, keys: Keys) -> None:
+        """Keep the tables of a partition that was made."""
+        for table, frame in tables.items():
+            self._made[table, keys] = frame
+
+    def exists(self, table: str, keys: Keys) -> bool:
+        return (table, keys) in self._made or super().exists(table, keys)
+
+    def read(self, table: str, keys: Keys) -> pd.DataFrame:
+        if (table, keys) in self._made:
+            return self._made[table, keys]
+        return super().read(table, keys)
+
+
+class RecordedJudge(NamedTuple):
+    """A judge that sends nothing, and what it was asked; None: it is rule-based."""
+
+    judge: Judge
+    asker: RecordedAsker | None
+
+
+class RunPreview:
+    """The steps of a run's plan, made in memory, and what each would ask."""
 
     def __init__(
         self,
-        resource: Configuration,
-        new: Sequence[Registration],
+        configuration: Configuration,
+        registrations: Sequence[Registration],
         ranker: str,
         ledger: Ledger | None,
     ) -> None:
-        self.resource, self.ranker, self.ledger = resource, ranker, ledger
-        self.home = _PreviewHome(
-            resource.home.root, registrations={one.batch.key: one for one in new}
-        )
-        self.judges, self.options = resource.judges, resource.settings.explicit
-        self.members: tuple[str, ...] = self.judges.members(ranker)
-        self.prompts = load_prompts(resource.prompts)
-        self.stages: list[Stage] = []
-        self.lines = list[dict[str, Any]]()
-        self.findings, self.pairs = dict[str, pd.DataFrame](), dict[str, pd.DataFrame]()
-        self.to_structure: list[Sequence[Sentence]] = []
-        self.remarks = list[str]()
-        self.steps: float | None = None
-        self.by_fit = dict[str, dict[str, Any]]()
-
-    def judge(self, key: str) -> tuple[Judge, RecordedAsker | None]:
-        """A judge that sends nothing: what the ledger has of a language model, or the rules."""
-        slot = self.judges.judge_config(key)
-        if isinstance(slot, OfflineJudgeConfig):
-            return offline_judge(key, slot), None
-        asker: Any = RecordedAsker(key, slot, self.ledger)
-        return ModelJudge(asker, self.prompts, slot.mode), asker
-
-    def count(self, rebuild: bool) -> None:
-        """Count what a run would ask in the stages of its plan, upstream first."""
-        asked = {self.judges.extractor, *self.members}
-        if any(batch.kind == "text" for batch in self.home.registered()):
-            asked.add(self.judges.structurer)
-        if asked.isdisjoint(self.judges.models):
-            for batch in self.home.registrations:
-                self.findings_of(batch)  # unusable files would stop an offline run too
-            self.remarks.append(_FREE)
-            return
-        self.now = StalenessChecker(
-            self.home, self.judges, self.resource.prompts, fit=self.resource.fit or ""
-        )
-        self.stages = plan(self.now, self.ranker, rebuild=rebuild)
-        if not self.stages:
-            self.remarks.append(_CURRENT)
-        for batch in dict.fromkeys(
-            [*self.planned("extract_hedges"), *self.planned("refit")]
-        ):
-            self.findings[batch] = self.findings_of(batch)
-        self.structured()
-        vocabulary = self.extracted()
-        ranking = self.compared(vocabulary)
-        if self.planned("refit"):
-            self.fitted(vocabulary, ranking)
-
-    @property
-    def registered(self) -> list[str]:
-        """Keys of the batches, oldest first."""
-        return [batch.key for batch in self.home.registered()]
-
-    def planned(self, job: str) -> list[str]:
-        """The last key of every partition that a job would make."""
-        return [stage.keys[-1] for stage in self.stages if stage.job == job]
-
-    def stored(self, table: str, *keys: str) -> pd.DataFrame:
-        """A partition of a table of this home."""
-        return read_table(TABLES[table], partition_path(self.home.tables, table, *keys))
-
-    def stored_of(self, table: str, first: str) -> dict[str, pd.DataFrame]:
-        """The stored partitions of a table with this first key, by the second."""
-        found = stored_partitions(self.home.tables, table)
-        return {
-            batch: self.stored(table, key, batch)
-            for key, batch in found
-            if key == first
+        new = {registration.batch.key: registration for registration in registrations}
+        self._home = PreviewHome(configuration.home.root, registrations=new)
+        self._configuration = replace(configuration, home=self._home)
+        self._judges = configuration.judges
+        self._settings = configuration.settings.explicit
+        self._ranker = ranker
+        self._members: Sequence[str] = self._judges.members(ranker)
+        self._ledger = ledger
+        self._prompts = load_prompts(configuration.prompts)
+        self._staleness = self._configuration.staleness()
+        self._tables = PreviewTables(self._home)
+        self._stages: Sequence[Stage] = []
+        self._previews: Mapping[str, Callable[[Keys], Tables]] = {
+            "report_texts": self._read_texts,
+            "structured_findings": self._structure,
+            "findings": self._take_in,
+            "hedge_phrases": self._extract,
+            "hedge_vocabulary": self._collect,
+            "comparison_matches": self._compare,
+            "reference_ranking": self._rank,
         }
+        self._opened: dict[tuple[str, str], RecordedJudge] = {}
+        self._asked: dict[tuple[str, str], RecordedAsker] = {}
+        self._sentences_of_reports: list[int] = []
+        self._phrases_are_guessed = False
+        self._unknown_comparisons: set[str] = set()
+        self._ranking_is_known = True
+        self._lines: list[dict[str, Any]] = []
+        self._remarks: list[str] = []
+        self._steps: float | None = None
+        self._by_fit: dict[str, dict[str, Any]] = {}
 
-    def findings_of(self, batch: str) -> pd.DataFrame:
-        """The findings of a batch: those stored, or as a run would read them, with the offline structurer's
-        where a model has not answered yet.
+    def make(self, rebuild: bool) -> None:
+        """Make what the plan says, as far as the ledger has the answers."""
+        if not self._asks_language_models():
+            self._take_in_new_batches()
+            self._remarks.append(_FREE)
+            return
+        self._stages = plan(self._staleness, self._ranker, rebuild=rebuild)
+        if not self._stages:
+            self._remarks.append(_CURRENT)
+        # In the order of the plan each step finds what it reads.
+        for stage in self._stages:
+            for step in STEPS_OF_JOB[stage.job]:
+                self._make_step(step, stage.keys)
+        self._lines = [
+            estimate_line(step, asker, self._answer_tokens(step))
+            for step in RECIPES
+            for asker in self._askers_of(step)
+        ]
+        if self._planned("refit"):
+            self._count_fits()
+
+    def _asks_language_models(self) -> bool:
+        judges = {self._judges.extractor, *self._members}
+        if any(batch.kind == "text" for batch in self._home.registered()):
+            judges.add(self._judges.structurer)
+        return not judges.isdisjoint(self._judges.models)
+
+    def _take_in_new_batches(self) -> None:
+        """Unusable files would stop a run that costs nothing, too."""
+        for batch in self._home.registrations:
+            if self._home.batch(batch).kind == "text":
+                self._make_step("report_texts", (batch,))
+                structurer = self._judges.structurer
+                self._make_step("structured_findings", (structurer, batch))
+            self._make_step("findings", (batch,))
+
+    def _make_step(self, step: str, keys: Keys) -> None:
+        if step in self._previews:
+            self._tables.add(self._previews[step](keys), keys)
+
+    def _inputs(self, step: str, keys: Keys) -> StepInputs:
+        frames = read_partitions(self._staleness, step, keys, self._tables)
+        return StepInputs(
+            step,
+            keys,
+            single_partitions(step, frames),
+            several_partitions(step, frames),
+            None,
+            Lineage(),
+        )
+
+    def _planned(self, job: str) -> list[str]:
+        """Return the last key of every partition that a job would make."""
+        return [stage.keys[-1] for stage in self._stages if stage.job == job]
+
+    # Judges that only look into the ledger
+
+    def _open_judge(self, key: str) -> RecordedJudge:
+        judge_config = self._judges.judge_config(key)
+        if isinstance(judge_config, OfflineJudgeConfig):
+            return RecordedJudge(offline_judge(key, judge_config), None)
+        asker = RecordedAsker(key, judge_config, self._ledger)
+        # It has all of an `Asker` that a judge uses.
+        judge = ModelJudge(cast(Asker, asker), self._prompts, judge_config.mode)
+        return RecordedJudge(judge, asker)
+
+    def _judge_of_step(self, step: str, key: str) -> Judge:
+        """Return a judge whose questions are counted for a step, over all batches."""
+        if (step, key) not in self._opened:
+            self._opened[step, key] = self._open_judge(key)
+        judge, asker = self._opened[step, key]
+        if asker is not None:
+            self._asked[step, key] = asker
+        return judge
+
+    def _askers_of(self, step: str) -> list[RecordedAsker]:
+        """Return what judges were asked for a step, of those that were asked at all."""
+        return [
+            asker
+            for (asked_for, _), asker in self._asked.items()
+            if asked_for == step and asker.keys
+        ]
+
+    def _answer_tokens(self, step: str) -> float:
+        if step == "structured_findings":
+            sentences = self._sentences_of_reports
+            return FINDINGS_TOKENS_PER_SENTENCE * sum(sentences) / len(sentences)
+        return PHRASES_TOKENS if step == "hedge_phrases" else LABEL_TOKENS
+
+    # The steps, upstream first
+
+    def _read_texts(self, keys: Keys) -> Tables:
+        return read_texts(replace(self._configuration, processes=1), *keys)
+
+    def _structure(self, keys: Keys) -> Tables:
+        """Count the reports that a model would be asked about.
+
+        The findings are those of the rules: what a model will find nobody knows.
         """
-        if self.stages and batch not in self.planned("ingest"):
-            return self.stored("findings", batch)
-        delivery, options = self.home.delivery(batch), self.resource.settings.corpus
-        if self.home.batch(batch).kind != "text":
-            return take_in(delivery, options).findings
-        received = receive(delivery, options)
-        read = read_reports(received)
-        reports = list(sectioned_reports(read.report_texts, read.report_sentences))
-        structurer = RuleStructurer(received.terms, self.home.assertion_file)
-        rows = structured_tables(reports, structurer.structure(reports))
-        if batch in self.planned("structure"):
-            self.to_structure += [
-                sentences for one in reports if (sentences := sentences_asked(one))
-            ]
-        texts = Received(
-            read.report_texts, read.rejected_reports, read.reading_notes, received.terms
-        )
-        return take_in_structured(texts, rows.structured_findings, options).findings
-
-    def structured(self) -> None:
-        """Count the reports that a language model would be asked about."""
-        slot, sent = self.judges.models.get(self.judges.structurer), self.to_structure
-        if slot is not None and sent:
-            asker = RecordedAsker(self.judges.structurer, slot, self.ledger)
-            prompts = load_structuring_prompts(self.resource.prompts)
-            with suppress(NotRecorded):
-                asker.ask(
-                    [
-                        structuring_request(prompts.question(one), slot.mode)
-                        for one in sent
-                    ],
-                    str,
-                )
-            sentences = sum(map(len, sent)) / len(sent)
-            self.note(
-                "structured_findings", asker, FINDINGS_TOKENS_PER_SENTENCE * sentences
+        structurer_key, batch = keys
+        inputs = self._inputs("structured_findings", keys)
+        reports = list(
+            sectioned_reports(
+                inputs.tables["report_texts"], inputs.tables["report_sentences"]
             )
+        )
+        if structurer_key in self._judges.models:
+            asked = map(sentences_asked, reports)
+            self._ask_structurer(structurer_key, list(filter(None, asked)))
+        terms = read_terms(self._home.delivery(batch).vocabulary, IntakeLog())
+        rules = RuleStructurer(terms, self._home.assertion_file)
+        return structured_tables(reports, rules.structure(reports))._asdict()
 
-    def extracted(self) -> pd.DataFrame:
-        """Count the pairs; the vocabulary that a run would compare."""
-        extractor, corrections = (
-            self.judges.extractor,
-            load_corrections(self.home.corrections_file),
+    def _ask_structurer(self, key: str, reports: Sequence[Sequence[Any]]) -> None:
+        if not reports:
+            return
+        judge_config = self._judges.models[key]
+        asker = self._asked.setdefault(
+            ("structured_findings", key), RecordedAsker(key, judge_config, self._ledger)
         )
-        (judge, asker), guessed = self.judge(extractor), False
-        for batch, frame in self.findings.items():
-            if batch not in self.planned("extract_hedges"):
-                self.pairs[batch] = self.stored("hedge_phrases", extractor, batch)
-                continue
-            try:
-                self.pairs[batch] = hedge_phrases(frame, judge, corrections)
-            except NotRecorded:
-                guessed = True
-                self.pairs[batch] = hedge_phrases(
-                    frame, LexiconJudge.bundled(extractor), corrections
-                )
-        self.note("hedge_phrases", asker, PHRASES_TOKENS)
-        if extractor not in self.planned("build_vocabulary"):
-            return self.stored("hedge_vocabulary", extractor)
-        frames = self.stored_of("hedge_phrases", extractor) | self.pairs
-        hedges = newest_only(frames, [batch.key for batch in self.home.registered()])
-        # phrases of the rules lack some that a model will find: they do not decide against its own ranking
-        anchors = None if guessed else anchor_set(self.resource)
-        return hedge_vocabulary(
-            HEDGE_PHRASES.frame() if hedges is None else hedges, self.options, anchors
-        )
+        prompts = load_structuring_prompts(self._configuration.prompts)
+        requests = [
+            structuring_request(prompts.question(sentences), judge_config.mode)
+            for sentences in reports
+        ]
+        self._sentences_of_reports += map(len, reports)
+        with suppress(NotRecorded):
+            asker.ask(requests, str)
 
-    def compared(self, vocabulary: pd.DataFrame) -> pd.DataFrame | None:
-        """The ranking: that stored, or that of comparisons which the ledger has all; None: not known yet."""
-        matches, panel = (
-            dict[str, pd.DataFrame](),
-            [self.judge(key) for key in self.members],
-        )
-        for judge, asker in panel:
-            with suppress(NotRecorded):
-                if judge.key not in self.planned("compare"):
-                    matches[judge.key] = self.stored("comparison_matches", judge.key)
-                else:
-                    matches[judge.key] = comparison_matches(
-                        vocabulary, judge, self.options
-                    )
-            self.note("comparison_matches", asker, LABEL_TOKENS)
+    def _take_in(self, keys: Keys) -> Tables:
+        inputs = self._inputs("findings", keys)
+        return take_in_batch(replace(self._configuration, processes=1), inputs)
+
+    def _extract(self, keys: Keys) -> Tables:
+        key, _ = keys
+        inputs = self._inputs("hedge_phrases", keys)
+        judge = self._judge_of_step("hedge_phrases", key)
         try:
-            if self.planned("compare"):
-                require_anchor_phrases(
-                    self.resource, set(vocabulary["phrase"][vocabulary["retained"]])
+            phrases = extract_phrases(self._configuration, inputs, judge)
+        except NotRecorded:
+            self._phrases_are_guessed = True
+            rules = LexiconJudge.bundled(key)
+            phrases = extract_phrases(self._configuration, inputs, rules)
+        return {"hedge_phrases": phrases}
+
+    def _collect(self, keys: Keys) -> Tables:
+        inputs = self._inputs("hedge_vocabulary", keys)
+        hedges = hedges_of_newest_studies(self._configuration, inputs)
+        # Phrases of the rules lack some that a model will find: they do not decide
+        # against its own ranking.
+        anchors = None
+        if not self._phrases_are_guessed:
+            anchors = anchor_set(self._configuration)
+        vocabulary = collect_vocabulary(hedges, self._settings, anchors)
+        return {"hedge_vocabulary": vocabulary}
+
+    def _compare(self, keys: Keys) -> Tables:
+        (key,) = keys
+        judge = self._judge_of_step("comparison_matches", key)
+        try:
+            matches = play_matches(self._vocabulary(), judge, self._settings)
+        except NotRecorded:
+            self._unknown_comparisons.add(key)
+            return {}
+        return {"comparison_matches": matches}
+
+    def _rank(self, keys: Keys) -> Tables:
+        """Rank the phrases, if the ledger has all comparisons."""
+        try:
+            if self._planned("compare"):
+                phrases = retained_phrases(self._vocabulary())
+                require_anchor_phrases(self._configuration, phrases)
+            if not self._unknown_comparisons:
+                inputs = self._inputs("reference_ranking", keys)
+                panel = panel_comparisons(self._configuration, inputs)
+                own_ranking = rank_comparisons(self._configuration, panel)
+                ranking = ranking_on_scale(
+                    self._configuration, own_ranking, panel.identities
                 )
-            if self.ranker not in self.planned("rank"):
-                return self.stored("reference_ranking", self.ranker)
-            if len(matches) < len(panel):
-                return None
-            identities = [judge.identity for judge, _ in panel]
-            own = reference_ranking(vocabulary, matches, self.options, identities)
-            return ranking_on_scale(self.resource, own, identities)
+                return {"reference_ranking": ranking}
         except MethodError as error:
-            self.remarks.append(
+            self._remarks.append(
                 f"With phrases like these a run would stop before the fits: {error}"
             )
-            return None
+        self._ranking_is_known = False
+        return {}
 
-    def fitted(self, vocabulary: pd.DataFrame, ranking: pd.DataFrame | None) -> None:
-        """Count the questions of fits: those that the ledger has whole are played again, of the others the
-        questions are sentences x steps. A sentence of several batches is paid for once.
+    # Fits
+
+    def _count_fits(self) -> None:
+        """Count the questions of fits.
+
+        Fits that the ledger has whole are played again; of the others the questions are
+        sentences x steps. A sentence of several batches is paid for once.
         """
-        opened, options = [self.judge(key) for key in self.members], self.options
-        panel, models = (
-            [judge for judge, _ in opened],
-            [asker for _, asker in opened if asker is not None],
-        )
-        batches, whole, partly = (
-            self.planned("refit"),
-            set[str](),
-            dict.fromkeys(self.members, 0),
-        )
-        by_judges = [one for one in batches if asks_judges(self.now, self.ranker, one)]
-        if not models or not self.sentences(batches):
+        opened = [self._open_judge(key) for key in self._members]
+        askers = [judge.asker for judge in opened if judge.asker is not None]
+        batches = self._planned("refit")
+        sentences = self._sentences(batches)
+        if not askers or not sentences:
             return
-        for batch in batches if ranking is not None else ():
-            before = {asker.key: asker.hits for asker in models}
-            tables = self.findings[batch], self.pairs[batch], vocabulary, ranking
-            try:
-                fit_pairs(*tables, panel, anchors_of(self.resource, ranking), options)
-                whole |= self.sentences([batch])
-            except NotRecorded:
-                partly |= {
-                    one.key: partly[one.key] + one.hits - before[one.key]
-                    for one in models
-                }
-        lacking = sorted(self.sentences(batches) - whole)
-        most = options.opponent_limit * int(vocabulary["retained"].sum())
-        most = max(1, min(options.step_limit, most))  # explicit.md section 5, 4
-        fewest = min(options.patience, most)
-        self.steps = min(max(self.mean_steps(), fewest), most)
-        per_sentence = [
-            answers_per_judge(steps, options.panel_steps, len(panel))
-            for steps in (fewest, self.steps, most)
-        ]
-        examples = [one for row in vocabulary["example_sentences"] for one in row] or [
-            ""
-        ]
-        pairs = map(
-            ComparisonQuestion, lacking[:500], cycle(examples)
-        )  # enough to know how long prompts are
-        shown = [self.prompts.comparison(pair).prompt for pair in pairs]
-        rounds = self.steps * len(batches)
+        replayed = self._replay_fits(batches, opened)
+        lacking = sorted(sentences - replayed.sentences)
+        answers = self._answers_of_a_fit(len(opened))
+        rounds = (self._steps or 0.0) * len(batches)
+        prompts = self._example_prompts(lacking)
+        fits = FitQuestions(askers, replayed.hits, answers, prompts, rounds)
 
-        def asked(sentences: int) -> list[dict[str, Any]]:
-            answers = [sentences * count for count in per_sentence]
-            lines = []
-            for asker in models:
-                asker.prompts = shown
-                counts = [max(0.0, count - partly[asker.key]) for count in answers]
-                lines.append(
-                    estimate_line(
-                        "fitted_probabilities", asker, LABEL_TOKENS, counts, rounds
-                    )
-                )
-            return lines
-
-        learnt = self.now.is_current("distilled_scorer", self.ranker)
-        few = 0 if learnt else min(LEARNT_FROM, len(lacking))
-        self.by_fit = {
-            fit: {
+        learnt = self._staleness.is_current("distilled_scorer", self._ranker)
+        learnt_from = 0 if learnt else min(LEARNT_FROM, len(lacking))
+        for fit, count in (("panel", len(lacking)), ("distilled", learnt_from)):
+            _, total = estimate_totals(fits.lines(count))
+            self._by_fit[fit] = {
                 "sentences": count,
                 "scored": len(lacking) - count,
-                **estimate_totals(asked(count))[1],
+                **total,
             }
-            for fit, count in (("panel", len(lacking)), ("distilled", few))
-        }
-        if by_judges:
-            self.lines += asked(len(self.sentences(by_judges) - whole))
-
-    def sentences(self, batches: Iterable[str]) -> set[str]:
-        """Different masked sentences of these batches."""
-        return {
-            one
+        fitted_by_judges = [
+            batch
             for batch in batches
-            for one in self.pairs[batch]["masked_sentence"].dropna()
-        }
+            if asks_judges(self._staleness, self._ranker, batch)
+        ]
+        if fitted_by_judges:
+            to_fit = self._sentences(fitted_by_judges) - replayed.sentences
+            self._lines += fits.lines(len(to_fit))
 
-    def mean_steps(self) -> float:
-        """Steps of a fit: the mean of this ranker's stored fits, else the paper's, for this patience."""
-        steps = dict[str, int]()
-        for fits in self.stored_of("fitted_probabilities", self.ranker).values():
-            steps |= zip(fits["sentence_key"], fits["steps"], strict=True)
-        taken = [number for number in steps.values() if number > 0]
-        return (
-            mean(taken) or PUBLISHED_STEPS * self.options.patience / PUBLISHED_PATIENCE
+    def _replay_fits(
+        self, batches: Sequence[str], panel: Sequence[RecordedJudge]
+    ) -> ReplayedFits:
+        replayed: set[str] = set()
+        hits = dict.fromkeys(self._members, 0)
+        if not self._ranking_is_known:
+            return ReplayedFits(replayed, hits)
+        judges = [recorded.judge for recorded in panel]
+        askers = [recorded.asker for recorded in panel if recorded.asker is not None]
+        for batch in batches:
+            before = {asker.key: asker.hits for asker in askers}
+            tables = self._inputs("fitted_probabilities", (self._ranker, batch)).tables
+            ranking = tables["reference_ranking"]
+            try:
+                fit_pairs(
+                    tables["findings"],
+                    tables["hedge_phrases"],
+                    tables["hedge_vocabulary"],
+                    ranking,
+                    judges,
+                    anchors_of(self._configuration, ranking),
+                    self._settings,
+                )
+                replayed |= self._sentences([batch])
+            except NotRecorded:
+                for asker in askers:
+                    hits[asker.key] += asker.hits - before[asker.key]
+        return ReplayedFits(replayed, hits)
+
+    def _answers_of_a_fit(self, judges: int) -> list[float]:
+        """Return the answers of one judge about a sentence.
+
+        They are at least, expected and at most; explicit.md section 5, step 4 says when
+        a fit ends.
+        """
+        settings = self._settings
+        retained = int(self._vocabulary()["retained"].sum())
+        # A fit ends when it has met every phrase so often as it may.
+        most = settings.opponent_limit * retained
+        most = max(1, min(settings.step_limit, most))
+        fewest = min(settings.patience, most)
+        self._steps = min(max(self._mean_steps(), fewest), most)
+        return [
+            answers_per_judge(steps, settings.panel_steps, judges)
+            for steps in (fewest, self._steps, most)
+        ]
+
+    def _mean_steps(self) -> float:
+        """Return the mean steps of this ranker's stored fits, else the paper's.
+
+        The paper's are for its patience, and are scaled to that of the settings.
+        """
+        steps_of_sentence: dict[str, int] = {}
+        for keys in stored_partitions(self._home.tables, "fitted_probabilities"):
+            if keys[0] == self._ranker:
+                fits = self._tables.read("fitted_probabilities", keys)
+                steps = zip(fits["sentence_key"], fits["steps"], strict=True)
+                steps_of_sentence.update(steps)
+        # A sentence without a fit took no steps.
+        taken = [steps for steps in steps_of_sentence.values() if steps > 0]
+        published = PUBLISHED_STEPS * self._settings.patience / PUBLISHED_PATIENCE
+        return mean(taken) or published
+
+    def _example_prompts(self, sentences: Sequence[str]) -> list[Prompt]:
+        """Return prompts that are as long as those of the fits will be."""
+        examples = [
+            example
+            for examples in self._vocabulary()["example_sentences"]
+            for example in examples
+        ]
+        questions = map(
+            ComparisonQuestion, sentences[:PROMPTS_SHOWN], cycle(examples or [""])
         )
+        return [self._prompts.comparison(question).prompt for question in questions]
 
-    def note(
-        self, stage: str, asker: RecordedAsker | None, answer_tokens: float
-    ) -> None:
-        """Note what a stage asks a judge, if it is a language model and asked anything."""
-        if asker is not None and asker.keys:
-            self.lines.append(estimate_line(stage, asker, answer_tokens))
+    def _vocabulary(self) -> pd.DataFrame:
+        return self._tables.read("hedge_vocabulary", (self._judges.extractor,))
+
+    def _pairs(self, batch: str) -> pd.DataFrame:
+        return self._tables.read("hedge_phrases", (self._judges.extractor, batch))
+
+    def _sentences(self, batches: Iterable[str]) -> set[str]:
+        """Return the different masked sentences of these batches."""
+        sentences: set[str] = set()
+        for batch in batches:
+            sentences.update(self._pairs(batch)["masked_sentence"].dropna())
+        return sentences
+
+    # The result
 
     def estimate(self) -> dict[str, Any]:
-        """What was counted, with sums."""
-        prices = [self.judges.models[one["judge"]].price for one in self.lines]
-        minutes, total = estimate_totals(self.lines)
+        """Return what was counted, with sums."""
+        minutes, total = estimate_totals(self._lines)
+        batches = list(
+            dict.fromkeys([*self._planned("extract_hedges"), *self._planned("refit")])
+        )
+        prices = [self._judges.models[line["judge"]].price for line in self._lines]
+        registered = [batch.key for batch in self._home.registered()]
         return {
-            "preset": self.judges.preset,
-            "ranker": self.ranker,
-            "batches": list(self.findings or self.home.registrations)
-            or self.registered,
-            "reports": sum(
-                frame["study_id"].nunique() for frame in self.findings.values()
-            ),
-            "pairs": sum(map(len, self.pairs.values())),
-            "sentences": len(self.sentences(self.pairs)),
-            "steps": self.steps,
-            "lines": self.lines,
-            "by_fit": self.by_fit,
+            "preset": self._judges.preset,
+            "ranker": self._ranker,
+            "batches": batches or list(self._home.registrations) or registered,
+            "reports": sum(map(self._count_reports, batches)),
+            "pairs": sum(len(self._pairs(batch)) for batch in batches),
+            "sentences": len(self._sentences(batches)),
+            "steps": self._steps,
+            "lines": self._lines,
+            "by_fit": self._by_fit,
             "prices_as_of": sorted(
                 {price.as_of.isoformat() for price in prices if price}
             ),
-            "remarks": self.remarks,
+            "remarks": self._remarks,
             "minutes": minutes,
             "total": total,
         }
+
+    def _count_reports(self, batch: str) -> int:
+        return int(self._tables.read("findings", (batch,))["study_id"].nunique())
+
+
+class ReplayedFits(NamedTuple):
+    """Fits that the ledger has.
+
+    Args:
+        sentences: whose fits it has whole.
+        hits: answers that it has of fits of other sentences, by judge.
+    """
+
+    sentences: set[str]
+    hits: Mapping[str, int]
+
+
+class FitQuestions(NamedTuple):
+    """What fits of sentences would ask of every language model of a panel.
+
+    Args:
+        askers: the language models.
+        hits: answers about these sentences that the ledger has, by judge.
+        answers: of one judge about a sentence: at least, expected, at most.
+        prompts: as long as those of the fits will be.
+        rounds: that follow each other, because each waits for the answers before it.
+    """
+
+    askers: Sequence[RecordedAsker]
+    hits: Mapping[str, int]
+    answers: Sequence[float]
+    prompts: list[Prompt]
+    rounds: float
+
+    def lines(self, sentences: int) -> list[dict[str, Any]]:
+        """Return a line per judge, for so many sentences."""
+        lines = []
+        for asker in self.askers:
+            asker.prompts = self.prompts
+            hits = self.hits[asker.key]
+            counts = [max(0.0, sentences * count - hits) for count in self.answers]
+            line = estimate_line(
+                "fitted_probabilities", asker, LABEL_TOKENS, counts, self.rounds
+            )
+            lines.append(line)
+        return lines

@@ -1,4 +1,8 @@
-"""What a person sees of a table in the Dagster UI; never a value of a restricted column."""
+"""What a person sees of a table in the Dagster UI: its columns, counts, examples.
+
+Never a value of a restricted column: those hold report text. Figures of the release are
+not here, but in `pictures` and `release`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import dagster as dg
 import pandas as pd
@@ -18,8 +22,9 @@ from lunguage_assets.tables.schema import Column, Table
 from lunguage_assets.wording import literal
 
 COSTS = (
-    "Asks judges: paid for where these are language models. `lunguage estimate` says before what it would "
-    "cost and how long it takes; answers that are in the ledger are not asked again."
+    "Asks judges: paid for where these are language models. `lunguage estimate` says "
+    "before what it would cost and how long it takes; answers that are in the ledger "
+    "are not asked again."
 )
 """What whoever launches such a table should know first."""
 
@@ -28,91 +33,143 @@ SHOWN = 20
 
 
 def column_schema(table: Table) -> dg.TableSchema:
-    """The table's columns as the UI shows them, derived from its one schema."""
-    columns = []
-    for column in table.columns:
-        empty = dg.TableColumnConstraints(nullable=column.nullable)
-        columns.append(
+    """Return the columns of a table as the UI shows them, from its declaration."""
+    return dg.TableSchema(
+        [
             dg.TableColumn(
-                column.name, column.type, _described(column), constraints=empty
+                column.name,
+                column.type,
+                _column_description(column),
+                constraints=dg.TableColumnConstraints(nullable=column.nullable),
             )
-        )
-    return dg.TableSchema(columns)
+            for column in table.columns
+        ]
+    )
 
 
-def _described(column: Column) -> str:
-    codes = (
-        f"{column.description.rstrip('.')}. {choices_told(column)}"
-        if column.choices
-        else ""
-    )
-    return as_written(codes or column.description) + (
-        " [report text]" if column.restricted else ""
-    )
+def _column_description(column: Column) -> str:
+    description = column.description
+    if column.choices:
+        description = f"{description.rstrip('.')}. {choices_told(column)}"
+    mark = " [report text]" if column.restricted else ""
+    return as_written(description) + mark
 
 
 def as_written(text: str) -> str:
-    """Text for the UI, which reads Markdown and would take `<finding>` for an unknown HTML tag."""
+    """Return a text for the UI, which reads Markdown.
+
+    It would take `<finding>` for an unknown HTML tag.
+    """
     return re.sub(r"(<[^>\s]+>)", r"`\1`", text)
 
 
-def asset_options(name: str, group: str) -> dict[str, Any]:
-    """What the UI shows of an asset that is a table; tags: report text is inside, judges are asked."""
-    recipe, table = RECIPES[name], TABLES[name]
-    told, tags = [table.description], {}
+class TableOptions(TypedDict):
+    """Arguments of `@dg.asset`."""
+
+    code_version: str
+    dagster_type: Any
+    description: str
+    metadata: Mapping[str, Any]
+    kinds: set[str]
+    tags: dict[str, str]
+
+
+def table_options(step: str) -> TableOptions:
+    """Return the arguments of `@dg.asset` that follow from a step's declared tables.
+
+    They are what the UI shows of the tables, and the version of the step's code.
+    Tags say whether report text is inside and whether judges are asked.
+    """
+    recipe = RECIPES[step]
+    table = TABLES[step]
+    paragraphs = [table.description]
+    tags = {}
     if recipe.asks_judges:
-        told.append(COSTS)
+        paragraphs.append(COSTS)
         tags["paid"] = "llm"
-    if side := [f"- `{one}`: {TABLES[one].description}" for one in recipe.tables[1:]]:
-        told.append("Side tables, made and stored with it:\n\n" + "\n".join(side))
-    if any(
-        column.restricted for one in recipe.tables for column in TABLES[one].columns
-    ):
+    side_tables = [
+        f"- `{name}`: {TABLES[name].description}" for name in recipe.tables[1:]
+    ]
+    if side_tables:
+        heading = "Side tables, made and stored with it:\n\n"
+        paragraphs.append(heading + "\n".join(side_tables))
+    if any(_holds_report_text(TABLES[name]) for name in recipe.tables):
         tags["contains"] = "report-text"
-    return {
-        "key": dg.AssetKey(name),
-        "description": as_written("\n\n".join(told)),
-        "metadata": {
+    return TableOptions(
+        code_version=recipe.code,
+        # What an asset returns is no table yet: `io_manager.TableStore` stores it.
+        dagster_type=dg.Any,
+        description=as_written("\n\n".join(paragraphs)),
+        metadata={
             "dagster/column_schema": column_schema(table),
-            "dagster/table_name": name,
+            "dagster/table_name": step,
         },
-        "group_name": group,
-        "kinds": {"pandas", "parquet"},
-        "tags": tags,
-    }
-
-
-def counts(values: pd.Series | Mapping[str, int], label: str) -> dg.MetadataValue:
-    """A markdown table of counts, largest first and at most `SHOWN`, with their shares of all."""
-    tally = Counter(values.tolist() if isinstance(values, pd.Series) else dict(values))
-    found = sorted((-count, str(key)) for key, count in tally.items() if count)
-    rows = (
-        (key, -count, f"{-count / tally.total():.1%}") for count, key in found[:SHOWN]
+        kinds={"pandas", "parquet"},
+        tags=tags,
     )
+
+
+def _holds_report_text(table: Table) -> bool:
+    return any(column.restricted for column in table.columns)
+
+
+def counts(
+    values: pd.Series | Mapping[str, int], label: str
+) -> dg.MarkdownMetadataValue:
+    """Return a table of counts, largest first, with their shares of all.
+
+    Args:
+        values: to be counted, or value -> count; of many the `SHOWN` most frequent ones
+            are shown.
+        label: heading of the values.
+    """
+    if isinstance(values, pd.Series):
+        tally = Counter(values.tolist())
+    else:
+        tally = Counter(dict(values))
+    by_frequency = sorted(
+        (-count, str(value)) for value, count in tally.items() if count
+    )
+    total = tally.total()
+    rows = [
+        (value, -negative, f"{-negative / total:.1%}")
+        for negative, value in by_frequency[:SHOWN]
+    ]
     return markdown([label, "rows", "share"], rows, "none")
 
 
 def markdown(
     header: Sequence[str], rows: Iterable[Sequence[object]], otherwise: str = "nothing"
-) -> dg.MetadataValue:
-    """A table for the UI; without rows, the plain words `otherwise`."""
-    lines = [
-        f"| {' | '.join(literal(str(value).replace('|', ' / ')) for value in row)} |"
-        for row in rows
-    ]
+) -> dg.MarkdownMetadataValue:
+    """Return a table for the UI.
+
+    Args:
+        header: names of the columns.
+        rows: their values; no markup begins in them.
+        otherwise: plain words where there are no rows.
+    """
+    lines = [_markdown_row(row) for row in rows]
+    if not lines:
+        return dg.MetadataValue.md(otherwise)
     head = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
-    return dg.MetadataValue.md("\n".join([*head, *lines]) if lines else otherwise)
+    return dg.MetadataValue.md("\n".join([*head, *lines]))
+
+
+def _markdown_row(row: Sequence[object]) -> str:
+    cells = [literal(str(value).replace("|", " / ")) for value in row]
+    return f"| {' | '.join(cells)} |"
 
 
 def examples(keys: Iterable[object]) -> str:
-    """The first keys, and how many more there are."""
+    """Return the first keys, and how many more there are."""
     listed = [str(key) for key in keys]
+    if not listed:
+        return "none"
     more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
-    return ", ".join(listed[:SHOWN]) + more if listed else "none"
+    return ", ".join(listed[:SHOWN]) + more
 
 
-def picture(png: bytes) -> dg.MetadataValue:
-    """A PNG that the UI shows inside the metadata."""
-    return dg.MetadataValue.md(
-        f"![plot](data:image/png;base64,{base64.b64encode(png).decode()})"
-    )
+def picture(png: bytes) -> dg.MarkdownMetadataValue:
+    """Return a PNG that the UI shows inside the metadata."""
+    encoded = base64.b64encode(png).decode()
+    return dg.MetadataValue.md(f"![plot](data:image/png;base64,{encoded})")

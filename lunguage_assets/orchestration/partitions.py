@@ -1,4 +1,10 @@
-"""Partitions and how they map to each other, from the judges file."""
+"""Partitions and how they map to each other, from the judges file and the recipes.
+
+Dagster's page is "Partitioning assets" (https://docs.dagster.io).
+
+Which partitions a step reads is not decided here but in `lineage.staleness`; these
+mappings are what the UI draws and the sensor follows.
+"""
 
 from __future__ import annotations
 
@@ -22,102 +28,108 @@ REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
 
 
 class Partitions:
-    """The partitions by judge, ranker, structurer and batch, and the mappings between assets."""
+    """The partitions by judge, ranker, structurer and batch, and their mappings."""
 
     def __init__(self, judges: JudgesConfiguration) -> None:
-        # partition mappings, partitioned checks and data versions warn at every use; the dagster range in
-        # pyproject.toml bounds what may change
+        # Partition mappings, partitioned checks and data versions warn at every use.
+        # The range of Dagster's versions in pyproject.toml bounds what may change.
         warnings.filterwarnings("ignore", category=dg.BetaWarning)
         warnings.filterwarnings("ignore", category=dg.PreviewWarning)
         self._judges = judges
-        alone: dict[str, dg.PartitionsDefinition] = {
-            "judge": dg.StaticPartitionsDefinition(list(judges.active_judges)),
-            "ranker": dg.StaticPartitionsDefinition(list(judges.rankers)),
-            STRUCTURER: dg.StaticPartitionsDefinition(list(judges.structurers)),
+        keys_of = {
+            "judge": judges.active_judges,
+            "ranker": judges.rankers,
+            STRUCTURER: judges.structurers,
         }
-        self._by_dimensions: dict[tuple[str, ...], dg.PartitionsDefinition] = {
+        self._by_dimensions: dict[tuple[str, ...], dg.PartitionsDefinition[str]] = {
             (BATCH,): REPORT_BATCH
         }
-        for name, definition in alone.items():
-            self._by_dimensions[name,] = definition
-            both = {name: definition, BATCH: REPORT_BATCH}
-            self._by_dimensions[name, BATCH] = dg.MultiPartitionsDefinition(both)
+        for dimension, keys in keys_of.items():
+            alone = dg.StaticPartitionsDefinition(list(keys))
+            with_batch = dg.MultiPartitionsDefinition(
+                {dimension: alone, BATCH: REPORT_BATCH}
+            )
+            self._by_dimensions[dimension,] = alone
+            self._by_dimensions[dimension, BATCH] = with_batch
 
-    def of(self, table: str) -> dg.PartitionsDefinition:
-        """Partitions of a table, as the store lays it out."""
-        return self._by_dimensions[dimensions_of(table)]
+    def by(self, *dimensions: str) -> dg.PartitionsDefinition[str]:
+        """Return the partitions by these dimensions, in the order of the store."""
+        return self._by_dimensions[dimensions]
 
     def deps(self, step: str) -> list[dg.AssetDep]:
-        """The lines that Dagster draws to the assets that a step reads, or of which it reads a side table."""
+        """Return the assets that a step reads, or of which it reads a side table."""
         mappings = {
-            STEP_OF[wanted.table]: self._mapping(step, wanted)
-            for wanted in RECIPES[step].inputs
+            STEP_OF[step_input.table]: self._mapping(step, step_input)
+            for step_input in RECIPES[step].inputs
         }
         return [
             dg.AssetDep(asset, partition_mapping=mapping)
             for asset, mapping in mappings.items()
         ]
 
-    def _mapping(self, step: str, wanted: Input) -> dg.PartitionMapping:
-        judges, own, read = (
-            self._judges,
-            RECIPES[step].dimensions,
-            dimensions_of(wanted.table),
-        )
-        if wanted.judge == "members":
-            rankers_with: dict[str, list[str]] = {}
-            for ranker in judges.rankers:
-                for judge in judges.members(ranker):
-                    rankers_with.setdefault(judge, []).append(ranker)
-            return dg.StaticPartitionMapping(rankers_with)
-        if wanted.judge == "extractor" and BATCH not in read:
-            return dg.SpecificPartitionsPartitionMapping([judges.extractor])
-        if (
-            wanted.judge == "extractor"
-        ):  # its partition of the same batch, whichever ranker reads it
-            of_ranker = dg.StaticPartitionMapping(
-                {judges.extractor: list(judges.rankers)}
-            )
-            same = dg.DimensionPartitionMapping(BATCH, dg.IdentityPartitionMapping())
-            return dg.MultiPartitionMapping(
-                {
-                    BATCH: same,
-                    "judge": dg.DimensionPartitionMapping("ranker", of_ranker),
-                }
-            )
-        if own == read:
+    def _mapping(self, step: str, step_input: Input) -> dg.PartitionMapping:
+        dimensions = RECIPES[step].dimensions
+        dimensions_read = dimensions_of(step_input.table)
+        if step_input.judge == "members":
+            return self._judges_of_rankers()
+        if step_input.judge == "extractor" and BATCH in dimensions_read:
+            return self._extractor_of_same_batch()
+        if step_input.judge == "extractor":
+            extractor = self._judges.extractor
+            return dg.SpecificPartitionsPartitionMapping([extractor])
+        if dimensions == dimensions_read:
             return dg.IdentityPartitionMapping()
-        shared = set(own) & set(read)
-        return (
-            dg.MultiToSingleDimensionPartitionMapping(*shared)
-            if shared
-            else dg.AllPartitionMapping()
+        shared = set(dimensions) & set(dimensions_read)
+        if not shared:
+            return dg.AllPartitionMapping()
+        return dg.MultiToSingleDimensionPartitionMapping(*shared)
+
+    def _judges_of_rankers(self) -> dg.PartitionMapping:
+        """A ranker reads the partitions of its members."""
+        rankers_of_judge: dict[str, list[str]] = {}
+        for ranker in self._judges.rankers:
+            for judge in self._judges.members(ranker):
+                rankers_of_judge.setdefault(judge, []).append(ranker)
+        return dg.StaticPartitionMapping(rankers_of_judge)
+
+    def _extractor_of_same_batch(self) -> dg.PartitionMapping:
+        """Whichever ranker reads a batch, it reads the phrases of the extractor."""
+        rankers_of_extractor = dg.StaticPartitionMapping(
+            {self._judges.extractor: list(self._judges.rankers)}
+        )
+        return dg.MultiPartitionMapping(
+            {
+                BATCH: dg.DimensionPartitionMapping(
+                    BATCH, dg.IdentityPartitionMapping()
+                ),
+                "judge": dg.DimensionPartitionMapping("ranker", rankers_of_extractor),
+            }
         )
 
 
 def forget_removed(instance: dg.DagsterInstance, home: Home) -> None:
     """Take the partitions of removed batches out of an instance."""
-    gone = {removal.key for removal in home.removed()} - {
-        batch.key for batch in home.registered()
-    }
-    for key in gone & set(
-        instance.get_dynamic_partitions(REPORT_BATCH.name) if gone else ()
-    ):
-        instance.delete_dynamic_partition(REPORT_BATCH.name, key)
+    registered = {batch.key for batch in home.registered()}
+    removed = {removal.key for removal in home.removed()} - registered
+    if not removed:  # asking the instance waits for its database
+        return
+    for key in removed.intersection(instance.get_dynamic_partitions(BATCH)):
+        instance.delete_dynamic_partition(BATCH, key)
 
 
 def partition_key(
     dimensions: Sequence[str], keys: Sequence[str]
 ) -> str | dg.MultiPartitionKey:
-    """Dagster's key of a partition whose keys are in the order of the store's paths."""
-    return (
-        keys[0]
-        if len(keys) == 1
-        else dg.MultiPartitionKey(dict(zip(dimensions, keys, strict=True)))
-    )
+    """Return Dagster's key of a partition, from the keys in the order of the store."""
+    if len(keys) == 1:
+        return keys[0]
+    return dg.MultiPartitionKey(dict(zip(dimensions, keys, strict=True)))
 
 
 def store_keys(key: str, dimensions: Sequence[str]) -> tuple[str, ...]:
-    """Keys in the order of the store's paths, from Dagster's, which has dimensions in alphabetical order."""
-    named = dict(zip(sorted(dimensions), str(key).split("|"), strict=True))
-    return tuple(named[dimension] for dimension in dimensions)
+    """Return the keys in the order of the store, from Dagster's key of a partition.
+
+    Dagster joins them by `|`, with the dimensions in alphabetical order.
+    """
+    by_dimension = dict(zip(sorted(dimensions), str(key).split("|"), strict=True))
+    return tuple(by_dimension[dimension] for dimension in dimensions)

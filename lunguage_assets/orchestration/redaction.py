@@ -1,7 +1,10 @@
-"""Keeping report text out of what is stored and shown of unexpected errors: libraries quote values. Errors
-that are raised on purpose (`LunguageError`) hold no report text. Of every other only its kind and the places
-in the code are kept, unless the corpus is synthetic. `plain_failures` stands around everything of ours that
-Dagster calls and that sees rows; Dagster itself withholds by a variable of the environment.
+"""Keeping report text out of what is stored and shown of errors (docs/security.md).
+
+Libraries quote values in their messages.
+Errors that are raised on purpose (`LunguageError`) hold no report text. Of every other
+only its kind and the places in the code are kept, unless the corpus is synthetic.
+`redact_errors` stands around everything of ours that Dagster calls and that sees rows;
+what fails outside it Dagster itself redacts, by a variable of the environment.
 """
 
 from __future__ import annotations
@@ -24,71 +27,85 @@ _LOGGER = os.environ.get(
 )
 _PACKAGE = Path(__file__).parents[1]
 
-_at_work: set[DataClass] = set()
-"""The classes of the corpora that this process has worked on."""
+_data_classes: set[DataClass] = set()
+"""The classes of all corpora that this process has worked on."""
 
 
 def withhold_messages(data_class: DataClass | None) -> None:
-    """Note what this process works on, None where nobody has said so. Messages are withheld unless every
-    corpus is synthetic: another home that is opened later shows nothing of one before.
+    """Note the class of a corpus that this process works on; None: nobody has said it.
+
+    Messages are withheld unless every corpus is synthetic, so a home that is opened
+    later shows nothing of one before.
     """
     if data_class is not None:
-        _at_work.add(data_class)
+        _data_classes.add(data_class)
     logger = logging.getLogger(_LOGGER)
-    if _places_only not in logger.filters:
-        logger.addFilter(_places_only)
+    if _keep_places_only not in logger.filters:
+        logger.addFilter(_keep_places_only)
 
 
 def messages_may_be_shown() -> bool:
-    """Whether the corpus is known to be synthetic: as long as nobody has said so, messages are withheld."""
-    return redaction("synthetic" if _at_work == {"synthetic"} else None) == "false"
+    """Tell whether every corpus of this process is known to be synthetic."""
+    is_synthetic = _data_classes == {"synthetic"}
+    return redaction("synthetic" if is_synthetic else None) == "false"
 
 
 def redaction(data_class: DataClass | None) -> str:
-    """What `REDACTION_VARIABLE` must say in a process that serves such a corpus."""
-    asked_for = os.environ.get(REDACTION_VARIABLE, "").lower() in ("1", "true", "t")
-    return "true" if asked_for or data_class != "synthetic" else "false"
+    """Return what `REDACTION_VARIABLE` must say in a process that serves a corpus."""
+    is_asked_for = os.environ.get(REDACTION_VARIABLE, "").lower() in ("1", "true", "t")
+    return "true" if is_asked_for or data_class != "synthetic" else "false"
 
 
 @contextmanager
-def plain_failures(before: str = "") -> Iterator[None]:
-    """Turn an error that a person can act on into a Dagster failure with that message, and no retry; of an
-    unexpected one only its kind and places are told when its message might quote a report.
+def redact_errors(before: str = "") -> Iterator[None]:
+    """Turn errors into failures of Dagster whose message quotes no report.
+
+    An error that a person can act on keeps its message, and is not retried. Of an
+    unexpected one only kind and places are told where its message might quote a report.
+
+    Args:
+        before: put in front of the message.
     """
     try:
         yield
     except dg.Failure:
         raise
+    except LunguageError as error:
+        raise _failure(f"{before}{error}", error) from None
     except Exception as error:
-        shown: dict[str, object] = {"kind": type(error).__name__}
-        if isinstance(error, LunguageError):
-            said = str(error)
-        elif messages_may_be_shown():
+        if messages_may_be_shown():
             raise
-        else:
-            withheld = "its message is withheld, because it may quote a report. Please report this."
-            said = f"unexpected {where(error)}; {withheld}"
-            shown["places"] = dg.MetadataValue.text(_trace(error))
-        raise dg.Failure(
-            f"{before}{said}", metadata=shown, allow_retries=False
-        ) from None
+        message = (
+            f"{before}unexpected {where(error)}; its message is withheld, because it "
+            "may quote a report. Please report this."
+        )
+        raise _failure(message, error, places=_places(error)) from None
+
+
+def _failure(message: str, error: Exception, places: str = "") -> dg.Failure:
+    metadata: dict[str, dg.MetadataValue[str]] = {
+        "kind": dg.MetadataValue.text(type(error).__name__)
+    }
+    if places:
+        metadata["places"] = dg.MetadataValue.text(places)
+    return dg.Failure(message, metadata=metadata, allow_retries=False)
 
 
 def where(error: BaseException) -> str:
-    """Kind of an error and the last place in this package on its way, without its message."""
+    """Return the kind of an error and the last place in this package on its way."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [
+    kind = type(error).__name__
+    if not frames:
+        return kind
+    of_package = [
         frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)
-    ] or frames
-    place = (
-        f" in {Path(own[-1].filename).name}, line {own[-1].lineno} ({own[-1].name})"
-        if own
-        else ""
-    )
-    return f"{type(error).__name__}{place}"
+    ]
+    last = (of_package or frames)[-1]
+    return f"{kind} in {Path(last.filename).name}, line {last.lineno} ({last.name})"
 
 
-def _trace(error: BaseException | None) -> str:
+def _places(error: BaseException | None) -> str:
+    """Return kinds and places of an error and its causes, without their messages."""
     lines = []
     while error is not None:
         lines.append(type(error).__name__)
@@ -98,15 +115,18 @@ def _trace(error: BaseException | None) -> str:
     return "\n".join(lines)
 
 
-def _places_only(record: logging.LogRecord) -> bool:
-    """Dagster logs what it withholds; the log, too, gets places only, and nothing of failures that say
-    themselves what is wrong, or of a process that was asked to stop.
+def _keep_places_only(record: logging.LogRecord) -> bool:
+    """Keep the places alone of an error that Dagster redacts, and logs whole.
+
+    Of failures that say themselves what is wrong, and of a process that was asked to
+    stop, nothing is logged.
     """
     error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-    if isinstance(
-        error, (dg.Failure, KeyboardInterrupt, dg.DagsterExecutionInterruptedError)
-    ):
+    says_itself = (dg.Failure, KeyboardInterrupt, dg.DagsterExecutionInterruptedError)
+    if isinstance(error, says_itself):
         return False
-    record.msg = f"{record.getMessage()}\n{_trace(error)}"
-    record.args = record.exc_info = record.exc_text = None
+    record.msg = f"{record.getMessage()}\n{_places(error)}"
+    record.args = None
+    record.exc_info = None
+    record.exc_text = None
     return True

@@ -1,4 +1,4 @@
-"""The configuration as Dagster's assets are handed it, and the parts of the method that its settings choose.
+"""The configuration as Dagster's resource, and what its settings choose of the method.
 
 A configuration is a plain object and the resource `configuration` only holds it. What
 Dagster calls the config of a resource could be overridden by whoever launches a run,

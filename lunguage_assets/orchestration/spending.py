@@ -1,11 +1,15 @@
-"""What the language models of a partition were asked and what it cost, as the run's log, its metadata and its
-checks tell it. Calls and money are those of the ledger: what a killed or failed run had paid for the same
-partition, or was paid ahead of it, is on its bill.
+"""What the language models of a partition were asked and what it cost.
+
+The log of a run, the metadata of its asset and the check `answers_usable` show it.
+
+Calls and money are those of the ledger, which charges each call to the bill of the run
+that made it (`judges.ledger.bills`). A run that was killed left a bill that nobody has
+shown; the next run of the same partition takes it over. So does it with what was asked
+ahead of the run. Budgets and prices are not here, but in `judges`.
 """
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -18,13 +22,15 @@ from lunguage_assets.configuration import Configuration
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.judges.ledger.bills import Bill, ByJudge, Charges
 from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.orchestration.metadata import markdown
+from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.workspace.table_record import fingerprint
 
 LOG_EVERY_S = 30.0
 """A judge that is being asked reports so often in the run's log."""
 
-_SHOWN = (
+SHOWN_COUNTS = (
     "questions",
     "hits",
     "calls",
@@ -34,27 +40,35 @@ _SHOWN = (
     "input_tokens",
     "output_tokens",
 )
-"""Fields of a judge's total that are shown."""
+"""Fields of a judge's `Progress` that are shown."""
 
 RunState = Literal["told", "unfinished", "unknown"]
-"""Of a run with a bill: its cost stands in the partition's metadata; it ended without that; or it is at work,
-or of another home that shares the ledger.
+"""Of another run with a bill for the partition. `told`: its cost stands in the
+partition's metadata. `unfinished`: it ended without that. `unknown`: it is at work, or
+of another home that shares the ledger.
 """
 
 
 def bill_ahead(configuration: Configuration, step: str, *keys: str) -> Bill:
-    """For what a home asks before the run of a partition has begun."""
+    """Return the bill for what a home asks before the run of a partition has begun.
+
+    Args:
+        configuration: of the home that asks; another home with the same ledger has
+            a bill of its own.
+        step: that is made.
+        keys: of the partition, in the order of the store.
+    """
     return Bill(
-        _account(step, keys), f"ahead {fingerprint(str(configuration.home.root))}"
+        _account_name(step, keys), f"ahead {fingerprint(str(configuration.home.root))}"
     )
 
 
-def _account(step: str, keys: Collection[str]) -> str:
+def _account_name(step: str, keys: Collection[str]) -> str:
     return "/".join((step, *keys))
 
 
 @dataclass(frozen=True)
-class Account:
+class PartitionAccount:
     """Where the calls for one partition are charged.
 
     Args:
@@ -69,53 +83,45 @@ class Account:
     open_ledger: Callable[[], Ledger]
     run_state: Callable[[str], RunState]
 
-    @classmethod
-    def of(
-        cls,
-        context: dg.AssetExecutionContext,
-        configuration: Configuration,
-        step: str,
-        keys: Collection[str],
-    ) -> Account:
-        """The account of the partition that a run makes."""
-
-        def run_state(run_id: str) -> RunState:
-            return _run_state(
-                context.instance, run_id, dg.AssetKey(step), context.partition_key
-            )
-
-        return cls(
-            Bill(_account(step, keys), context.run_id),
-            bill_ahead(configuration, step, *keys),
-            lambda: configuration.judge_context().open_ledger(),
-            run_state,
-        )
-
-    def settled(self) -> tuple[ByJudge, ByJudge]:
-        """What was done for the partition in all, and how much of it by others than this run: those who ended
-        without telling of it, whose bills are taken over.
-        """
+    def settle(self) -> Settlement:
+        """Take over the bills of runs that ended without showing them."""
         ledger = self.open_ledger()
         by_run = ledger.bills(self.bill.account)
-        own = by_run.pop(self.bill.run, {})
-        states = {
-            run: "unfinished" if run == self.ahead.run else self.run_state(run)
-            for run in by_run
-        }
-        unfinished = [run for run, state in states.items() if state == "unfinished"]
-        told = [run for run, state in states.items() if state == "told"]
-        if unfinished or told:
-            ledger.take_over(self.bill, unfinished, told)
-        taken = _summed(*(by_run[run] for run in unfinished))
-        return _summed(own, taken), taken
+        charged_here = by_run.pop(self.bill.run, {})
+        unfinished = []
+        shown_already = []
+        for run in by_run:
+            state = "unfinished" if run == self.ahead.run else self.run_state(run)
+            if state == "unfinished":
+                unfinished.append(run)
+            elif state == "told":
+                shown_already.append(run)
+        # Bills that were told of already are closed, and no sum counts them again.
+        if unfinished or shown_already:
+            ledger.take_over(self.bill, unfinished, shown_already)
+        taken_over = _sum_of_bills(*(by_run[run] for run in unfinished))
+        return Settlement(_sum_of_bills(charged_here, taken_over), taken_over)
 
 
-def _summed(*bills: ByJudge) -> ByJudge:
-    whole: ByJudge = {}
+@dataclass(frozen=True)
+class Settlement:
+    """What was done for a partition, by judge.
+
+    Args:
+        charged: in all.
+        taken_over: the part of it that others than this run had done.
+    """
+
+    charged: ByJudge
+    taken_over: ByJudge
+
+
+def _sum_of_bills(*bills: ByJudge) -> ByJudge:
+    total: ByJudge = {}
     for bill in bills:
         for judge, charges in bill.items():
-            whole[judge] = whole.get(judge, Charges()) + charges
-    return whole
+            total[judge] = total.get(judge, Charges()) + charges
+    return total
 
 
 def _run_state(
@@ -124,97 +130,127 @@ def _run_state(
     run = instance.get_run_by_id(run_id)
     if run is None or not run.is_finished:
         return "unknown"
-    for entry in instance.all_logs(
+    materializations = instance.all_logs(
         run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION
-    ):
-        made = entry.get_dagster_event().step_materialization_data.materialization
-        if made.asset_key == asset and made.partition == partition:
+    )
+    for entry in materializations:
+        event = entry.get_dagster_event()
+        materialization = event.step_materialization_data.materialization
+        if materialization.asset_key != asset:
+            continue
+        if materialization.partition == partition:
             return "told"
     return "unfinished"
 
 
 class Spending:
-    """What the language models of a partition were asked and what it cost; rule-based judges leave nothing to
-    show. Counts go to the run's log now and then, and to whoever listens in this process.
+    """What the language models of a partition were asked and what it cost.
+
+    Rule-based judges leave nothing to show. Counts go to the run's log now and then,
+    and to whoever listens in this process.
     """
 
-    def __init__(self, log: logging.Logger, account: Account | None = None) -> None:
-        self._log, self._account = log, account
-        self._meter, self._logged = Meter(), dict[str, float]()
+    def __init__(self, log: dg.DagsterLogManager, account: PartitionAccount) -> None:
+        self._log = log
+        self._account = account
+        self._meter = Meter()
+        self._logged_at: dict[str, float] = {}
+
+    @classmethod
+    def of_partition(
+        cls, context: dg.AssetExecutionContext, configuration: Configuration
+    ) -> Spending:
+        """Return the spending of the partition that a run makes."""
+        step = context.asset_key.path[-1]
+        keys = store_keys(context.partition_key, RECIPES[step].dimensions)
+
+        def run_state(run_id: str) -> RunState:
+            return _run_state(
+                context.instance, run_id, context.asset_key, context.partition_key
+            )
+
+        account = PartitionAccount(
+            bill=Bill(_account_name(step, keys), context.run_id),
+            ahead=bill_ahead(configuration, step, *keys),
+            open_ledger=lambda: configuration.judge_context().open_ledger(),
+            run_state=run_state,
+        )
+        return cls(context.log, account)
 
     @property
-    def bill(self) -> Bill | None:
-        """On which the judges of the partition charge their calls."""
-        return self._account.bill if self._account is not None else None
+    def bill(self) -> Bill:
+        """The bill on which the judges of the partition charge their calls."""
+        return self._account.bill
 
     def note(self, progress: Progress) -> None:
-        """Take note of where a judge stands; a line in the log at first and then every half minute."""
+        """Record a judge's progress; log it at first and then every half minute."""
         self._meter.note(progress)
         announce(progress)
         now = time.monotonic()
-        if now - self._logged.get(progress.judge, -LOG_EVERY_S) >= LOG_EVERY_S:
-            self._logged[progress.judge] = now
-            (total,) = (
-                one for one in self._meter.totals() if one.judge == progress.judge
-            )
-            self._log.info(total.line())
+        logged_at = self._logged_at.get(progress.judge, -LOG_EVERY_S)
+        if now - logged_at >= LOG_EVERY_S:
+            self._logged_at[progress.judge] = now
+            totals = {total.judge: total for total in self._meter.totals()}
+            self._log.info(totals[progress.judge].line())
 
     @cached_property
     def asked(self) -> list[Progress]:
-        """What was asked for the partition in all, by judge, when everything was; nothing where no language
-        model was asked.
+        """What was asked for the partition in all, by judge, once everything was.
+
+        Empty where no language model was asked: the ledger is not opened then.
         """
         noted = {total.judge: total for total in self._meter.totals()}
-        if not noted or self._account is None:
-            return sorted(noted.values(), key=lambda total: total.judge)
-        charged, taken = self._account.settled()
+        if not noted:
+            return []
+        settlement = self._account.settle()
         return [
             _with_charges(
                 noted.get(judge, Progress(judge)),
-                charged.get(judge, Charges()),
-                taken.get(judge, Charges()),
+                settlement.charged.get(judge, Charges()),
+                settlement.taken_over.get(judge, Charges()),
             )
-            for judge in sorted(noted.keys() | charged.keys())
+            for judge in sorted(noted.keys() | settlement.charged.keys())
         ]
 
     def metadata(self) -> dict[str, Any]:
-        """Questions, calls, tokens and US dollars, in all and per language model."""
+        """Return questions, calls, tokens and US dollars, in all and by judge."""
         for total in self.asked:
             self._log.info(total.line())
         if not self.asked:
             return {}
-        rows = [
-            (
-                total.judge,
-                *(getattr(total, name) for name in _SHOWN),
-                round(total.cost_usd, 4),
-            )
-            for total in self.asked
-        ]
-        return {
-            **{
-                f"llm_{name}": sum(getattr(total, name) for total in self.asked)
-                for name in _SHOWN
-            },
-            "llm_cost_usd": round(sum(total.cost_usd for total in self.asked), 6),
-            "llm_by_judge": markdown(["judge", *_SHOWN, "US dollars"], rows),
+        metadata: dict[str, Any] = {
+            f"llm_{name}": sum(getattr(total, name) for total in self.asked)
+            for name in SHOWN_COUNTS
         }
+        cost_usd = sum(total.cost_usd for total in self.asked)
+        metadata["llm_cost_usd"] = round(cost_usd, 6)
+        metadata["llm_by_judge"] = markdown(
+            ["judge", *SHOWN_COUNTS, "US dollars"], map(_judge_row, self.asked)
+        )
+        return metadata
 
 
-def _with_charges(noted: Progress, charged: Charges, taken: Charges) -> Progress:
-    """What a run has noted of a judge, with the calls and the money that the ledger has charged.
+def _judge_row(total: Progress) -> tuple[object, ...]:
+    counts = [getattr(total, name) for name in SHOWN_COUNTS]
+    return (total.judge, *counts, round(total.cost_usd, 4))
+
+
+def _with_charges(noted: Progress, charged: Charges, taken_over: Charges) -> Progress:
+    """Return what a run noted of a judge, with calls and money as the ledger has them.
 
     Args:
-        noted: by this run: what others had paid for the partition, it found in the ledger.
+        noted: by this run. What others had paid for the partition, it found in the
+            ledger and counted as hits.
         charged: for the partition in all.
-        taken: the part of it that others had done.
+        taken_over: the part of it that others had done.
     """
     return replace(
         noted,
-        hits=max(noted.hits - taken.settled, 0),
+        # What a killed run had paid for this partition is a call of it, and no hit.
+        hits=max(noted.hits - taken_over.settled, 0),
         calls=charged.calls,
         invalid=charged.invalid,
-        invalid_before=max(noted.invalid_before - taken.invalid, 0),
+        invalid_before=max(noted.invalid_before - taken_over.invalid, 0),
         retried=max(charged.unanswered - noted.failures, 0),
         input_tokens=charged.input_tokens,
         output_tokens=charged.output_tokens,

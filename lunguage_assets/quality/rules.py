@@ -241,7 +241,7 @@ def broken_studies(
     """
     invalid: set[InvalidStudy] = set()
     for name, frame in frames.items():
-        if TABLES[name].per_study:
+        if name in TABLES and TABLES[name].per_study:
             invalid.update(_studies_breaking_rules(step, TABLES[name], frame))
     if "lunguage_plus_plus" in frames and "accounting" in frames:
         rows = frames["lunguage_plus_plus"]

@@ -69,8 +69,6 @@ FINDINGS = Table(
     ),
     partitioned_by=("report_batch",),
     per_study=True,
-    automated=True,
-    receives_set_aside=True,
     counted="status",
     key=("finding_id",),
     columns=(
@@ -245,8 +243,6 @@ STRUCTURED_FINDINGS = Table(
     ),
     partitioned_by=("structurer", "report_batch"),
     per_study=True,
-    automated=True,
-    receives_set_aside=True,
     counted="status",
     key=("study_id", "section", "ent_idx"),
     columns=(

@@ -32,7 +32,6 @@ HEDGE_PHRASES = Table(
     ),
     partitioned_by=("judge", "report_batch"),
     per_study=True,
-    automated=True,
     key=("finding_id",),
     columns=(
         c.STATED_ID,
@@ -198,7 +197,6 @@ FITTED_PROBABILITIES = Table(
     ),
     partitioned_by=("ranker", "report_batch"),
     per_study=True,
-    automated=True,
     counted="p_source",
     explained=True,
     released="combined",

@@ -118,13 +118,6 @@ class Table:
     """Whether its rows go with their study: a study that breaks a rule is set aside,
     and is taken out of it. The others list what was delivered, or asked of judges."""
 
-    receives_set_aside: bool = False
-    """Whether its step is told which studies are set aside: it reads what was
-    delivered, and that keeps them all."""
-
-    automated: bool = False
-    """Whether automation makes it for a new batch without a person (`[automation]`)."""
-
     counted: str = ""
     """The column whose values the UI counts when the table is made; empty: none."""
 

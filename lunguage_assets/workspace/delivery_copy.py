@@ -12,7 +12,7 @@ import stat
 import zlib
 from pathlib import Path
 
-from lunguage_assets.corpus.delivery import table_holds
+from lunguage_assets.corpus.discovery import table_holds
 from lunguage_assets.corpus.records import require_size
 from lunguage_assets.errors import InputError, damaged, printable
 from lunguage_assets.workspace.landed_delivery import (

@@ -25,18 +25,17 @@ from typing import NamedTuple
 
 from upath import UPath
 
+from lunguage_assets.corpus.declaration import DECLARATION, Corpus
 from lunguage_assets.corpus.delivery import (
-    DECLARATION,
     METADATA,
     PACKED,
-    Corpus,
     Delivery,
     DeliveryKind,
     content_hash,
-    find_delivery,
     in_parts,
     require_whole_files,
 )
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.side_files import split_metadata
 from lunguage_assets.corpus.texts.layouts import write_packed
 from lunguage_assets.corpus.texts.raw import study_of

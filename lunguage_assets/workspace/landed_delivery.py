@@ -19,7 +19,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lunguage_assets.corpus.delivery import DECLARATION, METADATA, VOCABULARY
+from lunguage_assets.corpus.declaration import DECLARATION
+from lunguage_assets.corpus.delivery import METADATA, VOCABULARY
 from lunguage_assets.errors import InputError, printable
 
 QUARANTINE = "quarantine"

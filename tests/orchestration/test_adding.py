@@ -21,7 +21,7 @@ from lunguage_assets.workspace.store import partition_path, read_table
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "adding.md"
 
 
-def test_the_asset_on_the_page_reads_our_table_checks_and_stores_its_own(
+def test_the_asset_on_the_page_reads_checks_and_stores(
     finished: Finished, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (snippet,) = re.findall(
@@ -79,7 +79,7 @@ def test_an_asset_without_partitions_gets_those_that_are_there(
     assert set(rows["partition"]) == {"panel|first", "panel|second"}
 
 
-def test_a_notebook_reads_a_partition_and_is_told_what_to_launch_for_one_that_is_not_there(
+def test_a_notebook_is_told_what_to_launch_for_a_missing_partition(
     finished: Finished,
 ) -> None:
     place = partition_path(

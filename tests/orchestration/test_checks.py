@@ -5,7 +5,7 @@ that it is there for, and then says what to do.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,15 @@ from stored_tables import store_table
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.recipes import STEP_OF, STEPS_OF_JOB
-from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.assets import explicit
+from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.checks import (
-    CHECKS,
-    CheckContext,
+    conflict_free,
     drift_of_p,
     earlier_fits,
+    intake_accepted,
 )
+from lunguage_assets.packaged_data import expectation
 from lunguage_assets.tables import FITTED_PROBABILITIES, REPORTS, TABLES
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
@@ -45,71 +46,102 @@ def small(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
 
 
 def evaluations(result: dg.ExecuteInProcessResult) -> Evaluations:
-    found = result.get_asset_check_evaluations()
-    return {(one.asset_key.path[-1], one.check_name): one for one in found}
-
-
-def frames(
-    finished: Finished, *tables: str, batch: str = "second"
-) -> dict[str, pd.DataFrame]:
-    keys = {"rejected": [batch], "reports": [batch]}
     return {
-        name: read_table(
-            TABLES[name],
-            partition_path(
-                finished.home / "tables", name, *keys.get(name, ["panel", batch])
-            ),
-        )
-        for name in tables
+        (evaluation.asset_key.path[-1], evaluation.check_name): evaluation
+        for evaluation in result.get_asset_check_evaluations()
     }
 
 
-def result(
-    root: Path, name: str, tables: Mapping[str, pd.DataFrame]
-) -> dg.AssetCheckResult:
-    context = CheckContext(Configuration(Home(root)), PANEL_SECOND, tables)
-    (found,) = [one for one in checks.check_results(context) if one.check_name == name]
-    return found
+def frames(finished: Finished, *tables: str) -> dict[str, pd.DataFrame]:
+    """Tables of the second batch."""
+    by_batch = ("rejected", "reports")
+    read = {}
+    for name in tables:
+        keys = ["second"] if name in by_batch else ["panel", "second"]
+        path = partition_path(finished.home / "tables", name, *keys)
+        read[name] = read_table(TABLES[name], path)
+    return read
 
 
-def test_the_checks_of_a_batch_are_made_with_its_tables_and_say_what_they_looked_at(
-    finished: Finished, tmp_path: Path
-) -> None:
-    shutil.copytree(finished.home, tmp_path / "home")
-    with SmallHome.opened(tmp_path / "home", expectations=True) as small:
-        found: Evaluations = {}
+CHECKS_OF_A_BATCH = {
+    "findings": {"intake_accepted", "in_english"},
+    "fitted_probabilities": {
+        "answers_usable",
+        "expectations",
+        "p_drift",
+        "scored_as_tested",
+    },
+    "deduplicated_findings": {"expectations"},
+    "expansions": {"expectations"},
+    "lunguage_plus_plus": {"conflict_free", "expectations", "none_set_aside"},
+}
+
+
+@pytest.fixture(scope="module")
+def checked(
+    finished: Finished, tmp_path_factory: pytest.TempPathFactory
+) -> Evaluations:
+    """What the checks said while the second batch was made again, with suites."""
+    home = tmp_path_factory.mktemp("checked") / "home"
+    shutil.copytree(finished.home, home)
+    found: Evaluations = {}
+    with SmallHome.opened(home, expectations=True) as small:
         for job, partition in (
             ("ingest", "second"),
             ("fit", PANEL_SECOND),
             ("expand", PANEL_SECOND),
         ):
-            made = small.make(STEPS_OF_JOB[job], partition)
-            new = evaluations(made)
-            assert set(new) == {
-                (STEP_OF[c.table], c.name)
-                for c in CHECKS
-                if STEP_OF[c.table] in STEPS_OF_JOB[job]
-            }
-            found |= new
-    assert {one.partition for one in found.values()} == {"second", "panel|second"}
-    assert [
-        key for key, one in found.items() if not one.passed and one.severity is ERROR
-    ] == []
-    blocking = [key for key, one in found.items() if one.blocking]
+            found |= evaluations(small.make(STEPS_OF_JOB[job], partition))
+    return found
+
+
+def test_every_check_of_a_batch_is_made_for_its_partition(checked: Evaluations) -> None:
+    by_asset: dict[str, set[str]] = {}
+    for asset, check in checked:
+        by_asset.setdefault(asset, set()).add(check)
+    assert by_asset == CHECKS_OF_A_BATCH
+    partitions = {evaluation.partition for evaluation in checked.values()}
+    assert partitions == {"second", "panel|second"}
+
+
+def test_no_honest_table_fails_a_check(checked: Evaluations) -> None:
+    failed = [
+        key
+        for key, evaluation in checked.items()
+        if not evaluation.passed and evaluation.severity is ERROR
+    ]
+    assert failed == []
+
+
+def test_only_conflict_free_blocks(checked: Evaluations) -> None:
+    blocking = [key for key, evaluation in checked.items() if evaluation.blocking]
     assert blocking == [("lunguage_plus_plus", "conflict_free")]
-    resolved = found["lunguage_plus_plus", "conflict_free"]
-    assert "All guarantees hold" in str(resolved.metadata["report"].value)
-    of_suite = found["fitted_probabilities", "expectations"].metadata
-    assert of_suite["expectations"].value == 4
-    assert str(of_suite["file"].value).endswith("fitted_probabilities.yaml")
-    sentences = {
-        one
-        for one in frames(finished, "lunguage_plus_plus")["lunguage_plus_plus"]["sent"]
-        if one
-    }
-    shown = repr([one.metadata for one in found.values()])
+
+
+def test_checks_say_what_they_looked_at(checked: Evaluations) -> None:
+    resolved = checked["lunguage_plus_plus", "conflict_free"].metadata
+    assert "All guarantees hold" in str(resolved["report"].value)
+    suite = checked["fitted_probabilities", "expectations"].metadata
+    assert suite["expectations"].value == 4
+    assert str(suite["file"].value).endswith("fitted_probabilities.yaml")
+
+
+def test_no_check_shows_a_sentence(checked: Evaluations, finished: Finished) -> None:
+    rows = frames(finished, "lunguage_plus_plus")["lunguage_plus_plus"]
+    sentences = {sentence for sentence in rows["sent"] if sentence}
+    shown = repr([evaluation.metadata for evaluation in checked.values()])
     assert sentences
     assert not [sentence for sentence in sentences if sentence in shown]
+
+
+def test_every_file_of_expectations_is_a_check_of_its_asset(tmp_path: Path) -> None:
+    graph = build_defs(Configuration(Home(tmp_path))).resolve_asset_graph()
+    suites = {
+        check.asset_key.path[-1]
+        for check in graph.asset_check_keys
+        if check.name == "expectations"
+    }
+    assert suites == {STEP_OF[file.stem] for file in expectation().iterdir()}
 
 
 RESOLVED = ("lunguage_plus_plus", "conflicts", "accounting")
@@ -118,7 +150,8 @@ RESOLVED = ("lunguage_plus_plus", "conflicts", "accounting")
 def test_conflict_free_passes_on_what_a_run_made(
     finished: Finished, tmp_path: Path
 ) -> None:
-    assert result(tmp_path, "conflict_free", frames(finished, *RESOLVED)).passed
+    resource = Configuration(Home(tmp_path))
+    assert conflict_free(resource, frames(finished, *RESOLVED)).passed
 
 
 def test_conflict_free_fails_on_a_row_that_stands_twice(
@@ -127,20 +160,19 @@ def test_conflict_free_fails_on_a_row_that_stands_twice(
     tables = frames(finished, *RESOLVED)
     rows = tables["lunguage_plus_plus"]
     doubled = pd.concat([rows, rows.head(1)], ignore_index=True)
-    found = result(tmp_path, "conflict_free", tables | {"lunguage_plus_plus": doubled})
-    assert (found.passed, found.severity) == (False, ERROR)
-    assert "violations" in str(found.metadata["note"].value)
-    assert not checks.may_be_stored([found])
+    tables["lunguage_plus_plus"] = doubled
+    failing = conflict_free(Configuration(Home(tmp_path)), tables)
+    assert (failing.passed, failing.severity) == (False, ERROR)
+    assert "violations" in str(failing.metadata["note"].value)
 
 
 def test_conflict_free_fails_on_accounts_that_do_not_balance(
     finished: Finished, tmp_path: Path
 ) -> None:
     tables = frames(finished, *RESOLVED)
-    accounts = tables["accounting"].assign(merged=tables["accounting"]["merged"] + 1)
-    assert not result(
-        tmp_path, "conflict_free", tables | {"accounting": accounts}
-    ).passed
+    accounts = tables["accounting"]
+    tables["accounting"] = accounts.assign(merged=accounts["merged"] + 1)
+    assert not conflict_free(Configuration(Home(tmp_path)), tables).passed
 
 
 def test_a_suite_that_was_edited_wrongly_warns_and_the_table_is_stored(
@@ -170,17 +202,18 @@ def rejected(frame: pd.DataFrame) -> pd.DataFrame:
 def test_many_rejected_rows_warn_with_their_reasons_and_without_their_content(
     finished: Finished,
 ) -> None:
+    resource = Configuration(Home(finished.home))
     tables = frames(finished, "rejected", "reports")
-    assert result(finished.home, "intake_accepted", tables).passed
-    tables["rejected"] = rejected(tables["rejected"])
-    failing = result(finished.home, "intake_accepted", tables)
+    assert intake_accepted(resource, tables["rejected"], tables["reports"]).passed
+    many = rejected(tables["rejected"])
+    failing = intake_accepted(resource, many, tables["reports"])
     assert (failing.passed, failing.severity) == (False, WARN)
     assert "Correct the status." in repr(failing.metadata)
     assert "Lunguage.csv:1" in str(failing.metadata["examples"].value)
     assert "planted words" not in repr(failing.metadata)
 
 
-def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_package(
+def test_a_ranking_unlike_its_matches_fails_the_comparison_with_the_package(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ranked() -> dg.AssetCheckEvaluation:

@@ -17,14 +17,15 @@ from hostile_words import HOSTILE
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.recipes import STEP_OF
-from lunguage_assets.orchestration.build import asset_jobs, build_defs
+from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.metadata import (
     SHOWN,
     as_written,
-    asset_options,
     column_schema,
     counts,
     markdown,
+    table_options,
 )
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES, TABLES
 from lunguage_assets.workspace.home import Home
@@ -101,7 +102,7 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(
     }
 
 
-def test_columns_tell_report_text_and_codes_in_words_and_no_word_is_lost() -> None:
+def test_columns_tell_report_text_and_codes_without_losing_a_word() -> None:
     shown = {
         column.name: column.description or ""
         for column in column_schema(HEDGE_PHRASES).columns
@@ -119,19 +120,12 @@ def test_columns_tell_report_text_and_codes_in_words_and_no_word_is_lost() -> No
     assert "OTH (devices and procedures)" in codes["cat"]
 
 
-def test_whoever_launches_what_asks_judges_reads_what_it_costs_and_how_to_estimate() -> (
-    None
-):
+def test_jobs_that_ask_judges_say_how_to_estimate_their_cost() -> None:
     told = {job.name: job.description or "" for job in asset_jobs()}
     asking = {job for job, text in told.items() if "`lunguage estimate`" in text}
     assert asking == {"structure", "extract_hedges", "compare", "fit", "refit"}
-    assert (
-        "`lunguage estimate`"
-        in asset_options("hedge_phrases", "explicit")["description"]
-    )
-    assert (
-        "`lunguage estimate`" not in asset_options("findings", "corpus")["description"]
-    )
+    assert "`lunguage estimate`" in table_options("hedge_phrases")["description"]
+    assert "`lunguage estimate`" not in table_options("findings")["description"]
 
 
 def test_counts_are_a_table_with_shares_of_all() -> None:
@@ -151,7 +145,7 @@ def test_counts_are_a_table_with_shares_of_all() -> None:
     assert counts({}, "nothing").value == "none"
 
 
-def test_no_tag_link_or_picture_of_a_corpus_begins_in_what_the_ui_shows() -> None:
+def test_the_ui_shows_no_markup_of_a_corpus() -> None:
     words = f"{HOSTILE} ![x](http://evil.example/) `a` b|c"
     for shown in (
         counts({words: 1}, "word"),

@@ -40,7 +40,7 @@ def test_every_file_that_a_recipe_reads_is_a_source_asset() -> None:
         "scorer",
     }
     read = {name for recipe in RECIPES.values() for name in recipe.reads}
-    assert read - not_files == {name for _, names in FILES.values() for name in names}
+    assert read - not_files == {name for file in FILES.values() for name in file.reads}
 
 
 def test_a_version_follows_the_content_and_is_noted_once(small: SmallHome) -> None:

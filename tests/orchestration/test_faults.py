@@ -92,7 +92,7 @@ def test_killed_in_a_backfill_and_started_again_the_tables_end_the_same(
     assert contents(served.home / "tables") == contents(ran[0] / "tables")
 
 
-def test_a_full_disk_is_said_and_leaves_the_old_tables_and_nothing_half_written(
+def test_a_full_disk_leaves_the_old_tables_and_nothing_half_written(
     ran: tuple[Path, str], tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
@@ -118,7 +118,7 @@ def test_a_full_disk_is_said_and_leaves_the_old_tables_and_nothing_half_written(
     assert contents(home / "tables") == before
 
 
-def test_a_disk_that_is_full_for_the_record_of_runs_stops_with_one_line(
+def test_a_full_disk_of_the_run_record_is_one_line(
     ran: tuple[Path, str], tmp_path: Path, five: Path
 ) -> None:
     home = tmp_path / "home"
@@ -139,7 +139,7 @@ def test_a_disk_that_is_full_for_the_record_of_runs_stops_with_one_line(
     assert contents(home / "tables") == contents(ran[0] / "tables")
 
 
-def test_two_processes_in_other_zones_and_with_a_clock_running_backwards_write_the_same_bytes(
+def test_time_zones_and_clocks_running_backwards_change_no_byte(
     ran: tuple[Path, str], five: Path, tmp_path: Path
 ) -> None:
     home, clock = without_expectations(tmp_path / "home"), tmp_path / "clock"

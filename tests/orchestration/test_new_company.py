@@ -33,7 +33,7 @@ def pools(folder: Path) -> Pools:
     }
 
 
-def test_every_report_in_new_company_is_in_the_release_and_none_is_set_aside(
+def test_every_report_in_new_company_is_released(
     tmp_path: Path,
 ) -> None:
     delivery, home = tmp_path / "delivery", tmp_path / "home"

@@ -51,7 +51,7 @@ def test_what_to_launch_first_is_said(registered: SmallHome, job: str) -> None:
     assert "aunch" in said or "lunguage" in said, said
 
 
-def test_a_partition_that_is_no_batch_is_refused_with_what_takes_it_away(
+def test_a_partition_without_a_batch_is_refused_with_a_remedy(
     registered: SmallHome,
 ) -> None:
     registered.instance.add_dynamic_partitions(REPORT_BATCH.name, ["frist"])

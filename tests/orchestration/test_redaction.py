@@ -16,7 +16,7 @@ from lunguage_assets.orchestration import estimate, redaction
 from lunguage_assets.orchestration.redaction import (
     REDACTION_VARIABLE,
     messages_may_be_shown,
-    plain_failures,
+    redact_errors,
     withhold_messages,
 )
 
@@ -26,7 +26,7 @@ QUOTED = "There may be a nodule near the rim."
 @pytest.fixture(autouse=True)
 def nobody_has_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(REDACTION_VARIABLE, raising=False)
-    monkeypatch.setattr(redaction, "_at_work", set())
+    monkeypatch.setattr(redaction, "_data_classes", set())
 
 
 def burst() -> None:
@@ -50,7 +50,7 @@ def everything_told(error: BaseException) -> str:
         ("synthetic", "true", False),
     ],
 )
-def test_messages_are_shown_of_a_corpus_that_is_known_to_be_synthetic_and_of_no_other(
+def test_messages_are_shown_of_synthetic_corpora_alone(
     data_class: str | None, variable: str, shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(REDACTION_VARIABLE, variable)
@@ -58,14 +58,12 @@ def test_messages_are_shown_of_a_corpus_that_is_known_to_be_synthetic_and_of_no_
     withhold_messages(data_class)  # type: ignore[arg-type]
     assert messages_may_be_shown() is shown
     assert dict(os.environ) == before
-    with pytest.raises(KeyError if shown else dg.Failure), plain_failures():
+    with pytest.raises(KeyError if shown else dg.Failure), redact_errors():
         burst()
 
 
-def test_a_withheld_error_tells_its_kind_and_every_place_and_not_what_it_quoted() -> (
-    None
-):
-    with pytest.raises(dg.Failure) as raised, plain_failures("nothing stored: "):
+def test_a_withheld_error_tells_kind_and_places_without_its_quote() -> None:
+    with pytest.raises(dg.Failure) as raised, redact_errors("nothing stored: "):
         burst()
     told = everything_told(raised.value)
     assert raised.value.description is not None
@@ -77,24 +75,24 @@ def test_a_withheld_error_tells_its_kind_and_every_place_and_not_what_it_quoted(
     assert not raised.value.allow_retries
 
 
-def test_what_a_person_can_act_on_is_told_in_full_and_an_interruption_passes() -> None:
+def test_errors_with_a_remedy_are_told_and_interruptions_pass() -> None:
     with (
         pytest.raises(dg.Failure, match="name another folder") as raised,
-        plain_failures(),
+        redact_errors(),
     ):
         raise ConfigurationError("name another folder")
     assert not raised.value.allow_retries, "the same again would fail the same way"
-    with pytest.raises(KeyboardInterrupt), plain_failures():
+    with pytest.raises(KeyboardInterrupt), redact_errors():
         raise KeyboardInterrupt
 
 
-def test_a_step_that_bursts_ends_the_estimate_quotes_nothing_and_leaves_no_home(
+def test_a_step_that_bursts_ends_the_estimate_without_a_quote(
     five: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def burst(*_: object) -> None:
         raise ValueError(QUOTED)
 
-    monkeypatch.setattr(redaction, "_at_work", set())
+    monkeypatch.setattr(redaction, "_data_classes", set())
     monkeypatch.setattr(estimate, "hedge_phrases", burst)
     home = tmp_path / "home"
     said = lunguage(home, "estimate", "--data", five, "--preset", "models-2025")

@@ -92,7 +92,7 @@ def unanchored(tmp_path: Path) -> Iterator[SmallHome]:
         yield small
 
 
-def test_reports_without_anchor_phrases_end_with_a_release_that_names_its_scale_and_why(
+def test_reports_without_anchors_give_a_release_that_names_its_scale(
     unanchored: SmallHome,
 ) -> None:
     unanchored.run()
@@ -110,7 +110,7 @@ def test_reports_without_anchor_phrases_end_with_a_release_that_names_its_scale_
 
 
 @pytest.mark.parametrize("given", ["ruler", "ratings"])
-def test_what_the_user_asks_for_and_cannot_be_had_is_an_error_before_comparisons_that_names_the_file(
+def test_a_scale_that_cannot_be_had_is_refused_before_comparisons(
     unanchored: SmallHome, given: str
 ) -> None:
     named = unanchored.home.settings_file
@@ -128,7 +128,7 @@ def test_what_the_user_asks_for_and_cannot_be_had_is_an_error_before_comparisons
 
 
 @pytest.mark.lengthy
-def test_a_ranking_that_comes_out_inverted_is_shown_and_the_published_one_is_used_and_kept(
+def test_the_published_ranking_is_used_for_an_inverted_one(
     small: SmallHome, finished: Finished, contrary: None
 ) -> None:
     assert set(ranking(small)["ruler"]) == {"own"}
@@ -148,7 +148,7 @@ def test_a_ranking_that_comes_out_inverted_is_shown_and_the_published_one_is_use
     pd.testing.assert_frame_equal(ranking(small), used)
 
 
-def test_an_own_ruler_that_the_settings_ask_for_and_that_comes_out_inverted_is_an_error(
+def test_an_inverted_ranking_is_an_error_where_settings_ask_for_it(
     small: SmallHome, contrary: None
 ) -> None:
     insist(small, "own")

@@ -65,7 +65,7 @@ def table(small: SmallHome, name: str, **others: str) -> pd.DataFrame:
     return read_table(TABLES[name], partition_path(small.home.tables, name, *chosen))
 
 
-def test_a_batch_of_raw_reports_is_read_and_structured_before_it_is_taken_in(
+def test_raw_reports_are_read_and_structured_before_they_are_taken_in(
     text_home: SmallHome,
 ) -> None:
     stages = text_home.executed_stages  # type: ignore[attr-defined]
@@ -78,7 +78,7 @@ def test_a_batch_of_raw_reports_is_read_and_structured_before_it_is_taken_in(
     }
 
 
-def test_the_same_run_makes_nothing_of_raw_reports_for_a_batch_of_findings(
+def test_a_run_makes_no_texts_for_a_batch_of_findings(
     text_home: SmallHome,
 ) -> None:
     for name in (
@@ -98,7 +98,7 @@ def test_the_same_run_makes_nothing_of_raw_reports_for_a_batch_of_findings(
     assert record.made_of.inputs == {}
 
 
-def test_other_rules_of_the_structurer_make_only_the_batch_of_raw_reports_stale(
+def test_other_rules_of_the_structurer_make_only_raw_reports_stale(
     text_home: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lunguage_assets.structuring.model import structurer
@@ -115,7 +115,7 @@ def test_other_rules_of_the_structurer_make_only_the_batch_of_raw_reports_stale(
     assert text_home.plan()[:2] == FIRST[1:]
 
 
-def test_a_cue_of_the_home_makes_its_raw_reports_stale_and_changes_rows(
+def test_a_cue_of_the_home_makes_raw_reports_stale(
     text_home: SmallHome,
 ) -> None:
     place = {"structurer": "rules", "report_batch": "raw"}
@@ -151,7 +151,7 @@ def test_automation_carries_raw_reports_and_leaves_findings_to_who_registers_the
     assert Ready.__name__ in repr(carried)
 
 
-def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_sentences_are_unread(
+def test_a_report_with_invalid_structured_rows_is_set_aside_as_unread(
     text_home: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = table(text_home, "lunguage_plus_plus")
@@ -204,7 +204,7 @@ def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_senten
     assert accounts.loc[study, "rows_out"] == 0
 
 
-def test_a_correction_by_an_old_id_is_of_the_same_finding_when_the_batch_is_read_again(
+def test_a_correction_by_an_old_id_keeps_its_finding(
     text_home: SmallHome,
 ) -> None:
     text_home.make(

@@ -151,7 +151,7 @@ def test_whatever_becomes_of_raw_reports_is_told_without_their_words(
     assert planted.traces(runs / "nothing", shown(runs, name)) == []
 
 
-def test_the_tables_have_the_words_and_dagster_the_ledger_and_the_open_release_do_not(
+def test_only_tables_have_the_words_of_reports(
     runs: Path,
 ) -> None:
     for home in ("well", "burst", "landed"):
@@ -177,7 +177,7 @@ def test_the_tables_have_the_words_and_dagster_the_ledger_and_the_open_release_d
         )
 
 
-def test_what_is_put_aside_in_the_landing_folder_says_why_without_the_words(
+def test_a_quarantined_delivery_says_why_without_its_words(
     runs: Path,
 ) -> None:
     told = list((runs / "landing").rglob("REASON.txt"))

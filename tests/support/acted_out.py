@@ -19,19 +19,21 @@ from quick_instance import quick_instance
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.recipes import dimensions_of
 from lunguage_assets.lineage.staleness import CURRENT, Staleness, StalenessChecker
-from lunguage_assets.orchestration.automation import AUTOMATED_STEPS
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.workspace.home import Home
 
 TAKEN_IN = ("findings",)
-_OF_TEXTS = ("structured_findings", "findings")
-"""Steps that only batches of raw reports are carried through; those acted out here are of findings."""
-
-CARRIED = tuple(step for step in AUTOMATED_STEPS if step not in _OF_TEXTS)
+STEPS_OF_FINDINGS = (
+    "hedge_phrases",
+    "fitted_probabilities",
+    "deduplicated_findings",
+    "expansions",
+    "lunguage_plus_plus",
+)
 """Assets that a batch is carried through, upstream first."""
 
-OF_RANKER = frozenset(CARRIED) - {"hedge_phrases"}
+OF_RANKER = frozenset(STEPS_OF_FINDINGS) - {"hedge_phrases"}
 """Assets that a batch's run for one ranker makes."""
 
 Requested = dict[str, set[str]]
@@ -100,7 +102,7 @@ class Acted:
 
     def tick(self) -> Requested:
         """What one look of the automation requests: table -> partitions."""
-        looked_at = (*CARRIED, "comparison_matches", "reference_ranking")
+        looked_at = (*STEPS_OF_FINDINGS, "comparison_matches", "reference_ranking")
         result = dg.evaluate_automation_conditions(
             self.definitions,
             self.instance,
@@ -189,7 +191,9 @@ class Acted:
             set().union(*(requested.get(table, set()) for table in OF_RANKER))
         ):
             asked = [
-                table for table in CARRIED if partition in requested.get(table, ())
+                table
+                for table in STEPS_OF_FINDINGS
+                if partition in requested.get(table, ())
             ]
             self.done(asked, partition)
 
@@ -220,5 +224,7 @@ def in_use(acted: Acted) -> Acted:
     acted.deliver("old")
     acted.there(["hedge_phrases"], "lexicon|old")
     acted.build_stick("panel")
-    acted.there([table for table in CARRIED if table in OF_RANKER], "panel|old")
+    acted.there(
+        [table for table in STEPS_OF_FINDINGS if table in OF_RANKER], "panel|old"
+    )
     return acted

@@ -12,7 +12,7 @@ import pytest
 from stored_tables import store_table
 from upath import UPath
 
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.tables import TERMS

@@ -1,5 +1,10 @@
-"""Group `analysis`: how far judges, ranking, fit and pathways can be trusted (explicit.md sections 3, 4, 7;
-implicit.md section 4). Nothing downstream depends on it but the figures of the release.
+"""Group `analysis`: how far judges, ranking, fit and pathways can be trusted.
+
+It rests on docs/method/explicit.md sections 3, 4, 7 and docs/method/implicit.md section
+4.
+
+Nothing downstream depends on it but the figures of the release. The statistics are not
+here, but in `explicit.analysis` and `implicit.expansion.audit`.
 """
 
 from collections import Counter
@@ -31,93 +36,157 @@ from lunguage_assets.implicit.pathways.pathways import (
     load_dictionary,
 )
 from lunguage_assets.implicit.statements.label_file import load_label_list
-from lunguage_assets.lineage.staleness import Keys
-from lunguage_assets.orchestration.assets.explicit import by_judge
+from lunguage_assets.orchestration.assets.explicit import matches_by_judge
 from lunguage_assets.orchestration.assets.release import newest_studies
-from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
+from lunguage_assets.orchestration.assets.steps import (
+    Result,
+    materialize_result,
+    read_inputs,
+    step_deps,
+)
+from lunguage_assets.orchestration.checks import check_specs, expectations
+from lunguage_assets.orchestration.metadata import table_options
+from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.tables import TERMS
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.workspace.store import partition_path, read_table
 
-
-@table_asset("analysis")
-def judge_agreement(
-    configuration: Configuration,
-    keys: Keys,
-    comparison_matches: Frames,
-    reference_ranking: pd.DataFrame,
-) -> Result:
-    """How far judges agree with each other, with themselves, with the pooled ranking, and with the human
-    experts whose answers `lunguage survey import` has brought.
-    """
-    settings, (ranker,) = configuration.settings.explicit, keys
-    matches = by_judge(comparison_matches, reference_ranking)
-    experts = EXPERT_AGREEMENT.frame()
-    if configuration.home.expert_responses.exists():
-        responses = load_responses(configuration.home.expert_responses)
-        described = load_experts(configuration.home.expert_descriptions)
-        experts = experts_with_ranking(
-            responses, described, ranker, reference_ranking, matches, settings.seed
-        )
-    value = {
-        "judge_agreement": judges_with_each_other(matches),
-        "ranking_correlations": correlate_rankings(
-            matches, ranker, reference_ranking, settings
-        ),
-        "expert_agreement": experts,
-    }
-    return dg.MaterializeResult(value=value)
+GROUP = "analysis"
 
 
-@table_asset("analysis")
-def fit_validation(
-    configuration: Configuration,
-    keys: Keys,
-    reference_ranking: pd.DataFrame,
-    comparison_matches: Frames,
-) -> Result:
-    """Rank again with half of the comparisons, and fit the phrases of the ranking back into it."""
-    settings, matches = (
-        configuration.settings.explicit,
-        by_judge(comparison_matches, reference_ranking),
+def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
+    """Return the assets of the group, for the rankers of `partitions`."""
+    by_ranker = partitions.by("ranker")
+
+    @dg.asset(
+        **table_options("judge_agreement"),
+        group_name=GROUP,
+        partitions_def=by_ranker,
+        deps=step_deps("judge_agreement", partitions),
+        check_specs=check_specs("judge_agreement", by_ranker, expectations),
     )
-    value = {
-        "ranking_robustness": rank_with_half(reference_ranking, matches, settings),
-        "fit_validation": fit_phrases_back(reference_ranking, matches, settings),
-    }
-    return dg.MaterializeResult(value=value)
+    @redact_errors()
+    def judge_agreement(
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
+    ) -> Result:
+        """Measure how far judges agree.
 
+        They are compared with each other, with themselves, with the pooled ranking, and
+        with the human experts whose answers `lunguage survey import` has brought.
+        """
+        inputs = read_inputs(context, configuration)
+        (ranker,) = inputs.keys
+        settings = configuration.settings.explicit
+        ranking = inputs.tables["reference_ranking"]
+        matches = matches_by_judge(inputs.partitions["comparison_matches"], ranking)
+        experts = EXPERT_AGREEMENT.frame()
+        if configuration.home.expert_responses.exists():
+            experts = experts_with_ranking(
+                load_responses(configuration.home.expert_responses),
+                load_experts(configuration.home.expert_descriptions),
+                ranker,
+                ranking,
+                matches,
+                settings.seed,
+            )
+        agreement = judges_with_each_other(matches)
+        tables = {
+            "judge_agreement": agreement,
+            "ranking_correlations": correlate_rankings(
+                matches, ranker, ranking, settings
+            ),
+            "expert_agreement": experts,
+        }
+        return materialize_result(
+            configuration,
+            inputs,
+            tables,
+            {},
+            [expectations(configuration, "judge_agreement", agreement)],
+        )
 
-@table_asset("analysis")
-def pathway_audit(configuration: Configuration, keys: Keys) -> Result:
-    """Count what the reports say of every edge of the pathways, beside the 0.8 of the experts. It reads all
-    batches of a ranker a part at a time, as the release does.
-    """
-    dictionary = load_dictionary(
-        configuration.home.pathways_file, Vocabulary.from_terms(TERMS.frame())
+    @dg.asset(
+        **table_options("fit_validation"),
+        group_name=GROUP,
+        partitions_def=by_ranker,
+        deps=step_deps("fit_validation", partitions),
     )
-    listed = load_label_list(dictionary=dictionary)
+    @redact_errors()
+    def fit_validation(
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
+    ) -> Result:
+        """Rank again with half of the comparisons, and fit ranked phrases back."""
+        inputs = read_inputs(context, configuration)
+        settings = configuration.settings.explicit
+        ranking = inputs.tables["reference_ranking"]
+        matches = matches_by_judge(inputs.partitions["comparison_matches"], ranking)
+        tables = {
+            "ranking_robustness": rank_with_half(ranking, matches, settings),
+            "fit_validation": fit_phrases_back(ranking, matches, settings),
+        }
+        return materialize_result(configuration, inputs, tables, {})
 
-    def of_batch(batch: str) -> PathwayDictionary:
-        terms = read_table(
-            TERMS, partition_path(configuration.home.tables, TERMS.name, batch)
-        )
-        return load_dictionary(
-            configuration.home.pathways_file, Vocabulary.from_terms(terms)
+    @dg.asset(
+        **table_options("pathway_audit"),
+        group_name=GROUP,
+        partitions_def=by_ranker,
+        deps=step_deps("pathway_audit", partitions),
+    )
+    @redact_errors()
+    def pathway_audit(
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
+    ) -> Result:
+        """Count what reports say of every edge of the pathways.
+
+        The experts' 0.8 stands beside it. All batches of a ranker are read a part at a
+        time, as the release does.
+        """
+        inputs = read_inputs(context, configuration)
+        (ranker,) = inputs.keys
+        dictionary = _dictionary(configuration, TERMS.frame())
+        audit = audit_table(_edge_counts(configuration, ranker, dictionary), dictionary)
+        metadata = {
+            "measured": int((audit["mentioned"] > 0).sum()),
+            "below_the_experts": int((audit["against_experts"] == "below").sum()),
+        }
+        return materialize_result(
+            configuration, inputs, {"pathway_audit": audit}, metadata
         )
 
-    counts: Counts = Counter()
-    with newest_studies(configuration, *keys, configuration.staleness()) as studies:
-        known = {batch: of_batch(batch) for batch in studies.batches}
+    return [judge_agreement, fit_validation, pathway_audit]
+
+
+def _edge_counts(
+    configuration: Configuration, ranker: str, dictionary: PathwayDictionary
+) -> Counts:
+    """Count the edges over the newest delivery of every study, part by part."""
+    label_list = load_label_list(dictionary=dictionary)
+    edges: Counts = Counter()
+    with newest_studies(configuration, ranker, configuration.staleness()) as studies:
+        # Each batch was matched with the terms that were delivered with it.
+        dictionary_of_batch = {
+            batch: _dictionary(configuration, _terms(configuration, batch))
+            for batch in studies.batches
+        }
         for part in studies.parts("study", ["lunguage_plus_plus"]):
-            for batch, rows in part.frames()["lunguage_plus_plus"].groupby(
-                "report_batch", sort=True
-            ):
-                counts.update(edge_counts(rows, known[str(batch)], listed))
-    audit = audit_table(counts, dictionary)
-    below = int((audit["against_experts"] == "below").sum())
-    metadata = {
-        "measured": int((audit["mentioned"] > 0).sum()),
-        "below_the_experts": below,
-    }
-    return dg.MaterializeResult(value=audit, metadata=metadata)
+            rows_of_part = part.frames()["lunguage_plus_plus"]
+            for batch, rows in rows_of_part.groupby("report_batch", sort=True):
+                of_batch = dictionary_of_batch[str(batch)]
+                edges.update(edge_counts(rows, of_batch, label_list))
+    return edges
+
+
+def _dictionary(configuration: Configuration, terms: pd.DataFrame) -> PathwayDictionary:
+    return load_dictionary(
+        configuration.home.pathways_file, Vocabulary.from_terms(terms)
+    )
+
+
+def _terms(configuration: Configuration, batch: str) -> pd.DataFrame:
+    return read_table(
+        TERMS, partition_path(configuration.home.tables, TERMS.name, batch)
+    )

@@ -1,12 +1,17 @@
-"""Files that a person edits, as observable source assets: what rests on an edited one shows as unsynced on
-the lineage. A command observes them before it makes anything; in the UI the button *Observe* does.
+"""Files that a person edits, as observable source assets.
 
-What is stale decides `current`, which knows the single option and the batch; these are what Dagster shows.
+What rests on an edited one shows as unsynced on the lineage (https://docs.dagster.io,
+"External assets").
+
+A command observes them before it makes anything; in the UI the button *Observe* does.
+They only show. What is stale decides `lineage.staleness`, which knows the single option
+of the settings and the batch.
 """
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import dagster as dg
 
@@ -16,46 +21,57 @@ from lunguage_assets.packaged_data import resource
 from lunguage_assets.workspace.table_record import fingerprint
 
 GROUP = "edited_files"
-FILES: Mapping[str, tuple[str, Sequence[str]]] = {
-    "pathways_file": ("pathways.yaml of the home, or the packaged one", ["pathways"]),
-    "blacklist_file": (
-        "blacklist.yaml of the home, or the packaged one",
-        ["blacklist"],
+
+
+class EditedFile(NamedTuple):
+    """A file that a person edits.
+
+    Args:
+        description: where it lies and what it says.
+        reads: the names under which recipes read it (`lineage.input_fingerprints`).
+    """
+
+    description: str
+    reads: Sequence[str]
+
+
+FILES: Mapping[str, EditedFile] = {
+    "pathways_file": EditedFile(
+        "pathways.yaml of the home, or the packaged one", ["pathways"]
     ),
-    "assertion_file": (
-        "assertion.yaml of the home: cues of negation and doubt",
-        ["structurer"],
+    "blacklist_file": EditedFile(
+        "blacklist.yaml of the home, or the packaged one", ["blacklist"]
     ),
-    "corrections_file": (
-        "corrections.csv of the home: phrases that a person corrected",
-        ["corrections"],
+    "assertion_file": EditedFile(
+        "assertion.yaml of the home: cues of negation and doubt", ["structurer"]
     ),
-    "anchors_file": (
-        "Anchors: ratings of the home, or the set that the settings name",
-        ["anchors"],
+    "corrections_file": EditedFile(
+        "corrections.csv of the home: phrases that a person corrected", ["corrections"]
     ),
-    "settings_file": (
-        "settings.toml of the home: the options of the method",
-        [*OPTIONS],
+    "anchors_file": EditedFile(
+        "Anchors: ratings of the home, or the set that the settings name", ["anchors"]
     ),
-    "judges_file": (
-        "The judges file: models, panels, presets",
-        ["judge", "members", "structurer"],
+    "settings_file": EditedFile(
+        "settings.toml of the home: the options of the method", [*OPTIONS]
     ),
-    "gold_findings_file": (
-        "gold_findings.csv of the home: rows that people coded",
-        ["gold findings"],
+    "judges_file": EditedFile(
+        "The judges file: models, panels, presets", ["judge", "members", "structurer"]
     ),
-    "experts_file": ("The answers of a survey of experts", ["expert responses"]),
+    "gold_findings_file": EditedFile(
+        "gold_findings.csv of the home: rows that people coded", ["gold findings"]
+    ),
+    "experts_file": EditedFile(
+        "The answers of a survey of experts", ["expert responses"]
+    ),
 }
-"""Asset -> what it is, and the names under which recipes read it (`current.reads`)."""
+"""Asset -> the file that it stands for."""
 
 DATA_VERSION = "dagster/data_version"
 
 
 def edited_files() -> list[dg.SourceAsset]:
-    """The files as source assets."""
-    return [_observable(name, description) for name, (description, _) in FILES.items()]
+    """Return the files as source assets."""
+    return [_observable(name, file.description) for name, file in FILES.items()]
 
 
 def _observable(name: str, description: str) -> dg.SourceAsset:
@@ -69,42 +85,44 @@ def _observable(name: str, description: str) -> dg.SourceAsset:
 
 
 def files_read(reads: Sequence[str]) -> list[str]:
-    """The files among what a recipe reads."""
-    return [name for name, (_, names) in FILES.items() if set(names) & set(reads)]
+    """Return the assets of the files among what a recipe reads."""
+    return [name for name, file in FILES.items() if set(file.reads) & set(reads)]
 
 
 def version_of(configuration: Configuration, name: str) -> str:
-    """The version of a file's content; of the settings, of the options that change a result."""
-    place = configuration.home
+    """Return the version of a file's content.
+
+    Of the settings it is that of the options which change a result.
+    """
     if name == "judges_file":
-        return _digest(configuration.judges_file or resource("judges.toml"))
+        return _hash_of(configuration.judges_file or resource("judges.toml"))
     if name == "corrections_file":
-        return _digest(place.corrections_file)
+        return _hash_of(configuration.home.corrections_file)
     if name == "assertion_file":
-        return _digest(place.assertion_file) if place.assertion_file else "none"
-    reads = configuration.staleness().fingerprints
-    return fingerprint([reads.of(read, {}) for read in FILES[name][1]])
+        assertion_file = configuration.home.assertion_file
+        return _hash_of(assertion_file) if assertion_file else "none"
+    fingerprints = configuration.staleness().fingerprints
+    return fingerprint([fingerprints.of(read, {}) for read in FILES[name].reads])
 
 
-def _digest(file: Path) -> str:
-    return (
-        hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.exists() else "none"
-    )
+def _hash_of(file: Path) -> str:
+    if not file.exists():
+        return "none"
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 def note_versions(instance: dg.DagsterInstance, configuration: Configuration) -> None:
-    """Tell Dagster which content the files have now, where it is another than it knows."""
+    """Tell Dagster which content the files have now, where it knows another one."""
     for name in FILES:
-        version, key = version_of(configuration, name), dg.AssetKey(name)
-        known = instance.fetch_observations(key, limit=1).records
-        if (
-            known
-            and (known[0].asset_observation or dg.AssetObservation(key)).tags.get(
-                DATA_VERSION
-            )
-            == version
-        ):
-            continue
-        instance.report_runless_asset_event(
-            dg.AssetObservation(key, tags={DATA_VERSION: version})
-        )
+        version = version_of(configuration, name)
+        key = dg.AssetKey(name)
+        if _known_version(instance, key) != version:
+            observation = dg.AssetObservation(key, tags={DATA_VERSION: version})
+            instance.report_runless_asset_event(observation)
+
+
+def _known_version(instance: dg.DagsterInstance, key: dg.AssetKey) -> str | None:
+    for record in instance.fetch_observations(key, limit=1).records:
+        if record.asset_observation is not None:
+            return record.asset_observation.tags.get(DATA_VERSION)
+    return None

@@ -1,9 +1,18 @@
-"""Group `explicit`: hedging phrases, their ranking by pairwise judgement, and the probability of every
-tentative finding.
+"""Group `explicit`: hedging phrases, their ranking, and fitted probabilities.
+
+Phrases are ranked by pairwise judgement, and every tentative finding gets its
+probability from its place in the ranking (docs/method/explicit.md).
+
+Partitions come from the judges file, so the assets are made for a home's judges. What
+a step reads is declared in `lineage.recipes`; `deps` draws it in the UI.
+
+How phrases are extracted, ranked and fitted is not here, but in the package `explicit`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
 
 import dagster as dg
 import pandas as pd
@@ -33,15 +42,35 @@ from lunguage_assets.explicit.rating.ranking import comparison_matches as play_m
 from lunguage_assets.explicit.rating.ranking import match_questions, schedule
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.files import write_csv
-from lunguage_assets.judges.protocol import ask_panel
+from lunguage_assets.judges.protocol import Judge, ask_panel
 from lunguage_assets.lineage.input_fingerprints import NOTHING
 from lunguage_assets.lineage.old_ids import require_known_rows
-from lunguage_assets.lineage.recipes import not_there
-from lunguage_assets.lineage.staleness import Keys
-from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
-from lunguage_assets.orchestration.checks import verification_result
+from lunguage_assets.lineage.recipes import BATCH, not_there
+from lunguage_assets.orchestration.assets.steps import (
+    JUDGES_POOL,
+    ConditionOf,
+    Frames,
+    Result,
+    StepInputs,
+    Tables,
+    compute_valid_studies,
+    materialize_result,
+    read_inputs,
+    step_deps,
+)
+from lunguage_assets.orchestration.checks import (
+    answers_usable,
+    as_good_as_the_panel,
+    check_specs,
+    equals_trueskill_package,
+    expectations,
+    p_drift,
+    scored_as_tested,
+)
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import counts, picture
+from lunguage_assets.orchestration.metadata import counts, picture, table_options
+from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.resources import (
     anchor_set,
     anchors_of,
@@ -55,104 +84,361 @@ from lunguage_assets.spreadsheets import sheet_frame
 from lunguage_assets.tables import FINDINGS, FITTED_PROBABILITIES, HEDGE_PHRASES
 from lunguage_assets.tables.explicit import FIT_LOG
 
+GROUP = "explicit"
 
-def same_vocabulary(frame: pd.DataFrame, vocabulary: pd.DataFrame, what: str) -> None:
-    """Refuse to mix artifacts of two vocabularies: blocking checks do not reach other partitions."""
-    if set(frame["vocabulary_version"]) - set(vocabulary["vocabulary_version"]):
-        raise MethodError(
-            f"{what} belongs to another version of the hedge vocabulary. Materialise it again, "
-            "then what follows from it."
+
+def explicit_assets(
+    partitions: Partitions, condition: ConditionOf
+) -> list[dg.AssetsDefinition]:
+    """Return the assets of the group, upstream first.
+
+    Args:
+        partitions: of the judges in force.
+        condition: when the sensor requests a step of a new batch.
+    """
+    by_judge = partitions.by("judge")
+    by_judge_and_batch = partitions.by("judge", BATCH)
+    by_ranker = partitions.by("ranker")
+    by_ranker_and_batch = partitions.by("ranker", BATCH)
+
+    @dg.asset(
+        **table_options("hedge_phrases"),
+        group_name=GROUP,
+        partitions_def=by_judge_and_batch,
+        deps=step_deps("hedge_phrases", partitions),
+        check_specs=check_specs(
+            "hedge_phrases", by_judge_and_batch, expectations, answers_usable
+        ),
+        automation_condition=condition("hedge_phrases"),
+        pool=JUDGES_POOL,
+    )
+    @redact_errors()
+    def hedge_phrases(
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
+    ) -> Result:
+        """Find the hedging phrases of a batch's tentative findings with one judge."""
+        inputs = read_inputs(context, configuration)
+        judge_key, batch = inputs.keys
+        if configuration.home.batch(batch).kind == "text":
+            require_known_rows(configuration.home, inputs.tables["findings"])
+        spending = Spending.of_partition(context, configuration)
+        judge = configuration.open_judge(judge_key, spending.note, spending.bill)
+
+        def extract(inputs: StepInputs) -> Tables:
+            return {"hedge_phrases": extract_phrases(configuration, inputs, judge)}
+
+        inputs, tables = compute_valid_studies(configuration, inputs, extract)
+        phrases = tables["hedge_phrases"]
+        queue = configuration.home.review_queue(judge_key, batch)
+        write_csv(sheet_frame(review_queue(phrases)), queue)
+        metadata = {
+            "judge": judge.identity,
+            "review_queue": dg.MetadataValue.path(str(queue)),
+            "unreviewed": int(phrases["needs_review"].sum()),
+            "phrases": counts(
+                phrases["phrases"].explode().dropna().astype(str), "hedging phrase"
+            ),
+            **spending.metadata(),
+        }
+        return materialize_result(
+            configuration,
+            inputs,
+            tables,
+            metadata,
+            [
+                expectations(configuration, "hedge_phrases", phrases),
+                answers_usable(configuration, spending.asked),
+            ],
         )
 
-
-def by_judge(matches: Frames, vocabulary: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """COMPARISON_MATCHES by judge, all of the same vocabulary."""
-    for (judge,), frame in matches.items():
-        same_vocabulary(frame, vocabulary, f"comparison_matches[{judge}]")
-    return {judge: frame for (judge,), frame in matches.items()}
-
-
-@table_asset("explicit")
-def hedge_phrases(
-    configuration: Configuration, keys: Keys, spending: Spending, findings: pd.DataFrame
-) -> Result:
-    """Find the hedging phrases of a batch's tentative findings with one judge."""
-    key, batch = keys
-    if configuration.home.batch(batch).kind == "text":
-        require_known_rows(configuration.home, findings)
-    judge = configuration.open_judge(key, spending.note, spending.bill)
-    frame = extract_hedge_phrases(
-        findings, judge, load_corrections(configuration.home.corrections_file)
+    @dg.asset(
+        **table_options("hedge_vocabulary"),
+        group_name=GROUP,
+        partitions_def=by_judge,
+        deps=step_deps("hedge_vocabulary", partitions),
+        check_specs=check_specs("hedge_vocabulary", by_judge, expectations),
     )
-    queue = configuration.home.review_queue(key, batch)
-    write_csv(sheet_frame(review_queue(frame)), queue)
-    metadata = {
-        "judge": judge.identity,
-        "review_queue": dg.MetadataValue.path(str(queue)),
-        "unreviewed": int(frame["needs_review"].sum()),
-        "phrases": counts(
-            frame["phrases"].explode().dropna().astype(str), "hedging phrase"
+    @redact_errors()
+    def hedge_vocabulary(
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
+    ) -> Result:
+        """Collect one judge's hedging phrases over all batches."""
+        inputs = read_inputs(context, configuration)
+        hedges = hedges_of_newest_studies(configuration, inputs)
+        vocabulary = collect_vocabulary(
+            hedges, configuration.settings.explicit, anchor_set(configuration)
+        )
+        corrected = load_corrections(configuration.home.corrections_file).keys()
+        unknown = sorted(corrected - {*hedges["finding_id"]})
+        metadata = {
+            "retained": int(vocabulary["retained"].sum()),
+            "corrections_of_unknown_findings": ", ".join(unknown) or "none",
+            **_constants(vocabulary, "ruler", "ruler_reason", "vocabulary_version"),
+        }
+        return materialize_result(
+            configuration,
+            inputs,
+            {"hedge_vocabulary": vocabulary},
+            metadata,
+            [expectations(configuration, "hedge_vocabulary", vocabulary)],
+        )
+
+    @dg.asset(
+        **table_options("comparison_matches"),
+        group_name=GROUP,
+        partitions_def=by_judge,
+        deps=step_deps("comparison_matches", partitions),
+        check_specs=check_specs(
+            "comparison_matches", by_judge, expectations, answers_usable
         ),
-    }
-    return dg.MaterializeResult(value=frame, metadata=metadata)
-
-
-@table_asset("explicit")
-def hedge_vocabulary(
-    configuration: Configuration, keys: Keys, hedge_phrases: Frames
-) -> Result:
-    """Collect one judge's hedging phrases over all batches."""
-    by_batch = {batch: frame for (_, batch), frame in hedge_phrases.items()}
-    registered = [batch.key for batch in configuration.home.registered()]
-    if registered and not by_batch:
-        raise MethodError(not_there("hedge_phrases", (*keys, registered[0])))
-    hedges = newest_only(by_batch, registered)
-    collected = HEDGE_PHRASES.frame() if hedges is None else hedges
-    unknown = sorted(
-        load_corrections(configuration.home.corrections_file).keys()
-        - {*collected["finding_id"]}
+        pool=JUDGES_POOL,
     )
-    frame = collect_vocabulary(
-        collected, configuration.settings.explicit, anchor_set(configuration)
+    @redact_errors()
+    def comparison_matches(
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
+    ) -> Result:
+        """Have one judge play all comparisons of the vocabulary."""
+        inputs = read_inputs(context, configuration)
+        (judge_key,) = inputs.keys
+        vocabulary = inputs.tables["hedge_vocabulary"]
+        # Before anything is paid for: without anchors no ranking gives probabilities.
+        require_anchor_phrases(configuration, retained_phrases(vocabulary))
+        spending = Spending.of_partition(context, configuration)
+        judge = configuration.open_judge(judge_key, spending.note, spending.bill)
+        matches = play_matches(vocabulary, judge, configuration.settings.explicit)
+        is_valid = matches["answer"] != "invalid"
+        valid_answers = matches.loc[is_valid, "answer"]
+        metadata = {
+            "judge": judge.identity,
+            "invalid": len(matches) - len(valid_answers),
+            "p_sentence_1": float((valid_answers == "sentence_1").mean()),
+            **_constants(vocabulary, "vocabulary_version"),
+            **spending.metadata(),
+        }
+        return materialize_result(
+            configuration,
+            inputs,
+            {"comparison_matches": matches},
+            metadata,
+            [
+                expectations(configuration, "comparison_matches", matches),
+                answers_usable(configuration, spending.asked),
+            ],
+        )
+
+    @dg.asset(
+        **table_options("reference_ranking"),
+        group_name=GROUP,
+        partitions_def=by_ranker,
+        deps=step_deps("reference_ranking", partitions),
+        check_specs=check_specs(
+            "reference_ranking", by_ranker, expectations, equals_trueskill_package
+        ),
     )
-    metadata = {
-        "retained": int(frame["retained"].sum()),
-        "corrections_of_unknown_findings": ", ".join(unknown) or "none",
-        **_first(frame, "ruler", "ruler_reason", "vocabulary_version"),
-    }
-    return dg.MaterializeResult(value=frame, metadata=metadata)
+    @redact_errors()
+    def reference_ranking(
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
+    ) -> Result:
+        """Rank the phrases from the matches of a judge or panel.
 
+        Where no probability can be read off their ranking, it is shown, and the
+        published one is used.
+        """
+        # matplotlib is slow to import
+        from lunguage_assets.pictures.plots import ranking_plot
 
-@table_asset("explicit")
-def comparison_matches(
-    configuration: Configuration,
-    keys: Keys,
-    spending: Spending,
-    hedge_vocabulary: pd.DataFrame,
-) -> Result:
-    """Have one judge play all comparisons of the vocabulary."""
-    (key,) = keys
-    require_anchor_phrases(
-        configuration, set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"])
+        inputs = read_inputs(context, configuration)
+        panel = panel_comparisons(configuration, inputs)
+        own_ranking = rank_comparisons(configuration, panel)
+        ranking = ranking_on_scale(configuration, own_ranking, panel.identities)
+        verification = verify_with_package(
+            own_ranking, panel.matches, configuration.settings.explicit
+        )
+        metadata = {
+            "judges": ", ".join(panel.matches),
+            **_constants(
+                ranking,
+                "ruler",
+                "ruler_reason",
+                "ranking_version",
+                "vocabulary_version",
+            ),
+            "plot": picture(ranking_plot(ranking)),
+        }
+        if ranking is not own_ranking:
+            metadata["own_ranking"] = picture(ranking_plot(own_ranking))
+        return materialize_result(
+            configuration,
+            inputs,
+            {"reference_ranking": ranking},
+            metadata,
+            [
+                equals_trueskill_package(verification),
+                expectations(configuration, "reference_ranking", ranking),
+            ],
+        )
+
+    @dg.asset(
+        **table_options("fitted_probabilities"),
+        group_name=GROUP,
+        partitions_def=by_ranker_and_batch,
+        deps=step_deps("fitted_probabilities", partitions),
+        check_specs=check_specs(
+            "fitted_probabilities",
+            by_ranker_and_batch,
+            expectations,
+            answers_usable,
+            p_drift,
+            scored_as_tested,
+        ),
+        automation_condition=condition("fitted_probabilities"),
+        pool=JUDGES_POOL,
     )
-    judge = configuration.open_judge(key, spending.note, spending.bill)
-    frame = play_matches(hedge_vocabulary, judge, configuration.settings.explicit)
-    valid = frame.loc[frame["answer"] != "invalid", "answer"]
-    metadata = {
-        "judge": judge.identity,
-        "invalid": len(frame) - len(valid),
-        "p_sentence_1": float((valid == "sentence_1").mean()),
-        **_first(hedge_vocabulary, "vocabulary_version"),
-    }
-    return dg.MaterializeResult(value=frame, metadata=metadata)
+    @redact_errors()
+    def fitted_probabilities(
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
+    ) -> Result:
+        """Fit every tentative finding into the ranking; map its score to p."""
+        inputs = read_inputs(context, configuration)
+        ranker, batch = inputs.keys
+        ranking = inputs.tables["reference_ranking"]
+        vocabulary = inputs.tables["hedge_vocabulary"]
+        anchors = anchors_of(configuration, ranking)
+        require_same_vocabulary(ranking, vocabulary, f"reference_ranking[{ranker}]")
+        spending = Spending.of_partition(context, configuration)
+        panel = [
+            configuration.open_judge(judge, spending.note, spending.bill)
+            for judge in configuration.judges.members(ranker)
+        ]
+
+        def fit(inputs: StepInputs) -> Tables:
+            fitted = fit_pairs(
+                inputs.tables["findings"],
+                inputs.tables["hedge_phrases"],
+                vocabulary,
+                ranking,
+                panel,
+                anchors,
+                configuration.settings.explicit,
+                scored=_places_of_distilled_model(configuration, inputs),
+            )
+            return {
+                "fitted_probabilities": fitted.probabilities,
+                "fit_log": fitted.log,
+            }
+
+        inputs, tables = compute_valid_studies(configuration, inputs, fit)
+        fitted = tables["fitted_probabilities"]
+        fitted_p = fitted.loc[fitted["p_source"] == "fitted", "p"]
+        metadata = {
+            "stop": counts(fitted["stop"], "end of the fit"),
+            **_constants(ranking, "ruler", "ranking_version"),
+            "mean_p": round(float(fitted_p.mean()), 4) if len(fitted_p) else 0.0,
+            **spending.metadata(),
+        }
+        return materialize_result(
+            configuration,
+            inputs,
+            tables,
+            metadata,
+            [
+                expectations(configuration, "fitted_probabilities", fitted),
+                answers_usable(configuration, spending.asked),
+                p_drift(configuration, ranker, batch, fitted),
+                scored_as_tested(configuration, ranker, fitted),
+            ],
+        )
+
+    @dg.asset(
+        **table_options("distilled_scorer"),
+        group_name=GROUP,
+        partitions_def=by_ranker,
+        deps=step_deps("distilled_scorer", partitions),
+    )
+    @redact_errors()
+    def distilled_scorer(
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
+    ) -> Result:
+        """Let a small model learn from the stored answers of a ranker's judges."""
+        inputs = read_inputs(context, configuration)
+        ranking = inputs.tables["reference_ranking"]
+        scorer = distil(
+            _answers_of_panel(inputs),
+            str(ranking["ranking_version"].iloc[0]),
+            configuration.home.distilled.joinpath(*inputs.keys),
+            distilled_training(configuration),
+        )
+        used = scorer[scorer["is_used"]]
+        return materialize_result(
+            configuration,
+            inputs,
+            {"distilled_scorer": scorer},
+            _constants(used, "rung", "encoder"),
+        )
+
+    @dg.asset(
+        **table_options("distilled_evaluation"),
+        group_name=GROUP,
+        partitions_def=by_ranker,
+        deps=step_deps("distilled_evaluation", partitions),
+        check_specs=check_specs(
+            "distilled_evaluation", by_ranker, as_good_as_the_panel
+        ),
+    )
+    @redact_errors()
+    def distilled_evaluation(
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
+    ) -> Result:
+        """Test a distilled model on sentences and phrases that it had not seen."""
+        # matplotlib is slow to import
+        from lunguage_assets.pictures.plots import distilled_errors
+
+        inputs = read_inputs(context, configuration)
+        ranking = inputs.tables["reference_ranking"]
+        scorer = inputs.tables["distilled_scorer"]
+        evaluation = evaluate(
+            _answers_of_panel(inputs),
+            scorer,
+            _scorer_folder(configuration, inputs, scorer),
+            Reference.of(ranking, inputs.tables["hedge_vocabulary"]),
+            calibrate(placed(ranking), anchors_of(configuration, ranking)),
+        )
+        return materialize_result(
+            configuration,
+            inputs,
+            {"distilled_evaluation": evaluation},
+            {"plot": picture(distilled_errors(evaluation))},
+            [as_good_as_the_panel(evaluation)],
+        )
+
+    return [
+        hedge_phrases,
+        hedge_vocabulary,
+        comparison_matches,
+        reference_ranking,
+        fitted_probabilities,
+        distilled_scorer,
+        distilled_evaluation,
+    ]
 
 
-def prefetch_comparisons(configuration: Configuration, keys: Sequence[str]) -> None:
-    """Ask the language models among these judges for all comparisons of the vocabulary at the same time, if
-    they are several: each partition then finds its answers in the ledger, and stores what it would have
-    stored alone. Where one cannot answer, the others do; the partition's own run says why.
+def prefetch_comparisons(
+    configuration: Configuration, judge_keys: Sequence[str]
+) -> None:
+    """Ask several language models for all comparisons of the vocabulary at once.
+
+    Each partition of `comparison_matches` then finds its answers in the ledger, and
+    stores what it would have stored alone. Where one model cannot answer, the others
+    do; the partition's own run says why.
     """
-    models = [key for key in keys if key in configuration.judges.models]
+    models = [key for key in judge_keys if key in configuration.judges.models]
     if len(models) < 2:
         return
     with suppress(LunguageError):
@@ -161,194 +447,166 @@ def prefetch_comparisons(configuration: Configuration, keys: Sequence[str]) -> N
             "hedge_vocabulary",
             (configuration.judges.extractor,),
         )
-        require_anchor_phrases(
-            configuration, set(vocabulary.loc[vocabulary["retained"], "phrase"])
-        )
+        require_anchor_phrases(configuration, retained_phrases(vocabulary))
         questions = match_questions(
             schedule(vocabulary, configuration.settings.explicit)
         )
-        bills = [bill_ahead(configuration, "comparison_matches", key) for key in models]
         panel = [
-            configuration.open_judge(key, bill=bill)
-            for key, bill in zip(models, bills, strict=True)
+            configuration.open_judge(
+                key, bill=bill_ahead(configuration, "comparison_matches", key)
+            )
+            for key in models
         ]
         ask_panel(panel, [questions] * len(panel))
 
 
-@table_asset("explicit")
-def reference_ranking(
-    configuration: Configuration,
-    keys: Keys,
-    hedge_vocabulary: pd.DataFrame,
-    comparison_matches: Frames,
-) -> Result:
-    """Rank the phrases from the matches of a judge or panel; where no probability can be read off their
-    ranking, it is shown, and the published one is used.
+def extract_phrases(
+    configuration: Configuration, inputs: StepInputs, judge: Judge
+) -> pd.DataFrame:
+    """Return HEDGE_PHRASES of a batch.
+
+    Args:
+        configuration: of the home with the corrections.
+        inputs: of `hedge_phrases`.
+        judge: that is asked.
     """
-    from lunguage_assets.pictures.plots import (
-        ranking_plot,
-    )  # matplotlib is slow to import
+    corrections = load_corrections(configuration.home.corrections_file)
+    return extract_hedge_phrases(inputs.tables["findings"], judge, corrections)
 
-    frames = by_judge(comparison_matches, hedge_vocabulary)
-    in_panel_order = {
-        judge: frames[judge] for judge in configuration.judges.members(*keys)
-    }
-    reads = configuration.staleness().fingerprints
-    identities = [reads.of("judge", {"judge": judge}) for judge in in_panel_order]
-    own = rank_phrases(
-        hedge_vocabulary, in_panel_order, configuration.settings.explicit, identities
+
+class PanelComparisons(NamedTuple):
+    """What a panel, or a judge alone, said of the phrases.
+
+    Args:
+        vocabulary: HEDGE_VOCABULARY that was compared.
+        matches: COMPARISON_MATCHES by judge, in the order of the panel: the ranking is
+            computed judge by judge.
+        identities: of the judges, in the same order.
+    """
+
+    vocabulary: pd.DataFrame
+    matches: Mapping[str, pd.DataFrame]
+    identities: Sequence[str]
+
+
+def panel_comparisons(
+    configuration: Configuration, inputs: StepInputs
+) -> PanelComparisons:
+    """Return the comparisons of the members of a ranker."""
+    vocabulary = inputs.tables["hedge_vocabulary"]
+    matches = matches_by_judge(inputs.partitions["comparison_matches"], vocabulary)
+    members = configuration.judges.members(*inputs.keys)
+    fingerprints = configuration.staleness().fingerprints
+    return PanelComparisons(
+        vocabulary,
+        {judge: matches[judge] for judge in members},
+        [fingerprints.of("judge", {"judge": judge}) for judge in members],
     )
-    ranked = ranking_on_scale(configuration, own, identities)
-    verified = verify_with_package(own, in_panel_order, configuration.settings.explicit)
-    metadata = {
-        "judges": ", ".join(in_panel_order),
-        **_first(
-            ranked, "ruler", "ruler_reason", "ranking_version", "vocabulary_version"
-        ),
-        "plot": picture(ranking_plot(ranked)),
-        **({} if ranked is own else {"own_ranking": picture(ranking_plot(own))}),
-    }
-    return dg.MaterializeResult(
-        value=ranked, check_results=[verification_result(verified)], metadata=metadata
-    )
 
 
-@table_asset("explicit")
-def fitted_probabilities(
-    configuration: Configuration,
-    keys: Keys,
-    spending: Spending,
-    findings: pd.DataFrame,
-    hedge_phrases: pd.DataFrame,
-    hedge_vocabulary: pd.DataFrame,
-    reference_ranking: pd.DataFrame,
-) -> Result:
-    """Place every tentative finding in the ranking and map its place to a probability."""
-    ranker, _ = keys
-    settings, anchors = (
+def rank_comparisons(
+    configuration: Configuration, panel: PanelComparisons
+) -> pd.DataFrame:
+    """Return REFERENCE_RANKING of the panel's own comparisons."""
+    return rank_phrases(
+        panel.vocabulary,
+        panel.matches,
         configuration.settings.explicit,
-        anchors_of(configuration, reference_ranking),
+        panel.identities,
     )
-    same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
-    panel, scored = (
-        [
-            configuration.open_judge(key, spending.note, spending.bill)
-            for key in configuration.judges.members(ranker)
-        ],
-        None,
-    )
-    if (now := configuration.staleness()).scorer_of(*keys) != NOTHING:
-        scorer = open_distilled_scorer(configuration, ranker, now)
-        ask_panel = configuration.settings.distilled.unlike == "panel"
-        scored = scored_places(
-            findings, hedge_phrases, reference_ranking, scorer, ask_panel=ask_panel
+
+
+def retained_phrases(vocabulary: pd.DataFrame) -> set[str]:
+    """Return the phrases of a vocabulary that are ranked."""
+    return set(vocabulary.loc[vocabulary["retained"], "phrase"])
+
+
+def require_same_vocabulary(
+    frame: pd.DataFrame, vocabulary: pd.DataFrame, name: str
+) -> None:
+    """Refuse to mix tables of two vocabularies.
+
+    Blocking checks do not reach other partitions.
+
+    Args:
+        frame: with `vocabulary_version`.
+        vocabulary: to which it should belong; any table that has its version.
+        name: of the frame, for the message.
+
+    Raises:
+        MethodError: the frame belongs to another version.
+    """
+    if set(frame["vocabulary_version"]) - set(vocabulary["vocabulary_version"]):
+        raise MethodError(
+            f"{name} belongs to another version of the hedge vocabulary. Materialise "
+            "it again, then what follows from it."
         )
-    made_of = (
-        findings,
-        hedge_phrases,
-        hedge_vocabulary,
-        reference_ranking,
-        panel,
-        anchors,
-        settings,
-    )
-    tables = fit_pairs(*made_of, scored=scored)
-    frame = tables.probabilities
-    fitted = frame[frame["p_source"] == "fitted"]
-    metadata = {
-        "stop": counts(frame["stop"], "end of the fit"),
-        **_first(reference_ranking, "ruler", "ranking_version"),
-        "mean_p": round(float(fitted["p"].mean()), 4) if len(fitted) else 0.0,
-    }
-    value = {"fitted_probabilities": frame, "fit_log": tables.log}
-    return dg.MaterializeResult(value=value, metadata=metadata)
 
 
-def _answers(
-    findings: Frames,
-    fitted_probabilities: Frames,
-    fit_log: Frames,
-    comparison_matches: Frames,
-    ranking: pd.DataFrame,
-) -> Answers:
-    """What the judges of a ranker have said, in all batches that they fitted."""
-    tables = (
-        (FINDINGS, findings),
-        (FITTED_PROBABILITIES, fitted_probabilities),
-        (FIT_LOG, fit_log),
-    )
-    whole = (pd.concat([table.frame(), *frames.values()]) for table, frames in tables)
-    return panel_answers(*whole, by_judge(comparison_matches, ranking), ranking)
+def matches_by_judge(
+    matches: Frames, vocabulary: pd.DataFrame
+) -> dict[str, pd.DataFrame]:
+    """Return COMPARISON_MATCHES by judge, all of the same vocabulary."""
+    by_judge = {}
+    for (judge,), frame in matches.items():
+        require_same_vocabulary(frame, vocabulary, f"comparison_matches[{judge}]")
+        by_judge[judge] = frame
+    return by_judge
 
 
-@table_asset("explicit")
-def distilled_scorer(
-    configuration: Configuration,
-    keys: Keys,
-    findings: Frames,
-    fitted_probabilities: Frames,
-    fit_log: Frames,
-    comparison_matches: Frames,
-    reference_ranking: pd.DataFrame,
-) -> Result:
-    """Let a small model learn the judgement of a ranker's judges from their stored answers."""
-    read = (
-        findings,
-        fitted_probabilities,
-        fit_log,
-        comparison_matches,
-        reference_ranking,
-    )
-    version, place = (
-        str(reference_ranking["ranking_version"].iloc[0]),
-        configuration.home.distilled.joinpath(*keys),
-    )
-    frame = distil(_answers(*read), version, place, distilled_training(configuration))
-    return dg.MaterializeResult(
-        value=frame, metadata=_first(frame[frame["is_used"]], "rung", "encoder")
+def hedges_of_newest_studies(
+    configuration: Configuration, inputs: StepInputs
+) -> pd.DataFrame:
+    """Return HEDGE_PHRASES of all batches; of a study that came again, the newest."""
+    frames = inputs.partitions["hedge_phrases"]
+    by_batch = {batch: frame for (_, batch), frame in frames.items()}
+    registered = [batch.key for batch in configuration.home.registered()]
+    if registered and not by_batch:
+        raise MethodError(not_there("hedge_phrases", (*inputs.keys, registered[0])))
+    hedges = newest_only(by_batch, registered)
+    return HEDGE_PHRASES.frame() if hedges is None else hedges
+
+
+def _places_of_distilled_model(
+    configuration: Configuration, inputs: StepInputs
+) -> pd.DataFrame | None:
+    """Return the scores that a distilled model gives a batch's sentences.
+
+    None: the judges fit all of them.
+    """
+    ranker, batch = inputs.keys
+    staleness = configuration.staleness()
+    if staleness.scorer_of(ranker, batch) == NOTHING:
+        return None
+    return scored_places(
+        inputs.tables["findings"],
+        inputs.tables["hedge_phrases"],
+        inputs.tables["reference_ranking"],
+        open_distilled_scorer(configuration, ranker, staleness),
+        ask_panel=configuration.settings.distilled.unlike == "panel",
     )
 
 
-@table_asset("explicit")
-def distilled_evaluation(
-    configuration: Configuration,
-    keys: Keys,
-    findings: Frames,
-    fitted_probabilities: Frames,
-    fit_log: Frames,
-    comparison_matches: Frames,
-    reference_ranking: pd.DataFrame,
-    hedge_vocabulary: pd.DataFrame,
-    distilled_scorer: pd.DataFrame,
-) -> Result:
-    """Hold a distilled model against its judges, on sentences and phrases that it had not seen."""
-    from lunguage_assets.pictures.plots import (
-        distilled_errors,
-    )  # matplotlib is slow to import
-
-    read = (
-        findings,
-        fitted_probabilities,
-        fit_log,
-        comparison_matches,
-        reference_ranking,
+def _answers_of_panel(inputs: StepInputs) -> Answers:
+    """Return what the judges of a ranker said, in all batches that they fitted."""
+    ranking = inputs.tables["reference_ranking"]
+    findings, fitted, log = (
+        pd.concat([table.frame(), *inputs.partitions[table.name].values()])
+        for table in (FINDINGS, FITTED_PROBABILITIES, FIT_LOG)
     )
-    folder = configuration.home.distilled.joinpath(
-        *keys, str(distilled_scorer["files"].iloc[0])[:16]
-    )
-    line = calibrate(
-        placed(reference_ranking), anchors_of(configuration, reference_ranking)
-    )
-    reference = Reference.of(reference_ranking, hedge_vocabulary)
-    frame = evaluate(_answers(*read), distilled_scorer, folder, reference, line)
-    return dg.MaterializeResult(
-        value=frame, metadata={"plot": picture(distilled_errors(frame))}
-    )
+    matches = matches_by_judge(inputs.partitions["comparison_matches"], ranking)
+    return panel_answers(findings, fitted, log, matches, ranking)
 
 
-def _first(frame: pd.DataFrame, *columns: str) -> dict[str, str]:
-    """Columns that have one value for all rows."""
-    return {
-        column: str(frame[column].iloc[0]) if len(frame) else "none"
-        for column in columns
-    }
+def _scorer_folder(
+    configuration: Configuration, inputs: StepInputs, scorer: pd.DataFrame
+) -> Path:
+    (ranker,) = inputs.keys
+    return configuration.home.distilled / ranker / str(scorer["files"].iloc[0])[:16]
+
+
+def _constants(frame: pd.DataFrame, *columns: str) -> dict[str, str]:
+    """Return the columns that have one value for all rows."""
+    if not len(frame):
+        return dict.fromkeys(columns, "none")
+    return {column: str(frame[column].iloc[0]) for column in columns}

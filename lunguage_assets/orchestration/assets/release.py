@@ -1,9 +1,14 @@
-"""Group `release`: the bundle on disk, newest version of every study, guarantees asserted once more over the
-whole.
+"""Group `release`: the release of a ranker over all its batches (docs/reports.md).
+
+It is a numbered version on disk, with the newest delivery of every study.
+
+What stands in a release, and the guarantees that are asserted once more over the
+whole, are not here, but in the package `release`.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -19,7 +24,7 @@ from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import column_schema, counts
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import plain_failures
+from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.release.context import ANALYSES, Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.provenance import read_origin
@@ -27,6 +32,7 @@ from lunguage_assets.release.write import write_bundle
 from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
 from lunguage_assets.workspace.store import is_stored, partition_path, read_table
+from lunguage_assets.workspace.versions import Written
 
 MEMORY = "1GB"
 """What DuckDB may take while a release is written."""
@@ -36,7 +42,7 @@ NAMED = 5
 
 
 def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
-    """The release of each ranker."""
+    """Return the asset that writes the release of each ranker."""
     spec = dg.AssetSpec(
         STEP,
         group_name="release",
@@ -45,59 +51,36 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         metadata={"dagster/column_schema": column_schema(RELEASE)},
         code_version=RECIPES[STEP].code,
         deps=partitions.deps(STEP),
-        description="Lunguage++ over all batches as a numbered version (docs/reports.md): a restricted part "
-        "with the rows, an open part with ranking and pathways, and the report. The same content makes no "
-        "new version. Of a study that came again, the newest delivery.",
+        description="Lunguage++ over all batches as a numbered version "
+        "(docs/reports.md): a restricted part with the rows, an open part with "
+        "ranking and pathways, and the report. The same content makes no new version. "
+        "Of a study that came again, the newest delivery.",
     )
 
     @dg.multi_asset(
-        name="write_release", specs=[spec], partitions_def=partitions.of(STEP)
+        name="write_release", specs=[spec], partitions_def=partitions.by("ranker")
     )
+    @redact_errors()
     def write_release(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
-    ) -> dg.MaterializeResult:
-        ranker, root = context.partition_key, UPath(configuration.home.tables)
-        with plain_failures():
-            ranking, now = (
-                stored_table(root, "reference_ranking", (ranker,)),
-                configuration.staleness(verify=True),
-            )
-            made_of, complete = (
-                now.made_of(STEP, (ranker,)),
-                now.complete_batches(ranker),
-            )
-            refuse_stale(now, ranker)
-            with newest_studies(configuration, ranker, now) as studies:
-                missing = tuple(key for key in now.batches if key not in complete)
-                written = write_bundle(
-                    Release(
-                        ranker,
-                        ranking,
-                        studies,
-                        missing,
-                        configuration.processes,
-                        learnt_model(now, root, ranker),
-                    ),
-                    folder := now.releases / ranker,
-                    read_origin(
-                        configuration.home,
-                        configuration.settings,
-                        configuration.judges,
-                        configuration.prompts,
-                    ),
-                    *stored_extras(root, ranker, configuration.judges.extractor),
-                )
-            record = now.note_release(ranker, made_of)
+    ) -> dg.MaterializeResult[None]:
+        ranker = context.partition_key
+        staleness = configuration.staleness(verify=True)
+        # Before the release is written: what changes meanwhile makes it stale.
+        made_of = staleness.made_of(STEP, (ranker,))
+        refuse_stale(staleness, ranker)
+        written = _write_release(configuration, staleness, ranker)
+        record = staleness.note_release(ranker, made_of)
         summary = written.summary
+        left_out = ", ".join(summary["batches_not_included"])
         metadata = {
             "dagster/row_count": summary["rows_out"],
-            "folder": dg.MetadataValue.path(str(folder)),
+            "folder": dg.MetadataValue.path(str(staleness.releases / ranker)),
             "version": written.version,
             "is_new": written.is_new,
             "report": dg.MetadataValue.path(str(written.report)),
-            "batches_not_included": ", ".join(summary["batches_not_included"])
-            or "none",
+            "batches_not_included": left_out or "none",
             "conflicts": counts(summary["conflicts"], "conflict"),
             "summary": dg.MetadataValue.json(summary),
         }
@@ -108,86 +91,134 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
     return write_release
 
 
-def refuse_stale(now: StalenessChecker, ranker: str) -> None:
-    """Raise when a batch is stale: the release would name settings and files that are not its own."""
-    complete = now.complete_batches(ranker)
-    results = {batch: now.of("lunguage_plus_plus", ranker, batch) for batch in complete}
-    stale = [
-        f"{one} ({', '.join(of.because)})"
-        for one, of in results.items()
-        if of.state == "stale"
-    ]
-    if stale:
-        more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
-        raise MethodError(
-            f"{len(stale)} of {len(complete)} batches of ranker {ranker!r} are stale: "
-            f"{'; '.join(stale[:NAMED])}{more}. `lunguage run` makes such batches again. Ask `lunguage "
-            "estimate` first when language models judge; or undo the change."
+def _write_release(
+    configuration: Configuration, staleness: StalenessChecker, ranker: str
+) -> Written:
+    tables = UPath(configuration.home.tables)
+    ranking = stored_table(tables, "reference_ranking", (ranker,))
+    complete = staleness.complete_batches(ranker)
+    missing = tuple(batch for batch in staleness.batches if batch not in complete)
+    with newest_studies(configuration, ranker, staleness) as studies:
+        release = Release(
+            ranker,
+            ranking,
+            studies,
+            missing,
+            configuration.processes,
+            distilled_model(staleness, tables, ranker),
+        )
+        return write_bundle(
+            release,
+            staleness.releases / ranker,
+            read_origin(
+                configuration.home,
+                configuration.settings,
+                configuration.judges,
+                configuration.prompts,
+            ),
+            stored_analyses(tables, ranker),
+            phrase_counts(tables, configuration.judges.extractor),
         )
 
 
-def learnt_model(
-    now: StalenessChecker, root: UPath, ranker: str
+def refuse_stale(staleness: StalenessChecker, ranker: str) -> None:
+    """Refuse a release of stale batches.
+
+    It would name settings and files that are not those of its rows.
+
+    Raises:
+        MethodError: names the first batches and why each is stale.
+    """
+    complete = staleness.complete_batches(ranker)
+    stale = []
+    for batch in complete:
+        batch_state = staleness.of("lunguage_plus_plus", ranker, batch)
+        if batch_state.state == "stale":
+            stale.append(f"{batch} ({', '.join(batch_state.because)})")
+    if not stale:
+        return
+    more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
+    raise MethodError(
+        f"{len(stale)} of {len(complete)} batches of ranker {ranker!r} are stale: "
+        f"{'; '.join(stale[:NAMED])}{more}. `lunguage run` makes such batches again. "
+        "Ask `lunguage estimate` first when language models judge; or undo the change."
+    )
+
+
+def distilled_model(
+    staleness: StalenessChecker, tables: UPath, ranker: str
 ) -> dict[str, Any] | None:
-    """The distilled model that placed findings of a ranker's batches, and of which; None where judges fitted
-    all of them.
+    """Return the distilled model that scored batches of a ranker, and which ones.
+
+    Args:
+        staleness: which batches there are, and who fitted them.
+        tables: where tables lie.
+        ranker: of the release.
+
+    Returns:
+        Its row of DISTILLED_SCORER and `batches`; None: judges fitted all of them.
     """
     batches = [
-        one
-        for one in now.complete_batches(ranker)
-        if not now.is_fitted_by_judges(ranker, one)
+        batch
+        for batch in staleness.complete_batches(ranker)
+        if not staleness.is_fitted_by_judges(ranker, batch)
     ]
     if not batches:
         return None
-    tried = stored_table(root, DISTILLED_SCORER.name, (ranker,))
-    (used,) = tried[tried["is_used"]].drop(columns=["is_used"]).to_dict("records")
-    return {"batches": batches, **used}
+    variants = stored_table(tables, DISTILLED_SCORER.name, (ranker,))
+    used = variants[variants["is_used"]].drop(columns=["is_used"])
+    (row,) = used.to_dict("records")
+    return {"batches": batches, **{str(name): value for name, value in row.items()}}
 
 
-def stored_extras(
-    root: UPath, ranker: str, extractor: str
-) -> tuple[dict[str, pd.DataFrame], pd.Series]:
-    """What a release shows when it is there: the ranker's analyses, and how often each hedging phrase was
-    extracted.
-    """
-    analyses = {
-        name: read_table(table, place)
-        for name, table in ANALYSES.items()
-        if is_stored(table, place := partition_path(root, name, ranker))
-    }
-    vocabulary, phrases = (
-        partition_path(root, HEDGE_VOCABULARY.name, extractor),
-        HEDGE_VOCABULARY.frame(),
-    )
-    if is_stored(HEDGE_VOCABULARY, vocabulary):
-        phrases = read_table(HEDGE_VOCABULARY, vocabulary)
-    return analyses, phrases.set_index("phrase")["n_examples"]
+def stored_analyses(tables: UPath, ranker: str) -> dict[str, pd.DataFrame]:
+    """Return the analyses of a ranker that are there."""
+    analyses = {}
+    for name, table in ANALYSES.items():
+        path = partition_path(tables, name, ranker)
+        if is_stored(table, path):
+            analyses[name] = read_table(table, path)
+    return analyses
+
+
+def phrase_counts(tables: UPath, extractor: str) -> pd.Series:
+    """Return how often each hedging phrase was extracted, by phrase."""
+    path = partition_path(tables, HEDGE_VOCABULARY.name, extractor)
+    vocabulary = HEDGE_VOCABULARY.frame()
+    if is_stored(HEDGE_VOCABULARY, path):
+        vocabulary = read_table(HEDGE_VOCABULARY, path)
+    return vocabulary.set_index("phrase")["n_examples"]
 
 
 @contextmanager
 def newest_studies(
-    configuration: Configuration, ranker: str, now: StalenessChecker
+    configuration: Configuration, ranker: str, staleness: StalenessChecker
 ) -> Iterator[NewestStudies]:
-    """The newest delivery of every study over the complete batches of a ranker, by DuckDB with bounded
-    memory. What does not fit is put beside the release: it may be report text.
+    """Query the newest delivery of every study over the complete batches of a ranker.
+
+    DuckDB does it with bounded memory. What does not fit is written beside the release,
+    whose folder is as private as the reports: it may be report text.
+
+    Args:
+        configuration: of the home with the tables.
+        ranker: whose results are read.
+        staleness: which batches are complete.
     """
-    root, spill = (
-        UPath(configuration.home.tables),
-        configuration.home.release / ranker / ".spill.tmp",
-    )
-
-    def path(table: str, batch: str) -> UPath:
-        own = {"ranker": ranker, "report_batch": batch}
-        return partition_path(
-            root, table, *(own[dimension] for dimension in dimensions_of(table))
-        )
-
-    batches = {
-        batch: {table: path(table, batch) for table in TABLES_PER_BATCH}
-        for batch in now.complete_batches(ranker)
-    }
-    limits = {"memory_limit": MEMORY, "temp_directory": str(spill)}
-    with DuckDBResource(
-        database=":memory:", connection_config=limits
-    ).get_connection() as connection:
+    tables = UPath(configuration.home.tables)
+    batches: dict[str, dict[str, UPath]] = {}
+    for batch in staleness.complete_batches(ranker):
+        keys = {"ranker": ranker, "report_batch": batch}
+        batches[batch] = {
+            table: _path_of(tables, table, keys) for table in TABLES_PER_BATCH
+        }
+    spill_folder: Path = configuration.home.release / ranker / ".spill.tmp"
+    limits = {"memory_limit": MEMORY, "temp_directory": str(spill_folder)}
+    duckdb = DuckDBResource(database=":memory:", connection_config=limits)
+    with duckdb.get_connection() as connection:
         yield NewestStudies(connection, batches)
+
+
+def _path_of(tables: UPath, table: str, keys: dict[str, str]) -> UPath:
+    return partition_path(
+        tables, table, *(keys[dimension] for dimension in dimensions_of(table))
+    )

@@ -1,5 +1,10 @@
-"""The Dagster instance of a home: its configuration, commands at work, and runs that a killed process has
-left. All that this package takes from private modules of Dagster is imported here, and nowhere else.
+"""The Dagster instance of a home: its configuration, commands at work, lost runs.
+
+Dagster's page is "Dagster instance" (https://docs.dagster.io). Lost runs are those that
+a killed process left.
+
+All that this package takes from private modules of Dagster is imported here, and
+nowhere else. Which runs are launched is not here, but in `runner`.
 """
 
 from __future__ import annotations
@@ -12,11 +17,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import dagster as dg
 import psutil
 
-# A run of the command line belongs to the code location, as those launched in the UI do: whose it is.
+# A run of the command line belongs to the code location, as those launched in the UI
+# do: whose it is.
 from dagster._core.remote_origin import (
     ManagedGrpcPythonEnvCodeLocationOrigin,
     RemoteJobOrigin,
@@ -48,16 +55,23 @@ PROCESS_TAG = ".dagster/lunguage_process"
 
 _COMMAND_LOCK = ".command.lock"
 _PROBE_LOCK = ".probe.lock"
-_STATUS = dg.DagsterRunStatus
-_AT_WORK = [_STATUS.NOT_STARTED, _STATUS.STARTING, _STATUS.STARTED, _STATUS.CANCELING]
+_AT_WORK = [
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 _CLOCK_S = 2.0
-"""The start of the machine is known to the second, and its last digit may change between two looks."""
+"""The start of the machine is known to the second, and its last digit may change
+between two looks.
+"""
 
 
 @contextmanager
 def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
-    """The persistent instance of a home, or the one that `$DAGSTER_HOME` names. The home's own one gets the
-    packaged configuration where it has none.
+    """Open the persistent instance of a home, or the one that `$DAGSTER_HOME` names.
+
+    The home's own one gets the packaged configuration where it has none.
     """
     home.create()
     folder = Path(os.environ.get(DAGSTER_VARIABLE) or home.dagster)
@@ -72,81 +86,92 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
 
 
 def environment_of_children(home: Home) -> dict[str, str]:
-    """The environment in which Dagster's own commands serve a home: its folder, its instance, its secrecy.
-    The instance's databases are there then: webserver, daemon and code server open them at once.
+    """Return the variables with which Dagster's own commands serve a home.
+
+    They name its folder and its instance, and say whether messages are withheld.
+
+    The instance's databases are made: webserver, daemon and code server will open them
+    at once.
     """
     with dagster_instance(home):
         corpus = home.corpus()
+    data_class = corpus.data_class if corpus is not None else None
     return {
         **os.environ,
         DAGSTER_VARIABLE: os.environ.get(DAGSTER_VARIABLE) or str(home.dagster),
         ENVIRONMENT_VARIABLE: str(home.root),
-        REDACTION_VARIABLE: redaction(
-            corpus.data_class if corpus is not None else None
-        ),
+        REDACTION_VARIABLE: redaction(data_class),
     }
 
 
-def examination(home: Home) -> tuple[str, str]:
-    """What a person should know of the instance's configuration: severity and message."""
+def examination(home: Home) -> tuple[Literal["ok", "warning"], str]:
+    """Return what a person should know of the instance: severity and message."""
     if named := os.environ.get(DAGSTER_VARIABLE):
         return (
             "ok",
-            f"Dagster's instance is configured in {named} ($DAGSTER_HOME), which is left alone",
+            f"Dagster's instance is configured in {named} ($DAGSTER_HOME), which is "
+            "left alone",
         )
     file = home.dagster / "dagster.yaml"
     if file.exists() and file.read_bytes() != dagster_yaml().read_bytes():
-        return "warning", (
-            f"{file} is not this version's {dagster_yaml()}. Take over from there what you need, or delete "
-            "yours: the next command then puts the packaged one there."
+        return (
+            "warning",
+            f"{file} is not this version's {dagster_yaml()}. Take over from there what "
+            "you need, or delete yours: the next command then puts the packaged one "
+            "there.",
         )
     return "ok", "Dagster's instance has the packaged configuration"
 
 
 @contextmanager
 def runs_of_location(instance: dg.DagsterInstance, job: str) -> Iterator[None]:
-    """Runs that are created within belong to the code location, as those launched in the UI do:
-    `execute_in_process` leaves a run's origin empty, the timeline leaves such a run out, and it cannot be
-    executed again.
+    """Let runs that are created within belong to the code location.
+
+    Those that are launched in the UI do.
+    `execute_in_process` leaves a run's origin empty; the timeline leaves such a run
+    out, and it cannot be executed again.
     """
     target = LoadableTargetOrigin(executable_path=sys.executable, module_name=LOCATION)
     location = ManagedGrpcPythonEnvCodeLocationOrigin(target, LOCATION)
     origin = RemoteJobOrigin(RemoteRepositoryOrigin(location, "__repository__"), job)
-    usual = instance.create_run_for_job
-    instance.create_run_for_job = partial(usual, remote_job_origin=origin)  # type: ignore[method-assign]
+    create_run = instance.create_run_for_job
+    create_run_of_location = partial(create_run, remote_job_origin=origin)
+    instance.create_run_for_job = create_run_of_location  # type: ignore[method-assign]
     try:
         yield
     finally:
-        instance.create_run_for_job = usual  # type: ignore[method-assign]
+        instance.create_run_for_job = create_run  # type: ignore[method-assign]
 
 
 @contextmanager
 def command_at_work(home: Path) -> Iterator[None]:
-    """Hold a lock on the home, so that automation leaves its batches to this command. Several may hold it; it
-    ends with the process, however that ends.
+    """Hold a lock on the home, so that automation leaves its batches to this command.
+
+    Several commands may hold it; it ends with the process, however that ends.
     """
     with shared_lock(home / _COMMAND_LOCK):
         yield
 
 
 def is_at_work(home: str | Path) -> bool:
-    """Whether a living command holds the lock."""
+    """Tell whether a living command holds the lock."""
     probe = Path(home) / _PROBE_LOCK
     command = Path(home) / _COMMAND_LOCK
     try:
-        # One after the other: two that look at once would take each other for a command.
+        # In turn: two that look at once would take each other for a command.
         with exclusive_lock(probe), exclusive_lock_at_once(command):
             return False
     except LockHeld:
         return True
     except OSError:  # no home yet
-        pass
+        return False
     return False
 
 
 def runs_of_batch(instance: dg.DagsterInstance, key: str) -> list[str]:
-    """Ids of the runs that wait or are at work, and have a batch in their partition."""
-    runs = instance.get_runs(dg.RunsFilter(statuses=[_STATUS.QUEUED, *_AT_WORK]))
+    """Return the ids of the runs that wait or are at work for a batch."""
+    statuses = [dg.DagsterRunStatus.QUEUED, *_AT_WORK]
+    runs = instance.get_runs(dg.RunsFilter(statuses=statuses))
     return [
         run.run_id
         for run in runs
@@ -155,7 +180,7 @@ def runs_of_batch(instance: dg.DagsterInstance, key: str) -> list[str]:
 
 
 def executed_here() -> dict[str, str]:
-    """Tags of a run that only the present process could execute again."""
+    """Return the tags of a run that only the present process could execute again."""
     return {
         HOST_TAG: socket.gethostname(),
         PROCESS_TAG: str(os.getpid()),
@@ -164,42 +189,52 @@ def executed_here() -> dict[str, str]:
 
 
 def close_abandoned_runs(instance: dg.DagsterInstance) -> None:
-    """Report runs as failed whose process on this machine was killed, and free what they held. A code server
-    reports the runs of its own dead processes; nobody else notices its own death, or that of a command.
+    """Report runs as failed whose process was killed, and free what they held.
+
+    A code server reports the runs of its own dead processes; nobody else notices its
+    own death, or that of a command.
     """
     if not isinstance(instance.run_launcher, dg.DefaultRunLauncher):
         return  # processes are elsewhere
+    message = (
+        "The process was killed. What it had finished is stored; the same work goes on "
+        "from there."
+    )
     for run in instance.get_runs(dg.RunsFilter(statuses=_AT_WORK)):
         if _is_abandoned(instance, run):
-            said = "The process was killed. What it had finished is stored; the same work goes on from there."
-            instance.report_run_failed(run, said)
+            instance.report_run_failed(run, message)
             instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
 
 
 def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
-    """Whether the process of a run has ended; False where it is elsewhere or not known."""
-    here = run.tags.get(HOST_TAG, socket.gethostname()) == socket.gethostname()
-    if not here or "localhost" not in run.tags.get(".dagster/grpc_info", "localhost"):
+    """Tell whether the process of a run has ended.
+
+    Of one that runs elsewhere, or that nobody knows, nothing is said.
+    """
+    host = socket.gethostname()
+    if run.tags.get(HOST_TAG, host) != host:
+        return False
+    if "localhost" not in run.tags.get(".dagster/grpc_info", "localhost"):
         return False
     if PROCESS_TAG in run.tags:
         (record,) = instance.get_run_records(dg.RunsFilter(run_ids=[run.run_id]))
-        return _has_ended(
-            int(run.tags[PROCESS_TAG]), record.create_timestamp.timestamp()
-        )
-    for entry in instance.all_logs(
-        run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT
-    ):
-        if noted := entry.get_dagster_event().engine_event_data.metadata.get("pid"):
-            return _has_ended(int(noted.value), entry.timestamp)
+        created = record.create_timestamp.timestamp()
+        return _has_ended(int(run.tags[PROCESS_TAG]), created)
+    events = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
+    for entry in events:
+        metadata = entry.get_dagster_event().engine_event_data.metadata
+        if process := metadata.get("pid"):
+            return _has_ended(int(str(process.value)), entry.timestamp)
     return False
 
 
-def _has_ended(process: int, noted: float) -> bool:
-    """Whether a process has ended that was noted at a time; one that began later has only the same number."""
+def _has_ended(process: int, noted_at: float) -> bool:
+    """Tell whether a process has ended that was at work at a time.
+
+    One that began later has only the same number.
+    """
     with suppress(psutil.Error):
-        found = psutil.Process(process)
-        return (
-            found.status() == psutil.STATUS_ZOMBIE
-            or found.create_time() > noted + _CLOCK_S
-        )
+        running = psutil.Process(process)
+        is_zombie = bool(running.status() == psutil.STATUS_ZOMBIE)
+        return is_zombie or bool(running.create_time() > noted_at + _CLOCK_S)
     return True

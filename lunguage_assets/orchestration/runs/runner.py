@@ -1,15 +1,20 @@
-"""Making what is not current: one Dagster run per job and partition, in this process, one by one."""
+"""Make what is not current: one Dagster run per job and partition.
+
+They are executed in this process, one after the other.
+Which runs those are is the plan of `lineage.staleness`, which the estimate shares. Runs
+that are launched in the UI or by a sensor are Dagster's own.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import gc
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import dagster as dg
 import duckdb
@@ -18,17 +23,13 @@ from sqlalchemy.exc import DBAPIError
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.lineage.recipes import REBUILT, STEPS_OF_JOB
+from lunguage_assets.lineage.recipes import BATCH, REBUILT, STEPS_OF_JOB
 from lunguage_assets.lineage.run_plan import Stage, plan
 from lunguage_assets.orchestration.assets.edited_files import note_versions
 from lunguage_assets.orchestration.assets.explicit import prefetch_comparisons
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.orchestration.partitions import (
-    REPORT_BATCH,
-    forget_removed,
-    partition_key,
-)
+from lunguage_assets.orchestration.partitions import forget_removed, partition_key
 from lunguage_assets.orchestration.runs.instance import (
     close_abandoned_runs,
     command_at_work,
@@ -39,36 +40,60 @@ from lunguage_assets.workspace.store import remove_abandoned_files
 
 COMPARE = "compare"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+"""Run configuration: a command shows its own progress, and no log of Dagster."""
 
 MEMORY_TO_TRIM_BYTES = 1 << 30
-"""Bytes that this process may hold before it looks what it can give back."""
+"""What this process may hold before it looks what it can give back."""
 
-CheckResult = Literal["passed", "warned", "failed"]
-"""Of a check that did not pass, `warned` when it only warns."""
+Outcome = Literal["passed", "warned", "failed"]
+"""Of a check; one that does not pass is `warned` when it only warns."""
 
 Progress = Callable[[Stage, int, int], None]
-"""Told before each stage: the stage, how many are done, how many there are, about."""
+"""Called before each stage: the stage, how many are done, how many there are."""
 
 
 class RunFailed(LunguageError):
     """A Dagster run failed; the message is the reason, on one line."""
 
 
+class CheckOutcome(NamedTuple):
+    """What came of a check of one partition, and why it did not pass."""
+
+    outcome: Outcome
+    reason: str = ""
+
+
 @dataclass
 class RunSummary:
-    """What came of the checks: name with asset and partition -> its last result, and why it did not pass."""
+    """The last outcome of every check, by its name with asset and partition."""
 
-    results: dict[str, tuple[CheckResult, str]] = field(default_factory=dict)
+    outcomes: dict[str, CheckOutcome] = field(default_factory=dict)
 
-    def checks(self, result: CheckResult) -> list[str]:
-        """Checks with this result, with asset and partition, and why where they say so."""
+    def checks(self, outcome: Outcome) -> list[str]:
+        """Return the checks with an outcome, and why where they say so."""
         return [
-            name + why for name, (found, why) in self.results.items() if found == result
+            name + check.reason
+            for name, check in self.outcomes.items()
+            if check.outcome == outcome
         ]
+
+    def add(self, stage: Stage, evaluation: dg.AssetCheckEvaluation) -> None:
+        """Note the evaluation of a check of a stage."""
+        asset = evaluation.asset_key.to_user_string()
+        partition = " x ".join(stage.keys)
+        name = f"{asset}: {evaluation.check_name} ({partition})"
+        if evaluation.passed:
+            outcome: Outcome = "passed"
+        elif evaluation.severity is dg.AssetCheckSeverity.WARN:
+            outcome = "warned"
+        else:
+            outcome = "failed"
+        reason = f": {evaluation.description}" if evaluation.description else ""
+        self.outcomes[name] = CheckOutcome(outcome, reason)
 
 
 class Runner:
-    """Plans and executes the runs for a home, in this process, one after the other."""
+    """Plans and executes the runs for a home."""
 
     def __init__(
         self,
@@ -76,11 +101,9 @@ class Runner:
         instance: dg.DagsterInstance,
         definitions: dg.Definitions | None = None,
     ) -> None:
-        self._configuration, self._instance, self._definitions = (
-            configuration,
-            instance,
-            definitions or build_defs(configuration),
-        )
+        self._configuration = configuration
+        self._instance = instance
+        self._definitions = definitions or build_defs(configuration)
 
     def run(
         self,
@@ -90,92 +113,102 @@ class Runner:
         stages: Sequence[Stage] | None = None,
         progress: Progress = lambda *_: None,
     ) -> RunSummary:
-        """Make what a ranker's release needs and is not current, or the `stages` that were planned already;
-        one whose tables have come out current meanwhile is left out. `rebuild` as in `plan`. Raises
-        `RunFailed`, and `KeyboardInterrupt` when the process was asked to stop: what was finished stays, and
-        the same call goes on from there.
+        """Make what a ranker's release needs and is not current.
+
+        What was finished stays, whatever happens, and the same call goes on from there.
+
+        Args:
+            ranker: `panel` or one judge.
+            rebuild: make the reference scale again although it is current.
+            stages: that were planned already; None: `plan` says which.
+            progress: called before each stage.
+
+        Raises:
+            RunFailed: a run failed.
+            KeyboardInterrupt: the process was asked to stop.
         """
         with command_at_work(self._configuration.home.root):
             self._prepare()
             if stages is None:
-                stages = plan(
-                    self._configuration.staleness(verify=True), ranker, rebuild=rebuild
-                )
-            summary, prefetched = RunSummary(), False
+                staleness = self._configuration.staleness(verify=True)
+                stages = plan(staleness, ranker, rebuild=rebuild)
+            summary = RunSummary()
+            has_prefetched = False
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))
+                # What came before it may have come out the same.
                 if done and self._is_current_by_now(stage, rebuild):
                     continue
-                if stage.job == COMPARE and not prefetched:
-                    prefetched = True
-                    comparing = takewhile(
-                        lambda stage: stage.job == COMPARE, stages[done:]
-                    )
-                    to_come = [
-                        one
-                        for one in comparing
-                        if not self._is_current_by_now(one, rebuild)
-                    ]
-                    prefetch_comparisons(
-                        self._configuration, [one.keys[0] for one in to_come]
-                    )
+                if stage.job == COMPARE and not has_prefetched:
+                    self._prefetch(stages[done:], rebuild)
+                    has_prefetched = True
                 self._make(stage, summary)
                 _give_back_memory()
         return summary
 
     def _prepare(self) -> None:
-        """Clear away what a killed process left; bring partitions and catalog up to date."""
+        """Clear away what a killed process left; update partitions and catalog."""
         home = self._configuration.home
         close_abandoned_runs(self._instance)
         remove_abandoned_files(home.tables)
-        self._instance.add_dynamic_partitions(
-            REPORT_BATCH.name, [batch.key for batch in home.registered()]
-        )
+        registered = [batch.key for batch in home.registered()]
+        # Batches may have been registered where no Dagster was at hand.
+        self._instance.add_dynamic_partitions(BATCH, registered)
         forget_removed(self._instance, home)
         note_versions(self._instance, self._configuration)
         try:
             build_catalog(home.tables, home.database)
-        except duckdb.Error as error:  # it has read no row, so that it can quote none
-            said = str(error).splitlines()[0]
+        except duckdb.Error as error:
+            # Its message quotes no report: it has read no row.
+            first_line = str(error).splitlines()[0]
             raise RunFailed(
-                f"{home.database} cannot be written ({said}). Free space there, and run the same "
-                "command again."
+                f"{home.database} cannot be written ({first_line}). Free space there, "
+                "and run the same command again."
             ) from None
 
     def _is_current_by_now(self, stage: Stage, rebuild: bool) -> bool:
-        """A vocabulary that is collected again and comes out the same leaves comparisons, ranking and fits
-        current; what was asked for is made all the same.
+        """Tell whether a stage that was planned need not be made any more.
+
+        A vocabulary that is collected again and comes out the same leaves comparisons,
+        ranking and fits current. What was asked for is made all the same.
         """
         if stage.job == "analyse" or (rebuild and stage.job in REBUILT):
             return False
-        now = self._configuration.staleness()
-        return all(now.is_made(step, *stage.keys) for step in STEPS_OF_JOB[stage.job])
+        staleness = self._configuration.staleness()
+        return all(
+            staleness.is_made(step, *stage.keys) for step in STEPS_OF_JOB[stage.job]
+        )
+
+    def _prefetch(self, stages: Sequence[Stage], rebuild: bool) -> None:
+        """Ask all judges at once whose comparisons come next."""
+        comparing = takewhile(lambda stage: stage.job == COMPARE, stages)
+        judges = [
+            stage.keys[0]
+            for stage in comparing
+            if not self._is_current_by_now(stage, rebuild)
+        ]
+        prefetch_comparisons(self._configuration, judges)
 
     def _make(self, stage: Stage, summary: RunSummary) -> None:
         result = self._executed(stage)
-        for found in result.get_asset_check_evaluations():
-            name = f"{found.asset_key.to_user_string()}: {found.check_name} ({' x '.join(stage.keys)})"
-            missed: CheckResult = (
-                "warned" if found.severity is dg.AssetCheckSeverity.WARN else "failed"
-            )
-            because = f": {found.description}" if found.description else ""
-            summary.results[name] = "passed" if found.passed else missed, because
+        for evaluation in result.get_asset_check_evaluations():
+            summary.add(stage, evaluation)
         if result.success:
             return
-        run = self._instance.get_run_by_id(
-            result.run_id
-        )  # an interrupted run has failed at nothing
-        cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
-        if cancelled or any(map(_was_interrupted, result.all_events)):
+        # An interrupted run has failed at nothing.
+        run = self._instance.get_run_by_id(result.run_id)
+        is_cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
+        if is_cancelled or any(map(_was_interrupted, result.all_events)):
             self._cancel(result.run_id)
             raise KeyboardInterrupt
         raise RunFailed(f"{stage}: {_reason(result)} [Dagster run {result.run_id}]")
 
     def _executed(self, stage: Stage) -> dg.ExecuteInProcessResult:
         run_id = str(uuid.uuid4())
+        job = self._definitions.resolve_job_def(stage.job)
         try:
             with runs_of_location(self._instance, stage.job):
-                return self._definitions.resolve_job_def(stage.job).execute_in_process(
+                return job.execute_in_process(
                     run_config=QUIET,
                     instance=self._instance,
                     partition_key=partition_key(stage.dimensions, stage.keys),
@@ -183,63 +216,69 @@ class Runner:
                     tags=executed_here(),
                     run_id=run_id,
                 )
-        # before the run has begun, Dagster does not take an interruption down
+        # Before the run has begun, Dagster does not note an interruption itself.
         except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):
             self._cancel(run_id)
             raise KeyboardInterrupt from None
-        except (
-            DBAPIError
-        ) as error:  # its own message shows events; the database's does not
+        # Its own message shows events; that of the database does not.
+        except DBAPIError as error:
             raise RunFailed(
                 f"{stage}: Dagster's record of runs cannot be written ({error.orig}). "
-                "Free disk space, or see that nothing else holds it, and run the same command again: what is "
-                "finished is kept."
+                "Free disk space, or see that nothing else holds it, and run the same "
+                "command again: what is finished is kept."
             ) from None
 
     def _cancel(self, run_id: str) -> None:
         run = self._instance.get_run_by_id(run_id)
-        if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
-            self._instance.report_run_canceling(
-                run, message="The process was asked to stop."
-            )
-            self._instance.report_run_canceled(
-                run, message="Interrupted. What was finished is stored."
-            )
+        if run is None or run.status is dg.DagsterRunStatus.CANCELED:
+            return
+        self._instance.report_run_canceling(
+            run, message="The process was asked to stop."
+        )
+        self._instance.report_run_canceled(
+            run, message="Interrupted. What was finished is stored."
+        )
 
 
 def _give_back_memory() -> None:
-    """Clear away what finished stages left in cycles, and let the C library (glibc) return what is free: else
-    this process holds several batches.
+    """Clear away what finished stages left in cycles, and return what is free.
+
+    Else the C library (glibc) keeps the memory of several batches.
     """
-    if psutil.Process().memory_info().rss > MEMORY_TO_TRIM_BYTES:
-        gc.collect()
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).malloc_trim(0)
+    if psutil.Process().memory_info().rss <= MEMORY_TO_TRIM_BYTES:
+        return
+    gc.collect()
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _was_interrupted(event: dg.DagsterEvent) -> bool:
-    """Whether a step, or the setting up of a run, failed because its process was asked to stop."""
-    failed = event.is_step_failure or event.is_job_failure
-    error = getattr(event.event_specific_data, "error", None) if failed else None
-    while error is not None:
-        if error.cls_name in ("KeyboardInterrupt", "DagsterExecutionInterruptedError"):
-            return True
-        error = error.cause
-    return False
+    """Tell whether an event is a failure because the process was asked to stop."""
+    if not (event.is_step_failure or event.is_job_failure):
+        return False
+    error = getattr(event.event_specific_data, "error", None)
+    interruptions = ("KeyboardInterrupt", "DagsterExecutionInterruptedError")
+    return any(cause.cls_name in interruptions for cause in _causes(error))
 
 
 def _reason(result: dg.ExecuteInProcessResult) -> str:
-    """Why a run failed, on one line: the failure's own description, or the kind of the unexpected error."""
+    """Return why a run failed, on one line.
+
+    It is the failure's own description, or the kind of the unexpected error.
+    """
     for event in result.get_step_failure_events():
         failure = event.step_failure_data
-        if (
-            failure.user_failure_data is not None
-            and failure.user_failure_data.description
-        ):
-            return " ".join(failure.user_failure_data.description.split())
-        error = failure.error
-        while error is not None and error.cause is not None:
-            error = error.cause
-        if error is not None:
-            return f"unexpected {error.cls_name}; the run's log has its place"
+        described = failure.user_failure_data
+        if described is not None and described.description:
+            return " ".join(described.description.split())
+        causes = list(_causes(failure.error))
+        if causes:
+            return f"unexpected {causes[-1].cls_name}; the run's log has its place"
     return "the run failed"
+
+
+def _causes(error: Any) -> Iterator[Any]:
+    """Return an error as Dagster stores it and its causes, the deepest last."""
+    while error is not None:
+        yield error
+        error = error.cause

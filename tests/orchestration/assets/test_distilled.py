@@ -150,7 +150,7 @@ def test_a_batch_that_the_judges_fit_later_makes_the_model_stale(
     assert "is new" in taught.staleness().of("distilled_scorer", "panel").because[0]
 
 
-def test_what_was_learnt_is_in_no_release_and_nobody_else_can_read_it(
+def test_a_distilled_model_is_private_and_in_no_release(
     taught: SmallHome, finished: Finished
 ) -> None:
     with reopened(taught) as home:
@@ -179,7 +179,7 @@ def test_a_model_of_judges_who_wrote_no_log_is_refused(
             home.runner().run("panel", stages=DISTILL)
 
 
-def test_the_packaged_copy_of_the_settings_encoder_is_used_unless_another_is_named(
+def test_the_packaged_encoder_is_used_unless_another_is_named(
     tmp_path: Path,
 ) -> None:
     with mock.patch.object(

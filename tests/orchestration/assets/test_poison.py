@@ -7,7 +7,6 @@ release and the vocabulary read it: they look at other partitions than the check
 
 from __future__ import annotations
 
-import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -23,14 +22,13 @@ from stored_tables import store_table
 
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.lineage.recipes import RECIPES
-from lunguage_assets.orchestration.assets import implicit, table_asset
-from lunguage_assets.orchestration.build import TABLE_ASSETS
+from lunguage_assets.orchestration.assets import implicit, steps
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.tables import (
     DEDUPLICATED_FINDINGS,
     FITTED_PROBABILITIES,
     LUNGUAGE_PLUS_PLUS,
+    TABLES,
 )
 from lunguage_assets.workspace.store import (
     partition_path,
@@ -175,7 +173,7 @@ def poison(small: SmallHome) -> pd.DataFrame:
     ],
     ids=["two rankings", "a key twice", "every study"],
 )
-def test_a_run_stores_nothing_of_a_result_that_is_wrong_as_a_whole_and_keeps_the_last_good_one(
+def test_a_wrong_result_is_not_stored_and_the_last_stays(
     whole: SmallHome,
     monkeypatch: pytest.MonkeyPatch,
     spoil: Callable[[pd.DataFrame], pd.DataFrame],
@@ -198,7 +196,7 @@ def test_a_run_stores_nothing_of_a_result_that_is_wrong_as_a_whole_and_keeps_the
     assert "remedy" in found.metadata
 
 
-def test_a_file_poisoned_on_disk_is_not_released_and_the_last_release_stays(
+def test_a_file_poisoned_on_disk_is_not_released(
     whole: SmallHome,
 ) -> None:
     before = contents(whole.home.release)
@@ -239,7 +237,7 @@ def test_a_ranking_of_another_vocabulary_is_not_used(whole: SmallHome) -> None:
         assert "another version of the hedge vocabulary" in said_of(result)
 
 
-def test_the_record_names_the_rows_that_were_read_though_the_file_is_exchanged_meanwhile(
+def test_the_record_names_the_rows_that_were_read(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys, table = ("panel", "second"), DEDUPLICATED_FINDINGS
@@ -253,19 +251,17 @@ def test_the_record_names_the_rows_that_were_read_though_the_file_is_exchanged_m
             store_table(table, frame.iloc[:-1], path, keys, before.made_of)
         return frame
 
-    monkeypatch.setattr(table_asset, "stored_table", exchanging)
-    made, *_ = TABLE_ASSETS["expansions"].made(
-        small.configuration, keys, Spending(logging.getLogger(__name__))
-    )
+    monkeypatch.setattr(steps, "stored_table", exchanging)
+    small.make(["expansions"], {"ranker": "panel", "report_batch": "second"})
     after = stored_record(table, path)
     assert after is not None
     assert after.version != before.version
-    assert [one.record.table for one in made] == ["expansions", "pathway_matches"]
-    for encoded in made:
-        assert (
-            encoded.record.made_of.inputs["deduplicated_findings/panel/second"]
-            == before.version
-        )
+    for made in ("expansions", "pathway_matches"):
+        made_path = partition_path(small.home.tables, made, *keys)
+        record = stored_record(TABLES[made], made_path)
+        assert record is not None
+        inputs = record.made_of.inputs
+        assert inputs["deduplicated_findings/panel/second"] == before.version
 
 
 @pytest.mark.parametrize(
@@ -275,7 +271,7 @@ def test_the_record_names_the_rows_that_were_read_though_the_file_is_exchanged_m
         ("blacklist.yaml", "term_pairs: []\n", "blacklist"),
     ],
 )
-def test_an_input_that_is_edited_during_a_step_leaves_nothing_of_it_stored(
+def test_an_input_edited_during_a_step_leaves_nothing_stored(
     whole: SmallHome,
     monkeypatch: pytest.MonkeyPatch,
     name: str,

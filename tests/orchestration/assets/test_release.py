@@ -81,7 +81,7 @@ def test_after_a_change_no_stale_batch_is_released(small: SmallHome) -> None:
     assert contents(small.home.release) == before
 
 
-def test_only_the_release_names_its_folder_which_a_table_cannot_know_to_be_there(
+def test_only_the_release_names_its_folder(
     small: SmallHome,
 ) -> None:
     result = small.make(

@@ -127,7 +127,7 @@ def tentative(small: SmallHome, number: int) -> list[str]:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_study_that_breaks_a_rule_is_set_aside_and_is_nowhere_downstream(
+def test_a_study_that_breaks_a_rule_is_nowhere_downstream(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     (study,) = tentative(small, 1)
@@ -153,7 +153,7 @@ def test_a_study_that_breaks_a_rule_is_set_aside_and_is_nowhere_downstream(
     assert (accounts.drop(index=study)["set_aside"] == 0).all()
 
 
-def test_the_release_lists_the_study_with_the_rule_and_says_nothing_of_it(
+def test_the_release_lists_an_invalid_study_with_its_rule_alone(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (study,) = tentative(small, 1)
@@ -189,7 +189,7 @@ def aside_rule(small: SmallHome) -> str:
     return str(stored(small, "set_aside")["rule"].iloc[0])
 
 
-def test_more_than_one_in_a_hundred_studies_end_the_run_and_keep_what_was_stored(
+def test_too_many_invalid_studies_end_the_run(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = contents(Path(str(small.home.tables)))

@@ -174,7 +174,7 @@ def structured(small: SmallHome, batch: str) -> set[str]:
     return {*read_table(TABLES["sentence_accounts"], path)["account"]}
 
 
-def test_a_few_answers_none_of_which_can_be_read_end_the_batch_unless_others_were(
+def test_unreadable_answers_end_the_batch_unless_others_were_read(
     small: SmallHome, server: LoopbackServer, tmp_path: Path
 ) -> None:
     raw_deliveries.write_table(tmp_path / "three", reports=raw_deliveries.REPORTS[:3])

@@ -27,7 +27,7 @@ def acted() -> Acted:
     return in_use(Acted())
 
 
-def test_a_new_batch_is_read_by_the_extractor_and_carried_to_the_end_once_for_the_rankers_in_use_alone(
+def test_a_new_batch_goes_to_the_end_once_for_rankers_in_use(
     acted: Acted,
 ) -> None:
     acted.deliver("new")
@@ -43,7 +43,7 @@ def test_a_new_batch_is_read_by_the_extractor_and_carried_to_the_end_once_for_th
     assert acted.tick() == {}, "the run that made the fits goes on to the rest"
 
 
-def test_many_batches_at_once_flow_together_and_a_lost_cursor_asks_for_nothing_twice(
+def test_a_lost_cursor_requests_nothing_twice_of_many_batches(
     acted: Acted,
 ) -> None:
     names = [f"b{number}" for number in range(4)]
@@ -56,15 +56,13 @@ def test_many_batches_at_once_flow_together_and_a_lost_cursor_asks_for_nothing_t
     assert acted.tick() == {}
 
 
-def test_without_a_ranking_only_phrases_are_extracted_also_of_batches_taken_in_while_nobody_looked() -> (
-    None
-):
+def test_without_a_ranking_only_phrases_are_extracted() -> None:
     acted = Acted()
     acted.deliver("unseen")
     assert acted.carry() == [{"hedge_phrases": {"lexicon|unseen"}}]
 
 
-def test_a_batch_that_is_taken_in_again_flows_again_and_is_not_fitted_with_its_old_phrases(
+def test_a_batch_taken_in_again_is_not_fitted_with_old_phrases(
     acted: Acted,
 ) -> None:
     assert acted.tick() == {}
@@ -115,7 +113,7 @@ def test_a_batch_whose_guarantees_fail_waits_and_the_others_go_on(acted: Acted) 
     assert acted.carry() == [], "no second try of the failed one"
 
 
-def test_a_failed_batch_is_tried_again_when_it_is_taken_in_again_and_a_cancelled_one_likewise(
+def test_a_failed_or_cancelled_batch_is_tried_when_taken_in_again(
     acted: Acted,
 ) -> None:
     taken_in_and_read(acted, "failed", "cancelled")
@@ -131,7 +129,7 @@ def test_a_failed_batch_is_tried_again_when_it_is_taken_in_again_and_a_cancelled
     assert acted.tick() == {"hedge_phrases": {"lexicon|failed", "lexicon|cancelled"}}
 
 
-def test_phrases_that_could_not_be_extracted_hold_the_fits_of_their_batch_alone(
+def test_phrases_not_extracted_hold_the_fits_of_their_batch_alone(
     acted: Acted,
 ) -> None:
     assert acted.tick() == {}
@@ -158,7 +156,7 @@ def test_every_blocking_check_has_the_partitions_of_its_table() -> None:
         )
 
 
-def test_while_a_command_of_the_home_is_at_work_nothing_is_requested_and_afterwards_it_is(
+def test_nothing_is_requested_while_a_command_is_at_work(
     tmp_path: Path,
 ) -> None:
     acted = in_use(Acted(located(tmp_path)))
@@ -168,7 +166,7 @@ def test_while_a_command_of_the_home_is_at_work_nothing_is_requested_and_afterwa
     assert acted.tick() == {"hedge_phrases": {"lexicon|new"}}
 
 
-def test_a_new_ranking_refits_no_old_batch_and_a_new_batch_is_fitted_with_it(
+def test_a_new_ranking_refits_no_old_batch(
     acted: Acted,
 ) -> None:
     assert acted.tick() == {}
@@ -180,7 +178,7 @@ def test_a_new_ranking_refits_no_old_batch_and_a_new_batch_is_fitted_with_it(
     assert acted.tick() == everything_of("panel|new")
 
 
-def test_a_ranker_that_is_ranked_for_the_first_time_is_fitted_on_batches_that_come_later_only(
+def test_a_new_ranker_is_fitted_on_later_batches_only(
     acted: Acted,
 ) -> None:
     assert acted.tick() == {}
@@ -191,7 +189,7 @@ def test_a_ranker_that_is_ranked_for_the_first_time_is_fitted_on_batches_that_co
     assert acted.tick() == everything_of("panel|later", "cues|later")
 
 
-def test_a_batch_that_comes_while_the_scale_is_in_the_making_waits_for_it(
+def test_a_batch_waits_for_a_scale_in_the_making(
     acted: Acted,
 ) -> None:
     acted.done(["hedge_vocabulary"], "lexicon")
@@ -222,7 +220,7 @@ def test_nothing_starts_by_itself_before_somebody_says_so(
     assert repository.get_schedule_def("nightly_release").default_status.value == runs
 
 
-def test_the_nightly_release_is_of_every_ranker_with_a_ranking_and_a_finished_batch(
+def test_the_nightly_release_is_of_every_ranker_with_a_batch(
     finished: Finished,
 ) -> None:
     now, night = (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from acted_out import CARRIED
+from acted_out import STEPS_OF_FINDINGS
 from commands import lunguage
 from platform_support import without_expectations
 from served_home import ServedHome, wait_for
@@ -51,7 +51,10 @@ def test_the_daemon_carries_a_new_batch_to_its_result_once(
                 f"the batch was not carried on\n{served.logs()}",
                 every=1,
             )
-            made = {table: _made_since(instance, table, before) for table in CARRIED}
+            made = {
+                table: _made_since(instance, table, before)
+                for table in STEPS_OF_FINDINGS
+            }
             assert made.pop("hedge_phrases") == ["lexicon|second"]
             assert made == {table: ["panel|second"] for table in made}, (
                 "once each, and for the ranker in use alone"

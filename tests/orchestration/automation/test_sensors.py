@@ -16,14 +16,14 @@ import pytest
 from landing_drops import SPOKEN, Landing, csv
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.orchestration import automation as module
-from lunguage_assets.orchestration.automation import (
+from lunguage_assets.orchestration import landing_sensor as module
+from lunguage_assets.orchestration.alerts import (
     WEBHOOK,
     alert_text,
     alerts_sensor,
-    landing_sensor,
-    tell,
+    send_alert,
 )
+from lunguage_assets.orchestration.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.settings import LandingSettings
 from lunguage_assets.workspace.home import Home
@@ -94,7 +94,7 @@ def test_a_failed_run_is_told_with_job_step_and_run_only(heard: Heard) -> None:
 
 def test_a_webhook_that_is_busy_is_asked_again(heard: Heard) -> None:
     heard.statuses[:] = [503, 429]
-    tell("once", heard.environment)
+    send_alert("once", heard.environment)
     assert heard.posted == [{"text": "once"}]
 
 
@@ -103,7 +103,7 @@ def test_a_webhook_that_is_busy_is_asked_again(heard: Heard) -> None:
 )
 def test_what_cannot_be_told_is_an_error_that_keeps_the_address(address: str) -> None:
     with pytest.raises(ConfigurationError, match=WEBHOOK) as refused:
-        tell("text", {WEBHOOK: address})
+        send_alert("text", {WEBHOOK: address})
     assert "key" not in str(refused.value)
 
 
@@ -184,7 +184,7 @@ def daemon(
     return Daemon(on_disk, instance, definitions)
 
 
-def test_many_deliveries_at_once_are_each_registered_and_asked_for_once_over_several_ticks(
+def test_many_deliveries_are_each_requested_once_over_several_ticks(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "REQUESTS_PER_TICK", 12)
@@ -205,14 +205,14 @@ def test_many_deliveries_at_once_are_each_registered_and_asked_for_once_over_sev
     assert len(daemon.cursor or "") < 30
 
 
-def test_a_batch_registered_by_a_tick_that_was_cut_off_is_asked_for_by_the_next(
+def test_a_batch_of_an_interrupted_tick_is_requested_by_the_next(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     daemon.landing.drop("a.csv", csv(1))
     daemon.landing.drop("a.csv.done", "")
     with monkeypatch.context() as patch:
         patch.setattr(
-            module, "_requests", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+            module, "request_runs", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
         )
         with pytest.raises(KeyboardInterrupt):
             daemon.tick()
@@ -222,18 +222,18 @@ def test_a_batch_registered_by_a_tick_that_was_cut_off_is_asked_for_by_the_next(
     assert daemon.keys == ["a"]
 
 
-def test_names_of_files_and_words_of_reports_are_in_no_tick_tag_or_log(
+def test_file_names_and_report_words_are_in_no_tick_or_log(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    tell = module._tell
+    log_report = module.log_report
 
     def listening(context: dg.SensorEvaluationContext, *arguments: object) -> None:
         for level in ("info", "warning", "error"):
             monkeypatch.setattr(context.log, level, told.append)
-        tell(context, *arguments)  # type: ignore[arg-type]
+        log_report(context, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "_tell", listening)
+    monkeypatch.setattr(module, "log_report", listening)
     contents = {
         "Mrs Quillfeather.csv": csv(1),
         "Quillfeather.csv": csv(1),
@@ -254,7 +254,7 @@ def test_names_of_files_and_words_of_reports_are_in_no_tick_tag_or_log(
     assert SPOKEN not in said
 
 
-def test_without_a_landing_folder_the_sensor_is_stopped_and_says_how_to_configure_one(
+def test_without_a_landing_folder_the_sensor_says_how_to_configure_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("LUNGUAGE_LANDING", raising=False)

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from lunguage_assets.cli.main import commands
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.orchestration.runs import instance as module
 from lunguage_assets.orchestration.runs.instance import (
     HOST_TAG,
@@ -38,7 +38,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return Home(tmp_path / "home")
 
 
-def test_a_configuration_is_put_where_there_is_none_and_another_one_is_kept_and_said(
+def test_an_edited_configuration_is_kept_and_told(
     home: Home,
 ) -> None:
     file = home.dagster / "dagster.yaml"
@@ -55,7 +55,7 @@ def test_a_configuration_is_put_where_there_is_none_and_another_one_is_kept_and_
     assert f"warning  {file} is not this version's" in said
 
 
-def test_processes_that_serve_a_home_are_told_where_and_whether_messages_are_withheld(
+def test_processes_of_a_home_are_told_its_folder_and_secrecy(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DAGSTER_REDACT_USER_CODE_ERRORS", "false")
@@ -142,7 +142,7 @@ def test_no_other_module_imports_what_is_private_in_dagster() -> None:
     assert found == [Path(module.__file__)]
 
 
-def test_two_that_look_for_a_command_do_not_take_each_other_for_one(home: Home) -> None:
+def test_two_that_look_for_a_command_see_none(home: Home) -> None:
     home.create()
     with ThreadPoolExecutor(8) as looking:
         assert not any(looking.map(lambda _: is_at_work(home.root), range(400)))

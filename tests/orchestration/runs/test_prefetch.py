@@ -34,7 +34,7 @@ def calls_shown(small: SmallHome, judge: str) -> int:
     return int(event.asset_materialization.metadata["llm_calls"].value)  # type: ignore[arg-type]
 
 
-def test_models_are_asked_at_the_same_time_and_store_what_each_would_store_alone(
+def test_models_asked_together_store_what_each_would_alone(
     finished: Finished, tmp_path: Path
 ) -> None:
     with LoopbackServer(latency=0.05) as server:
@@ -67,7 +67,7 @@ def test_models_are_asked_at_the_same_time_and_store_what_each_would_store_alone
         )
 
 
-def test_a_model_that_cannot_be_reached_says_so_in_its_own_run_and_the_others_answers_are_kept(
+def test_an_unreachable_model_fails_in_its_own_run_alone(
     finished: Finished, tmp_path: Path
 ) -> None:
     with LoopbackServer() as server:

@@ -48,7 +48,7 @@ def test_a_finished_home_is_left_as_it_is(small: SmallHome) -> None:
     assert changed <= {"lunguage.duckdb", ".command.lock"}
 
 
-def test_a_new_batch_goes_on_where_a_run_was_broken_off_and_nothing_of_the_others_is_made_again(
+def test_an_interrupted_run_goes_on_and_makes_nothing_twice(
     small: SmallHome, finished: Finished
 ) -> None:
     before = stored(with_the_third(small, finished))
@@ -71,7 +71,7 @@ def test_a_new_batch_goes_on_where_a_run_was_broken_off_and_nothing_of_the_other
     assert small.plan() == []
 
 
-def test_a_run_that_failed_at_a_stage_keeps_what_was_made_and_says_why(
+def test_a_failed_run_keeps_what_was_made_and_says_why(
     small: SmallHome, finished: Finished
 ) -> None:
     with_the_third(small, finished)
@@ -89,7 +89,7 @@ def test_a_run_that_failed_at_a_stage_keeps_what_was_made_and_says_why(
     assert small.plan() == NEW_BATCH[2:]
 
 
-def test_a_vocabulary_that_is_rebuilt_and_comes_out_the_same_leaves_the_fits_alone(
+def test_a_rebuilt_vocabulary_that_is_the_same_leaves_the_fits(
     small: SmallHome,
 ) -> None:
     before = stored(small)
@@ -98,7 +98,7 @@ def test_a_vocabulary_that_is_rebuilt_and_comes_out_the_same_leaves_the_fits_alo
 
 
 @pytest.mark.lengthy
-def test_a_run_for_a_new_judge_makes_all_of_it_and_changes_no_byte_of_the_others(
+def test_a_run_for_a_new_judge_changes_no_byte_of_others(
     small: SmallHome, tmp_path: Path
 ) -> None:
     preset = '[presets.offline]\npanel = "offline"\n'

@@ -13,7 +13,7 @@ import pytest
 from landing_drops import DECLARED, Landing, csv, packed, parquet
 from raw_deliveries import REPORTS, write_table
 
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.errors import LunguageError

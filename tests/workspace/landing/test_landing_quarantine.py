@@ -19,7 +19,7 @@ import pytest
 from landing_drops import DECLARED, SPOKEN, Landing, csv, packed, rows
 
 from lunguage_assets.corpus import records
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import KeyTaken, LunguageError
 from lunguage_assets.workspace import delivery_copy
 from lunguage_assets.workspace import landing as module

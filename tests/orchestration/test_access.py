@@ -1,4 +1,4 @@
-"""The door of the UI: the requests of an attack, one by one, before a server that answers everything; and
+"""Who may ask the UI: the requests of an attack, one by one, before a server that answers everything; and
 what `lunguage ui` refuses before anything is started.
 """
 
@@ -21,15 +21,14 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.runs.instance import LOCATION
-from lunguage_assets.orchestration.ui import (
+from lunguage_assets.orchestration.ui.access import (
     HOSTS_VARIABLE,
     TOKEN_VARIABLE,
-    Door,
-    Guard,
+    AccessMiddleware,
+    AccessPolicy,
     new_token,
-    only_ui,
-    workspace_file,
 )
+from lunguage_assets.orchestration.ui.processes import only_ui, workspace_file
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "t0ken-of-a-test"
@@ -50,8 +49,10 @@ async def _socket(socket: WebSocket) -> None:
 def client(
     token: str = TOKEN, host: str = "127.0.0.1", hosts: str = "", base: str = OWN
 ) -> TestClient:
-    door = Door.of(host, 3000, {TOKEN_VARIABLE: token, HOSTS_VARIABLE: hosts})
-    guard = Middleware(Guard, door=door)
+    policy = AccessPolicy.of_server(
+        host, 3000, {TOKEN_VARIABLE: token, HOSTS_VARIABLE: hosts}
+    )
+    access = Middleware(AccessMiddleware, policy=policy)
     routes = [
         Route(
             "/{path:path}",
@@ -61,7 +62,7 @@ def client(
         WebSocketRoute("/{path:path}", _socket),
     ]
     return TestClient(
-        Starlette(routes=routes, middleware=[guard]),
+        Starlette(routes=routes, middleware=[access]),
         base_url=base,
         follow_redirects=False,
     )
@@ -165,7 +166,7 @@ def test_a_change_is_refused_unless_it_comes_from_the_own_page(
     )
 
 
-def test_a_picture_on_a_foreign_page_loads_nothing_and_a_link_may_be_followed() -> None:
+def test_foreign_pages_load_nothing_and_links_may_be_followed() -> None:
     foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
     assert entered().get("/logs/run", headers=foreign).status_code == 403
     link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
@@ -214,21 +215,23 @@ def test_behind_a_proxy_the_public_name_is_answered_and_no_other() -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "server.example"])
 def test_an_address_that_others_reach_needs_a_token_or_a_proxy(host: str) -> None:
     with pytest.raises(ConfigurationError, match="--host"):
-        Door.of(host, 3000, {})
-    assert Door.of(host, 3000, {TOKEN_VARIABLE: TOKEN}).token == TOKEN
-    assert Door.of(host, 3000, {HOSTS_VARIABLE: "lunguage.example"}).hosts >= {
-        "lunguage.example"
-    }
+        AccessPolicy.of_server(host, 3000, {})
+    assert AccessPolicy.of_server(host, 3000, {TOKEN_VARIABLE: TOKEN}).token == TOKEN
+    assert AccessPolicy.of_server(
+        host, 3000, {HOSTS_VARIABLE: "lunguage.example"}
+    ).hosts >= {"lunguage.example"}
 
 
 def test_tokens_differ_and_are_in_no_repr() -> None:
     token = new_token()
     assert token != new_token()
     assert len(token) >= 32
-    assert token not in repr(Door.of("127.0.0.1", 3000, {TOKEN_VARIABLE: token}))
+    assert token not in repr(
+        AccessPolicy.of_server("127.0.0.1", 3000, {TOKEN_VARIABLE: token})
+    )
 
 
-def test_a_port_that_is_taken_is_said_in_one_line_and_nothing_is_made(
+def test_a_taken_port_is_one_line_and_makes_nothing(
     tmp_path: Path,
 ) -> None:
     with socket.socket() as listening:
@@ -244,7 +247,7 @@ def test_a_port_that_is_taken_is_said_in_one_line_and_nothing_is_made(
     assert not (tmp_path / "home").exists()
 
 
-def test_the_ui_of_a_home_that_is_not_there_is_refused_and_nothing_is_made(
+def test_the_ui_of_a_missing_home_is_refused_and_makes_nothing(
     tmp_path: Path,
 ) -> None:
     done = lunguage(tmp_path / "typo", "ui", "--port", "3999")
@@ -253,7 +256,7 @@ def test_the_ui_of_a_home_that_is_not_there_is_refused_and_nothing_is_made(
     assert not (tmp_path / "typo").exists()
 
 
-def test_a_second_ui_of_a_home_says_that_one_is_open_and_where(tmp_path: Path) -> None:
+def test_a_second_ui_says_where_the_first_is_open(tmp_path: Path) -> None:
     with only_ui(tmp_path / "home", "http://127.0.0.1:3000/ of process 7"):
         done = lunguage(tmp_path / "home", "ui", "--port", "3999")
         assert done.returncode == 1
