@@ -130,7 +130,7 @@ def people_vocabulary(phrases: Collection[str]) -> pd.DataFrame:
         }
         for phrase in sorted(phrases)
     ]
-    settings = ExplicitSettings(ruler="own", minimum_examples=1)
+    settings = ExplicitSettings(reference_scale="own", minimum_examples=1)
     return hedge_vocabulary(HEDGE_PHRASES.frame(extracted), settings)
 
 

@@ -1,11 +1,15 @@
 """Clinical uncertainty in radiology reports as Dagster data assets (Lunguage++).
 
-The packages `corpus`, `judges`, `explicit`, `implicit` and `release` hold the method and know nothing of
-Dagster; `orchestration` wires them into assets, checks, partitions and jobs; `cli` is the `lunguage` command.
-`read` and `annotate` are the method for a report or a frame of reports, without any of that (docs/read.md),
-`targets` what a classifier is trained with (docs/reports.md), `score` and `rewards` how near a generated
-report is to its reference, `reward_function` and `RadEvalMetric` the same for trainers and for RadEval
+For a report or a frame of reports, without Dagster: `read`, `annotate` (docs/read.md).
+For a release: `targets`, what a classifier is trained with (docs/reports.md). For
+generated reports: `score` and `rewards`, how near they are to their references, and
+`reward_function` and `RadEvalMetric`, the same for trainers and for RadEval
 (docs/score.md).
+
+The method is in `corpus`, `structuring`, `assertion`, `judges`, `explicit`, `implicit`,
+`labels` and `release`, which know nothing of Dagster; `orchestration` makes assets,
+checks, partitions and jobs of it, and `cli` is the `lunguage` command
+(docs/architecture.md).
 """
 
 from __future__ import annotations
@@ -23,12 +27,21 @@ if TYPE_CHECKING:
     )
     from lunguage_assets.labels.targets import Targets, targets
 
-_PLACES = {
-    "annotation.annotation": ("Annotation", "annotate", "read"),
-    "annotation.scoring": ("Scores", "rewards", "score"),
-    "annotation.training": ("RadEvalMetric", "reward_function", "reward_function_of"),
-    "labels.targets": ("Targets", "targets"),
+_MODULE_BY_NAME = {
+    "Annotation": "annotation.annotation",
+    "RadEvalMetric": "annotation.training",
+    "Scores": "annotation.scoring",
+    "Targets": "labels.targets",
+    "annotate": "annotation.annotation",
+    "read": "annotation.annotation",
+    "reward_function": "annotation.training",
+    "reward_function_of": "annotation.training",
+    "rewards": "annotation.scoring",
+    "score": "annotation.scoring",
+    "targets": "labels.targets",
 }
+"""Public name -> the module that defines it."""
+
 __all__ = [
     "Annotation",
     "RadEvalMetric",
@@ -45,13 +58,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The public functions, imported when first asked for: `import lunguage_assets` stays instant."""
-    for module, names in _PLACES.items():
-        if name in names:
-            return getattr(importlib.import_module(f"lunguage_assets.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import a public name when it is first asked for.
+
+    So `import lunguage_assets` stays instant: pandas and scipy take a second.
+    """
+    if name not in _MODULE_BY_NAME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"lunguage_assets.{_MODULE_BY_NAME[name]}")
+    return getattr(module, name)
 
 
 def __dir__() -> list[str]:
-    """The public names: what is imported for type checkers is nobody's business in a prompt."""
+    """List the public names, and not what is imported for type checkers alone."""
     return [*__all__, "__doc__", "__file__", "__name__", "__path__"]

@@ -1,4 +1,4 @@
-"""The configuration of one process: a home, and what options or the environment choose for it.
+"""The configuration of one process: a home, and what is chosen for it.
 
 The command line makes it from its options, a deployment from the environment, a test
 from arguments; `docs/dagster.md` lists the variables. It says which settings, judges,
@@ -15,24 +15,27 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Literal
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.judges.ledger.bills import Bill
-from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.opening import JudgeContext, open_judge
-from lunguage_assets.judges.protocol import Judge
-from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.permissions import require_private
 from lunguage_assets.settings import DataClass, Settings, load_settings
-from lunguage_assets.structuring.contract import Structurer
-from lunguage_assets.structuring.model.structurer import open_structurer
 from lunguage_assets.workspace.home import Home
+
+# The ledger's SQLAlchemy and what opens judges are imported when they are needed:
+# commands such as `lunguage batches` do without them, and would take a third longer.
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lunguage_assets.judges.ledger.bills import Bill
+    from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.judges.opening import JudgeContext
+    from lunguage_assets.judges.protocol import Judge
+    from lunguage_assets.lineage.staleness import StalenessChecker
+    from lunguage_assets.structuring.contract import Structurer
 
 FitBy = Literal["panel", "distilled"]
 
@@ -48,9 +51,6 @@ VARIABLES: Mapping[str, str] = {
     "processes": "LUNGUAGE_PROCESSES",
 }
 """Field of `Configuration` -> environment variable that sets it."""
-
-open_ledger = lru_cache(maxsize=4)(Ledger.open)
-"""The ledger at a location, opened once per process."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,10 +177,14 @@ class Configuration:
 
     def existing_ledger(self) -> Ledger | None:
         """Open the ledger where anything was paid for; else make none."""
+        from lunguage_assets.judges.ledger.ledger import Ledger
+
         return Ledger.open_read_only(self.ledger_location)
 
     def staleness(self, *, verify: bool = False) -> StalenessChecker:
-        """Look up what is current in this home now; `verify` as in `StalenessChecker`."""
+        """Check what is current in this home; `verify` as in `StalenessChecker`."""
+        from lunguage_assets.lineage.staleness import StalenessChecker
+
         return StalenessChecker(
             self.home,
             self.judges,
@@ -194,9 +198,11 @@ class Configuration:
         self, progress: Callable[[Progress], None] = announce, bill: Bill | None = None
     ) -> JudgeContext:
         """Gather what a language model needs of this home."""
+        from lunguage_assets.judges.opening import JudgeContext
+
         return JudgeContext(
             data_class=self.data_class,
-            open_ledger=lambda: open_ledger(self.ledger_location),
+            open_ledger=lambda: _shared_ledger(self.ledger_location),
             budget=_shared_budget(self.budget, self.daily_budget),
             prompts=self.prompts,
             progress=progress,
@@ -219,6 +225,8 @@ class Configuration:
         Raises:
             ConfigurationError: no such judge, or unusable prompt templates.
         """
+        from lunguage_assets.judges.opening import open_judge
+
         return open_judge(key, self.judges, self.judge_context(progress, bill))
 
     def open_structurer(
@@ -239,6 +247,8 @@ class Configuration:
         Raises:
             ConfigurationError: no such structurer, or unusable prompt templates.
         """
+        from lunguage_assets.structuring.model.structurer import open_structurer
+
         return open_structurer(
             key,
             self.judges,
@@ -246,6 +256,14 @@ class Configuration:
             lambda: self.judge_context(progress, bill),
             self.home.assertion_file,
         )
+
+
+@lru_cache(maxsize=4)
+def _shared_ledger(location: str) -> Ledger:
+    """Open the ledger at a location, once per process."""
+    from lunguage_assets.judges.ledger.ledger import Ledger
+
+    return Ledger.open(location)
 
 
 @lru_cache(maxsize=4)

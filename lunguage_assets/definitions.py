@@ -1,4 +1,7 @@
-"""The code location: the one entry point that workspace.yaml and `lunguage ui` load."""
+"""The code location: the one entry point that workspace.yaml and `lunguage ui` load.
+
+What is defined is assembled in `orchestration.build`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from lunguage_assets.permissions import set_private_umask
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """Everything, for the home that `$LUNGUAGE_HOME` names."""
-    # Whatever launched this process, webserver, daemon or a worker: what it writes is for its account alone.
+    """Define everything, for the home that `$LUNGUAGE_HOME` names."""
+    # Webserver, daemon and workers load this without the `lunguage` command: what they
+    # write is for their account alone, too.
     set_private_umask()
     return build_defs()

@@ -1,15 +1,17 @@
-"""Options of the method, validated at the edge.
+"""Options of the method, validated where they are read.
 
-Defaults are in `resources/settings.toml`, which says what each option means; a file `settings.toml` in the
-home overrides single values. With `as_published = true` in it the options of `resources/as_published.toml`
-stand between the two. The constants of the method that are not options (TrueSkill's, for instance) live
-beside the code that uses them.
+Three layers: the defaults of `resources/settings.toml`, which says what each option
+means; with `as_published = true` the paper's, `resources/as_published.toml`; and
+`settings.toml` of the home, which overrides single values. Constants of the method that
+are not options, such as TrueSkill's, stand beside the code that uses them. What differs
+from one command to the next is in `configuration`.
 """
 
 from __future__ import annotations
 
 import tomllib
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -23,17 +25,29 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 DataClass = Literal["synthetic", "credentialed"]
 """What a corpus holds: invented text, or text under a data use agreement."""
 
+RENAMED: Mapping[tuple[str, str], str] = {
+    ("explicit", "ruler"): "reference_scale",
+    ("explicit", "ruler_minimum"): "reference_scale_minimum",
+    ("distilled", "unlike"): "out_of_distribution",
+}
+"""Group and former name of an option, still read for one version -> its name."""
 
-RETIRED = {
+RETIRED: Mapping[tuple[str, str], str] = {
     ("release", "p_estimate"): (
-        "It did not rank implied findings better than their bound, which every release has "
-        "(docs/method/implicit.md, section 4)."
+        "It did not rank implied findings better than their bound, which every release "
+        "has (docs/method/implicit.md, section 4)."
     )
 }
-"""Options that went, by group and name -> what to use instead; still accepted for one version."""
+"""Group and name of an option that went, for one version ignored -> what to use."""
 
 
 class _Options(BaseModel):
+    """Options of a group.
+
+    Tables and releases record some options under a former name, their serialization
+    alias: dumped with `by_alias`, a new name makes nothing stale.
+    """
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -48,8 +62,12 @@ class ExplicitSettings(_Options):
     """Hedging phrases to probabilities (explicit.md)."""
 
     seed: int = Field(default=0, ge=0)
-    ruler: Literal["auto", "own", "published"] = "auto"
-    ruler_minimum: int = Field(default=20, ge=2)
+    reference_scale: Literal["auto", "own", "published"] = Field(
+        default="auto", serialization_alias="ruler"
+    )
+    reference_scale_minimum: int = Field(
+        default=20, ge=2, serialization_alias="ruler_minimum"
+    )
     minimum_examples: int = Field(default=10, ge=1)
     repetitions: int = Field(default=10, ge=1)
     position: Literal["coin", "fixed"] = "coin"
@@ -72,7 +90,9 @@ class DistilledSettings(_Options):
     device: str = Field(default="auto", min_length=1)
     tune: bool = Field(default=False, strict=True)
     epochs: int = Field(default=4, ge=1)
-    unlike: Literal["phrases", "panel"] = "phrases"
+    out_of_distribution: Literal["phrases", "panel"] = Field(
+        default="phrases", serialization_alias="unlike"
+    )
 
 
 class ImplicitSettings(_Options):
@@ -99,7 +119,7 @@ class AutomationSettings(_Options):
 
     @field_validator("time_zone")
     @classmethod
-    def _known(cls, time_zone: str) -> str:
+    def _is_known(cls, time_zone: str) -> str:
         try:
             ZoneInfo(time_zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -148,81 +168,119 @@ class Settings(_Options):
 
 
 def load_settings(home_file: Path | None = None) -> Settings:
-    """The defaults, overridden by the home's own file when there is one.
+    """Read the options that hold in a home, whose own file need not exist.
 
-    Where that file says `as_published = true`, the paper's options override the defaults before it. Raises
-    `ConfigurationError`: an unreadable file or an unknown or wrong option, which is named.
+    Raises `ConfigurationError` where the file cannot be read, or an option is unknown
+    or wrong; it names the file, the option, what was expected, and the remedy.
     """
+    of_home: dict[str, Any] = {}
+    if home_file is not None and home_file.exists():
+        of_home = _read(home_file)
+        _drop_retired(of_home, home_file)
+        _rename_options(of_home, home_file)
     values = _read(resource("settings.toml"))
-    own = _read(home_file) if home_file is not None and home_file.exists() else {}
-    _drop_retired(own, home_file)
-    for layer in (published_options() if own.get("as_published") is True else {}, own):
-        for group, options in layer.items():
-            is_group = isinstance(options, dict) and isinstance(
-                values.get(group, {}), dict
-            )
-            values[group] = (
-                {**values.get(group, {}), **options} if is_group else options
-            )
+    if of_home.get("as_published") is True:
+        _override(values, published_options())
+    _override(values, of_home)
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(str(part) for part in problem["loc"])
-        remedy = "Fix the option or remove it to take the default."
-        if problem["type"] == "extra_forbidden":
-            *groups, name = map(str, problem["loc"])
-            known = _read(resource("settings.toml"))
-            remedy = did_you_mean(
-                name, known.get(groups[0], {}) if groups else known
-            ).strip()
-            remedy = remedy or "resources/settings.toml lists all options."
-            raise ConfigurationError(
-                f"{home_file}: unknown option {place!r}. {remedy}"
-            ) from None
-        raise ConfigurationError(
-            f"{home_file}, option {place}: {problem['msg']}. {remedy}"
-        ) from None
-
-
-def _drop_retired(values: dict[str, Any], file: Path | None) -> None:
-    """Take the options that went out of a home's values, and say what to use instead."""
-    for (group, name), instead in RETIRED.items():
-        options = values.get(group)
-        if isinstance(options, dict) and options.pop(name, None) is not None:
-            # Of a kind that Python shows to users by default, once for each text.
-            warnings.warn(
-                f"{file}: {group}.{name} is ignored. {instead} Remove the line; the next version refuses it.",
-                FutureWarning,
-                stacklevel=3,
-            )
+        raise ConfigurationError(f"{home_file}{_problem_of(error)}") from None
 
 
 def published_options() -> dict[str, dict[str, Any]]:
-    """The options that the paper states, by group."""
+    """Read the options that the paper states, by group."""
     return _read(resource("as_published.toml"))
 
 
-def departures(settings: Settings) -> dict[str, tuple[Any, Any]]:
-    """Options that are not as published, `group.option` -> (published, used)."""
-    used = settings.model_dump()
-    return {
-        f"{group}.{name}": (value, used[group][name])
-        for group, options in published_options().items()
-        for name, value in options.items()
-        if used[group][name] != value
-    }
+def departures(
+    settings: Settings, *, by_alias: bool = False
+) -> dict[str, tuple[Any, Any]]:
+    """Find the options that are not as published.
+
+    With `by_alias` they have the names under which releases record them. Returns
+    `group.option` -> (published, used).
+    """
+    departing: dict[str, tuple[Any, Any]] = {}
+    for group, options in published_options().items():
+        used = getattr(settings, group)
+        for name, published in options.items():
+            alias = type(used).model_fields[name].serialization_alias
+            shown = alias if by_alias and alias else name
+            if getattr(used, name) != published:
+                departing[f"{group}.{shown}"] = (published, getattr(used, name))
+    return departing
+
+
+def _override(values: dict[str, Any], layer: Mapping[str, Any]) -> None:
+    """Put the options of a layer over values, group by group."""
+    for group, options in layer.items():
+        below = values.get(group, {})
+        if isinstance(options, dict) and isinstance(below, dict):
+            values[group] = {**below, **options}
+        else:
+            values[group] = options
+
+
+def _drop_retired(values: dict[str, Any], file: Path) -> None:
+    """Take the options that went out, and say what to use instead."""
+    for (group, name), instead in RETIRED.items():
+        options = values.get(group)
+        if isinstance(options, dict) and options.pop(name, None) is not None:
+            _warn(
+                f"{file}: {group}.{name} is ignored. {instead} Remove the line; the "
+                "next version refuses it."
+            )
+
+
+def _rename_options(values: dict[str, Any], file: Path) -> None:
+    """Give options under a former name their name, and say so once."""
+    for (group, former), name in RENAMED.items():
+        options = values.get(group)
+        if isinstance(options, dict) and former in options:
+            options.setdefault(name, options.pop(former))
+            _warn(
+                f"{file}: {group}.{former} is called {group}.{name} now. Rename it; "
+                "the next version refuses the former name."
+            )
+
+
+def _warn(message: str) -> None:
+    """Tell the user, once for each text.
+
+    Python shows this category by default, and each text once for the line that warns:
+    here, because settings are read again and again, from many lines.
+    """
+    warnings.warn(message, FutureWarning, stacklevel=1)
+
+
+def _problem_of(error: ValidationError) -> str:
+    """Name the first wrong option, and what to do about it."""
+    problem = error.errors()[0]
+    option = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        return f": unknown option {option!r}. {_nearest_option(option)}"
+    remedy = "Fix the option or remove it to take the default."
+    return f", option {option}: {problem['msg']}. {remedy}"
+
+
+def _nearest_option(option: str) -> str:
+    """Suggest the option of the same group that a mistyped one may have meant."""
+    group, _, name = option.rpartition(".")
+    known = _read(resource("settings.toml"))
+    suggestion = did_you_mean(name, known.get(group, {}) if group else known).strip()
+    return suggestion or "resources/settings.toml lists all options."
 
 
 def _read(path: Path) -> dict[str, Any]:
+    """Read a TOML file. Raises `ConfigurationError` where it cannot be parsed."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (
-        ValueError
-    ) as error:  # of TOML, of UTF-8, and a number of thousands of digits
+    except ValueError as error:
+        # Of TOML, of UTF-8, or of a number of thousands of digits.
         raise ConfigurationError(f"{path}: not readable as TOML ({error}).") from None
     except RecursionError:
-        found = "too many brackets in brackets"
         raise ConfigurationError(
-            f"{path}: not readable as TOML ({found}). Remove them."
+            f"{path}: not readable as TOML (too many brackets in brackets). "
+            "Remove them."
         ) from None

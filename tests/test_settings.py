@@ -8,7 +8,12 @@ import pytest
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.packaged_data import resource
-from lunguage_assets.settings import Settings, departures, load_settings
+from lunguage_assets.settings import (
+    ExplicitSettings,
+    Settings,
+    departures,
+    load_settings,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +48,7 @@ def test_a_wrong_setting_is_named_with_its_file(
         load_settings(file)
 
 
-def test_the_file_of_defaults_has_every_option_with_its_default_and_says_what_it_means() -> (
-    None
-):
+def test_every_option_has_its_default_and_meaning_in_one_file() -> None:
     assert load_settings() == Settings()
     lines = resource("settings.toml").read_text(encoding="utf-8").splitlines()
     explained = {line.split(" = ")[0] for line in lines if " # " in line}
@@ -55,9 +58,7 @@ def test_the_file_of_defaults_has_every_option_with_its_default_and_says_what_it
     assert {option for group in groups for option in group} - explained == {"seed"}
 
 
-def test_the_home_file_overrides_single_options_and_keeps_the_rest(
-    tmp_path: Path,
-) -> None:
+def test_the_home_file_overrides_single_options(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text("[explicit]\nseed = 7\n")
     assert load_settings(file).explicit == load_settings().explicit.model_copy(
@@ -65,27 +66,49 @@ def test_the_home_file_overrides_single_options_and_keeps_the_rest(
     )
 
 
-def test_every_option_of_the_paper_is_an_option_and_they_stand_between_defaults_and_the_homes_own(
-    tmp_path: Path,
-) -> None:
+def test_the_papers_options_stand_between_defaults_and_home(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text("as_published = true\n")
-    taken = load_settings(file)
-    assert taken.as_published
-    assert departures(taken) == {}
-    assert (taken.implicit.mode, taken.implicit.encoder) == ("paper", "sentence")
+    as_published = load_settings(file)
+    assert as_published.as_published
+    assert departures(as_published) == {}
+    assert as_published.implicit.mode == "paper"
+    assert as_published.implicit.encoder == "sentence"
     file.write_text(file.read_text() + '[implicit]\nencoder = "lexical"\n')
-    own = load_settings(file)
-    assert (own.implicit.mode, own.implicit.encoder) == ("paper", "lexical")
-    assert departures(own) == {"implicit.encoder": ("sentence", "lexical")}
+    overridden = load_settings(file)
+    assert overridden.implicit.mode == "paper"
+    assert departures(overridden) == {"implicit.encoder": ("sentence", "lexical")}
     assert departures(load_settings()), "the defaults are not the paper's"
 
 
-def test_ten_thousand_brackets_are_an_error_a_person_can_act_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("former", "name"),
+    [
+        ('[explicit]\nruler = "own"', '[explicit]\nreference_scale = "own"'),
+        ("[explicit]\nruler_minimum = 5", "[explicit]\nreference_scale_minimum = 5"),
+        ('[distilled]\nunlike = "panel"', '[distilled]\nout_of_distribution = "panel"'),
+    ],
+)
+def test_a_former_name_is_read_and_its_name_is_told(
+    tmp_path: Path, former: str, name: str
+) -> None:
     file = tmp_path / "settings.toml"
-    file.write_text("preset = " + "[" * 60_000)
-    with pytest.raises(ConfigurationError, match="not readable as TOML"):
-        load_settings(file)
+    file.write_text(name)
+    renamed = load_settings(file)
+    assert renamed != load_settings()
+    file.write_text(former)
+    with pytest.warns(FutureWarning, match="settings.toml: .* is called .* now"):
+        assert load_settings(file) == renamed
+
+
+def test_tables_and_releases_record_the_former_names() -> None:
+    settings = Settings(explicit=ExplicitSettings(reference_scale="own"))
+    recorded = settings.model_dump(by_alias=True)
+    assert recorded["explicit"]["ruler"] == "own"
+    assert recorded["explicit"]["ruler_minimum"] == 20
+    assert recorded["distilled"]["unlike"] == "phrases"
+    assert departures(settings)["explicit.reference_scale"] == ("auto", "own")
+    assert departures(settings, by_alias=True)["explicit.ruler"] == ("auto", "own")
 
 
 def test_an_option_that_went_is_ignored_with_a_message(tmp_path: Path) -> None:

@@ -26,11 +26,11 @@ from pygments.util import ClassNotFound
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.pathways.pathways import load_dictionary, pathway_tree
+from lunguage_assets.release.data_dictionary import table_section
 from lunguage_assets.release.published_values import (
     published_experts,
     published_values,
 )
-from lunguage_assets.release.write import table_section
 from lunguage_assets.tables import RELEASE, TABLES, TERMS
 from lunguage_assets.tables.columns import CONFLICT_SOURCES
 from lunguage_assets.tables.released import (

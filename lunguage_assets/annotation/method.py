@@ -2,7 +2,7 @@
 
 The stages are those of a run (docs/method.md), with the offline structurer, the bundled
 judges, the published reference scale, the packaged pathways and lists and the default
-settings: what a home without files of its own uses with `ruler = "published"`. What its
+settings: what a home without files of its own uses with `reference_scale = "published"`. What its
 files say is read once and kept.
 """
 
@@ -36,12 +36,9 @@ from lunguage_assets.implicit.statements.label_file import LabelList, load_label
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.labels.study_labels import (
-    READ,
-    EvidenceOfLabels,
-    label_evidence,
-    study_labels,
-)
+from lunguage_assets.labels.evidence import EvidenceByLabel
+from lunguage_assets.labels.row_claims import LABEL_COLUMNS
+from lunguage_assets.labels.study_labels import label_evidence, study_labels
 from lunguage_assets.quality.rules import (
     InvalidStudy,
     broken_studies,
@@ -117,7 +114,7 @@ class Method:
         settings = load_settings()
         self._implicit = settings.implicit
         self._explicit = settings.explicit.model_copy(
-            update={"ruler": "published", "fit_log": False}
+            update={"reference_scale": "published", "fit_log": False}
         )
         self._structurer = RuleStructurer(own_cues=own_cues)
         self._panel: list[Judge] = [
@@ -184,7 +181,7 @@ class Method:
         for (study, label), evidence in said_by_rows(rows, self._labels).items():
             claim = evidence.decide()[0]
             if claim is not None:
-                stated_label = StatedLabel(label, claim.present, claim.p)
+                stated_label = StatedLabel(label, claim.is_present, claim.p)
                 stated[study].labels.append(stated_label)
         return stated
 
@@ -299,15 +296,15 @@ def _without(frame: pd.DataFrame, studies: frozenset[str]) -> pd.DataFrame:
     return frame[~frame["study_id"].isin(studies)].reset_index(drop=True)
 
 
-def said_by_rows(rows: Sequence[Row], labels: LabelList) -> EvidenceOfLabels:
+def said_by_rows(rows: Sequence[Row], labels: LabelList) -> EvidenceByLabel:
     """Collect the evidence of labels in stated rows, before any is merged or resolved.
 
     Args:
         rows: as they were read.
         labels: the list of labels.
     """
-    columns = {name: [getattr(row, name) for row in rows] for name in READ}
-    frame = pd.DataFrame(columns, columns=READ)
+    columns = {name: [getattr(row, name) for row in rows] for name in LABEL_COLUMNS}
+    frame = pd.DataFrame(columns, columns=LABEL_COLUMNS)
     frame = frame.astype({"status": "str", "source": "str"})
     diagnoses = [(row.finding_id, labels.read(row).diagnosis, "") for row in rows]
     matches = pd.DataFrame(diagnoses, columns=["finding_id", "diagnosis", "reason"])

@@ -1,4 +1,8 @@
-"""The `lunguage` command. Heavy imports are deferred, so that help and bad options answer at once."""
+"""The `lunguage` command: its commands, its entry point, and what an error ends with.
+
+Heavy imports are deferred, so that help and bad options answer at once. Every command
+is in the module of its name.
+"""
 
 from __future__ import annotations
 
@@ -13,122 +17,169 @@ import sys
 
 import click
 
-from lunguage_assets.cli.comparing import calibrate, compare_labels, survey
-from lunguage_assets.cli.keeping import batches, doctor, ledger, status, ui
-from lunguage_assets.cli.making import analyse, distill, estimate, land, register, run
-from lunguage_assets.cli.reading import annotate, explain, read, sample
-from lunguage_assets.cli.training import score, targets
+from lunguage_assets.cli.analyse import analyse
+from lunguage_assets.cli.annotate import annotate
+from lunguage_assets.cli.batches import batches
+from lunguage_assets.cli.calibrate import calibrate
+from lunguage_assets.cli.compare_labels import compare_labels
+from lunguage_assets.cli.distill import distill
+from lunguage_assets.cli.doctor import doctor
+from lunguage_assets.cli.estimate import estimate
+from lunguage_assets.cli.explain import explain
+from lunguage_assets.cli.land import land
+from lunguage_assets.cli.ledger import ledger
+from lunguage_assets.cli.read import read
+from lunguage_assets.cli.register import register
+from lunguage_assets.cli.run import run
+from lunguage_assets.cli.sample import sample
+from lunguage_assets.cli.score import score
+from lunguage_assets.cli.status import status
+from lunguage_assets.cli.survey import survey
+from lunguage_assets.cli.targets import targets
+from lunguage_assets.cli.ui import ui
 from lunguage_assets.errors import LunguageError, printable
 from lunguage_assets.permissions import set_private_umask
 
+EXIT_STATUS_INTERRUPTED = 130
+"""What a shell reports of a command that Ctrl-C ended."""
 
-def main() -> None:
-    """Entry point: one line on stderr and a non-zero status for any error that a person can act on."""
-    gc.set_threshold(
-        200_000, 20, 20
-    )  # tables are very many objects and no cycles: a fifth of a large batch
-    set_private_umask()
-    atexit.register(
-        _leave_out_leaks
-    )  # the first to be registered is the last to be called
-    if (
-        status := _status()
-    ):  # not where the error was caught: it would hold on to what it went through
-        sys.exit(status)
-
-
-_WITHOUT_LEAKS = (
+_PRINT_ALL_BUT_LEAKS = (
     "import sys\n"
     "for line in sys.stdin.buffer:\n"
-    "    if not line.startswith((b'nanobind: ', b' - ')): sys.stderr.buffer.write(line)\n"
+    "    if not line.startswith((b'nanobind: ', b' - ')):\n"
+    "        sys.stderr.buffer.write(line)\n"
 )
-
-
-def _leave_out_leaks() -> None:
-    """Let another process pass on what is written after this one has ended, but for the forty objects that
-    DuckDB's binding lists as leaked where torch was loaded: nobody can act on them.
-    """
-    if "torch" not in sys.modules:
-        return
-    sys.stderr.flush()
-    command = [sys.executable, "-S", "-E", "-c", _WITHOUT_LEAKS]
-    passing_on = subprocess.Popen(command, stdin=subprocess.PIPE)
-    assert passing_on.stdin is not None
-    os.dup2(passing_on.stdin.fileno(), 2)
-
-
-def _status() -> int:
-    try:
-        answer_signals()
-        commands(standalone_mode=False)
-        return 0
-    except LunguageError as error:
-        return _told(str(error))
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        return _told("interrupted; run the same command again to go on", 130)
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except OSError as error:
-        place = printable(str(error.filename or ""))
-        told = f"{error.strerror or type(error).__name__}: {place}".rstrip(": ")
-        remedy = "Fix its rights (chmod u+rwX), free space, or name another folder (--home, --out)"
-        return _told(
-            f"{told}. {remedy}; the same command again goes on: what is finished is kept."
-        )
-    except Exception as error:  # its message may quote a report
-        cause = getattr(error, "orig", None)
-        if isinstance(
-            cause, sqlite3.Error
-        ):  # which quotes nothing of what was to be stored
-            return _told(
-                f"a database of the home cannot be read or written ({cause}). Free disk space, fix its "
-                "rights (chmod u+rwX), or see that nothing else holds it, and run the same command again: "
-                "what is finished is kept."
-            )
-        from lunguage_assets.orchestration.redaction import messages_may_be_shown, where
-
-        if messages_may_be_shown():
-            raise
-        return _told(f"unexpected {where(error)}. Please report this.")
-
-
-def answer_signals() -> None:
-    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt, also in what a script starts in the background, which
-    ignores SIGINT. SQLAlchemy's pools say nothing of what interrupts their closing.
-    """
-    for signalled in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signalled, signal.default_int_handler)
-    logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
-
-
-def _told(message: str, status: int = 1) -> int:
-    click.echo(f"lunguage: {message}", err=True)
-    return status
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lunguage-assets")
 def commands() -> None:
-    """Clinical uncertainty in radiology reports: Lunguage files in, Lunguage++ out, through Dagster."""
+    """Clinical uncertainty in radiology reports.
+
+    Lunguage files in, Lunguage++ out, through Dagster.
+    """
 
 
 for command in (
-    *(
-        analyse,
-        annotate,
-        batches,
-        calibrate,
-        compare_labels,
-        distill,
-        doctor,
-        estimate,
-        explain,
-        land,
-    ),
-    *(ledger, read, register, run, sample, score, status, survey, targets, ui),
+    analyse,
+    annotate,
+    batches,
+    calibrate,
+    compare_labels,
+    distill,
+    doctor,
+    estimate,
+    explain,
+    land,
+    ledger,
+    read,
+    register,
+    run,
+    sample,
+    score,
+    status,
+    survey,
+    targets,
+    ui,
 ):
     commands.add_command(command)
+
+
+def main() -> None:
+    """Run the command of the arguments.
+
+    An error that a person can act on is one line on stderr and a non-zero status.
+    """
+    # Tables are very many objects and no cycles: collecting less often saves a fifth of
+    # the time of a large batch.
+    gc.set_threshold(200_000, 20, 20)
+    set_private_umask()
+    # The first function to be registered is the last one to be called.
+    atexit.register(_leave_out_leaks)
+    # The process ends here and not where an error was caught: an error holds on to
+    # every frame that it went through.
+    exit_status = _run_command()
+    if exit_status:
+        sys.exit(exit_status)
+
+
+def _leave_out_leaks() -> None:
+    """Drop the list of leaked objects that is printed after this process has ended.
+
+    DuckDB's binding lists forty of them where torch was loaded, and nobody can act on
+    them. Another process passes on everything else that is written from now on.
+    """
+    if "torch" not in sys.modules:
+        return
+    sys.stderr.flush()
+    command = [sys.executable, "-S", "-E", "-c", _PRINT_ALL_BUT_LEAKS]
+    printer = subprocess.Popen(command, stdin=subprocess.PIPE)
+    assert printer.stdin is not None
+    os.dup2(printer.stdin.fileno(), 2)
+
+
+def _run_command() -> int:
+    """Run the command, print the message of its error, and return the exit status."""
+    try:
+        answer_signals()
+        commands(standalone_mode=False)
+        return 0
+    except LunguageError as error:
+        return _fail(str(error))
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return _fail(
+            "interrupted; run the same command again to go on", EXIT_STATUS_INTERRUPTED
+        )
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except OSError as error:
+        return _fail(_message_of_system_error(error))
+    except Exception as error:
+        # SQLAlchemy wraps SQLite's error, which quotes nothing of what is stored.
+        cause = getattr(error, "orig", None)
+        if isinstance(cause, sqlite3.Error):
+            return _fail(_message_of_database_error(cause))
+        from lunguage_assets.orchestration.redaction import messages_may_be_shown, where
+
+        # The message of any other error may quote a report.
+        if messages_may_be_shown():
+            raise
+        return _fail(f"unexpected {where(error)}. Please report this.")
+
+
+def answer_signals() -> None:
+    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt.
+
+    What a script starts in the background ignores SIGINT otherwise. SQLAlchemy's pools
+    say nothing of what interrupts their closing.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
+
+
+def _message_of_system_error(error: OSError) -> str:
+    problem = error.strerror or type(error).__name__
+    if error.filename:
+        problem = f"{problem}: {printable(str(error.filename))}"
+    return (
+        f"{problem}. Fix its rights (chmod u+rwX), free space, or name another folder "
+        "(--home, --out); the same command again goes on: what is finished is kept."
+    )
+
+
+def _message_of_database_error(error: sqlite3.Error) -> str:
+    return (
+        f"a database of the home cannot be read or written ({error}). Free disk space, "
+        "fix its rights (chmod u+rwX), or see that nothing else holds it, and run the "
+        "same command again: what is finished is kept."
+    )
+
+
+def _fail(message: str, exit_status: int = 1) -> int:
+    click.echo(f"lunguage: {message}", err=True)
+    return exit_status
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Targets for training: labels as arrays, in the order of a library or a list, under a policy by its name.
+"""Turns labels into targets for training: arrays, in an order, under a policy.
 
-The order of TorchXRayVision is that of `torchxrayvision.datasets.default_pathologies`, CheXpert's that of its
-`train.csv`, MIMIC-CXR's that of `mimic-cxr-2.0.0-chexpert.csv`. The policies are those of the CheXpert paper
-(arXiv 1901.07031, section 4.1). What a label says is decided in `labels.py`.
+The order of TorchXRayVision is that of `torchxrayvision.datasets.default_pathologies`,
+CheXpert's that of its `train.csv`, MIMIC-CXR's that of `mimic-cxr-2.0.0-chexpert.csv`.
+The policies are those of the CheXpert paper (arXiv 1901.07031, section 4.1). What a
+label says is decided in `evidence.py`.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 POLICIES = ("soft", "U-Ones", "U-Zeros", "U-Ignore", "estimate")
 
+_TARGET_OF_HEDGE = {"U-Ones": 1.0, "U-Zeros": 0.0, "U-Ignore": np.nan}
 _OTHER_NAMES = {"effusion": "pleural effusion"}
 _NO_LABEL = {
     "infiltration",
@@ -149,23 +151,29 @@ def targets(
     ids = np.concatenate([part.ids for part in parts])
     if images is not None:
         studies = pd.concat([part.studies for part in parts], ignore_index=True)
-        study, named = _images(Path(images), studies)
-        values, ids = values[:, study], np.array(named)
-    mask = ~np.isnan(values[0])
+        of_images = _images(Path(images), studies)
+        values = values[:, of_images.study_rows]
+        ids = np.array(of_images.ids)
     return Targets(
-        np.asarray(ids, dtype=np.str_),
-        values[0],
-        mask,
-        values[1],
-        values[2],
-        names,
-        policy,
-        implied,
+        ids=np.asarray(ids, dtype=np.str_),
+        p=values[0],
+        mask=~np.isnan(values[0]),
+        low=values[1],
+        high=values[2],
+        labels=names,
+        policy=policy,
+        implied=implied,
     )
 
 
 class _PartOfTargets(NamedTuple):
-    """Targets of some studies: target, low and high by study and label; ids; `study_id` and `own` of each."""
+    """Targets of some studies.
+
+    Attributes:
+        values: (3, studies, labels): target, lower and upper end.
+        ids: (studies,) ids of the studies.
+        studies: `study_id` and `own`, what the delivery called it, of each study.
+    """
 
     values: Floats
     ids: NDArray[Any]
@@ -179,7 +187,7 @@ def _part_of_targets(
     policy: str,
     implied: bool,
 ) -> _PartOfTargets:
-    """The targets of the studies of a frame of LABELS.
+    """Make the targets of the studies of a frame of LABELS.
 
     Args:
         labels: all labels of these studies.
@@ -189,27 +197,26 @@ def _part_of_targets(
         implied: as for `targets`.
     """
     own = labels["study_id"].astype("str")
-    if "source_id" in labels:  # what the delivery called it
-        own = (
-            labels["source_id"]
-            .astype("str")
-            .where(labels["source_id"].fillna("") != "", own)
-        )
+    if "source_id" in labels:
+        delivered = labels["source_id"]
+        is_named = delivered.fillna("") != ""
+        own = delivered.astype("str").where(is_named, own)
     rows, ids = pd.factorize(own.to_numpy())
     column = labels["label"].astype("str").map(columns)
-    said = ["stated", "denied", "implied"] if implied else ["stated", "denied"]
-    there = (
-        column.notna()
-        & labels["source"].isin(said)
-        & (labels["p_source"] != "none").fillna(False)
-    )
-    at = rows[there], column[there].astype(int).to_numpy()
-    known = labels[there]
+    sources = ["stated", "denied"]
+    if implied:
+        sources.append("implied")
+    # A p of source "none" says only that nothing is known of the certainty.
+    has_p = (labels["p_source"] != "none").fillna(False)
+    is_target = column.notna() & labels["source"].isin(sources) & has_p
+    known = labels[is_target]
+    study_rows = rows[is_target]
+    label_columns = column[is_target].astype(int).to_numpy()
     values = np.full((3, len(ids), width), np.nan, dtype=np.float32)
-    for layer, layer_values in enumerate(
-        (_under(policy, known), known["p_low"], known["p_high"])
-    ):
-        values[(layer, *at)] = layer_values.astype("float32")
+    layers = (_targets_under(policy, known), known["p_low"], known["p_high"])
+    for layer, layer_values in enumerate(layers):
+        values[layer, study_rows, label_columns] = layer_values.astype("float32")
+    # A policy may leave a hedge without a target; it has no interval then.
     values[1:, np.isnan(values[0])] = np.nan
     studies = labels.assign(own=own)[["study_id", "own"]].drop_duplicates("own")
     return _PartOfTargets(values, np.asarray(ids), studies)
@@ -309,8 +316,8 @@ def _require_probabilities(values: pd.Series, column: str) -> None:
         )
 
 
-def _under(policy: str, known: pd.DataFrame) -> pd.Series:
-    """The targets of labels with p under a policy, NaN for none."""
+def _targets_under(policy: str, known: pd.DataFrame) -> pd.Series:
+    """Give labels with p their targets under a policy; NaN: none."""
     p = known["p"].astype("float64")
     if policy == "estimate":
         if "p_estimate" not in known:
@@ -322,10 +329,14 @@ def _under(policy: str, known: pd.DataFrame) -> pd.Series:
         return p.mask(known["source"] == "implied", known["p_estimate"])
     if policy == "soft":
         return p
-    hedged = known["status"].isin(["tp", "tn"]) & (known["p_source"] != QUALIFIER)
+    # The denial of a kind leaves nothing open: "no large effusion" is 0, as in
+    # CheXpert's files.
+    is_tentative = known["status"].isin(["tp", "tn"])
+    is_hedged = is_tentative & (known["p_source"] != QUALIFIER)
+    is_no_finding = known["chexpert"] == NO_FINDING
     certain = known["status"].isin(["dp", "tp"]).astype("float64")
-    value = {"U-Ones": 1.0, "U-Zeros": 0.0, "U-Ignore": np.nan}[policy]
-    return certain.mask(hedged, value).mask(hedged & (known["chexpert"] == NO_FINDING))
+    target_of_hedge = _TARGET_OF_HEDGE[policy]
+    return certain.mask(is_hedged, target_of_hedge).mask(is_hedged & is_no_finding)
 
 
 def _columns(
@@ -378,8 +389,25 @@ def _released(folder: Path) -> Iterator[pd.DataFrame]:
     return (rows.to_pandas() for rows in row_groups(path, wanted))
 
 
-def _images(path: Path, studies: pd.DataFrame) -> tuple[NDArray[Any], list[str]]:
-    """Of every image of these studies (study_id, own), in the order of the file: the study's row, the id."""
+class _Images(NamedTuple):
+    """Images of studies, in the order of their file.
+
+    Attributes:
+        study_rows: (images,) row of each image's study.
+        ids: of the images.
+    """
+
+    study_rows: NDArray[np.integer[Any]]
+    ids: list[str]
+
+
+def _images(path: Path, studies: pd.DataFrame) -> _Images:
+    """Read the images of studies from a table of MIMIC-CXR or CheXpert Plus.
+
+    Args:
+        path: of the table.
+        studies: `study_id` and `own` of each study, row by row.
+    """
     try:
         table = pd.read_csv(
             path, dtype="str", usecols=lambda name: name in (*_IMAGES, "study_id")
@@ -390,35 +418,35 @@ def _images(path: Path, studies: pd.DataFrame) -> tuple[NDArray[Any], list[str]]
         ) from None
     image = next((name for name in _IMAGES if name in table), None)
     if image is None or (image == "dicom_id" and "study_id" not in table):
-        expected = "dicom_id and study_id, or path_to_image"
         raise InputError(
             path.name,
             "other columns",
-            expected,
+            "dicom_id and study_id, or path_to_image",
             "Name MIMIC-CXR's metadata or CheXpert Plus.",
         )
     if image == "dicom_id":
-        of_image = "s" + table["study_id"].str.removeprefix("s")
-        of_study = studies["study_id"].astype("str")
+        study_of_image = "s" + table["study_id"].str.removeprefix("s")
+        study_of_row = studies["study_id"].astype("str")
     else:
-        of_image, of_study = (
-            _chexpert_study(names) for names in (table[image], studies["own"])
-        )
-    place = dict(zip(of_study.tolist(), range(len(studies)), strict=True))
-    row = of_image.map(place)
-    found = row.notna()
-    if not found.any():
-        expected = "images of studies of the release"
+        study_of_image = _chexpert_study(table[image])
+        study_of_row = _chexpert_study(studies["own"])
+    row_by_study = dict(zip(study_of_row.tolist(), range(len(studies)), strict=True))
+    row = study_of_image.map(row_by_study)
+    is_of_release = row.notna()
+    if not is_of_release.any():
         raise InputError(
             path.name,
             f"{len(table)} images of other studies",
-            expected,
+            "images of studies of the release",
             "Name its own table.",
         )
-    return row[found].to_numpy(np.int64), table.loc[found, image].tolist()
+    return _Images(
+        study_rows=row[is_of_release].to_numpy(np.int64),
+        ids=table.loc[is_of_release, image].tolist(),
+    )
 
 
 def _chexpert_study(names: pd.Series) -> pd.Series:
-    """Patient and study of names such as `train/patient42142/study5/view1_frontal.jpg`."""
-    found = names.astype("str").str.extract(_CHEXPERT_STUDY)
-    return found[0] + "/" + found[1]
+    """Take patient and study of `train/patient42142/study5/view1_frontal.jpg`."""
+    numbers = names.astype("str").str.extract(_CHEXPERT_STUDY)
+    return numbers[0] + "/" + numbers[1]

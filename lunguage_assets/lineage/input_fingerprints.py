@@ -39,7 +39,8 @@ class _SettingsGroup(NamedTuple):
 OPTIONS: Mapping[str, _SettingsGroup] = {
     "corpus settings": _SettingsGroup("corpus", frozenset({"default_view"})),
     "vocabulary settings": _SettingsGroup(
-        "explicit", frozenset({"ruler", "ruler_minimum", "minimum_examples"})
+        "explicit",
+        frozenset({"reference_scale", "reference_scale_minimum", "minimum_examples"}),
     ),
     "comparison settings": _SettingsGroup(
         "explicit", frozenset({"seed", "repetitions", "position"})
@@ -67,7 +68,8 @@ OPTIONS: Mapping[str, _SettingsGroup] = {
     ),
 }
 """Settings by the name of a recipe's `reads`: options that no step reads are in none,
-and changing them makes nothing stale.
+and changing them makes nothing stale. They are fingerprinted under the names that
+stored tables recorded (`by_alias`).
 """
 
 _RETIRED_OPTIONS: Mapping[str, Mapping[str, object]] = {
@@ -125,7 +127,7 @@ class InputFingerprints:
     def _of_settings(self, name: str) -> str:
         group, options = OPTIONS[name]
         settings = getattr(load_settings(self._home.settings_file), group)
-        values = settings.model_dump(include=set(options))
+        values = settings.model_dump(include=set(options), by_alias=True)
         return fingerprint({**values, **_RETIRED_OPTIONS.get(name, {})})
 
     def _of_partition(self, name: str, key: str) -> str:

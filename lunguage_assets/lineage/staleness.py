@@ -287,7 +287,7 @@ class StalenessChecker:
         scorer = self.scorer_of(key_by_dimension["ranker"], key_by_dimension[BATCH])
         if scorer == NOTHING:
             return NOTHING
-        return f"{scorer}, unlike: {self._settings.distilled.unlike}"
+        return f"{scorer}, unlike: {self._settings.distilled.out_of_distribution}"
 
     def scorer_of(self, ranker: str, batch: str) -> str:
         """Find who fits a batch.

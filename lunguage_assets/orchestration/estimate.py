@@ -1,6 +1,6 @@
 """What a run would ask and spend, counted beforehand: nothing is written or sent.
 
-The plan of the run (`lineage.staleness.plan`) says which steps it would make. They are
+The plan of the run (`lineage.run_plan.plan`) says which steps it would make. They are
 made here in memory, by the functions that the assets call, with judges that only look
 into the ledger. What a step reads is what was made here before it, else what is stored.
 

@@ -91,7 +91,7 @@ def ranking_on_scale(
     try:
         anchors_of(configuration, ranking)
     except NoScale as error:
-        if configuration.settings.explicit.ruler != "auto":
+        if configuration.settings.explicit.reference_scale != "auto":
             raise
         published = published_instead(ranking, error.reason, identities)
         anchors_of(configuration, published)

@@ -1,13 +1,19 @@
-"""Sources of the report and the tables of a release: counts, analyses and origin."""
+"""Counts what the report and the tables of a release are made from.
+
+Numbers of a release (`summary.json`), which analyses belong to its ranking, and its
+origin, collected once. Where a release comes from is in `provenance.py`, the paper's own
+tables are counted in `paper_tables.py`.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -43,8 +49,15 @@ _ACCOUNTS = [column.name for column in ACCOUNTING.columns if column.type == "int
 
 @dataclass(frozen=True)
 class Release:
-    """A ranker's ranking, and of each study the newest delivery over its batches; `processes` as in
-    `parallel.map_studies`; `distilled`: the model that placed findings of some batches, and of which.
+    """A ranker's ranking, and of each study the newest delivery over its batches.
+
+    Attributes:
+        ranker: whose probabilities these are.
+        ranking: its REFERENCE_RANKING.
+        studies: the newest deliveries.
+        missing_batches: registered ones that have no result of this ranker.
+        processes: as in `parallel.map_studies`.
+        distilled: the model that placed findings of some batches, and of which.
     """
 
     ranker: str
@@ -63,14 +76,15 @@ class Release:
         found = self.studies.query(
             "SELECT DISTINCT ranking_version, mode FROM lunguage_plus_plus"
         )
-        now = str(self.ranking["ranking_version"].iloc[0])
-        if len(found) > 1 or any(version != now for version, _ in found):
-            made = ", ".join(
+        expected = str(self.ranking["ranking_version"].iloc[0])
+        is_of_another = any(version != expected for version, _ in found)
+        if len(found) > 1 or is_of_another:
+            rankings = ", ".join(
                 f"{version} in mode {mode}" for version, mode in sorted(found)
             )
             raise MethodError(
-                f"batches of ranker {self.ranker!r}: found rankings {made}; expected {now} in one mode. Run "
-                "`lunguage run` again: it makes them alike."
+                f"batches of ranker {self.ranker!r}: found rankings {rankings}; expected "
+                f"{expected} in one mode. Run `lunguage run` again: it makes them alike."
             )
 
 
@@ -78,9 +92,19 @@ class Release:
 class ReportContext:
     """Everything that the report and the tables of counts are made from.
 
-    `examples` is how often each phrase was extracted; `experts` what single experts agree on, under numbers
-    (`numbered_experts`); `tables` the labels and the paper's; `points` the fitted findings that are drawn one
-    by one; `p_heights` bars of p between `P_EDGES`; `summary` the numbers, ready for JSON.
+    Attributes:
+        ranker: whose release it is.
+        origin: what it was made with.
+        provenance: the same, ready for JSON.
+        ranking: REFERENCE_RANKING.
+        examples: how often each hedging phrase was extracted, by phrase.
+        analyses: those that belong to this ranking, by name.
+        stale_analyses: whether analyses were left out, as they belong to another one.
+        experts: what single experts agree on, under numbers (`numbered_experts`).
+        tables: the labels and the paper's tables, by name.
+        points: the fitted findings that are drawn one by one.
+        p_heights: bars of p between `P_EDGES`.
+        summary: the numbers, ready for JSON.
     """
 
     ranker: str
@@ -128,78 +152,37 @@ def context_of(
     examples: pd.Series,
     labels: Path,
 ) -> ReportContext:
-    """Count a release; the same release gives the same numbers. `labels` is its file of them, LABELS."""
-    studies, ranking = release.studies, release.ranking
+    """Count a release; the same release gives the same numbers.
 
-    def counts(columns: str, table: str) -> Counter[Any]:
-        found = studies.query(
-            f"SELECT {columns}, count(*) FROM {table} GROUP BY ALL ORDER BY ALL"
-        )
-        return Counter(
-            {tuple(keys) if len(keys) > 1 else keys[0]: count for *keys, count in found}
-        )
-
-    conflicts = counts("conflict_type, source", "conflicts")
-    p_sources = counts("p_source", "fitted_probabilities")
-    reasons = counts("reason, generated", "pathway_matches")
-    aside = "SELECT rule, count(DISTINCT study_id) FROM set_aside GROUP BY rule ORDER BY rule"
-    sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT" for name in _ACCOUNTS)
-    (accounts,) = studies.query(f"SELECT {sums} FROM accounting")
-    ((placed,),) = studies.query("SELECT count(mu) FROM fitted_probabilities")
-    ((reports,),) = studies.query("SELECT count(*) FROM reports")
+    Args:
+        release: the ranking and the newest deliveries.
+        origin: everything else that the release was made with.
+        analyses: those of `ANALYSES` that there are.
+        examples: how often each hedging phrase was extracted, by phrase.
+        labels: the release's file of LABELS.
+    """
+    studies = release.studies
+    # In one order, so that sums over p are equal to the last bit.
     fitted = studies.frame(
-        "SELECT p, p_source = 'fitted' AS own FROM fitted_probabilities ORDER BY p"
+        "SELECT p, p_source = 'fitted' AS is_own FROM fitted_probabilities ORDER BY p"
     )
-    rows, first = dict(zip(_ACCOUNTS, accounts, strict=True)), ranking.iloc[0]
-    summary = {
-        "ranker": release.ranker,
-        "judges": list(first["judges"]),
-        **{
-            name: str(first[name])
-            for name in ("ruler", "ruler_reason", "ranking_version")
-        },
-        "mode": ", ".join(counts("mode", "lunguage_plus_plus")),
-        "batches": list(release.batches),
-        "batches_not_included": list(release.missing_batches),
-        "reports": reports,
-        "findings": rows["rows_in"],
-        "tentative_pairs": p_sources.total(),
-        "placed": placed,
-        "matches": int(ranking["n_matches"].sum()) // 2,
-        "phrases_ranked": len(ranking),
-        "p": _distribution(fitted.loc[fitted["own"].astype(bool), "p"]),
-        "p_source": dict(p_sources),
-        "expanded": reasons["matched", False],
-        "expanded_generated": reasons["matched", True],
-        "match_reasons": {
-            reason: n for (reason, generated), n in reasons.items() if not generated
-        },
-        "conflicts": dict(
-            sorted((f"{kind} ({source})", n) for (kind, source), n in conflicts.items())
-        ),
-        "rows": rows,
-        "studies_set_aside": dict(studies.query(aside)),
-        "rows_out": counts("source", "lunguage_plus_plus").total(),
-    }
-    if scored := counts("stop", "fitted_probabilities")["scored"]:
-        summary["scored"] = scored  # by a distilled model
-    foreign = counts("reason", "rejected")[OTHER_LANGUAGE]
-    if foreign:
-        summary["not_in_english"] = foreign
-    shown, stale = shown_analyses(analyses, ranking)
-    encoders = list(counts("encoder", "lunguage_plus_plus"))
+    heights, _ = np.histogram(fitted["p"].astype(np.float64), bins=P_EDGES)
+    own_p = fitted.loc[fitted["is_own"].astype(bool), "p"]
+    summary = _summary(release, own_p)
+    shown, stale = shown_analyses(analyses, release.ranking)
+    encoders = list(_counts(studies, "encoder", "lunguage_plus_plus"))
     return ReportContext(
         ranker=release.ranker,
         origin=origin,
         provenance=provenance(
             origin,
             release.ranker,
-            ranking,
+            release.ranking,
             release.batches,
             encoders,
             release.distilled,
         ),
-        ranking=ranking,
+        ranking=release.ranking,
         examples=examples,
         analyses=shown,
         stale_analyses=stale,
@@ -208,75 +191,166 @@ def context_of(
             "labels": label_table(studies, labels),
             **paper_tables(studies, origin.dictionary.statistics()),
         },
-        points=_points(studies, placed),
-        p_heights=np.histogram(fitted["p"].astype(np.float64), bins=P_EDGES)[0].astype(
-            np.int64
-        ),
+        points=_points(studies, summary["placed"]),
+        p_heights=heights.astype(np.int64),
         summary=summary,
     )
 
 
+def _counts(studies: NewestStudies, columns: str, table: str) -> Counter[Any]:
+    """Count the rows of a table by one column, or by several as a tuple."""
+    rows = studies.query(
+        f"SELECT {columns}, count(*) FROM {table} GROUP BY ALL ORDER BY ALL"
+    )
+    counts: Counter[Any] = Counter()
+    for row in rows:
+        keys = row[:-1]
+        counts[keys if len(keys) > 1 else keys[0]] = row[-1]
+    return counts
+
+
+def _summary(release: Release, own_p: pd.Series) -> dict[str, Any]:
+    """Count what `summary.json` says, in its order.
+
+    Args:
+        release: the ranking and the newest deliveries.
+        own_p: p of the findings that were compared themselves.
+    """
+    studies = release.studies
+    ranking = release.ranking.iloc[0]
+    versions = ("ruler", "ruler_reason", "ranking_version")
+    conflicts = _counts(studies, "conflict_type, source", "conflicts")
+    p_sources = _counts(studies, "p_source", "fitted_probabilities")
+    matches = _counts(studies, "reason, generated", "pathway_matches")
+    sums = ", ".join(
+        f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in _ACCOUNTS
+    )
+    (accounts,) = studies.records(f"SELECT {sums} FROM accounting")
+    ((placed,),) = studies.query("SELECT count(mu) FROM fitted_probabilities")
+    ((reports,),) = studies.query("SELECT count(*) FROM reports")
+    set_aside = studies.query(
+        "SELECT rule, count(DISTINCT study_id) FROM set_aside GROUP BY rule ORDER BY rule"
+    )
+    summary = {
+        "ranker": release.ranker,
+        "judges": list(ranking["judges"]),
+        **{name: str(ranking[name]) for name in versions},
+        "mode": ", ".join(_counts(studies, "mode", "lunguage_plus_plus")),
+        "batches": list(release.batches),
+        "batches_not_included": list(release.missing_batches),
+        "reports": reports,
+        "findings": accounts["rows_in"],
+        "tentative_pairs": p_sources.total(),
+        "placed": placed,
+        # A match stands in the rows of both phrases.
+        "matches": int(release.ranking["n_matches"].sum()) // 2,
+        "phrases_ranked": len(release.ranking),
+        "p": _distribution(own_p),
+        "p_source": dict(p_sources),
+        "expanded": matches["matched", False],
+        "expanded_generated": matches["matched", True],
+        "match_reasons": {
+            reason: count
+            for (reason, is_generated), count in matches.items()
+            if not is_generated
+        },
+        "conflicts": dict(
+            sorted(
+                (f"{conflict_type} ({source})", count)
+                for (conflict_type, source), count in conflicts.items()
+            )
+        ),
+        "rows": accounts,
+        "studies_set_aside": dict(set_aside),
+        "rows_out": _counts(studies, "source", "lunguage_plus_plus").total(),
+    }
+    scored = _counts(studies, "stop", "fitted_probabilities")["scored"]
+    if scored:
+        summary["scored"] = scored  # by a distilled model
+    foreign = _counts(studies, "reason", "rejected")[OTHER_LANGUAGE]
+    if foreign:
+        summary["not_in_english"] = foreign
+    return summary
+
+
+class ShownAnalyses(NamedTuple):
+    """Analyses that a release shows.
+
+    Attributes:
+        frames: by name.
+        are_stale: whether all were left out, as they belong to another ranking.
+    """
+
+    frames: dict[str, pd.DataFrame]
+    are_stale: bool
+
+
 def shown_analyses(
     analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame
-) -> tuple[dict[str, pd.DataFrame], bool]:
-    """The analyses that are shown (of experts only groups, no named person), and whether all of them, which
-    are made together, were left out because they belong to another ranking.
+) -> ShownAnalyses:
+    """Choose the analyses that a release shows; of experts groups, no named person.
+
+    Args:
+        analyses: those of `ANALYSES` that there are.
+        ranking: REFERENCE_RANKING of the release.
     """
-    now, shown = set(ranking["ranking_version"]), dict(analyses)
-    distilled = shown.get(DISTILLED_EVALUATION.name)
-    if (
-        distilled is not None and set(distilled["ranking_version"]) - now
-    ):  # it is made apart from the others
-        del shown[DISTILLED_EVALUATION.name]
-    named = [
-        frame["ranking_version"]
-        for frame in shown.values()
-        if "ranking_version" in frame.columns
-    ]
-    if set().union(*named) - now:
-        return {}, True
-    if (experts := shown.get(EXPERT_AGREEMENT.name)) is not None:
-        shown[EXPERT_AGREEMENT.name] = experts[
-            (experts["first"] == "")
-            & (experts["measure"] != "with expert")
-            & (
-                ~experts["group"].str.startswith(OCCUPATION)
-                | (experts["experts"] >= FEWEST)
-            )
-        ].reset_index(drop=True)
-    return shown, False
+    version = set(ranking["ranking_version"])
+    frames = dict(analyses)
+    # The distilled model is evaluated apart from the others, so it may be stale alone.
+    distilled = frames.get(DISTILLED_EVALUATION.name)
+    if distilled is not None and set(distilled["ranking_version"]) - version:
+        del frames[DISTILLED_EVALUATION.name]
+    versions: set[str] = set()
+    for frame in frames.values():
+        if "ranking_version" in frame.columns:
+            versions |= set(frame["ranking_version"])
+    if versions - version:
+        return ShownAnalyses({}, are_stale=True)
+    experts = frames.get(EXPERT_AGREEMENT.name)
+    if experts is not None:
+        frames[EXPERT_AGREEMENT.name] = _of_groups(experts)
+    return ShownAnalyses(frames, are_stale=False)
+
+
+def _of_groups(experts: pd.DataFrame) -> pd.DataFrame:
+    """Take the agreement of groups: an occupation of one expert would name a person."""
+    is_average = (experts["first"] == "") & (experts["measure"] != "with expert")
+    is_occupation = experts["group"].str.startswith(OCCUPATION)
+    is_large_enough = experts["experts"] >= FEWEST
+    return experts[is_average & (~is_occupation | is_large_enough)].reset_index(
+        drop=True
+    )
 
 
 def _single_experts(
     analyses: Mapping[str, pd.DataFrame], shown: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """The single experts of an analysis that is shown."""
+    """Take the single experts of an analysis that is shown, under numbers."""
     name = EXPERT_AGREEMENT.name
-    return numbered_experts(
-        analyses[name] if name in shown else EXPERT_AGREEMENT.frame()
-    )
+    if name not in shown:
+        return numbered_experts(EXPERT_AGREEMENT.frame())
+    return numbered_experts(analyses[name])
 
 
 def _points(studies: NewestStudies, placed: int) -> pd.DataFrame:
-    """FITTED_PROBABILITIES rows that are drawn one by one: of many evenly spread ones."""
-    step = max(1, -(-placed // POINTS))
+    """Take the findings that are drawn one by one: of many evenly spread ones."""
+    step = max(1, math.ceil(placed / POINTS))
     return studies.frame(
         "SELECT mu, p, p_low, p_high FROM fitted_probabilities WHERE mu IS NOT NULL "
-        f"QUALIFY (row_number() OVER (ORDER BY mu, finding_id) - 1) % {step} = 0 ORDER BY mu, finding_id"
+        f"QUALIFY (row_number() OVER (ORDER BY mu, finding_id) - 1) % {step} = 0 "
+        "ORDER BY mu, finding_id"
     )
 
 
 def _distribution(values: pd.Series) -> dict[str, float | int]:
-    """Count, mean, standard deviation (population), minimum and maximum."""
+    """Find count, mean, standard deviation (population), minimum and maximum."""
     if values.empty:
         return {"count": 0}
-    found = {
+    measures = {
         "mean": values.mean(),
         "sd": values.std(ddof=0),
         "min": values.min(),
         "max": values.max(),
     }
-    return {
-        "count": len(values),
-        **{name: round(float(value), 6) for name, value in found.items()},
-    }
+    rounded = {name: round(float(value), 6) for name, value in measures.items()}
+    return {"count": len(values), **rounded}

@@ -124,7 +124,7 @@ def provenance(
     versions = ("ruler", "ruler_reason", "ranking_version", "vocabulary_version")
     other = {
         name: dict(zip(_PAIR, pair, strict=True))
-        for name, pair in departures(settings).items()
+        for name, pair in departures(settings, by_alias=True).items()
     }
     batches = {
         one.key: asdict(one) | {"included": one.key in included}
@@ -169,6 +169,7 @@ def provenance(
             mode="json",
             include={"corpus", "explicit", "implicit"},
             exclude=_NOT_DECIDING,
+            by_alias=True,
         ),
         "as_published": {"asked": settings.as_published, "other": other},
         "files": {

@@ -42,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for made in (home, delivery):
         made.mkdir()
     (home / "settings.toml").write_text(
-        '[explicit]\nruler = "published"\nrepetitions = 1\nbootstrap = 0\n'
+        '[explicit]\nreference_scale = "published"\nrepetitions = 1\nbootstrap = 0\n'
     )
     TEXTS.to_csv(delivery / "reports.csv", index=False)
     with SmallHome.opened(home) as small, pytest.MonkeyPatch.context() as patched:

@@ -105,7 +105,7 @@ def test_status_names_one_reason_per_step_and_how_many_more(home: Path) -> None:
         ),
     ],
 )
-def test_status_and_doctor_name_a_file_that_was_edited_wrongly_and_the_place(
+def test_status_and_doctor_name_a_wrongly_edited_file_and_its_line(
     name: str, content: str, place: str, home: Path
 ) -> None:
     (home / name).write_text(content)
@@ -143,7 +143,7 @@ def test_a_removed_batch_is_gone_from_tables_partitions_and_the_next_release(
     assert "a batch or an analysis was removed" in said
 
 
-def test_a_partition_that_a_killed_removal_left_is_taken_away_by_the_next(
+def test_a_killed_removal_leaves_a_partition_that_the_next_removes(
     home: Path,
 ) -> None:
     partitions(home, "first", "second")

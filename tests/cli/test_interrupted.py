@@ -90,7 +90,7 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
 
 
 @pytest.mark.lengthy
-def test_a_command_that_is_stopped_says_one_line_and_its_run_is_cancelled(
+def test_a_stopped_command_says_one_line_and_cancels_its_run(
     tmp_path: Path, five: Path
 ) -> None:
     """Started by a script with `&`, which lets what it starts ignore SIGINT."""

@@ -37,7 +37,7 @@ def lunguage_land(landing: Landing, *arguments: str) -> Result:
     )
 
 
-def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_what_was_put_aside(
+def test_deliveries_are_registered_or_put_aside_with_status_one(
     on_disk: Landing,
 ) -> None:
     on_disk.drop("corpus.toml", DECLARED)

@@ -17,7 +17,7 @@ ANSWERS = {
 }
 
 
-def test_an_answer_that_cannot_be_read_is_named_and_left_out_at_every_stage(
+def test_an_unreadable_answer_is_named_and_left_out_at_every_stage(
     tmp_path: Path,
 ) -> None:
     theirs = Ledger.open(tmp_path / "theirs.sqlite")

@@ -9,8 +9,9 @@ import pytest
 from commands import lunguage
 from loopback import LoopbackServer
 
-from lunguage_assets.cli import console
+from lunguage_assets.cli.analyse import why_no_agreement
 from lunguage_assets.cli.console import print_table
+from lunguage_assets.cli.release_summary import describe_conflict
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 
@@ -82,7 +83,7 @@ params = { max_tokens = 50 }
 """
 
 
-def test_doctor_asks_each_language_model_a_question_of_its_own_and_says_what_came_of_it(
+def test_doctor_asks_each_language_model_once_and_tells_its_answer(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "judges.toml"
@@ -105,7 +106,7 @@ ELSEWHERE = MINE.replace("ADDRESS", "https://models.invalid/v1").replace(
 )
 
 
-def test_doctor_refuses_no_judge_of_synthetic_text_while_a_home_has_no_corpus(
+def test_doctor_takes_a_home_without_corpus_for_synthetic_text(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "judges.toml"
@@ -152,7 +153,7 @@ PUBLISHED = {
 def test_a_kappa_without_a_value_has_a_reason(
     changed: dict[str, object], why: str
 ) -> None:
-    assert why in console.no_agreement(pd.DataFrame(PUBLISHED | changed))
+    assert why in why_no_agreement(pd.DataFrame(PUBLISHED | changed))
 
 
 def test_a_table_fits_the_terminal_with_its_words_at_the_left(
@@ -176,6 +177,6 @@ def test_every_kind_of_conflict_has_words() -> None:
     kinds = [
         f"{kind} ({source})" for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES
     ]
-    told = [console._conflict(kind) for kind in kinds]
-    assert len(set(told)) == len(kinds)
-    assert not [words for words in told if "_" in words or "original" in words]
+    descriptions = [describe_conflict(kind) for kind in kinds]
+    assert len(set(descriptions)) == len(kinds)
+    assert not [words for words in descriptions if "_" in words or "original" in words]

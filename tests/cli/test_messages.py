@@ -11,8 +11,8 @@ import pytest
 from commands import lunguage
 from finished_homes import Finished
 
-from lunguage_assets.cli import console
-from lunguage_assets.cli.options import Chosen
+from lunguage_assets.cli import run_display
+from lunguage_assets.cli.analyse import print_analyses
 from lunguage_assets.judges.asking.progress import Progress, steps_of
 from lunguage_assets.orchestration.runs.runner import RunSummary
 from lunguage_assets.workspace.home import Home
@@ -41,7 +41,7 @@ def test_a_wrong_preset_is_said_with_the_option_that_chose_it(
     assert not (tmp_path / "home").exists()
 
 
-def test_everything_that_keeps_judges_from_being_asked_is_said_before_the_first_stage(
+def test_all_that_refuses_judges_is_said_before_the_first_stage(
     tmp_path: Path, five: Path
 ) -> None:
     (tmp_path / "judges.toml").write_text(JUDGES)
@@ -61,7 +61,7 @@ def test_everything_that_keeps_judges_from_being_asked_is_said_before_the_first_
     assert not (tmp_path / "home" / "tables").exists()
 
 
-def test_a_place_for_the_release_that_cannot_be_used_is_said_before_anything_is_made(
+def test_an_unusable_release_folder_is_said_before_anything_is_made(
     tmp_path: Path, five: Path
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -79,14 +79,14 @@ def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -
             raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
     written: list[str] = []
-    monkeypatch.setattr(console, "LINE_EVERY_S", 0.0)
-    monkeypatch.setattr(console.click, "echo", written.append)
-    display = console.RunDisplay()
+    monkeypatch.setattr(run_display, "LINE_EVERY_S", 0.0)
+    monkeypatch.setattr(run_display.click, "echo", written.append)
+    display = run_display.RunDisplay()
     progress = Progress("gpt", 4, 0, 1, 1, 0, 10, 1, 0.5)
     display.note(progress)
     assert "gpt" in written[0]
     monkeypatch.undo()
-    monkeypatch.setattr(console, "LINE_EVERY_S", 0.0)
+    monkeypatch.setattr(run_display, "LINE_EVERY_S", 0.0)
     monkeypatch.setattr(sys, "stdout", Gone())
     display.note(progress)
     (told,) = display.total.totals()
@@ -103,11 +103,11 @@ def learning_shown(
             return is_terminal
 
     screen, printed = Screen(), list[str]()
-    monkeypatch.setattr(console, "LINE_EVERY_S", 0.0)
-    monkeypatch.setattr(console.click, "echo", printed.append)
+    monkeypatch.setattr(run_display, "LINE_EVERY_S", 0.0)
+    monkeypatch.setattr(run_display.click, "echo", printed.append)
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    with console.run_display():
+    with run_display.run_display():
         step = steps_of("reading sentences", 1_200)
         step(600)
         step(600)
@@ -134,7 +134,7 @@ def test_elsewhere_lines_say_how_far_the_learning_is(
 def test_analyses_say_that_the_release_lacks_them_only_where_it_does(
     finished: Finished, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    chosen = Chosen(Home(finished.home))
+    home = Home(finished.home)
     for stale in (True, False):
-        console.print_analyses(chosen, "panel", RunSummary(), release_is_stale=stale)
+        print_analyses(home, "panel", RunSummary(), release_is_stale=stale)
         assert ("the release is from before" in capsys.readouterr().out) == stale

@@ -64,7 +64,7 @@ def test_runs_materialisations_and_checks_are_in_the_persistent_instance(
         assert record.asset_materialization.partition == "panel|first"
 
 
-def test_a_run_with_another_preset_leaves_the_release_of_the_homes_own_as_it_is(
+def test_another_preset_leaves_the_release_of_the_homes_own_preset(
     home: Path, five: Path, tmp_path: Path
 ) -> None:
     packaged = resource("judges.toml").read_text(encoding="utf-8")
@@ -91,7 +91,7 @@ def test_a_second_run_has_nothing_to_do_and_does_nothing(
     } == set()
 
 
-def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_of_a_study_that_comes_again_count(
+def test_bad_rows_are_set_aside_and_the_newest_study_counts(
     home: Path, tmp_path: Path, five: Path
 ) -> None:
     delivery = tmp_path / "messy"

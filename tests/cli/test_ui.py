@@ -193,7 +193,7 @@ def test_a_browser_shows_the_check_report(ui: UI, browser: Page) -> None:
 
 
 @pytest.mark.ui
-def test_a_browser_shows_which_partitions_are_there_and_what_was_counted_in_one(
+def test_a_browser_shows_partitions_and_what_was_counted_in_one(
     ui: UI, browser: Page
 ) -> None:
     browser.open(f"{ui.url}/assets/findings?view=partitions", "Materialized (1)")

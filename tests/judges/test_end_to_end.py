@@ -22,7 +22,10 @@ from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.sample import write_sample
 
-SETTINGS = "[explicit]\nruler = 'published'\nrepetitions = 1\nbootstrap = 20\npatience = 3\npanel_steps = 2\n"
+SETTINGS = (
+    "[explicit]\nreference_scale = 'published'\nrepetitions = 1\nbootstrap = 20\n"
+    "patience = 3\npanel_steps = 2\n"
+)
 JUDGE = """
 [judges.{key}]
 provider = "openai-compatible"

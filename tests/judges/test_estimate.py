@@ -38,7 +38,7 @@ from lunguage_assets.orchestration import redaction
 from lunguage_assets.sample import write_sample
 
 SETTINGS = (
-    "[explicit]\nminimum_examples = 1\nruler_minimum = 2\nrepetitions = 2\npanel_steps = 3\n"
+    "[explicit]\nminimum_examples = 1\nreference_scale_minimum = 2\nrepetitions = 2\npanel_steps = 3\n"
     "patience = 4\nstep_limit = 15\n"
 )
 RATINGS = "rater,phrase,sentence,rating\n" + "".join(

@@ -15,7 +15,7 @@ from lunguage_assets.sample import write_sample
 SETTINGS = """
 as_published = true
 [explicit]
-ruler = "published"
+reference_scale = "published"
 patience = 3
 panel_steps = 2
 [implicit]

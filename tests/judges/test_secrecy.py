@@ -56,13 +56,16 @@ QUOTING_FILES = {
     ),
     "settings": (
         "settings.toml",
-        f'[explicit]\nruler = "There may be a nodule {planted.PLANTED}."\n',
+        f'[explicit]\nreference_scale = "There may be a nodule {planted.PLANTED}."\n',
     ),
 }
 
 
 RATINGS = f"rater,phrase,sentence,rating\na,There may be a nodule {planted.PLANTED}.,may,40\nb,likely,x,90\n"
-OWN_RULER = "ruler = 'own'\nruler_minimum = 3\nminimum_examples = 1\nrepetitions = 1\norders = 2\n"
+OWN_RULER = (
+    "reference_scale = 'own'\nreference_scale_minimum = 3\nminimum_examples = 1\n"
+    "repetitions = 1\norders = 2\n"
+)
 ANCHORS = "rater,phrase,sentence,rating\n" + "".join(
     f"{rater},{phrase},s,{rating}\n"
     for rater in "ab"
@@ -146,7 +149,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Ru
     for home in (first, third):
         (planted.write_home(home) / "anchor_ratings.csv").write_text(ANCHORS)
         (home / "settings.toml").write_text(
-            planted.SETTINGS.replace("ruler = 'published'\n", OWN_RULER)
+            planted.SETTINGS.replace("reference_scale = 'published'\n", OWN_RULER)
         )
     fits = second / "tables" / "fitted_probabilities" / "panel" / "d.parquet"
     scenarios = [

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(
 
 SETTINGS = """
 [explicit]
-ruler = "published"
+reference_scale = "published"
 step_limit = 2
 bootstrap = 10
 orders = 3

@@ -15,12 +15,11 @@ from invented_reports import Said, frames, run, said
 from profiles import examples
 
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.labels.study_labels import (
+from lunguage_assets.labels.chexpert_files import (
     chexpert_labels,
     chexpert_probabilities,
-    label_evidence,
-    study_labels,
 )
+from lunguage_assets.labels.study_labels import label_evidence, study_labels
 from lunguage_assets.tables.released import (
     CHEXPERT,
     CHEXPERT_LABELS,

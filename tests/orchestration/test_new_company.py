@@ -46,7 +46,7 @@ def test_every_report_in_new_company_is_released(
         delivery / "reports.csv", index=False
     )
     without_expectations(home)
-    (home / "settings.toml").write_text('[explicit]\nruler = "published"\n')
+    (home / "settings.toml").write_text('[explicit]\nreference_scale = "published"\n')
     done = lunguage(home, "run", "--data", delivery, "--batch", "new")
     assert done.returncode == 0, done.stderr
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as tables:

@@ -32,7 +32,9 @@ RATINGS = "rater,phrase,sentence,rating\na,surely,1,90\nb,surely,1,80\na,hardly,
 def insist(small: SmallHome, ruler: str) -> None:
     file = small.home.settings_file
     file.write_text(
-        file.read_text().replace("[explicit]", f'[explicit]\nruler = "{ruler}"')
+        file.read_text().replace(
+            "[explicit]", f'[explicit]\nreference_scale = "{ruler}"'
+        )
     )
 
 
@@ -154,7 +156,7 @@ def test_an_inverted_ranking_is_an_error_where_settings_ask_for_it(
     insist(small, "own")
     with pytest.raises(
         RunFailed,
-        match=r"rank \(panel\).*are inverted.*ruler = .auto.*under \[explicit\]",
+        match=r"rank \(panel\).*are inverted.*reference_scale = .auto.*under \[explicit\]",
     ) as failed:
         small.run(rebuild=True)
     assert small.home.settings_file.name in str(failed.value)

@@ -46,7 +46,7 @@ def text_home(
     home = folder / "home"
     home.mkdir()
     (home / "settings.toml").write_text(
-        "[explicit]\nruler = 'published'\nbootstrap = 5\nstep_limit = 4\n"
+        "[explicit]\nreference_scale = 'published'\nbootstrap = 5\nstep_limit = 4\n"
     )
     with SmallHome.opened(home) as small:
         small.register({"five": five, "raw": raw})

@@ -27,7 +27,7 @@ from stored_tables import store_table
 from lunguage_assets.assertion.categories import CATEGORIES
 from lunguage_assets.assertion.cues import bundled_cues
 from lunguage_assets.assertion.hedges import hedge_cues
-from lunguage_assets.cli.reading import TextKeptBack, explain
+from lunguage_assets.cli.explain import TextKeptBack, explain
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.release.code_words import (

@@ -14,7 +14,7 @@ from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.references import parse_references
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.release.write import published_frame
+from lunguage_assets.release.restricted_files import published_frame
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import TERMS
 

@@ -38,7 +38,7 @@ from lunguage_assets.implicit.resolution.guarantees import (
 )
 from lunguage_assets.implicit.statements.locations import anatomical_parts
 from lunguage_assets.quality.rules import belief_rules, fit_rules
-from lunguage_assets.release import write
+from lunguage_assets.release import restricted_files, write
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH
 from lunguage_assets.release.write import write_bundle
@@ -272,8 +272,10 @@ def test_a_ranking_or_analysis_that_breaks_a_rule_of_its_schema_seals_nothing_an
 def test_a_derived_row_that_breaks_its_schema_seals_nothing(
     function: str, invented: Made, older: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = getattr(write, function)
-    monkeypatch.setattr(write, function, lambda *args: honest(*args).assign(source="!"))
+    honest = getattr(restricted_files, function)
+    monkeypatch.setattr(
+        restricted_files, function, lambda *args: honest(*args).assign(source="!")
+    )
     assert "source is one of" in refused(invented.release("first"), invented, older)
 
 

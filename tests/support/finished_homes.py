@@ -30,7 +30,7 @@ QUICK_STICK = """
 [explicit]
 minimum_examples = 1
 repetitions = 1
-ruler_minimum = 5
+reference_scale_minimum = 5
 orders = 3
 bootstrap = 10
 """

@@ -81,7 +81,10 @@ _CODED = (
     "associate",
     "evidence",
 )
-SETTINGS = "[explicit]\nruler = 'published'\npatience = 2\npanel_steps = 1\nstep_limit = 4\nbootstrap = 5\n"
+SETTINGS = (
+    "[explicit]\nreference_scale = 'published'\npatience = 2\npanel_steps = 1\n"
+    "step_limit = 4\nbootstrap = 5\n"
+)
 TALKATIVE = """
 telemetry:
   enabled: false

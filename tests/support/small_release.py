@@ -47,9 +47,7 @@ from lunguage_assets.workspace.home import Home
 
 WORD = "Quokkalantern"
 """Planted into every sentence and report of a delivery that counts as patients'."""
-SETTINGS = (
-    "[explicit]\nruler = 'published'\npatience = 2\npanel_steps = 1\nstep_limit = 4\n"
-)
+SETTINGS = "[explicit]\nreference_scale = 'published'\npatience = 2\npanel_steps = 1\nstep_limit = 4\n"
 
 Tables = dict[str, pd.DataFrame]
 

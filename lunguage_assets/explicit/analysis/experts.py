@@ -305,7 +305,7 @@ def make_survey(
         if phrase in sentences
     ]
     if len(ranked) < 2:
-        remedy = 'Use a larger corpus, or ruler = "published".'
+        remedy = 'Use a larger corpus, or reference_scale = "published".'
         raise MethodError(
             f"{len(ranked)} phrases are ranked; a survey needs two at least. {remedy}"
         )

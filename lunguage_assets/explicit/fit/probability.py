@@ -28,7 +28,8 @@ class NoScale(MethodError):
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(
-            f'no probabilities can be read off the ranking: {reason}. Set ruler = "auto", or choose other '
+            f"no probabilities can be read off the ranking: {reason}. Set "
+            'reference_scale = "auto", or choose other '
             "anchors, under [explicit] in settings.toml of the home, or rate ranked phrases in "
             "anchor_ratings.csv; then run with --rebuild-ranking."
         )

@@ -185,12 +185,13 @@ def hedge_vocabulary(
 
     Args:
         hedges: `HEDGE_PHRASES` frame of all batches, one extractor.
-        settings: `minimum_examples`, `ruler`, `ruler_minimum`.
+        settings: `minimum_examples`, `reference_scale`, `reference_scale_minimum`.
         anchors: those in use; None: none are asked for.
 
     A phrase is retained when it was extracted often enough and at least one of its examples is usable: the
-    finding was located, and no other finding of the same name shares the sentence. With `ruler =
-    "published"`, and with `"auto"` where fewer phrases than `ruler_minimum` or not all anchor phrases would
+    finding was located, and no other finding of the same name shares the sentence. With
+    `reference_scale = "published"`, and with `"auto"` where fewer phrases than
+    `reference_scale_minimum` or not all anchor phrases would
     be retained, the 42 published phrases with their bundled invented sentences are retained instead
     (`ruler`, `ruler_reason`). `n_examples` always counts this corpus.
     """
@@ -288,10 +289,10 @@ def _against_own(
     own: Collection[str], settings: ExplicitSettings, anchors: AnchorSet | None
 ) -> str:
     """Why these phrases are not ranked; empty: they are."""
-    if settings.ruler != "auto":
-        return CHOSEN if settings.ruler == "published" else ""
-    if len(own) < settings.ruler_minimum:
-        return f"{len(own)} phrases of its own; {settings.ruler_minimum} are the least"
+    if settings.reference_scale != "auto":
+        return CHOSEN if settings.reference_scale == "published" else ""
+    if len(own) < settings.reference_scale_minimum:
+        return f"{len(own)} phrases of its own; {settings.reference_scale_minimum} are the least"
     try:
         if anchors is not None:
             require_anchors(own, anchors.of(own))

@@ -583,7 +583,7 @@ def _places_of_distilled_model(
         inputs.tables["hedge_phrases"],
         inputs.tables["reference_ranking"],
         open_distilled_scorer(configuration, ranker, staleness),
-        ask_panel=configuration.settings.distilled.unlike == "panel",
+        ask_panel=configuration.settings.distilled.out_of_distribution == "panel",
     )
 
 

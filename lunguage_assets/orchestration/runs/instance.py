@@ -164,7 +164,7 @@ def is_at_work(home: str | Path) -> bool:
     except LockHeld:
         return True
     except OSError:  # no home yet
-        return False
+        pass
     return False
 
 

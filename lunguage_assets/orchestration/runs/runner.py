@@ -1,7 +1,7 @@
 """Make what is not current: one Dagster run per job and partition.
 
 They are executed in this process, one after the other.
-Which runs those are is the plan of `lineage.staleness`, which the estimate shares. Runs
+Which runs those are is the plan of `lineage.run_plan`, which the estimate shares. Runs
 that are launched in the UI or by a sensor are Dagster's own.
 """
 

@@ -50,7 +50,7 @@ from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES
 from lunguage_assets.tables.explicit import FIT_LOG
 
-PUBLISHED = ExplicitSettings(ruler="published")
+PUBLISHED = ExplicitSettings(reference_scale="published")
 Stick = tuple[pd.DataFrame, pd.DataFrame]
 PANEL: tuple[Judge, ...] = (LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues"))
 
@@ -475,7 +475,7 @@ def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(
 
 
 def test_a_vocabulary_of_two_phrases_ranks_and_fits() -> None:
-    options = ExplicitSettings(ruler_minimum=2, bootstrap=10)
+    options = ExplicitSettings(reference_scale_minimum=2, bootstrap=10)
     words = ("likely", "if any")
     vocabulary = own_vocabulary(
         {word: [f"{word} <finding> {i}." for i in range(10)] for word in words}

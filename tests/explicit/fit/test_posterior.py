@@ -23,7 +23,7 @@ from lunguage_assets.tables import HEDGE_PHRASES
 
 @pytest.fixture(scope="module")
 def reference() -> Reference:
-    settings = ExplicitSettings(ruler="published")
+    settings = ExplicitSettings(reference_scale="published")
     vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), settings)
     return Reference.of(reference_ranking(vocabulary, {}, settings), vocabulary)
 

@@ -196,7 +196,7 @@ def test_the_review_queue_has_the_pairs_with_a_reason() -> None:
     ]
 
 
-OWN = ExplicitSettings(ruler_minimum=2)
+OWN = ExplicitSettings(reference_scale_minimum=2)
 
 
 def hedges(counts: dict[str, int], **values: object) -> pd.DataFrame:
@@ -289,7 +289,7 @@ def test_a_corpus_without_the_anchor_phrases_is_measured_with_the_published_rule
 def test_an_own_ruler_that_the_settings_ask_for_is_never_exchanged() -> None:
     result = hedge_vocabulary(
         hedges({"likely": 10}),
-        ExplicitSettings(ruler="own"),
+        ExplicitSettings(reference_scale="own"),
         chosen_anchors("published"),
     )
     assert result[["phrase", "ruler", "ruler_reason"]].to_numpy().tolist() == [
@@ -300,7 +300,7 @@ def test_an_own_ruler_that_the_settings_ask_for_is_never_exchanged() -> None:
 def test_the_published_ruler_lists_the_corpus_phrases_that_it_lacks() -> None:
     result = vocabulary(
         hedges({"likely": 10, "possible": 10, "presumably": 11}),
-        ExplicitSettings(ruler="published", ruler_minimum=2),
+        ExplicitSettings(reference_scale="published", reference_scale_minimum=2),
     )
     assert result["retained"].sum() == 42
     assert result.loc["presumably", "reason"] == PUBLISHED_RULER

@@ -34,7 +34,7 @@ from lunguage_assets.tables import HEDGE_PHRASES
 LEXICON, CUES = LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues")
 JUDGES: list[Judge] = [LEXICON, CUES]
 both = pytest.mark.parametrize("judge", JUDGES, ids=["lexicon", "cues"])
-PUBLISHED = ExplicitSettings(ruler="published")
+PUBLISHED = ExplicitSettings(reference_scale="published")
 SCALE = reference_ranking(
     hedge_vocabulary(HEDGE_PHRASES.frame(), PUBLISHED), {}, PUBLISHED
 )

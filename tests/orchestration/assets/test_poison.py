@@ -226,7 +226,9 @@ def test_a_file_poisoned_on_disk_is_not_released(
 
 
 def test_a_ranking_of_another_vocabulary_is_not_used(whole: SmallHome) -> None:
-    (whole.home.root / "settings.toml").write_text('[explicit]\nruler = "published"\n')
+    (whole.home.root / "settings.toml").write_text(
+        '[explicit]\nreference_scale = "published"\n'
+    )
     whole.make(["hedge_vocabulary"], "lexicon")
     for tables, partition in (
         (["reference_ranking"], "panel"),

@@ -13,7 +13,7 @@ import pytest
 from platform_support import contents
 from small_homes import SmallHome, contradicting_itself, said_of
 
-from lunguage_assets.cli.console import summary_lines
+from lunguage_assets.cli.release_summary import summary_lines
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.fit.fitting import FitTables
 from lunguage_assets.implicit.resolution.resolve import Resolution

@@ -19,7 +19,7 @@ from published_shapes import graph, write_json
 from sdk_run import KEYS
 from small_homes import SmallHome
 
-from lunguage_assets.cli.making import analyse
+from lunguage_assets.cli.analyse import analyse
 from lunguage_assets.corpus.lunguage import lunguage_frame
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.ledger.ledger import Ledger

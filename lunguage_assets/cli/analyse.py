@@ -1,0 +1,208 @@
+"""`lunguage analyse`: how far the numbers can be trusted (docs/trust.md).
+
+The analyses are assets of the group `analysis`; `--cues` counts rows of raw reports by
+the cue that decided them. Here they are launched and printed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.options import (
+    EXISTING_FILE,
+    HOME_OPTION,
+    PRESET_OPTION,
+    RANKER_OPTION,
+    configured,
+    require_ranker,
+    stored_table,
+)
+from lunguage_assets.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lunguage_assets.configuration import Configuration
+    from lunguage_assets.orchestration.runs.runner import RunSummary
+    from lunguage_assets.workspace.home import Home
+
+_INTERVAL = ["value", "low", "high"]
+_AGREEMENT_MEASURES = ("pairwise agreement", "fleiss kappa", "krippendorff alpha")
+
+
+@click.command(short_help="Analyse how far the numbers can be trusted.")
+@HOME_OPTION
+@PRESET_OPTION
+@RANKER_OPTION
+@click.option(
+    "--cues",
+    is_flag=True,
+    help="Instead, count the rows of raw reports by the cue that decided them, worst "
+    "first.",
+)
+@click.option(
+    "--against",
+    type=EXISTING_FILE,
+    help="For --cues: rows that people coded, in the columns of Lunguage.csv; default: "
+    "gold_findings.csv of the home, where it is.",
+)
+@configured(existing=True)
+def analyse(
+    configuration: Configuration, ranker: str, cues: bool, against: Path | None
+) -> None:
+    """Analyse how far the numbers can be trusted.
+
+    Agreement of the judges, robustness of the ranking, validation of the fit. Asks no
+    judge: everything comes from recorded matches.
+    """
+    if against is not None and not cues:
+        raise click.UsageError("--against is for --cues.")
+    if cues:
+        _print_cue_counts(configuration, against)
+    else:
+        _run_analyses(configuration, ranker)
+
+
+def _run_analyses(configuration: Configuration, ranker: str) -> None:
+    """Make and print the analyses of a ranker."""
+    from lunguage_assets.cli.run import require_checks, run_stages
+    from lunguage_assets.lineage.run_plan import Stage
+
+    home = configuration.home
+    require_ranker(configuration, ranker)
+    stored_table(home, "reference_ranking", ranker)
+    checks = run_stages(configuration, ranker, [Stage("analyse", (ranker,))]).checks
+    released = configuration.staleness().of("release", ranker)
+    print_analyses(home, ranker, checks, release_is_stale=released.state == "stale")
+    require_checks(checks)
+
+
+def print_analyses(
+    home: Home, ranker: str, summary: RunSummary, *, release_is_stale: bool = False
+) -> None:
+    """Print the main figures of the analyses of a ranker.
+
+    Args:
+        home: that holds their tables.
+        ranker: whose analyses they are.
+        summary: of the run that made them, with their checks.
+        release_is_stale: the release was written before them, and lacks them.
+    """
+    from lunguage_assets.cli.console import print_pairs, print_table
+    from lunguage_assets.cli.release_summary import checks_lines
+
+    agreement = stored_table(home, "judge_agreement", ranker)
+    robustness = stored_table(home, "ranking_robustness", ranker)
+    validation = stored_table(home, "fit_validation", ranker)
+    experts = stored_table(home, "expert_agreement", ranker)
+
+    of_judges = agreement[agreement["measure"].isin(_AGREEMENT_MEASURES)]
+    defined = of_judges[of_judges["value"].notna()]
+    print_table(defined[["measure", "coding", "first", "second", *_INTERVAL]])
+    print_table(_mean_changes(robustness))
+    print_table(_mean_distances(validation))
+    all_experts = (experts["measure"] == "with ranking") & (experts["first"] == "")
+    print_table(experts.loc[all_experts, ["measure", "group", *_INTERVAL]])
+
+    lines = [
+        *checks_lines(summary),
+        ("tables, for any DuckDB client", str(home.database)),
+    ]
+    if len(defined) < len(of_judges):
+        ranking = stored_table(home, "reference_ranking", ranker)
+        lines.insert(0, ("agreement of judges", why_no_agreement(ranking)))
+    if release_is_stale:
+        lines.append(
+            (
+                "the release is from before",
+                "say `lunguage run` again, or launch the job `release`: its report "
+                "then shows these numbers",
+            )
+        )
+    print_pairs(lines)
+
+
+def _mean_changes(robustness: pd.DataFrame) -> pd.DataFrame:
+    """Average how much rankings from fewer comparisons change."""
+    changes = ["mean_abs_mu", "mean_abs_rank", "spearman"]
+    return robustness.groupby("comparisons", as_index=False)[changes].mean()
+
+
+def _mean_distances(validation: pd.DataFrame) -> pd.DataFrame:
+    """Average the distance to the known score at the last step of all judges' fits."""
+    is_last_step = validation["step"] == validation["step"].max()
+    of_all_judges = validation[is_last_step & (validation["judges"] == "all")]
+    by_strategy = of_all_judges.groupby("strategy", as_index=False)
+    means: pd.DataFrame = by_strategy[["mean_distance_stopped"]].mean()
+    return means
+
+
+def why_no_agreement(ranking: pd.DataFrame) -> str:
+    """Say why the judges of a `REFERENCE_RANKING` frame have no kappa or alpha."""
+    first = ranking.iloc[0]
+    if not ranking["n_matches"].any():
+        return (
+            f"none: the published ranking is used ({first['ruler_reason']}), and the "
+            "judges compared no phrases"
+        )
+    if len(first["judges"]) < 2:
+        return (
+            f"none: {first['judges'][0]} ranks alone, and nobody is there to agree with"
+        )
+    return (
+        "kappa and alpha have no value where all judges always gave the same one answer"
+    )
+
+
+def _print_cue_counts(configuration: Configuration, gold_file: Path | None) -> None:
+    """Print the rows of all batches by the cue that decided them; no text of a report.
+
+    With rows that people coded, from `gold_file` or the home, differences are counted.
+    """
+    from lunguage_assets.cli.console import print_table
+    from lunguage_assets.structuring.cue_counts import summed_cue_counts
+
+    home = configuration.home
+    if gold_file is None and home.gold_findings.exists():
+        gold_file = home.gold_findings
+    counts_by_batch = []
+    for batch in home.registered():
+        counts = _cue_counts_of(configuration, batch.key, gold_file)
+        if counts is not None:
+            counts_by_batch.append(counts)
+    if not counts_by_batch:
+        raise ConfigurationError(
+            f"{home.root} has no rows that the offline rules read, which alone name "
+            "cues. Run `lunguage run --data DIR` with raw reports first."
+        )
+    counts = summed_cue_counts(counts_by_batch).drop(columns="structurer")
+    counts = counts.replace({"cue": {"": "none"}})
+    if gold_file is None:
+        counts = counts.drop(columns=["compared", "differing", "first_differing"])
+    print_table(counts)
+
+
+def _cue_counts_of(
+    configuration: Configuration, batch: str, gold_file: Path | None
+) -> pd.DataFrame | None:
+    """Count the rows of one batch by cue; None where the rules have not read it."""
+    from lunguage_assets.corpus.intake import take_in_gold
+    from lunguage_assets.judges.configuration import RULES
+    from lunguage_assets.structuring.agreement import gold_rows
+    from lunguage_assets.structuring.cue_counts import cue_counts
+    from lunguage_assets.tables import STRUCTURED_FINDINGS
+    from lunguage_assets.workspace.store import is_stored, partition_path, read_table
+
+    home = configuration.home
+    path = partition_path(home.tables, STRUCTURED_FINDINGS.name, RULES, batch)
+    if not is_stored(STRUCTURED_FINDINGS, path):
+        return None
+    gold = None
+    if gold_file is not None:
+        vocabulary = home.delivery(batch).vocabulary
+        coded = take_in_gold(gold_file, vocabulary, configuration.settings.corpus)
+        gold = gold_rows(coded)
+    return cue_counts({RULES: read_table(STRUCTURED_FINDINGS, path)}, gold)

@@ -1,0 +1,95 @@
+"""`lunguage annotate`: the labels of every report of a table, as CSV (docs/read.md).
+
+The labelling is `annotation.annotation`, part by part: a table may be of any length.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.options import EXISTING_FILE
+from lunguage_assets.cli.read import CUES_OPTION
+from lunguage_assets.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_ROWS_NAMED = 20
+
+
+@click.command(short_help="Label every report of a table, as CSV.")
+@click.argument("file", type=EXISTING_FILE)
+@click.option(
+    "--text-column", default="report", show_default=True, help="Column of the reports."
+)
+@click.option(
+    "--id-column",
+    default="",
+    help="Column of their ids; default: study_id, else the row's number.",
+)
+@click.option(
+    "--views-column",
+    default="",
+    help="Column of their views; default: as the texts say.",
+)
+@CUES_OPTION
+@click.option(
+    "--wide", is_flag=True, help="A row per report, with p of each label in a column."
+)
+def annotate(
+    file: Path,
+    text_column: str,
+    id_column: str,
+    views_column: str,
+    cues: Path | None,
+    wide: bool,
+) -> None:
+    """Label every report of FILE (CSV or Parquet) and print the labels.
+
+    lunguage annotate reports.csv > labels.csv
+
+    Offline rules read the texts; nothing is stored or sent. The columns are those of
+    labels.csv of a release.
+    """
+    from lunguage_assets.annotation.annotation import annotate_table
+    from lunguage_assets.structuring.text.languages import NOT_ENGLISH
+
+    annotations, unreadable_rows = annotate_table(
+        file, text_column, id_column, views_column, cues
+    )
+    not_english = 0
+    is_first = True
+    for annotation in annotations:
+        not_english += sum(
+            NOT_ENGLISH in notes for notes in annotation.reports["notes"]
+        )
+        labels = _one_row_per_report(annotation.labels) if wide else annotation.labels
+        click.echo(labels.to_csv(index=False, header=is_first), nl=False)
+        is_first = False
+    if not_english:
+        click.echo(
+            f"{not_english} reports are not in English: nothing was read in them, and "
+            "they have no labels",
+            err=True,
+        )
+    if unreadable_rows:
+        rows = ", ".join(map(str, unreadable_rows[:MAX_ROWS_NAMED]))
+        if len(unreadable_rows) > MAX_ROWS_NAMED:
+            rows += " ..."
+        raise InputError(
+            file.name,
+            f"{len(unreadable_rows)} rows that cannot be read ({rows})",
+            "whole rows",
+            "Correct them; the others are labelled.",
+        )
+
+
+def _one_row_per_report(labels: pd.DataFrame) -> pd.DataFrame:
+    """Put the probabilities of each label into a column, in the order of the labels."""
+    # Pivoting sorts by name; reports and labels keep the order of the table.
+    p = labels.pivot(index="study_id", columns="label", values="p")
+    in_order = p.loc[labels["study_id"].unique(), labels["label"].unique()]
+    return in_order.reset_index()

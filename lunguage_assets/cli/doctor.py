@@ -1,0 +1,148 @@
+"""`lunguage doctor`: what would refuse a run, before anything is sent or spent.
+
+Looks at judges, keys, retirement dates, data policy, storage and edited files. What is
+looked at of a judge is `judges.opening.examine_judges`, of Dagster's instance
+`orchestration.runs.instance.examination`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.options import (
+    HOME_OPTION,
+    PRESET_OPTION,
+    STRUCTURER_OPTION,
+    configured,
+)
+from lunguage_assets.errors import LunguageError
+from lunguage_assets.permissions import open_to_others
+
+if TYPE_CHECKING:
+    from lunguage_assets.configuration import Configuration
+    from lunguage_assets.settings import DataClass
+
+Problem = tuple[str, str]
+"""A severity (ok, warning, refusal), and a message for people."""
+
+
+@click.command(short_help="Check keys, policy, retirement dates and storage.")
+@HOME_OPTION
+@PRESET_OPTION
+@STRUCTURER_OPTION
+@click.option(
+    "--ask",
+    is_flag=True,
+    help="Ask each language model one invented question: a paid call each.",
+)
+@configured()
+def doctor(configuration: Configuration, ask: bool) -> None:
+    """Check everything that could refuse a run, before anything is sent or spent.
+
+    Judges, keys, retirement dates, data policy and storage.
+    """
+    from datetime import UTC, datetime
+
+    today = datetime.now(UTC).date()
+    is_empty = configuration.home.corpus() is None
+    data_class: DataClass = "synthetic" if is_empty else configuration.data_class
+    examined = [
+        *_examined_judges(configuration, data_class, today),
+        *_examined_home(configuration, data_class),
+    ]
+    if configuration.judges.models:
+        examined.append(
+            (
+                "ok",
+                "--budget holds within one process; LUNGUAGE_DAILY_BUDGET holds for "
+                "all that share the ledger",
+            )
+        )
+    if ask:
+        examined += _asked_judges(configuration, data_class, today)
+    for severity, message in examined:
+        click.echo(f"{severity:<8} {message}")
+    refusals = [message for severity, message in examined if severity == "refusal"]
+    if refusals:
+        raise LunguageError(
+            f"{len(refusals)} of the checks above refuse a run with preset "
+            f"{configuration.judges.preset!r} on {data_class} text"
+        )
+
+
+def _examined_judges(
+    configuration: Configuration, data_class: DataClass, today: date
+) -> list[Problem]:
+    """Look at the judges, and at who structures raw reports.
+
+    A home without a corpus is examined for synthetic text: nobody knows yet whose text
+    it will hold, so that what patients' text would be refused for is a warning.
+    """
+    from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS
+    from lunguage_assets.judges.examination import examine_judges
+
+    judges = configuration.judges
+    examined: list[Problem] = [*examine_judges(judges, data_class, today, os.environ)]
+    if configuration.home.corpus() is None:
+        for_patients = examine_judges(judges, "credentialed", today, os.environ)
+        refused_for_patients = [
+            message
+            for severity, message in for_patients
+            if severity == "refusal" and (severity, message) not in examined
+        ]
+        examined.append(
+            (
+                "ok",
+                "the home holds no corpus yet: judges may be asked about synthetic "
+                "text where nothing is refused",
+            )
+        )
+        examined += [("warning", message) for message in refused_for_patients]
+    if judges.structurer in OFFLINE_STRUCTURERS:
+        examined.append(
+            ("ok", "raw reports are structured in this process: nothing is sent")
+        )
+    return examined
+
+
+def _examined_home(
+    configuration: Configuration, data_class: DataClass
+) -> list[Problem]:
+    """Look at Dagster's instance, edited files, and who can read the home."""
+    from lunguage_assets.lineage.input_fingerprints import broken_files
+    from lunguage_assets.orchestration.runs.instance import examination
+
+    home = configuration.home
+    examined: list[Problem] = [examination(home)]
+    examined += [("refusal", problem) for problem in broken_files(home)]
+    if data_class == "credentialed" and open_to_others(home.root):
+        examined.append(
+            (
+                "refusal",
+                f"other accounts can read {home.root}: chmod -R go-rwx '{home.root}'",
+            )
+        )
+    return examined
+
+
+def _asked_judges(
+    configuration: Configuration, data_class: DataClass, today: date
+) -> list[Problem]:
+    """Ask every language model that nothing refuses one invented question, paid."""
+    from lunguage_assets.judges.examination import ask_once, examine_judges
+
+    judges = configuration.judges
+    context = replace(configuration.judge_context(), data_class=data_class)
+    answers: list[Problem] = []
+    for key in judges.models:
+        examined = examine_judges(judges, data_class, today, os.environ, only={key})
+        # A refusal was listed above; to ask would only repeat it.
+        is_refused = any(severity == "refusal" for severity, _ in examined)
+        if not is_refused:
+            answers.append(ask_once(key, judges, context))
+    return answers

@@ -1,0 +1,61 @@
+"""`lunguage explain`: why each row of a study is, or is not, in the result.
+
+The explanation is built by `release.explain`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.options import HOME_OPTION, RANKER_OPTION, configured
+from lunguage_assets.errors import LunguageError
+
+if TYPE_CHECKING:
+    from lunguage_assets.configuration import Configuration
+
+
+class TextKeptBack(LunguageError):
+    """Report text of patients would leave the terminal of the person who asks."""
+
+
+@click.command(short_help="Explain why each row of STUDY is, or is not, in the result.")
+@click.argument("study")
+@HOME_OPTION
+@RANKER_OPTION
+@click.option(
+    "--finding",
+    metavar="IDX",
+    help="One row of STUDY: its idx in the result, or its finding id.",
+)
+@configured(existing=True)
+def explain(
+    configuration: Configuration, study: str, ranker: str, finding: str | None
+) -> None:
+    """Explain why each row of STUDY is, or is not, in the result.
+
+    A finding id (s50000001:0012) in the place of STUDY explains that row. Text of
+    patients is shown on a terminal only: it goes into no file and no pipe.
+    """
+    from rich.console import Console
+
+    from lunguage_assets.release.explain import explain_study
+    from lunguage_assets.release.print_explanation import print_explanation
+    from lunguage_assets.release.study_record import read_study, study_and_finding
+
+    # A pipe or a file would leave a copy of what a patient's report says.
+    if configuration.data_class != "synthetic" and not sys.stdout.isatty():
+        raise TextKeptBack(
+            "the output is no terminal: this corpus holds text of patients, which "
+            "`explain` shows only to the person who asks, not to a pipe, a file or a "
+            "log. Run the command on a terminal."
+        )
+    home = configuration.home
+    batches = [batch.key for batch in home.registered()]
+    if finding is None:
+        study, finding = study_and_finding(study)
+    stored_study = read_study(home.tables, ranker, batches, study)
+    explanation = explain_study(stored_study, finding)
+    print_explanation(explanation, Console(highlight=False))

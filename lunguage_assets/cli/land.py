@@ -1,0 +1,58 @@
+"""`lunguage land`: one pass over the landing folder, without a daemon.
+
+The pass itself is `workspace.landing`; the sensor `landing` makes the same one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.options import HOME_OPTION, configured
+from lunguage_assets.cli.register import add_partitions
+from lunguage_assets.errors import ConfigurationError, LunguageError
+
+if TYPE_CHECKING:
+    from lunguage_assets.configuration import Configuration
+
+
+@click.command(short_help="Register what lies in the landing folder, once.")
+@HOME_OPTION
+@click.option(
+    "--now",
+    is_flag=True,
+    help="Wait for nothing: nobody is writing into the folder any more.",
+)
+@configured()
+def land(configuration: Configuration, now: bool) -> None:
+    """Register new deliveries of the landing folder once, without a daemon.
+
+    Puts aside what cannot be used, and then ends with status 1. The sensor `landing`,
+    when it runs, or the job `ingest` then ingests the batches.
+    """
+    from lunguage_assets.workspace.landed_delivery import QUARANTINE
+    from lunguage_assets.workspace.landing import land as land_once
+    from lunguage_assets.workspace.landing import landing_folder
+
+    home = configuration.home
+    settings = configuration.settings.landing
+    folder = landing_folder(home, settings)
+    if folder is None:
+        raise ConfigurationError(
+            "no landing folder is named. Set LUNGUAGE_LANDING, or write url in "
+            "[landing] of settings.toml."
+        )
+    landed = land_once(home, folder, stable_s=None if now else settings.stable_s)
+    if landed.of("registered") or landed.of("skipped"):
+        add_partitions(configuration, home.registered())
+    for state, name, message in landed.outcomes:
+        if message:
+            click.echo(f"{state:<13}{name}: {message}")
+    click.echo(landed.summary)
+    quarantined = landed.of("quarantined")
+    if quarantined:
+        raise LunguageError(
+            f"{len(quarantined)} deliveries cannot be used: see REASON.txt in "
+            f"{folder / QUARANTINE}"
+        )

@@ -1,0 +1,104 @@
+"""`lunguage ledger`: the paid answers of language models, counted, exported, imported.
+
+The ledger itself is `judges.ledger`; docs/models.md says what it keeps.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.options import (
+    EXISTING_FILE,
+    FILE,
+    HOME_OPTION,
+    configured,
+    require_registered,
+)
+from lunguage_assets.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from lunguage_assets.configuration import Configuration
+    from lunguage_assets.judges.ledger.ledger import Ledger
+
+MAX_REFUSALS_SHOWN = 20
+"""Rows of an imported file that are named when they do not fit; the rest is counted."""
+
+
+@click.group(short_help="Count what answers cost; export and import them.")
+def ledger() -> None:
+    """Count the paid answers of language models, and share them with a group."""
+
+
+@ledger.command("stats", short_help="Count attempts, tokens and US dollars by judge.")
+@HOME_OPTION
+@configured()
+def show_statistics(configuration: Configuration) -> None:
+    """Count attempts, tokens and US dollars per judge, stage and model."""
+    opened = _existing_ledger(configuration)
+    # Asked first: it counts what dead processes had sent as lost.
+    in_flight = opened.in_flight()
+    statistics = opened.statistics()
+    click.echo(statistics.to_string(index=False))
+    click.echo(f"sent, answer lost: {statistics['lost'].sum()}; in flight: {in_flight}")
+
+
+@ledger.command("export", short_help="Export all attempts to a ledger file.")
+@HOME_OPTION
+@configured()
+@click.argument("file", type=FILE)
+def export_attempts(configuration: Configuration, file: Path) -> None:
+    """Add all attempts to a ledger in FILE (SQLite), for others to import.
+
+    Prompts stay out.
+    """
+    from lunguage_assets.judges.ledger import transfer
+
+    exported = transfer.export_attempts(_existing_ledger(configuration), file)
+    click.echo(f"{exported} attempts in {file}")
+
+
+@ledger.command("import", short_help="Import the attempts of an exported file.")
+@HOME_OPTION
+@configured()
+@click.argument("file", type=EXISTING_FILE)
+def import_attempts(configuration: Configuration, file: Path) -> None:
+    """Add the attempts of an exported file, or of any ledger's.
+
+    What is there already stays as it is. Each answer is read as when it was given. A
+    row that does not fit is named and left out.
+    """
+    from lunguage_assets.judges.ledger import transfer
+    from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
+    from lunguage_assets.structuring.model.grounding import parse_answer
+
+    # The answers of a group may come before the first delivery, into a new home.
+    configuration.home.create()
+    parser_by_stage = {
+        "extract": parse_phrase_list,
+        "compare": choice_of,
+        "structure": parse_answer,
+    }
+    opened = Ledger.open(configuration.ledger_location)
+    added, known, refused = transfer.import_attempts(opened, file, parser_by_stage)
+    for error in refused[:MAX_REFUSALS_SHOWN]:
+        click.echo(str(error), err=True)
+    if len(refused) > MAX_REFUSALS_SHOWN:
+        more = len(refused) - MAX_REFUSALS_SHOWN
+        click.echo(f"... and {more} more rows that do not fit", err=True)
+    left_out = f", {len(refused)} left out" if refused else ""
+    click.echo(f"{added} attempts added, {known} were there already{left_out}")
+
+
+def _existing_ledger(configuration: Configuration) -> Ledger:
+    """Open the ledger of $LUNGUAGE_LEDGER or the home; refuse to make a new one."""
+    from lunguage_assets.judges.ledger.ledger import Ledger
+
+    if configuration.ledger is None:
+        require_registered(configuration.home)
+    if configuration.existing_ledger() is None:
+        raise ConfigurationError("there is no ledger: no paid answer was recorded")
+    return Ledger.open(configuration.ledger_location)

@@ -1,0 +1,261 @@
+"""`lunguage run`: from a delivery, or from what the home holds, to a release.
+
+The stages of a run are planned by `lineage.staleness` and executed by
+`orchestration.runs.runner`; here is what is asked for, refused, and printed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from lunguage_assets.cli.options import (
+    FIT_OPTION,
+    FOLDER,
+    HOME_OPTION,
+    PRESET_OPTION,
+    RANKER_OPTION,
+    REBUILD_OPTION,
+    STRUCTURER_OPTION,
+    configured,
+    require_ranker,
+    require_registered,
+)
+from lunguage_assets.cli.register import DeliveryOptions, takes_delivery
+from lunguage_assets.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from lunguage_assets.configuration import Configuration
+    from lunguage_assets.judges.asking.progress import Progress
+    from lunguage_assets.lineage.run_plan import Stage
+    from lunguage_assets.lineage.staleness import StalenessChecker
+    from lunguage_assets.orchestration.runs.runner import RunSummary
+
+_JOBS_OF_ONE_JUDGE = ("structure", "extract_hedges", "compare")
+"""Jobs that ask the judge whom their first partition key names."""
+
+_FIT_JOBS = ("fit", "refit")
+
+
+class StagesRun(NamedTuple):
+    """The checks of stages that were run, and what each judge was asked and cost."""
+
+    checks: RunSummary
+    spent: list[Progress]
+
+
+@click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
+@HOME_OPTION
+@takes_delivery
+@PRESET_OPTION
+@STRUCTURER_OPTION
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0),
+    metavar="USD",
+    help="Stop before a call that could pass this sum. Also $LUNGUAGE_BUDGET.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="End the run when a study breaks a rule, instead of setting it aside. Also "
+    "strict in settings.toml, $LUNGUAGE_STRICT.",
+)
+@click.option(
+    "--out",
+    "release_to",
+    type=FOLDER,
+    help="Where release/<ranker>/ goes; default: the home.",
+)
+@RANKER_OPTION
+@FIT_OPTION
+@REBUILD_OPTION
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    help="Processes that structure, merge, expand and resolve; default: the cores. "
+    "Also $LUNGUAGE_PROCESSES.",
+)
+@configured()
+def run(
+    configuration: Configuration,
+    delivery: DeliveryOptions,
+    ranker: str,
+    rebuild_ranking: bool,
+) -> None:
+    """Turn Lunguage files or raw reports into Lunguage++.
+
+    Registers, materialises, and writes the release. What is current is left as it is.
+    When everything is, nothing is done. Without --data, everything that is registered
+    is made for the ranker, such as a judge that was just added to the judges file.
+    """
+    from lunguage_assets.cli.release_summary import (
+        checks_lines,
+        print_release,
+        spending_lines,
+    )
+    from lunguage_assets.lineage.run_plan import plan
+
+    home = configuration.home
+    # A mistyped ranker is refused before files are copied into the home.
+    require_ranker(configuration, ranker)
+    if delivery.data is None:
+        require_data_registered(configuration, delivery)
+    if configuration.release_to is not None:
+        # A folder that cannot be written into is refused before anything is made.
+        configuration.release_to.mkdir(parents=True, exist_ok=True)
+    _print_departures(configuration)
+    if delivery.data is not None:
+        delivery.register(configuration)
+    folder = configuration.releases / ranker
+    # A file that was changed in place keeps its record: once a run, rows are read too.
+    now = configuration.staleness(verify=True)
+    stages = plan(now, ranker, rebuild=rebuild_ranking)
+    if not stages:
+        click.echo("Everything is current: nothing to do.")
+        print_release(folder, home)
+        return
+    _require_judges(configuration, stages, now)
+    # From now on `panel` of this home means the same judges, whoever runs it.
+    if not configuration.settings.preset:
+        home.remember_preset(configuration.judges.preset)
+    done = run_stages(configuration, ranker, stages, rebuild=rebuild_ranking)
+    lost = _lost_answers(configuration) if done.spent else 0
+    run_lines = [*checks_lines(done.checks), *spending_lines(done.spent, lost)]
+    # A failed check ends the command after the release, in which its cause can be seen.
+    print_release(folder, home, run_lines)
+    require_checks(done.checks)
+
+
+def run_stages(
+    configuration: Configuration,
+    ranker: str,
+    stages: Sequence[Stage],
+    *,
+    rebuild: bool = False,
+) -> StagesRun:
+    """Run stages in this process, one Dagster run each, and show how far they are.
+
+    Args:
+        configuration: of the home that they are run in.
+        ranker: whose results they make.
+        stages: in their order.
+        rebuild: those of the reference scale are run although they are current.
+
+    Raises:
+        RunFailed: a stage failed; what was finished before is kept.
+    """
+    from lunguage_assets.cli.run_display import run_display
+    from lunguage_assets.orchestration.runs.instance import dagster_instance
+    from lunguage_assets.orchestration.runs.runner import Runner
+
+    with dagster_instance(configuration.home) as instance, run_display() as display:
+        # The first run has just written its preset into the home.
+        runner = Runner(configuration.reloaded(), instance)
+        summary = runner.run(
+            ranker, rebuild=rebuild, stages=stages, progress=display.stage
+        )
+    return StagesRun(summary, display.total.totals())
+
+
+def require_data_registered(
+    configuration: Configuration, delivery: DeliveryOptions
+) -> None:
+    """Refuse a command without --data unless the home holds what it can be about."""
+    if delivery.batch:
+        raise click.UsageError("--batch is the key of the files that --data names.")
+    require_registered(configuration.home)
+
+
+def require_checks(summary: RunSummary) -> None:
+    """Raise `RunFailed` when a check failed; one that only warns was printed."""
+    from lunguage_assets.orchestration.runs.runner import RunFailed
+
+    failed = summary.checks("failed")
+    if failed:
+        raise RunFailed(f"{len(failed)} checks failed: {'; '.join(failed)}")
+
+
+def _print_departures(configuration: Configuration) -> None:
+    """Say where a run `as_published` differs from what the paper states."""
+    from lunguage_assets.settings import departures
+
+    settings = configuration.settings
+    if not settings.as_published:
+        return
+    prompts = "this package's own prompts"
+    if configuration.prompts is not None:
+        prompts = f"the prompts of {configuration.prompts}"
+    click.echo(f"as published (settings.toml); not options: the judges, and {prompts}")
+    for option, (published, used) in departures(settings).items():
+        click.echo(f"not as published: {option} = {used} (published: {published})")
+
+
+def _require_judges(
+    configuration: Configuration, stages: Sequence[Stage], now: StalenessChecker
+) -> None:
+    """Refuse stages that would ask a judge who cannot be asked.
+
+    Args:
+        configuration: with the judges and the ledger.
+        stages: of the run to come.
+        now: what is current, which says whether a fit would ask judges.
+
+    Raises:
+        ConfigurationError: one line with everything that is wrong: policy, retirement,
+            keys, SDKs.
+    """
+    from datetime import UTC, datetime
+
+    from lunguage_assets.judges.examination import examine_judges
+
+    judges = configuration.judges
+    problems = examine_judges(
+        judges,
+        configuration.data_class,
+        datetime.now(UTC).date(),
+        os.environ,
+        only=_judges_to_ask(configuration, stages, now),
+    )
+    refusals = [message for severity, message in problems if severity == "refusal"]
+    if refusals:
+        raise ConfigurationError(
+            f"{' '.join(refusals)} Nothing was asked. `lunguage doctor --preset "
+            f"{judges.preset}` looks again."
+        )
+
+
+def _judges_to_ask(
+    configuration: Configuration, stages: Sequence[Stage], now: StalenessChecker
+) -> set[str]:
+    """Find the language models that stages ask, and that never answered before."""
+    from lunguage_assets.lineage.staleness import asks_judges
+
+    judges = configuration.judges
+    asked: set[str] = set()
+    for stage in stages:
+        if stage.job in _JOBS_OF_ONE_JUDGE:
+            asked.add(stage.keys[0])
+        elif stage.job in _FIT_JOBS and asks_judges(now, *stage.keys):
+            asked.update(judges.members(stage.keys[0]))
+    asked &= judges.models.keys()
+    if not asked:
+        return asked
+    ledger = configuration.existing_ledger()
+    if ledger is None:
+        return asked
+    # All answers of a model that the ledger knows may be there, so that a model which
+    # retired meanwhile can be replayed.
+    answered = set(ledger.statistics()["model"])
+    return {key for key in asked if judges.models[key].model not in answered}
+
+
+def _lost_answers(configuration: Configuration) -> int:
+    """Count the answers that were paid for and never arrived."""
+    ledger = configuration.existing_ledger()
+    if ledger is None:
+        return 0
+    return int(ledger.statistics()["lost"].sum())

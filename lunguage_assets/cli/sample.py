@@ -1,0 +1,41 @@
+"""`lunguage sample`: a synthetic corpus, written by `lunguage_assets.sample`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.options import FOLDER, count_option
+
+if TYPE_CHECKING:
+    from lunguage_assets.sample import RawFormat
+
+
+@click.command(short_help="Write a synthetic corpus, as findings or as raw reports.")
+@count_option("--reports", 800, "Number of reports (studies).")
+@count_option("--seed", 0, least=0)
+@click.option(
+    "--out", required=True, type=FOLDER, help="Folder to write the files into."
+)
+@click.option(
+    "--as-text",
+    type=click.Choice(["table", "mimic", "text"]),
+    help="Write raw reports: reports.csv, MIMIC-CXR's folders, or one .txt per report. "
+    "The truth about them goes into the folder OUT-truth.",
+)
+def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None) -> None:
+    """Write a synthetic corpus in the published formats.
+
+    Or as raw reports, with the truth about them.
+    """
+    from lunguage_assets.sample import write_raw_sample, write_sample
+
+    if as_text is None:
+        written = write_sample(out, reports=reports, seed=seed)
+        click.echo(f"{written}, in {out}")
+        return
+    truth = out.with_name(f"{out.name}-truth")
+    written = write_raw_sample(out, truth, reports, seed, form=as_text)
+    click.echo(f"{written}, in {out}; what they say, in {truth}")

@@ -1,0 +1,175 @@
+"""`lunguage score`: generated reports against their references (docs/score.md).
+
+The measures are `annotation.scoring`; here a file is read, and its mistakes are named.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.options import EXISTING_FILE, FILE
+from lunguage_assets.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lunguage_assets.annotation.scoring import Scores
+
+MAX_ROWS_NAMED = 10
+
+_USUAL_COLUMNS = (
+    "id",
+    "uid",
+    "study_id",
+    "reference",
+    "generated",
+    "findings",
+    "impression",
+    "report",
+)
+"""Names of columns that a message may repeat: others may hold text of a report."""
+
+
+@click.command(short_help="Score generated reports against references; doubt counts.")
+@click.argument("file", type=EXISTING_FILE)
+@click.option(
+    "--references",
+    default="reference",
+    show_default=True,
+    help="Column of the references.",
+)
+@click.option(
+    "--generated",
+    default="generated",
+    show_default=True,
+    help="Column of the generated reports.",
+)
+@click.option(
+    "--out", type=FILE, help="CSV of the scores of every row, beside the other columns."
+)
+def score(file: Path, references: str, generated: str, out: Path | None) -> None:
+    """Score the reports of FILE against their references.
+
+    FILE is .csv, .csv.gz or .parquet, with a pair a row. A score is how far what a
+    report says, and how surely, is what its reference says. docs/score.md explains the
+    measures.
+    """
+    from lunguage_assets.cli.console import print_table
+
+    rows = _read_rows(file)
+    _require_columns(file, rows, (references, generated))
+    scores = _score_rows(file, rows, references, generated)
+    print_table(scores.corpus.reset_index())
+    for column in (references, generated):
+        _print_empty_cells(file, rows, column)
+    if out is not None:
+        other_columns = rows.drop(columns=[references, generated])
+        _write_scores(file, other_columns, scores.studies, out)
+
+
+def _read_rows(file: Path) -> pd.DataFrame:
+    """Read the table of pairs; every cell of a CSV is text."""
+    import pandas as pd
+
+    try:
+        if file.suffix == ".parquet":
+            return pd.read_parquet(file)
+        # An id such as 007 stays as it is.
+        return pd.read_csv(file, dtype="str")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            file.name,
+            f"a file that cannot be read ({type(error).__name__})",
+            "a table",
+            "Give .csv, .csv.gz or .parquet.",
+        ) from None
+
+
+def _require_columns(file: Path, rows: pd.DataFrame, columns: tuple[str, str]) -> None:
+    from lunguage_assets.corpus.columns import shown_names
+
+    for name in columns:
+        if name not in rows:
+            present = shown_names([*map(str, rows.columns)], _USUAL_COLUMNS)
+            raise InputError(
+                file.name,
+                f"columns {present}",
+                f"a column {name!r}",
+                "Add the header line if it is missing, or name it with --references or "
+                "--generated.",
+            )
+
+
+def _score_rows(
+    file: Path, rows: pd.DataFrame, references: str, generated: str
+) -> Scores:
+    """Score every pair; an error names the file, its row from 1, and its column.
+
+    Args:
+        file: that the rows were read from.
+        rows: a pair of reports each.
+        references: column of the references.
+        generated: column of the generated reports.
+
+    Raises:
+        InputError: a cell that cannot be scored.
+    """
+    from lunguage_assets.annotation.scoring import score as score_reports
+
+    try:
+        return score_reports(rows[references].tolist(), rows[generated].tolist())
+    except InputError as error:
+        # The scorer knows two lists, and rows from 0.
+        column_by_list = {"references": references, "generated": generated}
+        raise InputError(
+            file.name,
+            error.found,
+            error.expected,
+            error.remedy,
+            row=None if error.row is None else error.row + 1,
+            column=column_by_list.get(error.file),
+        ) from None
+
+
+def _print_empty_cells(file: Path, rows: pd.DataFrame, column: str) -> None:
+    """Say which cells of a column are empty, and how they are scored."""
+    is_empty = rows[column].isna()
+    empty_rows = [row for row, empty in enumerate(is_empty, start=1) if empty]
+    if not empty_rows:
+        return
+    named = ", ".join(map(str, empty_rows[:MAX_ROWS_NAMED]))
+    if len(empty_rows) > MAX_ROWS_NAMED:
+        named += " ..."
+    click.echo(
+        f"{file.name}, column {column!r}: {len(empty_rows)} empty cells (rows "
+        f"{named}), each scored as a report that says nothing"
+    )
+
+
+def _write_scores(
+    file: Path, other_columns: pd.DataFrame, scores: pd.DataFrame, out: Path
+) -> None:
+    """Write the scores of every row beside the other columns of the file.
+
+    Args:
+        file: that was scored, for messages.
+        other_columns: all but the reports, a row per pair.
+        scores: the scores of each pair, with the same index.
+        out: CSV to write.
+    """
+    from lunguage_assets.files import write_csv
+
+    # Open-i's files have a column `findings`, as the scores do: both are written.
+    new_names = {
+        name: f"given_{name}" for name in other_columns.columns if name in scores
+    }
+    write_csv(other_columns.rename(columns=new_names).join(scores), out)
+    click.echo(f"{len(other_columns)} rows written into {out}")
+    for name, new_name in new_names.items():
+        click.echo(
+            f"the column {name!r} of {file.name} is {new_name!r} there: {name!r} is a "
+            "score"
+        )

@@ -1,0 +1,182 @@
+"""`lunguage status`: batches, rankers, what is stale and why, and what was spent.
+
+Makes and asks nothing. Staleness is told by `lineage.staleness`, dollars by the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from lunguage_assets.cli.options import (
+    HOME_OPTION,
+    PRESET_OPTION,
+    STRUCTURER_OPTION,
+    configured,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lunguage_assets.configuration import Configuration
+    from lunguage_assets.lineage.run_plan import Stage
+    from lunguage_assets.lineage.staleness import StalenessChecker
+
+MAX_STAGES_SHOWN = 12
+"""Stages to come that are listed for one ranker; further ones are counted."""
+
+DollarsByJudge = Mapping[str, float]
+
+
+class Spent(NamedTuple):
+    """US dollars by judge; what has no price counts as nothing."""
+
+    today: DollarsByJudge
+    ever: DollarsByJudge
+
+
+@click.command(short_help="Show batches, what is stale and why, release, spending.")
+@HOME_OPTION
+@PRESET_OPTION
+@STRUCTURER_OPTION
+@configured(existing=True)
+def status(configuration: Configuration) -> None:
+    """Show how a home stands: batches, rankers, releases, spending.
+
+    Says what is stale and why. Makes and asks nothing.
+    """
+    for line in _lines(configuration):
+        click.echo(line)
+
+
+def _lines(configuration: Configuration) -> Iterator[str]:
+    from lunguage_assets.lineage.input_fingerprints import broken_files
+
+    home = configuration.home
+    now = configuration.staleness()
+    yield from _batch_lines(now)
+    judges = configuration.judges
+    yield (
+        f"judges    preset {judges.preset}; raw reports are structured by "
+        f"{judges.structurer}"
+    )
+    problems = broken_files(home)
+    for problem in problems:
+        yield (f"broken    {problem} What is stale can be told when this is corrected.")
+    spent = _spent(configuration)
+    # Tables are held against the files that they were made of: none may be unreadable.
+    if not problems:
+        for ranker in judges.rankers:
+            yield from _ranker_lines(now, ranker, spent.ever)
+    yield (
+        f"spent     ${sum(spent.today.values()):.2f} today (UTC), "
+        f"${sum(spent.ever.values()):.2f} in all"
+    )
+
+
+def _batch_lines(now: StalenessChecker) -> Iterator[str]:
+    """Say which corpus the home holds, and its batches with their studies."""
+    home = now.home
+    corpus = home.corpus()
+    if corpus is None:
+        yield f"{home.root}: no corpus"
+    else:
+        yield f"{home.root}: corpus {corpus.name!r}, {corpus.data_class}"
+    batches = home.registered()
+    studies = {batch.key: _count_studies(now, batch.key) for batch in batches}
+    total = sum(count or 0 for count in studies.values())
+    yield f"batches   {len(batches)}, {total} studies"
+    for batch in batches:
+        count = studies[batch.key]
+        taken_in = "not taken in yet" if count is None else f"{count} studies"
+        yield f"          {batch.key}  {taken_in}, delivered as {batch.kind}"
+    for removal in home.removed():
+        yield f"          {removal.key}  removed {removal.when} by {removal.who}"
+
+
+def _count_studies(now: StalenessChecker, batch: str) -> int | None:
+    """Count the studies of a batch; None while it is not taken in."""
+    import pyarrow.parquet as pq
+
+    from lunguage_assets.workspace.store import partition_path
+
+    try:
+        with partition_path(now.home.tables, "reports", batch).open("rb") as stream:
+            return int(pq.read_metadata(stream).num_rows)
+    except FileNotFoundError:
+        return None
+
+
+def _ranker_lines(
+    now: StalenessChecker, ranker: str, spent: DollarsByJudge
+) -> Iterator[str]:
+    """Say what there is of a ranker, and which stages a run for it would make."""
+    from lunguage_assets.lineage.run_plan import plan
+
+    members = now.judges.members(ranker)
+    title = f"ranker    {ranker} ({', '.join(members)}):"
+    release = _release_of(now, ranker)
+    has_begun = release is not None or now.exists("reference_ranking", ranker)
+    if has_begun:
+        complete = len(now.complete_batches(ranker))
+        yield (
+            f"{title} {complete} of {len(now.batches)} batches; "
+            f"{release or 'no release'}"
+        )
+    else:
+        judges = {now.judges.structurer, now.judges.extractor, *members}
+        asked = spent.keys() & judges
+        if not asked:
+            yield f"{title} not begun"
+            return
+        dollars = sum(spent[judge] for judge in asked)
+        yield (
+            f"{title} no ranking yet; ${dollars:.2f} was spent on answers of its "
+            "judges, which are kept"
+        )
+    yield from _stage_lines(plan(now, ranker) if now.batches else [])
+
+
+def _release_of(now: StalenessChecker, ranker: str) -> str | None:
+    """Name the newest release of a ranker and its state."""
+    from lunguage_assets.workspace.versions import current_version
+
+    version = current_version(now.home.release / ranker)
+    if version is None:
+        return None
+    # The reasons of a stale release are those of the stage that makes it, listed below.
+    return f"release {version.name}, {now.of('release', ranker).state}"
+
+
+def _stage_lines(stages: list[Stage]) -> Iterator[str]:
+    if not stages:
+        yield "          everything is current"
+    for stage in stages[:MAX_STAGES_SHOWN]:
+        yield f"          to make: {stage}, {stage.reason or 'missing'}"
+    if len(stages) > MAX_STAGES_SHOWN:
+        yield f"          ... and {len(stages) - MAX_STAGES_SHOWN} more steps"
+
+
+def _spent(configuration: Configuration) -> Spent:
+    """Add up the US dollars of today (UTC) and in all, by judge."""
+    from datetime import UTC, datetime
+
+    from lunguage_assets.judges.ledger.attempts import moment
+
+    ledger = configuration.existing_ledger()
+    if ledger is None:
+        return Spent({}, {})
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    spent = Spent(
+        today=_dollars_by_judge(ledger.statistics(moment(midnight))),
+        ever=_dollars_by_judge(ledger.statistics("")),
+    )
+    ledger.close()
+    return spent
+
+
+def _dollars_by_judge(statistics: pd.DataFrame) -> DollarsByJudge:
+    dollars = statistics.groupby("judge")["cost_usd"].sum()
+    return {str(judge): float(usd) for judge, usd in dollars.items()}

@@ -1,0 +1,187 @@
+"""`lunguage survey`: ask human experts, and import their answers.
+
+Surveys are made and read by `explicit.analysis.experts`; `lunguage analyse` compares
+experts with the judges (explicit.md section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.options import (
+    EXISTING_FILE,
+    HOME_OPTION,
+    RANKER_OPTION,
+    configured,
+    count_option,
+    out_folder_option,
+    stored_table,
+)
+from lunguage_assets.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lunguage_assets.configuration import Configuration
+
+
+@click.group(short_help="Ask human experts, and compare them with the judges.")
+def survey() -> None:
+    """Ask human experts which of two phrases is more certain.
+
+    `lunguage analyse` then compares them with the ranking and the judges.
+    """
+
+
+@survey.command("make", short_help="Write a survey of phrase pairs for experts.")
+@HOME_OPTION
+@count_option("--pairs", 50, "Phrase pairs, spread over the ranking.")
+@count_option("--experts", 6, "Empty columns for experts in the CSV.")
+@RANKER_OPTION
+@out_folder_option("the four files")
+@configured(existing=True)
+def make_pairs(
+    configuration: Configuration, pairs: int, experts: int, ranker: str, out: Path
+) -> None:
+    """Write a survey of phrase pairs, for experts to fill in.
+
+    A CSV to fill in, a printable form, a CSV that describes the experts, instructions.
+    """
+    from lunguage_assets.explicit.analysis.experts import make_survey, write_survey
+
+    vocabulary = _vocabulary(configuration)
+    ranking = stored_table(configuration.home, "reference_ranking", ranker)
+    seed = configuration.settings.explicit.seed
+    questions = make_survey(vocabulary, ranking, pairs=pairs, seed=seed)
+    restrict = _holds_text_of_patients(configuration, vocabulary)
+    files = write_survey(questions, out, experts=experts, restrict=restrict)
+    _print_written(f"{len(questions)} phrase pairs in {out}", files, restrict)
+
+
+@survey.command("make-ratings", short_help="Write a CSV to rate the anchors.")
+@HOME_OPTION
+@click.option(
+    "--phrase",
+    "phrases",
+    multiple=True,
+    help="A phrase to be rated; repeat it for further ones. Default: the anchors in "
+    "use.",
+)
+@count_option("--raters", 2, "Raters, each with rows of their own.")
+@out_folder_option("the two files")
+@configured(existing=True)
+def make_ratings(
+    configuration: Configuration, phrases: tuple[str, ...], raters: int, out: Path
+) -> None:
+    """Write the CSV in which raters say how probable each sentence is.
+
+    Filled in, it goes into the home.
+    """
+    from lunguage_assets.explicit.analysis.experts import (
+        rating_rows,
+        write_rating_survey,
+    )
+    from lunguage_assets.explicit.fit.anchors import chosen_anchors
+
+    home = configuration.home
+    settings = configuration.settings.explicit
+    vocabulary = _vocabulary(configuration)
+    phrases_to_rate: Sequence[str] = phrases
+    if not phrases:
+        anchor_set = chosen_anchors(settings.anchors, home.anchor_ratings, home.root)
+        anchors = anchor_set.of(set(vocabulary["phrase"]))
+        phrases_to_rate = [anchor.phrase for anchor in anchors]
+    rows = rating_rows(vocabulary, phrases_to_rate, raters=raters, seed=settings.seed)
+    restrict = _holds_text_of_patients(configuration, vocabulary)
+    files = write_rating_survey(rows, out, restrict=restrict)
+    # The first row is the header.
+    sentences = (len(rows) - 1) // raters
+    _print_written(
+        f"{sentences} sentences of {len(set(phrases_to_rate))} phrases in {out}",
+        files,
+        restrict,
+    )
+    click.echo(
+        f"filled in, cp {files[0]} {home.anchor_ratings}; `lunguage run` fits with it"
+    )
+
+
+@survey.command("import", short_help="Import the answers of the experts.")
+@HOME_OPTION
+@click.option(
+    "--responses",
+    required=True,
+    type=EXISTING_FILE,
+    help="The CSV with a column per expert, filled in.",
+)
+@click.option(
+    "--experts",
+    default=None,
+    type=EXISTING_FILE,
+    help="The CSV that describes the experts.",
+)
+@configured()
+def import_responses(
+    configuration: Configuration, responses: Path, experts: Path | None
+) -> None:
+    """Validate the experts' answers and put them into the home, for the analyses."""
+    from lunguage_assets.explicit.analysis.experts import load_experts, load_responses
+    from lunguage_assets.files import write_private
+
+    home = configuration.home
+    answers = load_responses(responses)
+    answering = answers.columns[answers.notna().any()]
+    if not len(answering):
+        raise InputError(
+            responses.name,
+            "no answer of any expert",
+            "at least one answer",
+            "Fill in a column; nothing was imported.",
+        )
+    descriptions = load_experts(experts or home.expert_descriptions)
+    home.create()
+    write_private(home.expert_responses, responses.read_bytes())
+    if experts is not None:
+        write_private(home.expert_descriptions, experts.read_bytes())
+    n_answers = int(answers.notna().sum().sum())
+    click.echo(
+        f"{len(answering)} experts, {len(answers)} phrase pairs, {n_answers} answers"
+    )
+    for expert in answers.columns:
+        role = descriptions.get(expert, ("", ""))[0]
+        if expert not in answering:
+            click.echo(f"no answer in column: {expert}")
+        elif not role:
+            click.echo(f"not described as writer or reader: {expert}")
+    click.echo(f"imported into {home.root}; `lunguage analyse` compares")
+
+
+def _vocabulary(configuration: Configuration) -> pd.DataFrame:
+    """Read the hedging phrases of this corpus, with their sentences."""
+    extractor = configuration.judges.extractor
+    return stored_table(configuration.home, "hedge_vocabulary", extractor)
+
+
+def _holds_text_of_patients(
+    configuration: Configuration, vocabulary: pd.DataFrame
+) -> bool:
+    """Whether the sentences of a vocabulary are of patients' reports.
+
+    Those of the published phrases are invented, whatever the corpus is.
+    """
+    has_own_phrases = bool((vocabulary["ruler"] == "own").any())
+    return has_own_phrases and configuration.data_class != "synthetic"
+
+
+def _print_written(contents: str, files: Sequence[Path], restrict: bool) -> None:
+    click.echo(f"{contents}: {', '.join(path.name for path in files)}")
+    if restrict:
+        click.echo(
+            "These files contain sentences of patients' reports. They are readable by "
+            "you only (mode 0600); whoever you give them to must be entitled to the "
+            "corpus."
+        )

@@ -1,0 +1,76 @@
+"""`lunguage targets`: the labels of a release as targets of a classifier.
+
+What a target is, is in `labels.targets` (docs/reports.md).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.options import (
+    EXISTING_FILE,
+    FILE,
+    HOME_OPTION,
+    RANKER_OPTION,
+    configured,
+)
+
+if TYPE_CHECKING:
+    from lunguage_assets.configuration import Configuration
+
+
+@click.command(short_help="Write the labels of a release as targets for training.")
+@click.option(
+    "--order",
+    default="chexpert",
+    show_default=True,
+    help="torchxrayvision, chexpert, mimic-cxr, or labels, separated by commas.",
+)
+@click.option(
+    "--policy",
+    default="soft",
+    show_default=True,
+    help="soft, U-Ones, U-Zeros, U-Ignore, estimate.",
+)
+@click.option(
+    "--implied", is_flag=True, help="What only a pathway implies is a target, too."
+)
+@click.option(
+    "--images",
+    type=EXISTING_FILE,
+    help="MIMIC-CXR's metadata or CheXpert Plus' table (.csv or .csv.gz): a row per "
+    "image.",
+)
+@click.option("--out", required=True, type=FILE, help="Parquet file to write.")
+@HOME_OPTION
+@RANKER_OPTION
+@configured(existing=True)
+def targets(
+    configuration: Configuration,
+    ranker: str,
+    order: str,
+    policy: str,
+    implied: bool,
+    images: Path | None,
+    out: Path,
+) -> None:
+    """Write the labels of the newest release as targets for training.
+
+    A row per study or image, and per label a target with its interval, null where the
+    report gives none.
+    """
+    from lunguage_assets.labels.targets import ORDERS, targets
+
+    labels: str | list[str] = order
+    if order.lower() not in ORDERS and "," in order:
+        labels = [label.strip() for label in order.split(",")]
+    releases = configuration.home.release / ranker
+    written = targets(releases, labels, policy, implied, images)
+    written.write(out)
+    click.echo(
+        f"{len(written.ids)} rows, {int(written.mask.sum())} targets of "
+        f"{written.mask.size}, {policy}: {out}"
+    )

@@ -1,0 +1,86 @@
+"""`lunguage ui`: the Dagster UI on a home, behind a token.
+
+Who may open it, and how it is served, is `orchestration.ui` (docs/ui.md).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.options import HOME_OPTION, configured
+from lunguage_assets.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from lunguage_assets.configuration import Configuration
+
+
+@click.command(short_help="Open the Dagster UI on a home.")
+@HOME_OPTION
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+)
+@click.option("--port", default=3000, show_default=True, type=click.IntRange(1, 65535))
+@click.option(
+    "--no-token",
+    is_flag=True,
+    help="Ask no token: every program of every account on this machine can drive the "
+    "UI.",
+)
+@configured()
+def ui(configuration: Configuration, host: str, port: int, no_token: bool) -> None:
+    """Open the Dagster UI on this home.
+
+    Runs, tables, checks; materialise and backfill.
+    """
+    from lunguage_assets.files import write_private
+    from lunguage_assets.orchestration.runs.instance import environment_of_children
+    from lunguage_assets.orchestration.ui.access import (
+        HOSTS_VARIABLE,
+        TOKEN_VARIABLE,
+        AccessPolicy,
+        new_token,
+    )
+    from lunguage_assets.orchestration.ui.processes import only_ui, require_free, serve
+
+    home = configuration.home
+    token = "" if no_token else new_token()
+    policy = AccessPolicy.of_server(host, port, {**os.environ, TOKEN_VARIABLE: token})
+    require_free(host, port)
+    if not home.root.exists():
+        raise ConfigurationError(
+            f"{home.root} does not exist. Name the home with --home or $LUNGUAGE_HOME, "
+            "or make a new one: lunguage run --data DIR"
+        )
+    # 0.0.0.0 listens on every address of the machine, and is none that a browser opens.
+    shown_host = "127.0.0.1" if host == "0.0.0.0" else host
+    address = f"http://{shown_host}:{port}"
+    with only_ui(home.root, f"{address}/ of process {os.getpid()}"):
+        if home.corpus() is None:
+            click.echo(
+                f"{home.root} holds no corpus: nothing was registered there.", err=True
+            )
+        # Every account of the machine can read the arguments of a process; its
+        # environment, where the token is, is its owner's.
+        environment = {**environment_of_children(home), TOKEN_VARIABLE: token}
+        log = home.root / "logs" / "ui.log"
+        write_private(log, b"")
+
+        def print_address() -> None:
+            click.echo(f"{address}{policy.prefix}/")
+            if no_token:
+                click.echo(
+                    "without a token: every program of every account on this machine "
+                    "can drive it",
+                    err=True,
+                )
+            if environment.get(HOSTS_VARIABLE):
+                click.echo(f"also answers as {environment[HOSTS_VARIABLE]}", err=True)
+            click.echo(f"Ctrl-C stops it; its log is {log}", err=True)
+            sys.stdout.flush()
+
+        click.echo(f"starting the Dagster UI of {home.root} ...", err=True)
+        sys.exit(serve(host, port, environment, log, print_address))

@@ -1,0 +1,251 @@
+"""Collects what the rows of studies claim about labels.
+
+Each row is read as the labels that it means (`resources/labels.yaml`); what follows
+from other labels is in `no_finding.py`, and which claim decides in `evidence.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+
+from lunguage_assets.implicit.policy import POLICIES
+from lunguage_assets.implicit.rows import column_values
+from lunguage_assets.implicit.statements.contradictions import (
+    is_course_alone,
+    qualifying,
+)
+from lunguage_assets.implicit.statements.label_file import (
+    LabelList,
+    Meaning,
+    is_borderline,
+)
+from lunguage_assets.implicit.statements.locations import (
+    anatomical_parts,
+    anatomy,
+    says_resolved,
+)
+from lunguage_assets.labels.claims import Claim, LabelRow, claim_of
+from lunguage_assets.labels.evidence import EvidenceByLabel, LabelEvidence
+
+LABEL_COLUMNS = (*LabelRow._fields, "evidence")
+"""Columns of LUNGUAGE_PLUS_PLUS that decide labels."""
+
+_NO_CAUSES: frozenset[str] = frozenset()
+
+_Subject = tuple[str, str, tuple[str, ...]]
+"""Study, canonical name and anatomical parts of a row."""
+
+
+class RowClaims:
+    """Collects claims of rows by study and label, before labels deny each other."""
+
+    def __init__(
+        self, rows: pd.DataFrame, diagnoses: Mapping[str, str], label_list: LabelList
+    ) -> None:
+        """Read the rows.
+
+        Args:
+            rows: LUNGUAGE_PLUS_PLUS of whole studies.
+            diagnoses: diagnosis by finding id; without those of devices.
+            label_list: what a finding means.
+        """
+        self.evidence: EvidenceByLabel = {}
+        self._diagnoses = diagnoses
+        self._label_list = label_list
+        self._causes = _causes(rows)
+        self._meanings: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
+        self._normal_parts: dict[tuple[str, int], dict[int, Claim]] = {}
+        for row in _label_rows(rows):
+            self._note_normal_part(row)
+            self._read(row)
+        self._conclude()
+
+    def _of(self, study: str, label: int) -> LabelEvidence:
+        return self.evidence.setdefault((study, label), LabelEvidence())
+
+    def _read(self, row: LabelRow) -> None:
+        """Note the claims of a row, at most one for each label."""
+        diagnosis = self._diagnoses.get(row.finding_id, "")
+        wording = (row.name, row.ent, diagnosis)
+        meanings = self._meanings.get(wording)
+        if meanings is None:
+            meanings = self._label_list.meanings(*wording)
+            self._meanings[wording] = meanings
+        held = self._label_list.held(
+            meanings,
+            ", ".join((row.location, *row.location_parts)),
+            (row.name, row.ent, row.measurement, *row.refining),
+            self._causes.get(row.finding_id, _NO_CAUSES),
+        )
+        labels_read: set[int] = set()
+        for meaning in held:
+            as_it_stands = self._label_list.read_as(
+                meaning, row.status, row.name, row.measurement, row.morphology
+            )
+            if meaning.label in labels_read or as_it_stands is None:
+                continue
+            labels_read.add(meaning.label)
+            self._note(row, meaning, as_it_stands)
+
+    def _note(self, row: LabelRow, meaning: Meaning, as_it_stands: bool) -> None:
+        """Note what a row says of a label.
+
+        Args:
+            row: of the result.
+            meaning: the label, and how the row is read.
+            as_it_stands: whether the row's status is that of the label.
+        """
+        if meaning.reads == "against" and not row.is_current:
+            return
+        evidence = self._of(row.study_id, meaning.label)
+        is_resolved = says_resolved(row.improved)
+        if row.is_positive and is_resolved:
+            # "The effusion has resolved" denies one now. What is resolved is no kind of
+            # a label, and does not speak against one.
+            if meaning.reads in ("kind", "against"):
+                return
+            as_it_stands = as_it_stands != (meaning.reads == "presence")
+        if not row.is_current:
+            evidence.is_past |= row.is_positive == as_it_stands
+            return
+        claim = self._claim(row, meaning, as_it_stands, is_resolved)
+        if meaning.reads != "against":
+            evidence.add(claim)
+        elif claim.is_stated:
+            evidence.against[row.finding_id] = claim
+
+    def _claim(
+        self, row: LabelRow, meaning: Meaning, as_it_stands: bool, is_resolved: bool
+    ) -> Claim:
+        """Make the claim of a row, with what restricts it.
+
+        Args:
+            row: of the result.
+            meaning: the label, and how the row is read.
+            as_it_stands: whether the row's status is that of the label.
+            is_resolved: whether the report calls it gone.
+        """
+        claim = claim_of(
+            row,
+            as_it_stands=as_it_stands,
+            location=() if meaning.placeless else row.location_parts,
+        )
+        claim.refinements = self._label_list.refinements(
+            self._diagnoses.get(row.finding_id, ""),
+            row.name,
+            row.ent,
+            (row.location, *row.location_parts),
+            row.refining,
+        )
+        if not row.is_positive and not is_resolved:
+            cells = (row.measurement, *row.refining)
+            qualified = qualifying(row.name, row.ent, row.sent, cells)
+            if qualified is not None:
+                claim.denies_only_more = True
+                qualifier = qualified[0]
+                # The paper denies the whole with the certainty of the kind.
+                reads_kind = POLICIES[row.mode].reads_restrictions
+                if qualifier.certain and reads_kind:
+                    claim.leave_open(qualifier)
+        if meaning.reads in ("size", "whole") and is_borderline(row.measurement):
+            claim.denies_only_more = True
+        is_family = not self._label_list.is_diagnosis(meaning.label)
+        if meaning.reads == "presence" and is_family:
+            claim.member = row.name
+        return claim
+
+    def _note_normal_part(self, row: LabelRow) -> None:
+        """Note a part of the body that an impression calls normal.
+
+        An impression "heart and lungs are normal" concludes "no finding", although it
+        says so of no label.
+        """
+        if row.name not in self._label_list.concluding or row.is_positive:
+            return
+        if row.section != "impr" or not row.is_current:
+            return
+        if is_course_alone(row.status, row.no_change, row.measurement, row.morphology):
+            return
+        if not anatomy().covers(row.location_parts, ()):
+            return  # a normal left lung says nothing of the right one
+        label, part = self._label_list.concluding[row.name]
+        claims_by_part = self._normal_parts.setdefault((row.study_id, label), {})
+        claims_by_part.setdefault(part, claim_of(row, as_it_stands=False))
+
+    def _conclude(self) -> None:
+        """Claim the labels of which every part is called normal."""
+        for (study, label), claims_by_part in self._normal_parts.items():
+            parts = self._label_list.labels[label].concluded_from
+            if len(claims_by_part) == len(parts):
+                # A conclusion is no surer than its weakest part.
+                claims = claims_by_part.values()
+                weakest = min(claims, key=lambda claim: claim.strength)
+                self._of(study, label).add(weakest)
+
+    def mark_disputes(self, rows: pd.DataFrame, log: pd.DataFrame) -> None:
+        """Mark labels of which the report says both, so that rows were removed.
+
+        A stated row loses to a stated one only (rule 1 of section 5); the claim that won
+        is contested.
+
+        Args:
+            rows: LUNGUAGE_PLUS_PLUS of whole studies.
+            log: RESOLUTION_LOG of these studies.
+        """
+        is_removed = (log["event"] == "removed") & (log["source"] == "original")
+        removed = log[is_removed]
+        removed_subjects: set[_Subject] = set()
+        for finding, study, name, parts in _subjects(removed):
+            removed_subjects.add((study, name, anatomical_parts(parts)))
+            diagnosis = self._diagnoses.get(finding, "")
+            for meaning in self._label_list.meanings(name, name, diagnosis):
+                if meaning.reads == "against" or meaning.entry.described:
+                    continue
+                if meaning.holds_at(", ".join(parts)):
+                    self._of(study, meaning.label).is_disputed = True
+        winners = _stated_findings_of(removed_subjects, rows)
+        if not winners:
+            return
+        for evidence in self.evidence.values():
+            for claim in evidence.present:
+                claim.is_contested = claim.finding_id in winners
+
+
+def _label_rows(rows: pd.DataFrame) -> Iterator[LabelRow]:
+    columns = [column_values(rows, name) for name in LabelRow._fields]
+    return map(LabelRow._make, zip(*columns, strict=True))
+
+
+def _causes(rows: pd.DataFrame) -> dict[str, set[str]]:
+    """Name what the report explains each finding by, by the finding's id."""
+    is_stated = rows["source"] == "original"
+    stated = rows[is_stated & rows["status"].str.endswith("p")]
+    names = column_values(stated, "name")
+    signs_by_row = column_values(stated, "evidence")
+    causes: dict[str, set[str]] = {}
+    for name, signs in zip(names, signs_by_row, strict=True):
+        for sign in signs:
+            causes.setdefault(sign, set()).add(name)
+    return causes
+
+
+def _subjects(
+    rows: pd.DataFrame,
+) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
+    """Yield finding id, study, canonical name and location parts of rows."""
+    names = ("finding_id", "study_id", "name", "location_parts")
+    return zip(*(column_values(rows, name) for name in names), strict=True)
+
+
+def _stated_findings_of(subjects: set[_Subject], rows: pd.DataFrame) -> set[str]:
+    """Find the stated rows that are of some subjects, by their ids."""
+    studies = {study for study, _, _ in subjects}
+    is_of_study = rows["study_id"].isin(studies)
+    stated = rows[is_of_study & (rows["source"] == "original")]
+    return {
+        finding
+        for finding, study, name, parts in _subjects(stated)
+        if (study, name, anatomical_parts(parts)) in subjects
+    }
