@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
-from lunguage_assets.assertion.units import DEVICE, Unit
+from lunguage_assets.assertion.units import DEVICE, TaggedToken
 from lunguage_assets.assertion.vocabulary import REPOSITIONING
 
 _WORDS_BEFORE_AN_AIM = 3
 """How near an examination stands to its aim: "a repeat CT to exclude"."""
 
 
-def mark_asides(units: list[Unit]) -> None:
+def mark_asides(units: list[TaggedToken]) -> None:
     """Mark the units that are advice, a condition, or about somebody else."""
     for at, unit in enumerate(units):
         if unit.kind == "relative":
@@ -27,11 +27,11 @@ def mark_asides(units: list[Unit]) -> None:
             _mark(_condition(units, at), "condition", unit)
 
 
-def _reached_behind(units: list[Unit], at: int) -> list[Unit]:
+def _reached_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     return units[at : _end_of_reach(units, at)]
 
 
-def _advice(units: list[Unit], at: int) -> list[Unit]:
+def _advice(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """ "Consider advancing the tube" is advice; the tube is there."""
     clause = units[_begin_of_advice(units, at) : _end_of_reach(units, at)]
     if units[at].name != REPOSITIONING:
@@ -39,13 +39,13 @@ def _advice(units: list[Unit], at: int) -> list[Unit]:
     return [unit for unit in clause if not _is_device(unit)]
 
 
-def _begin_of_aim(units: list[Unit], at: int) -> int:
+def _begin_of_aim(units: list[TaggedToken], at: int) -> int:
     """ "... a CT to exclude": from the examination on."""
     nearest = range(at - 1, max(-1, at - 1 - _WORDS_BEFORE_AN_AIM), -1)
     return next((n for n in nearest if _is_examination(units[n])), at)
 
 
-def _condition(units: list[Unit], at: int) -> list[Unit]:
+def _condition(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take what a condition reaches; one that opens a sentence ends at its comma."""
     clause = _reached_behind(units, at)
     is_opening = at == 0 or units[at - 1].kind == "break"
@@ -54,20 +54,20 @@ def _condition(units: list[Unit], at: int) -> list[Unit]:
     return clause
 
 
-def _mark(units: Sequence[Unit], reason: str, by: Unit) -> None:
+def _mark(units: Sequence[TaggedToken], reason: str, by: TaggedToken) -> None:
     for unit in units:
         unit.set_aside(reason, by)
 
 
-def _is_device(unit: Unit) -> bool:
+def _is_device(unit: TaggedToken) -> bool:
     return unit.kind == "finding" and unit.code == DEVICE
 
 
-def _is_examination(unit: Unit) -> bool:
+def _is_examination(unit: TaggedToken) -> bool:
     return unit.kind in ("examined", "examination")
 
 
-def _end_of_reach(units: list[Unit], at: int) -> int:
+def _end_of_reach(units: list[TaggedToken], at: int) -> int:
     """Find where what an aside reaches ends: its clause, or its sentence."""
     cue = units[at]
     for position in range(at + 1, len(units)):
@@ -78,7 +78,7 @@ def _end_of_reach(units: list[Unit], at: int) -> int:
     return len(units)
 
 
-def _begin_of_advice(units: list[Unit], at: int) -> int:
+def _begin_of_advice(units: list[TaggedToken], at: int) -> int:
     """Find where "CT of the chest is recommended" begins: at what is asked for."""
     begin = at
     for position in range(at - 1, -1, -1):

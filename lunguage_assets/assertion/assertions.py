@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lunguage_assets.assertion.categories import Meant
 from lunguage_assets.assertion.reader import mark_assertions
 from lunguage_assets.assertion.tagging import tag
-from lunguage_assets.assertion.units import Edge, Unit
+from lunguage_assets.assertion.units import Edge, TaggedToken
 from lunguage_assets.assertion.vocabulary import Kind, Vocabulary
 
 _MENTIONS: frozenset[Kind] = frozenset(
@@ -52,7 +52,7 @@ def read_assertions(
             yield Assertion(unit.begin, unit.end, meant(unit), tuple(unit.edges))
 
 
-def meant(unit: Unit) -> Meant:
+def meant(unit: TaggedToken) -> Meant:
     """Tell what the cues of a unit come to (`categories.PRECEDENCE`)."""
     if unit.aside:
         return "aside"

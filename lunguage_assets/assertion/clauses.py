@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import takewhile
 
 from lunguage_assets.assertion.reach import STATEMENT_BEGINS
-from lunguage_assets.assertion.units import Unit, first_beyond, is_adjective
-from lunguage_assets.assertion.vocabulary import Kind, Sense
+from lunguage_assets.assertion.units import TaggedToken, first_beyond, is_adjective
+from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
 _PREDICATES: frozenset[Kind] = frozenset({"normal", "abnormal"})
@@ -14,10 +14,10 @@ _JUDGED: frozenset[Kind] = frozenset({"copula", "anatomy"})
 """What stands before a predicate."""
 _BEFORE_PREDICATE: frozenset[Kind] = _PREDICATES | {"word", "other", "place"}
 """What may stand between: "the heart is mildly enlarged"."""
-_BREAK = Sense("break")
+_BREAK = LexiconEntry("break")
 
 
-def divide_run_ons(units: list[Unit]) -> None:
+def divide_run_ons(units: list[TaggedToken]) -> None:
     """Put a break where a new statement begins without a sign between.
 
     Args:
@@ -35,13 +35,13 @@ def divide_run_ons(units: list[Unit]) -> None:
             is_denied and (_begins_finding(units, at) or _begins_behind_seen(units, at))
         )
         if begins_anew and _ends_statement(units, at - 1):
-            units.insert(at, Unit(_BREAK, "", units[at].begin, units[at].begin))
+            units.insert(at, TaggedToken(_BREAK, "", units[at].begin, units[at].begin))
             is_denied = False
             at += 1
         at += 1
 
 
-def _ends_statement(units: list[Unit], at: int) -> bool:
+def _ends_statement(units: list[TaggedToken], at: int) -> bool:
     """Whether a statement may end here: a finding is named, a predicate is said.
 
     "Normal heart size is ..." and "flattened diaphragms are ..." go on.
@@ -55,7 +55,7 @@ def _ends_statement(units: list[Unit], at: int) -> bool:
     return unit.kind == "finding"
 
 
-def _begins_description(units: list[Unit], at: int) -> bool:
+def _begins_description(units: list[TaggedToken], at: int) -> bool:
     """ "No effusion | heart is normal": a part of the body that is judged."""
     position = at
     while position < len(units) and units[position].kind == "place":
@@ -74,7 +74,7 @@ def _begins_description(units: list[Unit], at: int) -> bool:
     )
 
 
-def _begins_finding(units: list[Unit], at: int) -> bool:
+def _begins_finding(units: list[TaggedToken], at: int) -> bool:
     """ "No pneumothorax | small left effusion": a size of its own behind a denial."""
     is_description = units[at].kind in ("word", "abnormal")
     if not is_description or units[at].code not in STATEMENT_BEGINS:
@@ -90,7 +90,7 @@ def _begins_finding(units: list[Unit], at: int) -> bool:
     return False
 
 
-def _begins_behind_seen(units: list[Unit], at: int) -> bool:
+def _begins_behind_seen(units: list[TaggedToken], at: int) -> bool:
     """ "No pneumothorax is seen | the effusion is larger": a subject with its verb."""
     if units[at - 1].kind != "seen":
         return False

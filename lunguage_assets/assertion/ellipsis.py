@@ -9,8 +9,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 from lunguage_assets.assertion.cues import cue_named
-from lunguage_assets.assertion.units import UNKNOWN, Unit, first_beyond, is_adjective
-from lunguage_assets.assertion.vocabulary import Kind, Sense, sense_of
+from lunguage_assets.assertion.units import (
+    UNKNOWN,
+    TaggedToken,
+    first_beyond,
+    is_adjective,
+)
+from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry, sense_of
 from lunguage_assets.assertion.word_files import WORDS
 
 _JOINTS_OF_STATEMENTS = frozenset({"break", "comma", "and"})
@@ -20,7 +25,7 @@ _COURSES = frozenset({"no_change", "improved", "worsened"})
 _SIZES = frozenset({"measurement", "severity"})
 
 
-def restore_ellipsis(units: list[Unit]) -> None:
+def restore_ellipsis(units: list[TaggedToken]) -> None:
     """Put back the findings that a sentence names once and speaks of twice.
 
     Args:
@@ -32,15 +37,15 @@ def restore_ellipsis(units: list[Unit]) -> None:
     _restore_predicates(units)
 
 
-def _copy(unit: Unit) -> Unit:
-    return Unit(unit.sense, unit.form, unit.begin, unit.end)
+def _copy(unit: TaggedToken) -> TaggedToken:
+    return TaggedToken(unit.sense, unit.form, unit.begin, unit.end)
 
 
-def _is_side(unit: Unit) -> bool:
+def _is_side(unit: TaggedToken) -> bool:
     return unit.kind == "place" and unit.form in WORDS["sides"]
 
 
-def _restore_noun_behind(units: list[Unit]) -> None:
+def _restore_noun_behind(units: list[TaggedToken]) -> None:
     """ "Right, but no left basal, effusion": the right side has its effusion, too."""
     for at, unit in enumerate(units):
         other_side = _denied_side_behind(units, at) if _is_side(unit) else None
@@ -57,7 +62,7 @@ def _restore_noun_behind(units: list[Unit]) -> None:
             return
 
 
-def _denied_side_behind(units: list[Unit], at: int) -> int | None:
+def _denied_side_behind(units: list[TaggedToken], at: int) -> int | None:
     """Find the side behind a joint and a denial: "left" of "right, but no left"."""
     denial = at + 1
     while denial < len(units) and units[denial].kind in _JOINTS_OF_STATEMENTS:
@@ -69,9 +74,9 @@ def _denied_side_behind(units: list[Unit], at: int) -> int | None:
     return other_side if is_denied else None
 
 
-def _restore_subjects(units: list[Unit]) -> None:
+def _restore_subjects(units: list[TaggedToken]) -> None:
     """Give each predicate that stands alone the finding that was named before it."""
-    subject: Unit | None = None
+    subject: TaggedToken | None = None
     at = 0
     while at < len(units):
         unit = units[at]
@@ -86,7 +91,7 @@ def _restore_subjects(units: list[Unit]) -> None:
         at += 1
 
 
-def _is_pronoun_of_finding(units: list[Unit], at: int) -> bool:
+def _is_pronoun_of_finding(units: list[TaggedToken], at: int) -> bool:
     """Whether it is the "one" of "there is a small one"."""
     if units[at].kind != "other" or units[at].form not in WORDS["ones"]:
         return False
@@ -95,10 +100,10 @@ def _is_pronoun_of_finding(units: list[Unit], at: int) -> bool:
     return before is not None and before.kind == "break" and before.form == "there"
 
 
-def _restore_predicates(units: list[Unit]) -> None:
+def _restore_predicates(units: list[TaggedToken]) -> None:
     """ "The heart is large, the mediastinum is not": it is not large."""
-    predicate: Unit | None = None
-    judged: Unit | None = None
+    predicate: TaggedToken | None = None
+    judged: TaggedToken | None = None
     at = 0
     while at < len(units):
         unit = units[at]
@@ -118,7 +123,9 @@ def _restore_predicates(units: list[Unit]) -> None:
         at += 1
 
 
-def _restore_judged(units: list[Unit], at: int, judged: Unit | None) -> int:
+def _restore_judged(
+    units: list[TaggedToken], at: int, judged: TaggedToken | None
+) -> int:
     """ "The right lung is clear and the left is not": the left lung.
 
     Args:
@@ -138,7 +145,7 @@ def _restore_judged(units: list[Unit], at: int, judged: Unit | None) -> int:
     return 1
 
 
-def _is_side_judged(units: list[Unit], at: int) -> bool:
+def _is_side_judged(units: list[TaggedToken], at: int) -> bool:
     """Whether a side alone, behind a joint, is the subject of a judgement."""
     if not _is_side(units[at]) or not at:
         return False
@@ -148,7 +155,7 @@ def _is_side_judged(units: list[Unit], at: int) -> bool:
     return kinds[:1] == ["copula"] and bool({"normal", "abnormal"} & {*kinds[1:3]})
 
 
-def _is_left_out(units: list[Unit], at: int) -> bool:
+def _is_left_out(units: list[TaggedToken], at: int) -> bool:
     """Whether "is not" ends a statement about a part of the body."""
     if units[at].kind != "negated" or units[at].form not in WORDS["left_out_verbs"]:
         return False
@@ -160,7 +167,7 @@ def _is_left_out(units: list[Unit], at: int) -> bool:
     return bool(subject) and named <= {"anatomy", "place"}
 
 
-def _begin_of_statement(units: list[Unit], at: int) -> int:
+def _begin_of_statement(units: list[TaggedToken], at: int) -> int:
     """Find the first unit behind the joint before."""
     for position in range(at - 1, -1, -1):
         if units[position].kind in _JOINTS_OF_STATEMENTS:
@@ -168,7 +175,7 @@ def _begin_of_statement(units: list[Unit], at: int) -> int:
     return 0
 
 
-def _begins_statement(units: list[Unit], at: int) -> bool:
+def _begins_statement(units: list[TaggedToken], at: int) -> bool:
     """Whether a joint stands before it, and words like "since" and "now" alone."""
     for unit in reversed(units[:at]):
         if unit.kind in _JOINTS_OF_STATEMENTS:
@@ -181,7 +188,7 @@ def _begins_statement(units: list[Unit], at: int) -> bool:
     return False
 
 
-def _restore_at(units: list[Unit], at: int, subject: Unit) -> None:
+def _restore_at(units: list[TaggedToken], at: int, subject: TaggedToken) -> None:
     """Put the subject back where a statement begins without one."""
     statement = _statement_at(units, at)
     first = units[at]
@@ -207,7 +214,10 @@ def _restore_at(units: list[Unit], at: int, subject: Unit) -> None:
 
 
 def _restore_before_predicate(
-    units: list[Unit], at: int, statement: list[Unit], subject: Unit
+    units: list[TaggedToken],
+    at: int,
+    statement: list[TaggedToken],
+    subject: TaggedToken,
 ) -> None:
     """Put the subject back before what is said of it: "..., but has gone".
 
@@ -228,7 +238,7 @@ def _restore_before_predicate(
         units.insert(at, _copy(subject))
 
 
-def _is_none_there(units: list[Unit], at: int) -> bool:
+def _is_none_there(units: list[TaggedToken], at: int) -> bool:
     """Whether a side and "there is none" follow."""
     if at + 3 >= len(units) or not _is_side(units[at + 1]):
         return False
@@ -236,7 +246,7 @@ def _is_none_there(units: list[Unit], at: int) -> bool:
     return units[at + 2].form == "there" and none.form in WORDS["none"]
 
 
-def _cannot_be_excluded(units: list[Unit], at: int) -> bool:
+def _cannot_be_excluded(units: list[TaggedToken], at: int) -> bool:
     """Whether the predicate before a break is a hedge: "cannot be excluded, but"."""
     return (
         at > 1
@@ -245,7 +255,9 @@ def _cannot_be_excluded(units: list[Unit], at: int) -> bool:
     )
 
 
-def _speaks_of_side(units: list[Unit], at: int, statement: list[Unit]) -> bool:
+def _speaks_of_side(
+    units: list[TaggedToken], at: int, statement: list[TaggedToken]
+) -> bool:
     """Whether words before a side speak of the finding before: "none on the right".
 
     Args:
@@ -270,7 +282,7 @@ def _speaks_of_side(units: list[Unit], at: int, statement: list[Unit]) -> bool:
     return is_size and _is_denied_before(units, at)
 
 
-def _is_denied_before(units: list[Unit], at: int) -> bool:
+def _is_denied_before(units: list[TaggedToken], at: int) -> bool:
     """ "No effusion on the right and a trace on the left": the trace is stated."""
     for unit in reversed(units[:at]):
         if unit.kind == "negated":
@@ -280,7 +292,7 @@ def _is_denied_before(units: list[Unit], at: int) -> bool:
     return False
 
 
-def _described_pronoun(statement: list[Unit]) -> Unit | None:
+def _described_pronoun(statement: list[TaggedToken]) -> TaggedToken | None:
     """Find the "one" of "a small one", and not that of "the left one"."""
     for before, unit in pairwise(statement):
         is_described = before.kind in ("word", "abnormal") and before.code in _SIZES
@@ -289,7 +301,7 @@ def _described_pronoun(statement: list[Unit]) -> Unit | None:
     return None
 
 
-def _statement_at(units: list[Unit], at: int) -> list[Unit]:
+def _statement_at(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take the units up to the next joint."""
     end = at + 1
     while end < len(units) and units[end].kind not in _JOINTS_OF_STATEMENTS:
@@ -297,11 +309,11 @@ def _statement_at(units: list[Unit], at: int) -> list[Unit]:
     return units[at:end]
 
 
-def _has_side(statement: list[Unit]) -> bool:
+def _has_side(statement: list[TaggedToken]) -> bool:
     return any(_is_side(unit) for unit in statement)
 
 
-def _is_clause_before(units: list[Unit], at: int) -> bool:
+def _is_clause_before(units: list[TaggedToken], at: int) -> bool:
     """Whether a break, and no comma or "and", parts a predicate from its subject.
 
     A list before a comma is the predicate's own: "edema, effusion not seen".
@@ -315,7 +327,10 @@ def _is_clause_before(units: list[Unit], at: int) -> bool:
 
 
 def _restore_behind_side(
-    units: list[Unit], at: int, statement: list[Unit], subject: Unit
+    units: list[TaggedToken],
+    at: int,
+    statement: list[TaggedToken],
+    subject: TaggedToken,
 ) -> None:
     """ "The left has gone, the right has not": each side gets the finding."""
     is_judged = any(
@@ -331,26 +346,28 @@ def _restore_behind_side(
             last.become(UNKNOWN)
         else:
             # "... is seen on the left, the right is not"
-            last.become(Sense("negated before", cue=last.cue))
+            last.become(LexiconEntry("negated before", cue=last.cue))
     units.insert(at + 1, _copy(subject))
     _forget_topic(units, subject)
 
 
-def _last_predicate(units: list[Unit]) -> str:
+def _last_predicate(units: list[TaggedToken]) -> str:
     for unit in reversed(units):
         if unit.kind in ("ended", "negated before", "negated"):
             return unit.kind
     return ""
 
 
-def _restore_beside_side(units: list[Unit], at: int, subject: Unit) -> None:
+def _restore_beside_side(
+    units: list[TaggedToken], at: int, subject: TaggedToken
+) -> None:
     """ "... persists on the right, gone on the left", "... resolved right"."""
     following = units[at + 1]
     position = at + 2 if _is_side(following) else at
     units.insert(position, _copy(subject))
 
 
-def _forget_topic(units: list[Unit], subject: Unit) -> None:
+def _forget_topic(units: list[TaggedToken], subject: TaggedToken) -> None:
     """ "Of the effusions, the left ...": the topic states nothing by itself."""
     at = units.index(subject)
     is_topic = at + 1 < len(units) and units[at + 1].kind == "comma"

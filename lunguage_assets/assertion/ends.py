@@ -7,17 +7,17 @@ the method (implicit.md) says the same.
 
 from __future__ import annotations
 
-from lunguage_assets.assertion.units import UNKNOWN, Unit
-from lunguage_assets.assertion.vocabulary import Sense
+from lunguage_assets.assertion.units import UNKNOWN, TaggedToken
+from lunguage_assets.assertion.vocabulary import LexiconEntry
 
 _PASSED_OVER = frozenset({"copula", "other"})
 """Kinds between a word and the end that it changes: "has probably now resolved"."""
 _MAX_PASSED_OVER = 3
-_IMPROVED = Sense("word", code="improved")
-_PERSISTS = Sense("word", code="no_change")
+_IMPROVED = LexiconEntry("word", code="improved")
+_PERSISTS = LexiconEntry("word", code="no_change")
 
 
-def settle_ends(units: list[Unit]) -> None:
+def settle_ends(units: list[TaggedToken]) -> None:
     """Read each end together with the word before it that undoes or weakens it.
 
     Args:
@@ -40,7 +40,7 @@ def settle_ends(units: list[Unit]) -> None:
             unit.become(UNKNOWN)
 
 
-def _settle_end(units: list[Unit], at: int) -> None:
+def _settle_end(units: list[TaggedToken], at: int) -> None:
     modifier = _modifier_of(units, at)
     if modifier is None:
         return
@@ -53,7 +53,7 @@ def _settle_end(units: list[Unit], at: int) -> None:
         modifier.become(UNKNOWN)
     elif modifier.doubts:
         # "Not definitely resolved": it may still be there.
-        hedge = Sense(
+        hedge = LexiconEntry(
             "hedged before" if end.looks("before") else "hedged", cue=modifier.cue
         )
         _unite(modifier, end, hedge)
@@ -61,14 +61,14 @@ def _settle_end(units: list[Unit], at: int) -> None:
         _unite(modifier, end, _PERSISTS)
 
 
-def _settle_improvement(units: list[Unit], at: int) -> None:
+def _settle_improvement(units: list[TaggedToken], at: int) -> None:
     """ "No evidence of improvement of the edema": the edema is there, unchanged."""
     modifier = _modifier_of(units, at)
     if modifier is not None and modifier.kind == "negated":
         _unite(modifier, units[at], _PERSISTS)
 
 
-def _modifier_of(units: list[Unit], at: int) -> Unit | None:
+def _modifier_of(units: list[TaggedToken], at: int) -> TaggedToken | None:
     """Find the denial, hedge or "nearly" that is said of an end, if there is one."""
     for unit in reversed(units[max(0, at - _MAX_PASSED_OVER - 1) : at]):
         if unit.kind in ("partial", "negated", "hedged"):
@@ -78,7 +78,7 @@ def _modifier_of(units: list[Unit], at: int) -> Unit | None:
     return None
 
 
-def _unite(modifier: Unit, end: Unit, sense: Sense) -> None:
+def _unite(modifier: TaggedToken, end: TaggedToken, sense: LexiconEntry) -> None:
     """Make one unit of both: a row quotes "nearly resolved" as a whole."""
     end.begin = modifier.begin
     end.form = modifier.form
@@ -86,7 +86,7 @@ def _unite(modifier: Unit, end: Unit, sense: Sense) -> None:
     modifier.become(UNKNOWN)
 
 
-def _change_end_before(units: list[Unit], at: int, sense: Sense) -> None:
+def _change_end_before(units: list[TaggedToken], at: int, sense: LexiconEntry) -> None:
     """Give "resolution of", said earlier in the clause, another meaning."""
     for unit in reversed(units[:at]):
         if unit.kind == "break":

@@ -15,7 +15,7 @@ from lunguage_assets.assertion.reach import LONGEST_CHAIN, finding_beside
 from lunguage_assets.assertion.reader import mark_assertions
 from lunguage_assets.assertion.tagging import tag_tokens
 from lunguage_assets.assertion.tokens import MASK, Token
-from lunguage_assets.assertion.units import Edge, Unit, first_beyond
+from lunguage_assets.assertion.units import Edge, TaggedToken, first_beyond
 from lunguage_assets.assertion.vocabulary import (
     NAMED,
     Vocabulary,
@@ -108,7 +108,7 @@ def hedges_in(sentence: str) -> tuple[tuple[int, int], ...]:
     )
 
 
-def tag_named(sentence: str, finding: str, vocabulary: Vocabulary) -> list[Unit]:
+def tag_named(sentence: str, finding: str, vocabulary: Vocabulary) -> list[TaggedToken]:
     """Tag a sentence in which the named finding is one token, wherever it stands.
 
     Args:
@@ -133,7 +133,7 @@ def tag_named(sentence: str, finding: str, vocabulary: Vocabulary) -> list[Unit]
     return tag_tokens(masked, vocabulary, "find")
 
 
-def _edges(units: list[Unit], mentions: list[int]) -> Iterator[Edge]:
+def _edges(units: list[TaggedToken], mentions: list[int]) -> Iterator[Edge]:
     """Yield what reaches the mentions, and what prefers them to something else."""
     for at in mentions:
         for edge in units[at].edges:
@@ -148,7 +148,7 @@ def _edges(units: list[Unit], mentions: list[int]) -> Iterator[Edge]:
             yield _edge(unit, "beside", "alternative")
 
 
-def _hedges_before(units: list[Unit], at: int) -> Iterator[Unit]:
+def _hedges_before(units: list[TaggedToken], at: int) -> Iterator[TaggedToken]:
     """ "Possibly consistent with edema or <finding>": what is said of the hedge."""
     for position in range(at - 1, max(-1, at - 1 - LONGEST_CHAIN), -1):
         if units[position].kind != "hedged" or units[position].negation:
@@ -156,12 +156,12 @@ def _hedges_before(units: list[Unit], at: int) -> Iterator[Unit]:
         yield units[position]
 
 
-def _edge(unit: Unit, reason: str, category: Category) -> Edge:
+def _edge(unit: TaggedToken, reason: str, category: Category) -> Edge:
     cue = "" if unit.cue is None else unit.cue.id
     return Edge(cue, unit.begin, unit.end, reason, category)
 
 
-def _preferring(units: list[Unit], at: int) -> Iterator[Edge]:
+def _preferring(units: list[TaggedToken], at: int) -> Iterator[Edge]:
     """ "This reflects <finding> rather than edema": the dismissal of the other."""
     for unit in units[at + 1 :]:
         if unit.kind in ("finding", "break"):
@@ -171,7 +171,7 @@ def _preferring(units: list[Unit], at: int) -> Iterator[Edge]:
             return
 
 
-def _joins_named(units: list[Unit], at: int) -> bool:
+def _joins_named(units: list[TaggedToken], at: int) -> bool:
     """Whether a joint of alternatives stands beside a mention that is not denied."""
     behind = first_beyond(units[at + 1 :], ("place",))
     if behind is None or behind.kind in _END_OF_PLACES:
@@ -189,7 +189,7 @@ def _distance(position: int, mentions: Sequence[int]) -> int:
     return min(abs(position - at) for at in nearest)
 
 
-def _clauses_of_mentions(units: list[Unit]) -> Iterator[tuple[int, int]]:
+def _clauses_of_mentions(units: list[TaggedToken]) -> Iterator[tuple[int, int]]:
     """Yield the characters of each clause in which the named finding stands."""
     begin = end = 0
     is_mentioned = False

@@ -13,7 +13,7 @@ from lunguage_assets.assertion.reach import (
     own_words_before,
 )
 from lunguage_assets.assertion.units import (
-    Unit,
+    TaggedToken,
     clause_around,
     first_beyond,
 )
@@ -24,7 +24,7 @@ _BESIDE = 5
 """Words after which a comparison is said of something else."""
 
 
-def mark_undecided_clause(units: list[Unit], at: int) -> None:
+def mark_undecided_clause(units: list[TaggedToken], at: int) -> None:
     """Leave open all that "it is unclear whether" governs, denials in it included.
 
     "Whether the edema has cleared is unclear" turns it round.
@@ -40,7 +40,7 @@ def mark_undecided_clause(units: list[Unit], at: int) -> None:
         unit.undecided_by = hedge
 
 
-def mark_hedge(units: list[Unit], at: int) -> None:
+def mark_hedge(units: list[TaggedToken], at: int) -> None:
     """Leave open the list behind a hedge, or before it where it ends its clause."""
     hedge = units[at]
     if hedge.negation or _is_of_place(units, at):
@@ -56,21 +56,21 @@ def mark_hedge(units: list[Unit], at: int) -> None:
         unit.leave_open(hedge, "list before")
 
 
-def _is_glued(units: list[Unit], at: int) -> bool:
+def _is_glued(units: list[TaggedToken], at: int) -> bool:
     """ "Atelectasis? Pneumonia?": a sign right behind its finding is said of it."""
     return units[at].form == "?" and at > 0 and units[at - 1].end == units[at].begin
 
 
-def _is_called_known(units: list[Unit], finding: Unit) -> bool:
+def _is_called_known(units: list[TaggedToken], finding: TaggedToken) -> bool:
     """ "Consistent with known emphysema": the emphysema is there."""
     return any(word.form == "known" for word in own_words_before(units, finding))
 
 
-def _has_ended(unit: Unit) -> bool:
+def _has_ended(unit: TaggedToken) -> bool:
     return unit.past is not None and unit.past.kind == "ended"
 
 
-def _is_predicate(units: list[Unit], at: int) -> bool:
+def _is_predicate(units: list[TaggedToken], at: int) -> bool:
     """Whether a hedge is said of what stands before it: "edema is possible"."""
     if _is_glued(units, at):
         return True
@@ -89,14 +89,14 @@ def _is_predicate(units: list[Unit], at: int) -> bool:
     return is_behind_verb and units[at].form in WORDS["predicates"]
 
 
-def _is_preferred(units: list[Unit], at: int) -> bool:
+def _is_preferred(units: list[TaggedToken], at: int) -> bool:
     """ "Pneumonia is favored over edema", "... is suspected more than edema"."""
     nearest = units[at + 1 : at + 1 + _BESIDE]
     behind = first_beyond(nearest, ("word", "other", "hedged"))
     return behind is not None and behind.kind == "negated" and behind.doubts
 
 
-def mark_hedge_behind(units: list[Unit], at: int) -> None:
+def mark_hedge_behind(units: list[TaggedToken], at: int) -> None:
     """Leave open what stands before a hedge such as "cannot be excluded"."""
     is_last_of_list = units[at].form == "or"  # "atelectasis, scarring, or both"
     reached = list_before(units, at, of_hedge=True, of_alternatives=is_last_of_list)
@@ -109,7 +109,7 @@ def mark_hedge_behind(units: list[Unit], at: int) -> None:
         unit.leave_open(units[at], "list before")
 
 
-def mark_undecided(units: list[Unit], at: int) -> None:
+def mark_undecided(units: list[TaggedToken], at: int) -> None:
     """Leave open "borderline" and what it qualifies: "borderline enlarged"."""
     for unit in units[at:]:
         if unit.kind in ("abnormal", "finding"):
@@ -118,7 +118,7 @@ def mark_undecided(units: list[Unit], at: int) -> None:
             return
 
 
-def _is_of_place(units: list[Unit], at: int) -> bool:
+def _is_of_place(units: list[TaggedToken], at: int) -> bool:
     """ "Opacity, possibly in the lingula": only the place is left open."""
     form = units[at].form
     if form == "likely" and at and units[at - 1].kind == "copula":
@@ -136,7 +136,7 @@ def _is_of_place(units: list[Unit], at: int) -> bool:
     )
 
 
-def mark_alternatives(units: list[Unit], at: int) -> None:
+def mark_alternatives(units: list[TaggedToken], at: int) -> None:
     """Leave open "A or B", and "A versus" something unknown, unless they are denied.
 
     Of a doubted tail ("A or, less likely, B") the head is open.
@@ -159,7 +159,9 @@ def mark_alternatives(units: list[Unit], at: int) -> None:
         _mark_states(units, at)
 
 
-def _mark_two(units: list[Unit], at: int, before: Unit, behind: Unit) -> None:
+def _mark_two(
+    units: list[TaggedToken], at: int, before: TaggedToken, behind: TaggedToken
+) -> None:
     """Leave open the findings around a joint, unless a denial is about them."""
     is_denied = bool(before.negation) or behind.negation == "definite"
     if is_denied or _is_change_denied(units, before):
@@ -168,13 +170,13 @@ def _mark_two(units: list[Unit], at: int, before: Unit, behind: Unit) -> None:
         unit.leave_open(units[at], "list around")
 
 
-def _is_unknown_alternative(joint: Unit, beside: list[Unit]) -> bool:
+def _is_unknown_alternative(joint: TaggedToken, beside: list[TaggedToken]) -> bool:
     """ "Edema versus crowding": what is in no word list may be it, too."""
     named = (*OWN_WORDS, "hedged", "comma")
     return joint.form in ("versus", "vs") and any(unit.kind in named for unit in beside)
 
 
-def _members_of_either(units: list[Unit], at: int) -> Iterator[Unit]:
+def _members_of_either(units: list[TaggedToken], at: int) -> Iterator[TaggedToken]:
     """Yield the findings of "either A or B", up to the one behind the "or"."""
     is_last = False
     for unit in units[at + 1 :]:
@@ -190,7 +192,7 @@ def _members_of_either(units: list[Unit], at: int) -> Iterator[Unit]:
             return
 
 
-def _mark_states(units: list[Unit], at: int) -> None:
+def _mark_states(units: list[TaggedToken], at: int) -> None:
     """Leave open "normal or mildly enlarged"."""
     sides = (reversed(units[:at]), units[at + 1 :])
     beside = [first_beyond(side, ("word", "other")) for side in sides]
@@ -200,7 +202,7 @@ def _mark_states(units: list[Unit], at: int) -> None:
             unit.leave_open(units[at], "next")
 
 
-def _is_change_denied(units: list[Unit], finding: Unit) -> bool:
+def _is_change_denied(units: list[TaggedToken], finding: TaggedToken) -> bool:
     """ "No change in A or B" states both."""
     for unit in reversed(units[: units.index(finding)]):
         if unit.code == "no_change":
@@ -210,6 +212,6 @@ def _is_change_denied(units: list[Unit], finding: Unit) -> bool:
     return False
 
 
-def is_undecided(unit: Unit) -> bool:
+def is_undecided(unit: TaggedToken) -> bool:
     """Whether a word is between normal and abnormal itself."""
     return unit.name == UNDECIDED

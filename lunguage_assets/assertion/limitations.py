@@ -10,8 +10,8 @@ from lunguage_assets.assertion.reach import (
     list_behind,
     own_words_before,
 )
-from lunguage_assets.assertion.units import LIMITATION, Unit
-from lunguage_assets.assertion.vocabulary import Kind, Sense
+from lunguage_assets.assertion.units import LIMITATION, TaggedToken
+from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
 NOT_ASSESSED = "not assessed"
@@ -19,7 +19,7 @@ NOT_ASSESSED = "not assessed"
 _PLACES: frozenset[Kind] = frozenset({"place", "anatomy"})
 
 
-def mark_limitations(units: list[Unit]) -> None:
+def mark_limitations(units: list[TaggedToken]) -> None:
     """Set aside what can't be assessed; the words that say so limit the examination.
 
     Args:
@@ -38,10 +38,10 @@ def mark_limitations(units: list[Unit]) -> None:
             continue
         for finding in reached:
             finding.set_aside(NOT_ASSESSED, unit)
-        unit.become(Sense(LIMITATION.kind, code=LIMITATION.code, cue=unit.cue))
+        unit.become(LexiconEntry(LIMITATION.kind, code=LIMITATION.code, cue=unit.cue))
 
 
-def _not_assessed_before(units: list[Unit], at: int) -> list[Unit]:
+def _not_assessed_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Find what "cannot be assessed" is said of, where that is a finding."""
     before = list(takewhile(_is_own_or_verb, reversed(units[:at])))
     if any(unit.form in WORDS["properties"] for unit in before):
@@ -56,11 +56,11 @@ def _not_assessed_before(units: list[Unit], at: int) -> list[Unit]:
     return reached
 
 
-def _is_own_or_verb(unit: Unit) -> bool:
+def _is_own_or_verb(unit: TaggedToken) -> bool:
     return unit.kind in OWN_WORDS or unit.kind in ("copula", "seen")
 
 
-def _is_property_named(units: list[Unit], finding: Unit) -> bool:
+def _is_property_named(units: list[TaggedToken], finding: TaggedToken) -> bool:
     """ "The extent of the effusion cannot be assessed": the effusion is there."""
     for unit in reversed(units[: units.index(finding)]):
         if unit.form in WORDS["properties"]:
@@ -70,7 +70,7 @@ def _is_property_named(units: list[Unit], finding: Unit) -> bool:
     return False
 
 
-def _is_known(units: list[Unit], finding: Unit) -> bool:
+def _is_known(units: list[TaggedToken], finding: TaggedToken) -> bool:
     """ "Rotation limits evaluation of the left effusion": it is spoken of as known."""
     if finding.is_definite or _is_property_named(units, finding):
         return True
@@ -78,14 +78,14 @@ def _is_known(units: list[Unit], finding: Unit) -> bool:
     return any(unit.is_definite or unit.form == "known" for unit in own_words)
 
 
-def mark_reservations(units: list[Unit]) -> None:
+def mark_reservations(units: list[TaggedToken]) -> None:
     """Make a denial with a reservation doubtful: "a small one may be missed".
 
     Args:
         units: of the sentence; changed in place.
     """
-    denied: list[Unit] = []
-    pending: Unit | None = None
+    denied: list[TaggedToken] = []
+    pending: TaggedToken | None = None
     for unit in units:
         if unit.kind == "reservation":
             for finding in denied:

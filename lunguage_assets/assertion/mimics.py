@@ -7,10 +7,10 @@ from itertools import takewhile
 from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.units import (
     LIMITATION,
-    Unit,
+    TaggedToken,
     first_beyond,
 )
-from lunguage_assets.assertion.vocabulary import Kind, Sense, sense_of
+from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry, sense_of
 from lunguage_assets.assertion.word_files import WORDS
 
 _SUBJECT_WORDS: frozenset[Kind] = frozenset(
@@ -27,7 +27,7 @@ _BEFORE_TECHNIQUE: frozenset[Kind] = frozenset(
 """What stands between a finding and "is due to the projection"."""
 
 
-def mark_mimics(units: list[Unit]) -> None:
+def mark_mimics(units: list[TaggedToken]) -> None:
     """Doubt what only looks like a finding; what a verb of likeness denies is a list.
 
     Args:
@@ -45,7 +45,9 @@ def mark_mimics(units: list[Unit]) -> None:
             if target is not None:
                 target.negate(unit, "predicate before")
             # The technique is named in the row that it explains.
-            unit.become(Sense(LIMITATION.kind, code=LIMITATION.code, cue=unit.cue))
+            unit.become(
+                LexiconEntry(LIMITATION.kind, code=LIMITATION.code, cue=unit.cue)
+            )
         elif unit.is_cue("hedged.by_technique"):
             target = _technical_target(units, at)
             if target is not None:
@@ -55,7 +57,7 @@ def mark_mimics(units: list[Unit]) -> None:
         at += 1
 
 
-def _is_harmless_before(units: list[Unit], at: int) -> bool:
+def _is_harmless_before(units: list[TaggedToken], at: int) -> bool:
     """ "A skin fold that looks like a pneumothorax", but "a nodule that looks like"."""
     if units[at].kind != "hedged":
         return False
@@ -69,7 +71,7 @@ def _is_harmless_before(units: list[Unit], at: int) -> bool:
     return False
 
 
-def _name_mimic(units: list[Unit], at: int) -> int:
+def _name_mimic(units: list[TaggedToken], at: int) -> int:
     """Make "breast tissue" of "breast tissue mimics" what limits the examination.
 
     A finding that mimics another stays one: "a skin fold simulates a pneumothorax".
@@ -86,15 +88,17 @@ def _name_mimic(units: list[Unit], at: int) -> int:
     if is_finding or not is_known:
         return at
     first = units[begin]
-    units[begin:at] = [Unit(LIMITATION, first.form, first.begin, units[at - 1].end)]
+    units[begin:at] = [
+        TaggedToken(LIMITATION, first.form, first.begin, units[at - 1].end)
+    ]
     return begin + 1
 
 
-def _is_word_of_subject(unit: Unit) -> bool:
+def _is_word_of_subject(unit: TaggedToken) -> bool:
     return unit.kind in _SUBJECT_WORDS and not unit.aside
 
 
-def _technical_target(units: list[Unit], at: int) -> Unit | None:
+def _technical_target(units: list[TaggedToken], at: int) -> TaggedToken | None:
     """Find what "is due to the projection" is said of: the nearest finding or state."""
     for unit in reversed(units[:at]):
         if unit.aside:
@@ -107,7 +111,7 @@ def _technical_target(units: list[Unit], at: int) -> Unit | None:
     return None
 
 
-def _is_harmless_behind(units: list[Unit], at: int) -> bool:
+def _is_harmless_behind(units: list[TaggedToken], at: int) -> bool:
     between = ("word", "place", "other", "anatomy", "hedged")
     behind = first_beyond(units[at + 1 :], between)
     if behind is None or behind.kind != "finding":
@@ -115,7 +119,7 @@ def _is_harmless_behind(units: list[Unit], at: int) -> bool:
     return behind.name in WORDS["harmless"]
 
 
-def _doubt_what_is_harmless(units: list[Unit], at: int) -> None:
+def _doubt_what_is_harmless(units: list[TaggedToken], at: int) -> None:
     """ "The apparent nodule is a nipple shadow": there is none.
 
     "The nodule is probably a nipple shadow" leaves it open.
@@ -125,14 +129,14 @@ def _doubt_what_is_harmless(units: list[Unit], at: int) -> None:
         return
     verb = units[at]
     cue = sense_of(cue_named("mimic.is_harmless"))
-    by = Unit(cue, verb.form, verb.begin, verb.end)
+    by = TaggedToken(cue, verb.form, verb.begin, verb.end)
     if any(unit.kind == "hedged" for unit in units[at : at + 2]):
         subject.leave_open(by, "subject")
     else:
         subject.negate(by, "subject")
 
 
-def _doubtful_subject(units: list[Unit], at: int) -> Unit | None:
+def _doubtful_subject(units: list[TaggedToken], at: int) -> TaggedToken | None:
     """Find the finding before a verb, unless it is a sign.
 
     A sign is what is seen, whatever explains it ("the opacity is due to a skin fold"),

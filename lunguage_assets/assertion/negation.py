@@ -11,7 +11,7 @@ from lunguage_assets.assertion.reach import (
     list_behind,
     reaches_next,
 )
-from lunguage_assets.assertion.units import Unit, first_beyond, first_kind
+from lunguage_assets.assertion.units import TaggedToken, first_beyond, first_kind
 from lunguage_assets.assertion.word_files import WORDS
 
 _BETWEEN_STATEMENTS = frozenset(
@@ -21,7 +21,7 @@ _ENDS_OF_RESOLUTION = frozenset({"break", "comma", "copula", "finding"})
 """What ends "resolution of ..."."""
 
 
-def mark_denials(units: list[Unit]) -> None:
+def mark_denials(units: list[TaggedToken]) -> None:
     """Mark what is denied: by what stands before it, then by what stands behind it."""
     _deny_behind(units)
     for at, unit in enumerate(units):
@@ -35,9 +35,9 @@ def mark_denials(units: list[Unit]) -> None:
             _end(units, at)
 
 
-def _deny_behind(units: list[Unit]) -> None:
+def _deny_behind(units: list[TaggedToken]) -> None:
     """Deny the list behind each denial, in one pass from left to right."""
-    denial: Unit | None = None
+    denial: TaggedToken | None = None
     has_denied = False
     for at, unit in enumerate(units):
         if _ends_denial(units, at, denial):
@@ -52,7 +52,7 @@ def _deny_behind(units: list[Unit]) -> None:
                 has_denied |= _deny_at(units, at, denial)
 
 
-def _ends_denial(units: list[Unit], at: int, denial: Unit | None) -> bool:
+def _ends_denial(units: list[TaggedToken], at: int, denial: TaggedToken | None) -> bool:
     """Whether the list of a denial ends here, whatever it has denied."""
     unit = units[at]
     if unit.aside or unit.kind in ("break", "ended"):
@@ -61,7 +61,7 @@ def _ends_denial(units: list[Unit], at: int, denial: Unit | None) -> bool:
     return is_stopped or _ends_aside(units, at)
 
 
-def _begins_statement(units: list[Unit], at: int, denial: Unit) -> bool:
+def _begins_statement(units: list[TaggedToken], at: int, denial: TaggedToken) -> bool:
     """Whether something else is stated from here on, behind what was denied."""
     kind = units[at].kind
     if kind == "hedged":
@@ -71,7 +71,7 @@ def _begins_statement(units: list[Unit], at: int, denial: Unit) -> bool:
     return is_joint and is_statement_behind(units, at, denial)
 
 
-def _deny_at(units: list[Unit], at: int, denial: Unit) -> bool:
+def _deny_at(units: list[TaggedToken], at: int, denial: TaggedToken) -> bool:
     """Deny a unit of the list; whether the list may end behind it."""
     unit = units[at]
     if unit.kind in ("finding", "abnormal", "normal"):
@@ -84,13 +84,13 @@ def _deny_at(units: list[Unit], at: int, denial: Unit) -> bool:
     return False
 
 
-def _ends_aside(units: list[Unit], at: int) -> bool:
+def _ends_aside(units: list[TaggedToken], at: int) -> bool:
     """ "Edema, as opposed to infection, is suspected": the verb is said of edema."""
     following = units[at + 1 : at + 2]
     return units[at].kind == "comma" and first_kind(following, ("copula",)) != ""
 
 
-def _is_sign_of_doubt(units: list[Unit], at: int, denial: Unit) -> bool:
+def _is_sign_of_doubt(units: list[TaggedToken], at: int, denial: TaggedToken) -> bool:
     """ "It is unlikely that the opacity represents pneumonia": the opacity is there."""
     if not denial.is_cue("doubted.that") or units[at].kind != "finding":
         return False
@@ -101,18 +101,18 @@ def _is_sign_of_doubt(units: list[Unit], at: int, denial: Unit) -> bool:
     return first_kind(following, ("finding", "break")) == "finding"
 
 
-def _deny_belief(denial: Unit, hedge: Unit) -> None:
+def _deny_belief(denial: TaggedToken, hedge: TaggedToken) -> None:
     """ "Not suspicious for cancer" denies with doubt, "not consistent with" without."""
     if hedge.form in WORDS["beliefs"] and reaches_next(denial):
         denial.doubted_by = hedge
 
 
-def _deny(reached: Iterable[Unit], by: Unit, reason: str) -> None:
+def _deny(reached: Iterable[TaggedToken], by: TaggedToken, reason: str) -> None:
     for unit in reached:
         unit.negate(by, reason)
 
 
-def _dismisses(units: list[Unit], at: int) -> bool:
+def _dismisses(units: list[TaggedToken], at: int) -> bool:
     """ "Atelectasis more likely, pneumonia less likely": a doubt behind its finding."""
     cue = units[at]
     if cue.kind != "negated" or not cue.doubts or not cue.looks("before") or at == 0:
@@ -121,7 +121,7 @@ def _dismisses(units: list[Unit], at: int) -> bool:
     return is_last and units[at - 1].kind in ("finding", "place")
 
 
-def _is_answer(units: list[Unit], at: int) -> bool:
+def _is_answer(units: list[TaggedToken], at: int) -> bool:
     """ "Effusion: no": a denial that is the whole answer to a heading."""
     cue = units[at]
     if cue.kind != "negated" or not cue.looks("before") or at == 0:
@@ -130,7 +130,7 @@ def _is_answer(units: list[Unit], at: int) -> bool:
     return is_last and units[at - 1].kind == "copula"
 
 
-def _end(units: list[Unit], at: int) -> None:
+def _end(units: list[TaggedToken], at: int) -> None:
     """Mark what has gone: what stands before, else what follows ("resolved edema")."""
     cue = units[at]
     is_said_before = cue.looks("before") and not _is_adjective(units, at)
@@ -146,7 +146,7 @@ def _end(units: list[Unit], at: int) -> None:
             unit.past = cue
 
 
-def _is_adjective(units: list[Unit], at: int) -> bool:
+def _is_adjective(units: list[TaggedToken], at: int) -> bool:
     """ "Lung cancer, now resolved pneumonia": it stands before its finding."""
     before = first_beyond(reversed(units[:at]), ("other", "seen"))
     behind = first_beyond(units[at + 1 :], OWN_WORDS)
@@ -154,7 +154,7 @@ def _is_adjective(units: list[Unit], at: int) -> bool:
     return is_first and behind is not None and behind.kind == "finding"
 
 
-def _is_renewed(units: list[Unit], at: int, gone: list[Unit]) -> bool:
+def _is_renewed(units: list[TaggedToken], at: int, gone: list[TaggedToken]) -> bool:
     """ "The tube was exchanged for a longer tube": a tube is there."""
     if not gone or not units[at].is_cue("ended.exchanged_for"):
         return False
@@ -163,7 +163,7 @@ def _is_renewed(units: list[Unit], at: int, gone: list[Unit]) -> bool:
     return is_finding and behind is not None and behind.name == gone[0].name
 
 
-def _gone_behind(units: list[Unit], at: int) -> list[Unit]:
+def _gone_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Find what has gone behind "resolution of", with what explained it."""
     gone = [] if reaches_next(units[at]) else _gone_list(units, at)
     last = units.index(gone[-1]) if gone else at
@@ -179,7 +179,7 @@ def _gone_behind(units: list[Unit], at: int) -> list[Unit]:
     return gone
 
 
-def _gone_list(units: list[Unit], at: int) -> list[Unit]:
+def _gone_list(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List what has gone together: "resolution of edema and effusion".
 
     A comma alone may begin a statement: "resolution of edema, cardiomegaly is stable".
@@ -192,7 +192,9 @@ def _gone_list(units: list[Unit], at: int) -> list[Unit]:
     return findings if is_joined else findings[:1]
 
 
-def _with_sign(units: list[Unit], reached: list[Unit]) -> list[Unit]:
+def _with_sign(
+    units: list[TaggedToken], reached: list[TaggedToken]
+) -> list[TaggedToken]:
     """Add the sign that it explains: "the opacity concerning for edema has cleared"."""
     if not reached:
         return reached
@@ -209,7 +211,7 @@ def _with_sign(units: list[Unit], reached: list[Unit]) -> list[Unit]:
     return reached
 
 
-def _is_between_statements(unit: Unit) -> bool:
+def _is_between_statements(unit: TaggedToken) -> bool:
     # "The opacity that was concerning for edema has cleared" goes on at "was".
     if unit.kind == "copula":
         return unit.form not in WORDS["then"]

@@ -14,12 +14,12 @@ from lunguage_assets.assertion.axes import (
     part_of_size,
 )
 from lunguage_assets.assertion.units import (
-    Unit,
+    TaggedToken,
     first_beyond,
     first_kind,
     is_adjective,
 )
-from lunguage_assets.assertion.vocabulary import Kind, Sense
+from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
 _JUDGING: frozenset[Kind] = frozenset({"normal", "abnormal"})
@@ -35,8 +35,8 @@ _BEHIND_A_PREDICATE: frozenset[Kind] = frozenset(
     {"break", "comma", "and", "with", "preposition"}
 )
 _PREDICATES = {
-    "normal_of_a_part": Sense("normal", code="morphology"),
-    "abnormal_of_a_part": Sense("abnormal", code="measurement"),
+    "normal_of_a_part": LexiconEntry("normal", code="morphology"),
+    "abnormal_of_a_part": LexiconEntry("abnormal", code="measurement"),
 }
 """Groups of rules.yaml: words that judge a part of the body only as its predicate."""
 _SIZE = "size"
@@ -50,11 +50,11 @@ class _Part(NamedTuple):
         is_size: whether only its size was named.
     """
 
-    units: list[Unit]
+    units: list[TaggedToken]
     is_size: bool
 
 
-def restore_parts(units: list[Unit], text: str) -> None:
+def restore_parts(units: list[TaggedToken], text: str) -> None:
     """Put back the part of the body that a clause judges and does not name.
 
     Nouns that name an axis join the word that says how it is: "contour is normal".
@@ -80,7 +80,7 @@ def restore_parts(units: list[Unit], text: str) -> None:
         at += 1
 
 
-def _read_predicates(units: list[Unit]) -> None:
+def _read_predicates(units: list[TaggedToken]) -> None:
     """ "The trachea is central, the diaphragm high": of a part, its position.
 
     "Central opacity" is a place, "high suspicion" no word of a finding.
@@ -100,7 +100,7 @@ def _group_of(form: str) -> str:
     return next((group for group in _PREDICATES if form in WORDS[group]), "")
 
 
-def _part_at(units: list[Unit], at: int, text: str) -> _Part | None:
+def _part_at(units: list[TaggedToken], at: int, text: str) -> _Part | None:
     """Take a part of the body with its side; none where something lies there."""
     begin = at
     while begin and units[begin - 1].kind in _BEFORE_A_SUBJECT:
@@ -109,7 +109,7 @@ def _part_at(units: list[Unit], at: int, text: str) -> _Part | None:
         noun = units[begin - 2]
         is_size = _SIZE in axes_of(noun.form)
         column = "measurement" if is_size else "morphology"
-        noun.become(Sense("word", code=column))
+        noun.become(LexiconEntry("word", code=column))
     elif begin and units[begin - 1].kind in ("preposition", "finding", "link"):
         return None
     places = [unit for unit in units[begin:at] if unit.kind == "place"]
@@ -121,7 +121,7 @@ def _part_at(units: list[Unit], at: int, text: str) -> _Part | None:
     return None
 
 
-def _names_axis_of(units: list[Unit], begin: int) -> bool:
+def _names_axis_of(units: list[TaggedToken], begin: int) -> bool:
     """ "The contour of the heart is normal": the noun is a word of the part."""
     if begin < 2 or units[begin - 1].form != "of":
         return False
@@ -129,16 +129,16 @@ def _names_axis_of(units: list[Unit], begin: int) -> bool:
     return noun.kind == "other" and names_axis(noun.form)
 
 
-def _without_size(size: Unit, part: str, text: str) -> Unit:
+def _without_size(size: TaggedToken, part: str, text: str) -> TaggedToken:
     """Make the part whose size was named: "heart" of "heart size"."""
     end = size.end
     last_word = text[size.begin : end].split()[-1]
     if names_axis(last_word.lower()) and len(last_word) < end - size.begin:
         end = size.begin + len(text[size.begin : end - len(last_word)].rstrip())
-    return Unit(Sense("anatomy", part), size.form, size.begin, end)
+    return TaggedToken(LexiconEntry("anatomy", part), size.form, size.begin, end)
 
 
-def _join_nouns(units: list[Unit], at: int, text: str) -> int:
+def _join_nouns(units: list[TaggedToken], at: int, text: str) -> int:
     """Make the nouns of its axis a part of a judgement that does not say the axis.
 
     Args:
@@ -171,7 +171,7 @@ def _join_nouns(units: list[Unit], at: int, text: str) -> int:
     return at
 
 
-def _noun_before(units: list[Unit], at: int) -> int | None:
+def _noun_before(units: list[TaggedToken], at: int) -> int | None:
     for position in range(at - 1, -1, -1):
         unit = units[position]
         if unit.kind not in _BETWEEN_NOUN_AND_JUDGEMENT:
@@ -183,7 +183,7 @@ def _noun_before(units: list[Unit], at: int) -> int | None:
     return None
 
 
-def _noun_behind(units: list[Unit], at: int) -> int | None:
+def _noun_behind(units: list[TaggedToken], at: int) -> int | None:
     """Find the last noun of "normal in size and contour"."""
     last: int | None = None
     position = at + 1
@@ -201,7 +201,7 @@ def _noun_behind(units: list[Unit], at: int) -> int | None:
     return last
 
 
-def _restore(units: list[Unit], at: int, part: _Part, text: str) -> int:
+def _restore(units: list[TaggedToken], at: int, part: _Part, text: str) -> int:
     """Put the part back where a clause judges it along an axis and has no subject.
 
     Returns:
@@ -218,6 +218,8 @@ def _restore(units: list[Unit], at: int, part: _Part, text: str) -> int:
     ends = ("anatomy", "finding", "preposition", "break", "comma", "and", "with")
     if first_kind(units[at + 1 :], ends) in ("anatomy", "finding"):
         return 0  # "; enlarged nodes"
-    copies = [Unit(unit.sense, unit.form, unit.begin, unit.end) for unit in part.units]
+    copies = [
+        TaggedToken(unit.sense, unit.form, unit.begin, unit.end) for unit in part.units
+    ]
     units[begin:begin] = copies
     return len(copies)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from lunguage_assets.assertion.ends import settle_ends
 from lunguage_assets.assertion.reach import reaches_next
 from lunguage_assets.assertion.tagging import tag
-from lunguage_assets.assertion.units import Unit
+from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.assertion.vocabulary import Vocabulary
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -60,7 +60,7 @@ def _vocabulary_of_cues() -> Vocabulary:
     return Vocabulary.of_cues()
 
 
-def _looks_back(units: list[Unit], at: int) -> bool:
+def _looks_back(units: list[TaggedToken], at: int) -> bool:
     """ "Tension not seen", "loculation: none": nothing stands behind the cue."""
     if units[at].kind == "negated before":
         return True
@@ -75,9 +75,9 @@ class _Splitter:
         self._phrase = phrase
         self._segments: list[Segment] = []
         self._begin = 0
-        self._denial: Unit | None = None
+        self._denial: TaggedToken | None = None
 
-    def pass_over(self, unit: Unit) -> None:
+    def pass_over(self, unit: TaggedToken) -> None:
         """Go on behind a word that is no denial, and may end one."""
         if self._denial is None:
             return
@@ -94,13 +94,13 @@ class _Splitter:
             # "Not acute but chronic", "not loculated, now loculated"
             self._close(unit.begin)
 
-    def deny_behind(self, cue: Unit) -> None:
+    def deny_behind(self, cue: TaggedToken) -> None:
         """Deny the words behind a cue."""
         self._close(cue.begin)
         self._begin = cue.end
         self._denial = cue
 
-    def deny_before(self, cue: Unit) -> None:
+    def deny_before(self, cue: TaggedToken) -> None:
         """Deny the words between the denial or break before a cue and the cue."""
         self._denial = cue
         self._close(cue.begin)

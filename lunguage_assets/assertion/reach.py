@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from lunguage_assets.assertion.units import JOINTS, Unit, first_beyond, first_kind
-from lunguage_assets.assertion.vocabulary import Kind, Sense
+from lunguage_assets.assertion.units import (
+    JOINTS,
+    TaggedToken,
+    first_beyond,
+    first_kind,
+)
+from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
 OWN_WORDS: frozenset[Kind] = frozenset(
@@ -33,9 +38,9 @@ LONGEST_CHAIN = 3
 """Hedges that may stand between a finding and a cue behind it."""
 
 
-def list_behind(units: list[Unit], at: int) -> list[Unit]:
+def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List findings and predicates behind a hedge: the first, and what is joined."""
-    reached: list[Unit] = []
+    reached: list[TaggedToken] = []
     passed_hedges = 0
     for position in range(at + 1, len(units)):
         unit = units[position]
@@ -56,19 +61,21 @@ def list_behind(units: list[Unit], at: int) -> list[Unit]:
     return reached
 
 
-def _ends_list_behind(unit: Unit, cue: Unit) -> bool:
+def _ends_list_behind(unit: TaggedToken, cue: TaggedToken) -> bool:
     # A doubt begins a list of its own: "is favored over scarring".
     is_end = unit.kind in ("break", "ended", "negated before") or unit.doubts
     return bool(unit.aside) or is_end or cue.stops_at(unit)
 
 
-def _denied_next(units: list[Unit], at: int) -> list[Unit]:
+def _denied_next(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List the finding that a "not" denies; none of a denial that reaches farther."""
     behind = finding_beside(units, at, 1) if reaches_next(units[at]) else None
     return [behind] if behind is not None and behind.negation else []
 
 
-def _passes_joint(units: list[Unit], at: int, cue: int, *, has_member: bool) -> bool:
+def _passes_joint(
+    units: list[TaggedToken], at: int, cue: int, *, has_member: bool
+) -> bool:
     """Whether the list goes on behind a joint; a comma that ends it becomes a break.
 
     Args:
@@ -92,20 +99,20 @@ def _passes_joint(units: list[Unit], at: int, cue: int, *, has_member: bool) -> 
     return False
 
 
-def _separate(units: list[Unit], at: int) -> None:
+def _separate(units: list[TaggedToken], at: int) -> None:
     """Make a comma a break where a finding begins a statement behind it."""
     behind = first_beyond(units[at + 1 :], OWN_WORDS)
     if behind is not None and behind.kind == "finding":
-        units[at].become(Sense("break"))
+        units[at].become(LexiconEntry("break"))
 
 
-def _is_before_not(units: list[Unit], at: int) -> bool:
+def _is_before_not(units: list[TaggedToken], at: int) -> bool:
     """ "Likely atelectasis, not pneumonia", "... and not pneumonia"."""
     following = units[at + 1] if at + 1 < len(units) else units[at]
     return following.kind == "negated" and reaches_next(following)
 
 
-def _joins_words(units: list[Unit], at: int) -> bool:
+def _joins_words(units: list[TaggedToken], at: int) -> bool:
     """Whether an "and" is inside a phrase: "possible right third and fourth rib"."""
     if units[at].form == "/":
         return True
@@ -114,7 +121,7 @@ def _joins_words(units: list[Unit], at: int) -> bool:
     return units[at].kind == "and" and around in ({"place"}, {"word"})
 
 
-def _is_relative(units: list[Unit], at: int, cue: int) -> bool:
+def _is_relative(units: list[TaggedToken], at: int, cue: int) -> bool:
     """Whether "which" or "that" stands here, with nothing but a verb before the cue."""
     if units[at].kind != "break" or units[at].form not in ("which", "that"):
         return False
@@ -125,7 +132,7 @@ def _is_relative(units: list[Unit], at: int, cue: int) -> bool:
     return all(unit.kind in ("copula", "other", "seen") for unit in units[at + 1 : cue])
 
 
-def _begin_of_parenthesis(units: list[Unit], at: int) -> int:
+def _begin_of_parenthesis(units: list[TaggedToken], at: int) -> int:
     """Find where the aside begins that a comma closes.
 
     "Edema, as opposed to infection, is suspected" suspects edema.
@@ -143,14 +150,18 @@ def _begin_of_parenthesis(units: list[Unit], at: int) -> int:
     return at + 1
 
 
-def _is_said_on(units: list[Unit], at: int) -> bool:
+def _is_said_on(units: list[TaggedToken], at: int) -> bool:
     """ "Is not diagnostic of, but suggestive of, edema": the comma ends no hedge."""
     return units[at].kind == "comma" and units[at - 1].form in WORDS["said_on"]
 
 
 def list_before(
-    units: list[Unit], at: int, *, of_alternatives: bool = False, of_hedge: bool = False
-) -> list[Unit]:
+    units: list[TaggedToken],
+    at: int,
+    *,
+    of_alternatives: bool = False,
+    of_hedge: bool = False,
+) -> list[TaggedToken]:
     """List the finding before a cue, and those joined to it, the nearest first.
 
     A comma joins where the list has an "and" or "or": "A, B and C are absent".
@@ -175,13 +186,13 @@ class _WalkBefore:
 
     def __init__(
         self,
-        units: list[Unit],
+        units: list[TaggedToken],
         at: int,
         *,
         is_of_alternatives: bool,
         is_of_hedge: bool,
     ) -> None:
-        self.reached: list[Unit] = []
+        self.reached: list[TaggedToken] = []
         self._units = units
         self._at = at
         self._is_of_alternatives = is_of_alternatives
@@ -223,7 +234,7 @@ class _WalkBefore:
             return self._is_joint_of_list(position)
         return not (self.reached and unit.kind in ("copula", "link", "seen"))
 
-    def _takes(self, finding: Unit) -> bool:
+    def _takes(self, finding: TaggedToken) -> bool:
         # "Opacity, atelectasis or pneumonia": the sign is there, causes are open.
         is_behind_sign = bool(self.reached) and self._is_of_alternatives
         is_sign = is_behind_sign and finding.name in WORDS["signs"]
@@ -253,7 +264,7 @@ class _WalkBefore:
         return True
 
 
-def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
+def is_statement_behind(units: list[TaggedToken], at: int, cue: TaggedToken) -> bool:
     """Whether a list ends at this joint, because something else is stated behind it.
 
     Args:
@@ -276,12 +287,14 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
     return _begins_description(behind, is_behind_hedge=cue.kind == "hedged")
 
 
-def _is_closed_by_verb(units: list[Unit], at: int, behind: list[Unit]) -> bool:
+def _is_closed_by_verb(
+    units: list[TaggedToken], at: int, behind: list[TaggedToken]
+) -> bool:
     """ "No effusion is seen (blunting may be scar)": its verb has closed the list."""
     return units[at - 1].kind == "seen" and not _has_alternative_ahead(behind)
 
 
-def _begins_description(units: list[Unit], *, is_behind_hedge: bool) -> bool:
+def _begins_description(units: list[TaggedToken], *, is_behind_hedge: bool) -> bool:
     """ "No effusion, mild edema": a word of size or course begins a statement."""
     columns = _BEGINS_BEHIND_HEDGE if is_behind_hedge else STATEMENT_BEGINS
     first = first_beyond(units, ("place", "other")) or units[-1]
@@ -292,16 +305,16 @@ def _begins_description(units: list[Unit], *, is_behind_hedge: bool) -> bool:
     return not _has_alternative_ahead(units[units.index(first) :])
 
 
-def reaches_next(cue: Unit) -> bool:
+def reaches_next(cue: TaggedToken) -> bool:
     """Whether a cue is said of what follows directly only: "possible", "not"."""
     return cue.reaches("next")
 
 
-def _is_joint(unit: Unit) -> bool:
+def _is_joint(unit: TaggedToken) -> bool:
     return unit.kind in JOINTS or unit.kind == "with"
 
 
-def _describes_anatomy(units: list[Unit]) -> bool:
+def _describes_anatomy(units: list[TaggedToken]) -> bool:
     """Whether a part of the body is described: "... and the heart is large"."""
     is_anatomy_named = False
     for number, unit in enumerate(units, start=1):
@@ -317,19 +330,21 @@ def _describes_anatomy(units: list[Unit]) -> bool:
     return False
 
 
-def _has_alternative_ahead(units: list[Unit]) -> bool:
+def _has_alternative_ahead(units: list[TaggedToken]) -> bool:
     """Whether the list goes on to an "or"."""
     stops = ("alternative", "break", "copula", "negated", "with", "hedged")
     return first_kind(units, stops) == "alternative"
 
 
-def own_words_before(units: list[Unit], finding: Unit) -> list[Unit]:
+def own_words_before(
+    units: list[TaggedToken], finding: TaggedToken
+) -> list[TaggedToken]:
     """Take the words right before a finding that are said of it, the nearest first."""
     before = reversed(units[: units.index(finding)])
     return list(takewhile(lambda unit: unit.kind in OWN_WORDS, before))
 
 
-def finding_beside(units: list[Unit], at: int, step: int) -> Unit | None:
+def finding_beside(units: list[TaggedToken], at: int, step: int) -> TaggedToken | None:
     """Find the finding next to a joint, with nothing but its own words between.
 
     Args:

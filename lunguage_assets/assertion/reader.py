@@ -23,11 +23,13 @@ from lunguage_assets.assertion.mimics import mark_mimics
 from lunguage_assets.assertion.negation import mark_denials
 from lunguage_assets.assertion.parts import restore_parts
 from lunguage_assets.assertion.times import mark_examination, mark_history
-from lunguage_assets.assertion.units import Unit
+from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.assertion.vocabulary import Vocabulary
 
 
-def mark_assertions(units: list[Unit], text: str, vocabulary: Vocabulary) -> None:
+def mark_assertions(
+    units: list[TaggedToken], text: str, vocabulary: Vocabulary
+) -> None:
     """Mark how every unit of a sentence is meant.
 
     Denials come before hedges, because a hedge inside a denial changes nothing; hedges

@@ -12,7 +12,7 @@ from lunguage_assets.assertion.categories import CATEGORIES
 from lunguage_assets.assertion.governing import tag_named
 from lunguage_assets.assertion.reader import mark_assertions
 from lunguage_assets.assertion.tokens import MASK, Token
-from lunguage_assets.assertion.units import JOINTS, Edge, Unit
+from lunguage_assets.assertion.units import JOINTS, Edge, TaggedToken
 from lunguage_assets.assertion.vocabulary import NAMED, Vocabulary, bundled_vocabulary
 
 _DENYING = frozenset({"negated", "doubted"})
@@ -80,7 +80,7 @@ def denials_of(
 
 
 def _denial_of_mention(
-    sentence: str, tokens: list[Token], units: list[Unit], at: int
+    sentence: str, tokens: list[Token], units: list[TaggedToken], at: int
 ) -> NamedDenial:
     mention = units[at]
     edge = _denying_edge(mention)
@@ -105,7 +105,7 @@ def _denial_of_mention(
     return NamedDenial(cue, tuple(reversed(words)))
 
 
-def _denying_edge(mention: Unit) -> Edge | None:
+def _denying_edge(mention: TaggedToken) -> Edge | None:
     """Find the cue that denied it first; none where nothing does."""
     if not mention.negation:
         return None
@@ -115,7 +115,7 @@ def _denying_edge(mention: Unit) -> Edge | None:
     return next(denying, None)
 
 
-def _begin_of_list(units: list[Unit], denial: Edge, mention: Unit) -> int:
+def _begin_of_list(units: list[TaggedToken], denial: Edge, mention: TaggedToken) -> int:
     """Find the first character of the first finding that is denied."""
     findings = (
         unit.begin
@@ -125,6 +125,6 @@ def _begin_of_list(units: list[Unit], denial: Edge, mention: Unit) -> int:
     return min(findings, default=mention.begin)
 
 
-def _end_of_last(units: list[Unit], kinds: frozenset[str]) -> int:
+def _end_of_last(units: list[TaggedToken], kinds: frozenset[str]) -> int:
     """Find the character behind the last unit of some kinds; 0: there is none."""
     return next((unit.end for unit in reversed(units) if unit.kind in kinds), 0)

@@ -6,8 +6,8 @@ import re
 
 from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.tokens import Token
-from lunguage_assets.assertion.units import UNKNOWN, Unit
-from lunguage_assets.assertion.vocabulary import Sense, Vocabulary, sense_of
+from lunguage_assets.assertion.units import UNKNOWN, TaggedToken
+from lunguage_assets.assertion.vocabulary import LexiconEntry, Vocabulary, sense_of
 from lunguage_assets.assertion.word_files import WORDS
 
 _NUMBER = re.compile(r"\d")
@@ -15,15 +15,15 @@ _LEVEL_OF_BONE = re.compile(r"[ctls]\d{1,2}|\d{1,2}(?:st|nd|rd|th)")
 _IN_SIZES = frozenset({"x", "by", "to"})
 """Words inside a size: "2 x 3 cm", "2 to 3 cm"."""
 
-_LEVEL = Sense("place")
-_SIZE = Sense("word", code="measurement")
-_DISTANCE = Sense("word", code="placement")
-_AWAY = Sense("preposition")
-_NORMAL = Sense("normal", code="morphology")
-_AIRWAY = Sense("finding", "endotracheal tube", "OTH")
+_LEVEL = LexiconEntry("place")
+_SIZE = LexiconEntry("word", code="measurement")
+_DISTANCE = LexiconEntry("word", code="placement")
+_AWAY = LexiconEntry("preposition")
+_NORMAL = LexiconEntry("normal", code="morphology")
+_AIRWAY = LexiconEntry("finding", "endotracheal tube", "OTH")
 
 
-def tag(text: str, vocabulary: Vocabulary, section: str) -> list[Unit]:
+def tag(text: str, vocabulary: Vocabulary, section: str) -> list[TaggedToken]:
     """Cut a sentence into units; articles are left out.
 
     Args:
@@ -34,7 +34,9 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> list[Unit]:
     return tag_tokens(vocabulary.tokens(text), vocabulary, section)
 
 
-def tag_tokens(tokens: list[Token], vocabulary: Vocabulary, section: str) -> list[Unit]:
+def tag_tokens(
+    tokens: list[Token], vocabulary: Vocabulary, section: str
+) -> list[TaggedToken]:
     """Cut the tokens of a sentence into units, as `tag` does.
 
     Args:
@@ -42,7 +44,7 @@ def tag_tokens(tokens: list[Token], vocabulary: Vocabulary, section: str) -> lis
         vocabulary: the spellings that are known.
         section: code of its section.
     """
-    units: list[Unit] = []
+    units: list[TaggedToken] = []
     position = 0
     is_definite = False
     while position < len(tokens):
@@ -59,29 +61,31 @@ def tag_tokens(tokens: list[Token], vocabulary: Vocabulary, section: str) -> lis
     return units
 
 
-def _unlisted(tokens: list[Token], at: int, before: list[Unit]) -> tuple[Unit, int]:
+def _unlisted(
+    tokens: list[Token], at: int, before: list[TaggedToken]
+) -> tuple[TaggedToken, int]:
     """Read what begins no spelling: a vertebra, a size, a distance, or unknown."""
     token = tokens[at]
     if token.form == "than" and (cue := _comparison(tokens, at, before)):
         sense = sense_of(cue_named(cue))
-        return Unit(sense, token.form, token.begin, token.end), at + 1
+        return TaggedToken(sense, token.form, token.begin, token.end), at + 1
     if _LEVEL_OF_BONE.fullmatch(token.form):
-        return Unit(_LEVEL, token.form, token.begin, token.end), at + 1
+        return TaggedToken(_LEVEL, token.form, token.begin, token.end), at + 1
     end = _end_of_size(tokens, at) if _NUMBER.match(token.form) else at + 1
     if end == at + 1:
-        return Unit(UNKNOWN, token.form, token.begin, token.end), end
+        return TaggedToken(UNKNOWN, token.form, token.begin, token.end), end
     begin = token.begin
     if at and tokens[at - 1].form in WORDS["about"]:
         begin = tokens[at - 1].begin
     if end < len(tokens) and tokens[end].form in WORDS["distance_from"]:
         # "5 cm above the carina" is where a device ends, no size.
         direction = tokens[end]
-        before.append(Unit(_DISTANCE, direction.form, begin, direction.end))
-        return Unit(_AWAY, "at", direction.end, direction.end), end + 1
-    return Unit(_SIZE, token.form, begin, tokens[end - 1].end), end
+        before.append(TaggedToken(_DISTANCE, direction.form, begin, direction.end))
+        return TaggedToken(_AWAY, "at", direction.end, direction.end), end + 1
+    return TaggedToken(_SIZE, token.form, begin, tokens[end - 1].end), end
 
 
-def _comparison(tokens: list[Token], at: int, before: list[Unit]) -> str:
+def _comparison(tokens: list[Token], at: int, before: list[TaggedToken]) -> str:
     """Name the cue that "than" is behind a comparison of two findings.
 
     "More likely edema than pneumonia" doubts the second; "less likely edema than
@@ -112,17 +116,17 @@ def _end_of_size(tokens: list[Token], at: int) -> int:
 
 
 def _listed(
-    sense: Sense,
+    sense: LexiconEntry,
     tokens: list[Token],
     at: int,
     end: int,
-    before: list[Unit],
+    before: list[TaggedToken],
     section: str,
-) -> Unit:
+) -> TaggedToken:
     """Make the unit of a spelling, whose meaning may depend on the word before."""
     first, last = tokens[at], tokens[end - 1]
     sense = _beside(sense, first, tokens[at - 1] if at else None, before, section)
-    unit = Unit(sense, first.form, first.begin, last.end)
+    unit = TaggedToken(sense, first.form, first.begin, last.end)
     unit.is_single_word = last is first
     if sense.kind in ("place", "anatomy") and last is not first:
         unit.noun = _noun_of_place(tokens[at:end])
@@ -145,19 +149,23 @@ def _says_something(token: Token) -> bool:
     return token.form not in WORDS["auxiliaries"]
 
 
-def _noun_of_place(tokens: list[Token]) -> Unit | None:
+def _noun_of_place(tokens: list[Token]) -> TaggedToken | None:
     """Take the noun of a place: "zone" of "right upper lung zone" is "lung zone"."""
     last = tokens[-1]
     if last.form not in WORDS["nouns_of_places"]:
         return None
     before = tokens[-2]
     begin = before.begin if before.form == "lung" and len(tokens) > 2 else last.begin
-    return Unit(_LEVEL, last.form, begin, last.end)
+    return TaggedToken(_LEVEL, last.form, begin, last.end)
 
 
 def _beside(
-    sense: Sense, first: Token, previous: Token | None, before: list[Unit], section: str
-) -> Sense:
+    sense: LexiconEntry,
+    first: Token,
+    previous: Token | None,
+    before: list[TaggedToken],
+    section: str,
+) -> LexiconEntry:
     """Give a spelling the meaning that it has behind the word before it.
 
     Args:
@@ -173,7 +181,7 @@ def _beside(
         return _question(first, kind_before, section)
     besides = _named_besides(sense, first, kind_before)
     if besides is not None:
-        before.append(Unit(besides, first.form, first.begin, first.end))
+        before.append(TaggedToken(besides, first.form, first.begin, first.end))
         return sense
     if sense.kind == "preposition" and first.form in WORDS["clear_of"]:
         is_behind_clear = unit_before is not None and unit_before.form in WORDS["clear"]
@@ -183,14 +191,16 @@ def _beside(
     return sense
 
 
-def _question(first: Token, kind_before: str, section: str) -> Sense:
+def _question(first: Token, kind_before: str, section: str) -> LexiconEntry:
     if first.form == "any" and kind_before in ("negated", "ended"):
         return UNKNOWN  # "without any": it belongs to the denial, and asks nothing
     cue = "question.of_request" if section == "hist" else "aim.of_question"
     return sense_of(cue_named(cue))
 
 
-def _named_besides(sense: Sense, first: Token, kind_before: str) -> Sense | None:
+def _named_besides(
+    sense: LexiconEntry, first: Token, kind_before: str
+) -> LexiconEntry | None:
     """Find what a cue names itself, besides what it says of others."""
     if first.form == "free" and sense.kind == "negated" and kind_before == "copula":
         # "The lungs are free of infiltrate" also says that the lungs are clear.
@@ -201,7 +211,7 @@ def _named_besides(sense: Sense, first: Token, kind_before: str) -> Sense | None
 
 
 def _says_nothing_here(
-    sense: Sense, first: Token, previous: Token | None, before: list[Unit]
+    sense: LexiconEntry, first: Token, previous: Token | None, before: list[TaggedToken]
 ) -> bool:
     """Whether a spelling has lost its meaning behind other words.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lunguage_assets.assertion.units import Unit, clause_around
+from lunguage_assets.assertion.units import TaggedToken, clause_around
 from lunguage_assets.assertion.word_files import WORDS
 
 _BEFORE_VERB = (
@@ -15,7 +15,7 @@ _BEFORE_VERB = (
 _SYMPTOMS = "PATIENT INFO."
 
 
-def mark_history(units: list[Unit], at: int) -> None:
+def mark_history(units: list[TaggedToken], at: int) -> None:
     """Mark what stands behind "history of" as past."""
     for position, unit in enumerate(units[at + 1 :]):
         if unit.kind in ("break", "copula", "with", "hedged", "negated"):
@@ -30,7 +30,7 @@ def mark_history(units: list[Unit], at: int) -> None:
                 break
 
 
-def mark_examination(units: list[Unit], at: int) -> None:
+def mark_examination(units: list[TaggedToken], at: int) -> None:
     """Mark what an earlier examination showed: "was seen on the prior film"."""
     examination = units[at]
     verb = _verb_of_examination(units, at)
@@ -48,7 +48,9 @@ def mark_examination(units: list[Unit], at: int) -> None:
             unit.make_past(examination, "clause")
 
 
-def _up_to_end(clause: list[Unit], examination: Unit) -> Iterator[Unit]:
+def _up_to_end(
+    clause: list[TaggedToken], examination: TaggedToken
+) -> Iterator[TaggedToken]:
     """Yield the units of a clause, up to what ends the reach of the examination."""
     for unit in clause:
         if unit.begin > examination.begin and examination.stops_at(unit):
@@ -56,23 +58,23 @@ def _up_to_end(clause: list[Unit], examination: Unit) -> Iterator[Unit]:
         yield unit
 
 
-def _can_be_past(unit: Unit, clause: list[Unit]) -> bool:
+def _can_be_past(unit: TaggedToken, clause: list[TaggedToken]) -> bool:
     if unit.kind not in ("finding", "anatomy") or unit.past is not None:
         return False
     # "The CT showed a nodule, which is not visible": not visible now.
     return all(edge.begin < clause[-1].end for edge in unit.edges)
 
 
-def _is_told_in_past(clause: list[Unit]) -> bool:
+def _is_told_in_past(clause: list[TaggedToken]) -> bool:
     return any(unit.kind == "copula" and unit.form in WORDS["then"] for unit in clause)
 
 
-def _tells_time(examination: Unit) -> bool:
+def _tells_time(examination: TaggedToken) -> bool:
     """ "Yesterday", "on the film of the morning"."""
     return examination.is_cue("examination.then")
 
 
-def _verb_of_examination(units: list[Unit], at: int) -> int | None:
+def _verb_of_examination(units: list[TaggedToken], at: int) -> int | None:
     """Find the verb of "the prior film showed", with nothing else between."""
     for position in range(at + 1, len(units)):
         unit = units[position]
@@ -86,7 +88,7 @@ def _verb_of_examination(units: list[Unit], at: int) -> int | None:
     return None
 
 
-def _begin_of_past_clause(units: list[Unit], at: int) -> int | None:
+def _begin_of_past_clause(units: list[TaggedToken], at: int) -> int | None:
     """Find "there was" of "there was no effusion on the prior film"."""
     for position in range(at - 1, -1, -1):
         if units[position].kind == "break":

@@ -7,16 +7,16 @@ from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from lunguage_assets.assertion.categories import Category, Direction, Reach
-from lunguage_assets.assertion.vocabulary import Kind, Sense
+from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
 JOINTS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
 """What joins the members of a list."""
 DEVICE = "OTH"
 """Category of devices, operations and procedures."""
-LIMITATION = Sense("word", code="assessment_limitations")
+LIMITATION = LexiconEntry("word", code="assessment_limitations")
 """What limits the view."""
-UNKNOWN = Sense("other")
+UNKNOWN = LexiconEntry("other")
 
 _ADJECTIVE_ENDS = tuple(WORDS["adjective_ends"])
 
@@ -40,7 +40,7 @@ class Edge(NamedTuple):
     category: Category
 
 
-class Unit:
+class TaggedToken:
     """A known spelling of a sentence, or an unknown word.
 
     Attributes:
@@ -66,23 +66,23 @@ class Unit:
         "past", "sense", "undecided_by",
     )  # fmt: skip
 
-    def __init__(self, sense: Sense, form: str, begin: int, end: int) -> None:
+    def __init__(self, sense: LexiconEntry, form: str, begin: int, end: int) -> None:
         self.become(sense)
         self.form = form
         self.begin = begin
         self.end = end
         self.negation: Negation = ""
         self.is_hedged = False
-        self.past: Unit | None = None
-        self.doubted_by: Unit | None = None
-        self.undecided_by: Unit | None = None
+        self.past: TaggedToken | None = None
+        self.doubted_by: TaggedToken | None = None
+        self.undecided_by: TaggedToken | None = None
         self.aside = ""
         self.edges: list[Edge] = []
         self.is_definite = False
         self.is_single_word = True
-        self.noun: Unit | None = None
+        self.noun: TaggedToken | None = None
 
-    def become(self, sense: Sense) -> None:
+    def become(self, sense: LexiconEntry) -> None:
         """Take another meaning."""
         self.sense = sense
         self.kind, self.name, self.code, self.cue = sense
@@ -110,11 +110,11 @@ class Unit:
         """Whether, as a cue, it reaches so far, and no farther."""
         return self.cue is not None and self.cue.reach == reach
 
-    def stops_at(self, unit: Unit) -> bool:
+    def stops_at(self, unit: TaggedToken) -> bool:
         """Whether, as a cue, its reach ends at a word that its entry names."""
         return self.cue is not None and unit.form in self.cue.ends_at
 
-    def negate(self, by: Unit, reason: str) -> None:
+    def negate(self, by: TaggedToken, reason: str) -> None:
         """Deny it, unless something nearer has done so; of two, the doubt stays."""
         if self.undecided_by is not None:
             # "Unclear whether it has resolved" denies nothing.
@@ -127,7 +127,7 @@ class Unit:
         elif by.doubts and self.negation == "definite":
             self.doubt_denial(by, reason)
 
-    def leave_open(self, by: Unit, reason: str) -> None:
+    def leave_open(self, by: TaggedToken, reason: str) -> None:
         """Leave it open; where it is denied, the denial.
 
         A hedge inside a denial changes nothing ("no possible effusion").
@@ -139,41 +139,43 @@ class Unit:
             # "Likely no effusion", "an effusion is probably not present"
             self.doubt_denial(by, reason)
 
-    def doubt_denial(self, by: Unit, reason: str) -> None:
+    def doubt_denial(self, by: TaggedToken, reason: str) -> None:
         """Make a denial one with doubt; what has gone stays gone."""
         if self.negation == "definite" and self.past is None:
             self.negation = "doubtful"
             self._reached(by, reason)
 
-    def make_past(self, by: Unit, reason: str) -> None:
+    def make_past(self, by: TaggedToken, reason: str) -> None:
         """Say that it is of another time."""
         self.past = by
         self._reached(by, reason)
 
-    def set_aside(self, reason: str, by: Unit) -> None:
+    def set_aside(self, reason: str, by: TaggedToken) -> None:
         """Say that it is not about the patient now."""
         if not self.aside:
             self.aside = reason
             self._reached(by, reason)
 
-    def _reached(self, by: Unit, reason: str) -> None:
+    def _reached(self, by: TaggedToken, reason: str) -> None:
         if by.cue is not None:
             self.edges.append(
                 Edge(by.cue.id, by.begin, by.end, reason, by.cue.category)
             )
 
 
-def first_kind(units: Iterable[Unit], kinds: Collection[str]) -> str:
+def first_kind(units: Iterable[TaggedToken], kinds: Collection[str]) -> str:
     """Find which of these kinds comes first; empty: none."""
     return next((unit.kind for unit in units if unit.kind in kinds), "")
 
 
-def first_beyond(units: Iterable[Unit], kinds: Collection[str]) -> Unit | None:
+def first_beyond(
+    units: Iterable[TaggedToken], kinds: Collection[str]
+) -> TaggedToken | None:
     """Find the first unit that is of none of these kinds."""
     return next((unit for unit in units if unit.kind not in kinds), None)
 
 
-def clause_around(units: list[Unit], at: int) -> list[Unit]:
+def clause_around(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take the units between the breaks around one."""
     begin = next((n + 1 for n in range(at - 1, -1, -1) if units[n].kind == "break"), 0)
     behind = range(at + 1, len(units))
@@ -181,12 +183,12 @@ def clause_around(units: list[Unit], at: int) -> list[Unit]:
     return units[begin:end]
 
 
-def rest_of_clause(units: list[Unit], at: int) -> list[Unit]:
+def rest_of_clause(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take the units behind one, up to the next break."""
     return list(takewhile(lambda unit: unit.kind != "break", units[at + 1 :]))
 
 
-def is_adjective(unit: Unit) -> bool:
+def is_adjective(unit: TaggedToken) -> bool:
     """Whether a finding is said of a part of the body: "the lungs are hyperexpanded".
 
     "Granulomatous disease" is none, although its first word is an adjective.

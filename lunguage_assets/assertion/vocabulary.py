@@ -75,7 +75,7 @@ _DESCRIBING: Mapping[str, tuple[Kind, str]] = {
 """Groups of attributes.yaml."""
 
 
-class Sense(NamedTuple):
+class LexiconEntry(NamedTuple):
     """What a spelling means.
 
     Attributes:
@@ -91,7 +91,7 @@ class Sense(NamedTuple):
     cue: Cue | None = None
 
 
-NAMED = Sense("finding", MASK)
+NAMED = LexiconEntry("finding", MASK)
 """The meaning of a finding that is named by whoever asks (`governing.py`)."""
 
 
@@ -127,7 +127,7 @@ class Vocabulary:
             _add_cue(vocabulary, cue)
         return vocabulary
 
-    def add(self, spelling: str, sense: Sense, *, replace: bool = True) -> None:
+    def add(self, spelling: str, sense: LexiconEntry, *, replace: bool = True) -> None:
         """Add every alternative of a spelling.
 
         Group by group, so that what the alternatives have in common is walked once:
@@ -154,7 +154,9 @@ class Vocabulary:
         # Blanks around tell a dash between words from a hyphen inside one.
         return tuple(token.form for token in self.tokens(f" {words} "))
 
-    def add_literal(self, spelling: str, sense: Sense, *, replace: bool = True) -> None:
+    def add_literal(
+        self, spelling: str, sense: LexiconEntry, *, replace: bool = True
+    ) -> None:
         """Add a spelling in which brackets mean nothing; one without words is left out.
 
         Args:
@@ -164,7 +166,7 @@ class Vocabulary:
         """
         self._note(_descend(self._tree, self._forms(spelling)), sense, replace=replace)
 
-    def _note(self, branch: _Branch, sense: Sense, *, replace: bool) -> None:
+    def _note(self, branch: _Branch, sense: LexiconEntry, *, replace: bool) -> None:
         if branch is self._tree:
             return  # a spelling without words
         senses = branch.setdefault(None, [])
@@ -179,7 +181,7 @@ class Vocabulary:
 
     def match(
         self, tokens: Sequence[Token], start: int, section: str = "find"
-    ) -> tuple[Sense | None, int]:
+    ) -> tuple[LexiconEntry | None, int]:
         """Find the longest known spelling at a token.
 
         Args:
@@ -192,7 +194,7 @@ class Vocabulary:
             spelling is known.
         """
         branches = [self._tree]
-        ends: list[tuple[list[Sense], int]] = []
+        ends: list[tuple[list[LexiconEntry], int]] = []
         for position in range(start, len(tokens)):
             branches = _following(branches, tokens[position].form)
             if not branches:
@@ -230,7 +232,7 @@ def _is_conditional(cue: Cue) -> bool:
     return bool(cue.not_after or cue.not_before or cue.sections)
 
 
-def _is_conditional_sense(sense: Sense) -> bool:
+def _is_conditional_sense(sense: LexiconEntry) -> bool:
     return sense.cue is not None and _is_conditional(sense.cue)
 
 
@@ -290,7 +292,7 @@ def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
     for spelling, sense in _findings():
         vocabulary.add(spelling, sense)
     for spelling in word_file("no_findings")["no_findings", ""]:
-        vocabulary.add(spelling, Sense("other"))
+        vocabulary.add(spelling, LexiconEntry("other"))
     # What a judge is asked about stands masked in its sentence.
     vocabulary.add_literal(MASK, NAMED)
     for cue in own_cues:
@@ -305,7 +307,7 @@ def _add_cue(vocabulary: Vocabulary, cue: Cue) -> None:
         vocabulary.add(pattern, sense, replace=cue.category != "question")
 
 
-def sense_of(cue: Cue) -> Sense:
+def sense_of(cue: Cue) -> LexiconEntry:
     """Give the meaning of a cue's words for the rules."""
     sense = _SENSE_BY_CATEGORY[cue.category]._replace(cue=cue)
     if cue.direction == "before" and cue.category in _KIND_BEFORE:
@@ -313,27 +315,27 @@ def sense_of(cue: Cue) -> Sense:
     return sense
 
 
-_SENSE_BY_CATEGORY: Mapping[Category, Sense] = {
-    "negated": Sense("negated"),
-    "doubted": Sense("negated"),
-    "mimic": Sense("negated"),
-    "ended": Sense("ended"),
-    "partial": Sense("partial"),
-    "hedged": Sense("hedged"),
-    "alternative": Sense("alternative"),
-    "setting": Sense("hedged before", SETTING),
-    "question": Sense("question"),
-    "past": Sense("past"),
-    "examination": Sense("examination"),
-    "examined": Sense("examined"),
-    "recommendation": Sense("recommendation"),
-    "repositioning": Sense("recommendation", REPOSITIONING),
-    "aim": Sense("aim"),
-    "condition": Sense("condition"),
-    "relative": Sense("relative"),
-    "device_part": Sense("other", DEVICE_PART),
-    "limitation": Sense("limitation"),
-    "reservation": Sense("reservation"),
+_SENSE_BY_CATEGORY: Mapping[Category, LexiconEntry] = {
+    "negated": LexiconEntry("negated"),
+    "doubted": LexiconEntry("negated"),
+    "mimic": LexiconEntry("negated"),
+    "ended": LexiconEntry("ended"),
+    "partial": LexiconEntry("partial"),
+    "hedged": LexiconEntry("hedged"),
+    "alternative": LexiconEntry("alternative"),
+    "setting": LexiconEntry("hedged before", SETTING),
+    "question": LexiconEntry("question"),
+    "past": LexiconEntry("past"),
+    "examination": LexiconEntry("examination"),
+    "examined": LexiconEntry("examined"),
+    "recommendation": LexiconEntry("recommendation"),
+    "repositioning": LexiconEntry("recommendation", REPOSITIONING),
+    "aim": LexiconEntry("aim"),
+    "condition": LexiconEntry("condition"),
+    "relative": LexiconEntry("relative"),
+    "device_part": LexiconEntry("other", DEVICE_PART),
+    "limitation": LexiconEntry("limitation"),
+    "reservation": LexiconEntry("reservation"),
 }
 """What the words of a cue are for the rules, by its category."""
 _KIND_BEFORE: Mapping[Category, Kind] = {
@@ -347,46 +349,46 @@ _KIND_BEFORE: Mapping[Category, Kind] = {
 """The kind of cues that look before them alone."""
 
 
-def _words_of_grammar() -> Iterator[tuple[str, Sense]]:
+def _words_of_grammar() -> Iterator[tuple[str, LexiconEntry]]:
     grammar = read_as(cue_path("grammar"), _Grammar).root
     require("grammar", grammar, _GRAMMAR)
     for group, kind in _GRAMMAR.items():
         for spelling in grammar.get(group, ()):
-            yield spelling, Sense(kind)
+            yield spelling, LexiconEntry(kind)
 
 
-def _describing_words() -> Iterator[tuple[str, Sense]]:
+def _describing_words() -> Iterator[tuple[str, LexiconEntry]]:
     attributes = word_file("attributes")
     require("attributes", (group for group, _ in attributes), _DESCRIBING)
     require("attributes", (column for _, column in attributes), ATTRIBUTES)
     for describing, (kind, name) in _DESCRIBING.items():
         for (group, column), spellings in attributes.items():
             for spelling in spellings if group == describing else ():
-                yield spelling, Sense(kind, name, column)
+                yield spelling, LexiconEntry(kind, name, column)
 
 
-def _places() -> Iterator[tuple[str, Sense]]:
+def _places() -> Iterator[tuple[str, LexiconEntry]]:
     places = word_file("places")
     groups = ("anatomy", "normal", "details", "elsewhere")
     require("places", (group for group, _ in places), groups)
     for spelling in places.get(("details", ""), ()):
-        yield spelling, Sense("place")
+        yield spelling, LexiconEntry("place")
     for spelling in places.get(("elsewhere", ""), ()):
-        yield spelling, Sense("place", ELSEWHERE)
+        yield spelling, LexiconEntry("place", ELSEWHERE)
     for (group, name), spellings in places.items():
         if group == "anatomy":
             for spelling in (name, *spellings):
-                yield spelling, Sense("anatomy", name)
+                yield spelling, LexiconEntry("anatomy", name)
     # "Normal chest" is normal as a whole, whatever its words mean one by one.
     for (group, name), spellings in places.items():
         for spelling in spellings if group == "normal" else ():
-            yield spelling, Sense("anatomy", name, "normal")
+            yield spelling, LexiconEntry("anatomy", name, "normal")
 
 
-def _findings() -> Iterator[tuple[str, Sense]]:
+def _findings() -> Iterator[tuple[str, LexiconEntry]]:
     for file in ("findings", "devices"):
         findings = word_file(file)
         require(file, (category for category, _ in findings), CATEGORIES)
         for (category, name), spellings in findings.items():
             for spelling in (name, *spellings):
-                yield spelling, Sense("finding", name, category)
+                yield spelling, LexiconEntry("finding", name, category)

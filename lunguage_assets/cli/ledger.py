@@ -73,7 +73,7 @@ def import_attempts(configuration: Configuration, file: Path) -> None:
     from lunguage_assets.judges.ledger import transfer
     from lunguage_assets.judges.ledger.ledger import Ledger
     from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
-    from lunguage_assets.structuring.model.grounding import parse_answer
+    from lunguage_assets.structuring.model.claims import parse_answer
 
     # The answers of a group may come before the first delivery, into a new home.
     configuration.home.create()

@@ -18,7 +18,7 @@ from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.settings import load_settings
-from lunguage_assets.structuring.text.read import identity as text_rules
+from lunguage_assets.structuring.text.report import identity as text_rules
 from lunguage_assets.tables import TERMS
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.parquet_rows import read_rows

@@ -1,6 +1,7 @@
-"""What a structurer is given, reports cut into sentences, and what it answers (docs/method.md).
+"""What a structurer is given, and what it answers (docs/method.md).
 
-Words are quoted, never written: a value is a piece of the report.
+It is given reports cut into sentences. Words are quoted, never written: a value is a
+piece of the report.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 SectionCode = Literal["hist", "find", "impr", "other"]
-"""`other`: technique, comparison, notification and the like. Their sentences state no findings."""
+"""Sections; sentences of `other` state no findings: technique, comparison, ..."""
 
 Account = Literal[
     "findings", "nothing stated", "not about the patient now", "unreadable"
@@ -19,22 +20,27 @@ Account = Literal[
 
 
 class Span(NamedTuple):
-    """Characters `begin` up to, not including, `end` of a text."""
+    """Characters of a text, from `begin` up to, not including, `end`."""
 
     begin: int
     end: int
 
     def of(self, text: str) -> str:
-        """The characters themselves."""
+        """Quote the characters."""
         return text[self.begin : self.end]
 
     def moved(self, by: int) -> Span:
-        """The same characters of a text that has `by` more in front."""
+        """Give the same characters of a text that has `by` more in front."""
         return Span(self.begin + by, self.end + by)
 
 
 class CueUse(NamedTuple):
-    """A cue that says how a mention is meant: its id (`assertion/cues.py`), its characters."""
+    """A cue that says how a mention is meant.
+
+    Attributes:
+        cue: id (`assertion/cues.py`).
+        span: its characters.
+    """
 
     cue: str
     span: Span
@@ -42,9 +48,14 @@ class CueUse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a report: `text` is exactly what stands at `span` of the report's text.
+    """A sentence of a report.
 
-    `number` counts from 1 inside its section code. `heading` is the section's heading as written, or empty.
+    Attributes:
+        section: code of its section.
+        number: counts from 1 inside its section code.
+        span: its characters in the report's text.
+        text: exactly what stands there.
+        heading: of its section, as written, or empty.
     """
 
     section: SectionCode
@@ -55,13 +66,21 @@ class Sentence:
 
     @property
     def name(self) -> str:
-        """How a prompt names it: section and number, such as `find:2`."""
+        """Name it as prompts do: section and number, such as `find:2`."""
         return f"{self.section}:{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
 class SectionedReport:
-    """A report's text, cut into sentences in order; the views that it names, and codes of what was odd."""
+    """A report, cut into sentences.
+
+    Attributes:
+        study_id: of the report.
+        text: of the report.
+        sentences: in the order of the text.
+        views: that the text names.
+        notes: codes of what was odd.
+    """
 
     study_id: str
     text: str = field(repr=False)
@@ -74,15 +93,16 @@ class SectionedReport:
 class Mention:
     """One finding at one place in one sentence: a row. Spans are of the report's text.
 
-    Args:
+    Attributes:
         sentence: position of its sentence in the report.
         ent: the finding's words.
         normed_ent: canonical name, lower case.
         cat: code of `tables.CATEGORIES`.
         status: code of `tables.STATUSES`; negative means absent or normal.
         location: anatomy first, then details.
-        attributes: internal column of `tables.ATTRIBUTES` -> values; columns without values are left out.
-        evidence: positions, among the mentions of the answer that this one is in, of what supports it.
+        attributes: internal column of `tables.ATTRIBUTES` -> values; columns without
+            values are left out.
+        evidence: positions, among the mentions of the same answer, of what supports it.
         associate: positions of mentions that it goes with otherwise.
         cues: what decided status and time, of structurers that know it.
     """
@@ -101,7 +121,12 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class SentenceReading:
-    """A sentence's account, and a short code of why nothing is stated now ("recommendation", ...)."""
+    """What became of a sentence.
+
+    Attributes:
+        account: of the sentence.
+        reason: short code of why nothing is stated now: "recommendation", ...
+    """
 
     account: Account
     reason: str = ""
@@ -109,7 +134,16 @@ class SentenceReading:
 
 @dataclass(frozen=True, slots=True)
 class RefusedValue:
-    """What a language model claimed and was not believed; `finding`: its number in the answer, or 0."""
+    """What was claimed of a report and is not believed.
+
+    Attributes:
+        section: code of the sentence's section, or empty.
+        sentence: its number, or 0.
+        column: of the value.
+        found: what was claimed.
+        reason: code of why it is not believed.
+        finding: its number in a language model's answer, or 0.
+    """
 
     section: str
     sentence: int
@@ -123,9 +157,9 @@ class RefusedValue:
 class StructuredReport:
     """A structurer's answer for one report.
 
-    Args:
-        readings: one per sentence of the report, in its order; those of section `other` are
-            `nothing stated`.
+    Attributes:
+        readings: one per sentence of the report, in its order; those of section `other`
+            are `nothing stated`.
         mentions: in the order of the text; references are positions in this very tuple.
         refused: what was claimed and not believed.
     """
@@ -137,7 +171,10 @@ class StructuredReport:
 
 
 class Structurer(Protocol):
-    """Turns reports into mentions. `identity` names everything that changes its answers."""
+    """Turns reports into mentions.
+
+    `identity` names everything that changes its answers.
+    """
 
     @property
     def key(self) -> str: ...

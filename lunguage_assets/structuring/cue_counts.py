@@ -1,11 +1,13 @@
-"""Rows by the cue that decided them, and how many of them people coded otherwise: where
-to read first.
+"""Rows by the cue that decided them, and how many of them people coded otherwise.
+
+The worst cue stands first: where to read first.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -38,10 +40,9 @@ def cue_counts(
 
 def summed_cue_counts(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Add up the `tables.CUE_COUNTS` of several batches, worst cue first."""
-    listed = [CUE_COUNTS.frame(), *parts]
-    together = pd.concat(listed, ignore_index=True)
+    counts = pd.concat([CUE_COUNTS.frame(), *parts], ignore_index=True)
     how = {**dict.fromkeys(_COUNTED, "sum"), "first_differing": "max"}
-    summed = together.groupby(["structurer", "cue"], as_index=False).agg(how)
+    summed = counts.groupby(["structurer", "cue"], as_index=False).agg(how)
     share = summed["differing"] / summed["compared"].clip(lower=1)
     ordered = summed.assign(share=share).sort_values(
         ["differing", "share", "rows", "structurer", "cue"],
@@ -54,37 +55,59 @@ def summed_cue_counts(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
 def _counts_of(
     structurer: str, rows: pd.DataFrame, gold: pd.DataFrame | None
 ) -> pd.DataFrame:
-    cue_of_row = _cues_by_row(rows)
-    counts = pd.crosstab(cue_of_row["cue"], cue_of_row["status"])
+    row_cues = _cues_by_row(rows)
+    counts = pd.crosstab(row_cues["cue"], row_cues["status"])
     counts = counts.reindex(columns=list(STATUSES), fill_value=0)
     counts.insert(0, "rows", counts.sum(axis=1))
-    compared: Counter[str] = Counter()
-    differing: Counter[str] = Counter()
-    first_differing: dict[str, str] = {}
+    against_gold = _Comparison()
     if gold is not None and len(gold):
-        status_in_gold = _status_in_gold(rows, gold)
-        names = ("study_id", "key", "cue", "status")
-        columns = (cue_of_row[name].tolist() for name in names)
-        for study, key, cue, status in zip(*columns, strict=True):
-            coded = status_in_gold.get((study, key))
-            compared[cue] += coded is not None
-            if coded is not None and coded != status:
-                differing[cue] += 1
-                first_differing.setdefault(cue, f"{study} {key}")
+        against_gold = _compared_with(_status_in_gold(rows, gold), row_cues)
     cues = counts.index.tolist()
-    counted = {
+    columns = {
         "structurer": [structurer] * len(cues),
         "cue": cues,
         **{name: counts[name].tolist() for name in ("rows", *STATUSES)},
-        "compared": [compared[cue] for cue in cues],
-        "differing": [differing[cue] for cue in cues],
-        "first_differing": [first_differing.get(cue, "") for cue in cues],
+        "compared": [against_gold.compared[cue] for cue in cues],
+        "differing": [against_gold.differing[cue] for cue in cues],
+        "first_differing": [against_gold.first_differing.get(cue, "") for cue in cues],
     }
-    return CUE_COUNTS.frame(counted)
+    return CUE_COUNTS.frame(columns)
+
+
+@dataclass
+class _Comparison:
+    """Rows that people coded, by cue.
+
+    Attributes:
+        compared: how many.
+        differing: how many of them have another status there.
+        first_differing: study and key of the first of these.
+    """
+
+    compared: Counter[str] = field(default_factory=Counter)
+    differing: Counter[str] = field(default_factory=Counter)
+    first_differing: dict[str, str] = field(default_factory=dict)
+
+
+def _compared_with(
+    status_in_gold: Mapping[tuple[str, str], str], row_cues: pd.DataFrame
+) -> _Comparison:
+    comparison = _Comparison()
+    names = ("study_id", "key", "cue", "status")
+    cells = [row_cues[name].tolist() for name in names]
+    for study_id, key, cue, status in zip(*cells, strict=True):
+        coded = status_in_gold.get((study_id, key))
+        if coded is None:
+            continue
+        comparison.compared[cue] += 1
+        if coded != status:
+            comparison.differing[cue] += 1
+            comparison.first_differing.setdefault(cue, f"{study_id} {key}")
+    return comparison
 
 
 def _cues_by_row(rows: pd.DataFrame) -> pd.DataFrame:
-    """Take a line for each row and cue of it, once; the cue of a row without one is empty."""
+    """Take a line for each row and cue of it, once; without a cue it is empty."""
     keys = rows["section"].astype(str) + ":" + rows["ent_idx"].astype(str)
     lines = rows[["study_id", "status"]].assign(
         key=keys, cue=rows["cues"].astype(object).str.split("; ")
@@ -97,13 +120,10 @@ def _cues_by_row(rows: pd.DataFrame) -> pd.DataFrame:
 def _status_in_gold(
     rows: pd.DataFrame, gold: pd.DataFrame
 ) -> dict[tuple[str, str], str]:
-    """Find the status that people gave to the rows that they coded, by study and key."""
-    return {
-        (study, _only(row["key"])): _only(coded["status"])
-        for study, row, coded in matched_rows(rows, gold)
-    }
-
-
-def _only(values: frozenset[str]) -> str:
-    (value,) = values
-    return value
+    """Find the status that people gave to rows, by study and key of the row."""
+    status_by_row: dict[tuple[str, str], str] = {}
+    for pair in matched_rows(rows, gold):
+        (key,) = pair.first["key"]
+        (status,) = pair.second["status"]
+        status_by_row[pair.study_id, key] = status
+    return status_by_row

@@ -1,15 +1,20 @@
-"""Delivered entities of RadGraph as a structurer's answer: an observation is a finding, `located_at` its
-place, the label its status, `suggestive_of` makes it evidence, and what modifies it an attribute.
+"""Delivered entities of RadGraph as a structurer's answer.
 
-RadGraph names no canonical names, categories or kinds of attributes: they are those that the words of
-`resources/structuring` give to the spelling around an entity, and what these do not know is left empty and
-listed in `refused_values`, as are entities outside every sentence. "Uncertain" has no direction: it counts
-as tentatively present. An observation at several places is one row.
+An observation is a finding, `located_at` its location, the label its status,
+`suggestive_of` makes it evidence, and what modifies it is an attribute. "Uncertain" has
+no direction: it counts as tentatively present. An observation at several places is one
+row.
 
-RadGraph2 has entities for what changed since an earlier film (`CHAN-NC`, `CHAN-CON-WOR`, ...). They are
-attributes of the observation that they modify, in the column that their label names. What has resolved or was
-removed is negative, as for the rules (docs/method.md section 7). A part of the body that did not change is a
-negative row of its own; another change of one says nothing about a finding, and is refused.
+RadGraph names no canonical names, categories or kinds of attributes: they are those
+that the words of `resources/structuring` give to the spelling around an entity. What
+these do not know is left empty and listed in `refused_values`, as are entities outside
+every sentence.
+
+RadGraph2 has entities for what changed since an earlier film (`CHAN-NC`,
+`CHAN-CON-WOR`, ...). They are attributes of the observation that they modify, in the
+column that their label names. What has resolved or was removed is negative, as for the
+rules (docs/method.md section 7). A part of the body that did not change is a negative
+row of its own; another change of one says nothing about a finding, and is refused.
 """
 
 from __future__ import annotations
@@ -19,12 +24,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from lunguage_assets.assertion.tokens import Token
-from lunguage_assets.assertion.vocabulary import Sense
+from lunguage_assets.assertion.vocabulary import LexiconEntry, Vocabulary
 from lunguage_assets.corpus.texts.published import RADGRAPH_LABELS, is_change
 from lunguage_assets.judges.configuration import RADGRAPH
 from lunguage_assets.structuring.contract import (
@@ -40,8 +45,9 @@ from lunguage_assets.tables import ATTRIBUTES
 
 VERSION = 2
 """Of these rules: part of the structurer's identity."""
+
 _CHANGE = "CHANGE"
-"""The part that an entity of RadGraph2 for a change plays."""
+"""The type of an entity of RadGraph2 for a change, beside `OBS`, `ANAT` and `SIZE`."""
 _COLUMN_OF_CHANGE = {
     "CHAN-NC": "no_change",
     "CHAN-WOR": "worsened",
@@ -57,53 +63,79 @@ _COLUMN_OF_CHANGE = {
     "CHAN-DEV-PLACE": "placement",
     "CHAN-DISP": "placement",
 }
-"""Labels of RadGraph2, of its paper and of its files, the older ones too. The words of a label that is not
-here say the column themselves, as those of other attributes do.
+"""Labels of RadGraph2, of its paper and of its files, the older ones too.
+
+The words of a label that is not here say the column themselves, as those of other
+attributes do.
 """
+_UNCHANGED = "CHAN-NC"
 _ENDED = frozenset({"CHAN-CON-RES", "CHAN-DEV-DISA", "CHAN-DISA"})
-"""What is said of these is not there now."""
-_WITHOUT = {"dp": "dn", "tp": "tn"}
-_STATUS = {"DP": "dp", "U": "tp", "DA": "dn"}
+"""What these are said of is not there now."""
+
+_STATUS_BY_LABEL = {"DP": "dp", "U": "tp", "DA": "dn"}
+_NEGATED = {"dp": "dn", "tp": "tn"}
 _TURNED = {"dp": "dn", "tp": "tn", "dn": "dp"}
-_UNKNOWN = Sense("other")
+"""A part of the body that is "present: normal" is not abnormal, and so on."""
+
+_UNKNOWN = LexiconEntry("other")
+_LONGEST_SPELLING = 5
+"""Words before the last one of an entity where its spelling may begin."""
 _RELATIONS = frozenset({"modify", "located_at", "suggestive_of"})
-_WORD, _BETWEEN = re.compile(r"\S+"), re.compile(r"[\s-]*")
+_WORD = re.compile(r"\S+")
+_BETWEEN_NEIGHBOURS = re.compile(r"[\s-]*")
 _SIDE = re.compile(r"\b(?:right|left|bilateral|both)", re.IGNORECASE)
 
 
 def radgraph_identity(content: str, key: str = RADGRAPH) -> str:
-    """Identity of the structurer of this key with words of this hash (`lexicon.content_hash`)."""
-    return f"{key}/{hashlib.blake2b(f'{VERSION}/{content}'.encode(), digest_size=8).hexdigest()}"
+    """Name the structurer of this key with words of this hash (`content_hash`)."""
+    digest = hashlib.blake2b(f"{VERSION}/{content}".encode(), digest_size=8)
+    return f"{key}/{digest.hexdigest()}"
+
+
+class Relation(NamedTuple):
+    """What an entity has to do with another: `modify`, `located_at`, ..."""
+
+    type: str
+    target: str
 
 
 @dataclass(slots=True)
-class _Entity:
+class Entity:
     """An entity in a sentence.
 
-    Args:
-        part: OBS, ANAT, SIZE, or `_CHANGE`.
-        sure: DP, U or DA; of a change its label.
+    Attributes:
+        type: OBS, ANAT, SIZE, or CHANGE.
+        label: DP, U or DA, whether it is there; of a change what has changed.
         span: its words.
         sentence: position of its sentence in the report.
-        relations: kind and name of the other entity.
+        relations: to other entities.
         spelling: the known words around it.
-        sense: what these mean.
+        entry: what these mean.
         modified_by: names of entities.
     """
 
-    part: str
-    sure: str
+    type: str
+    label: str
     span: Span
     sentence: int
-    relations: list[tuple[str, str]]
+    relations: list[Relation]
     spelling: Span
-    sense: Sense
+    entry: LexiconEntry
     modified_by: list[str] = field(default_factory=list)
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it says what has changed."""
+        return self.type == _CHANGE
 
 
 class RadGraphStructurer:
-    """Takes `graphs`, entities as JSON by study id, for what the reports say; a report without any is
-    unreadable. `terms`: a delivered vocabulary (`tables.TERMS`). `key`: whose entities these are.
+    """Takes delivered entities for what the reports say.
+
+    Args:
+        graphs: entities as JSON, by study id; a report without any is unreadable.
+        terms: a delivered vocabulary (`tables.TERMS`).
+        key: whose entities these are.
     """
 
     def __init__(
@@ -118,27 +150,34 @@ class RadGraphStructurer:
         self.identity = radgraph_identity(content, key)
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
-        """One answer per report, in the reports' order."""
-        return [self._structured(report) for report in reports]
+        """Give one answer per report, in the reports' order."""
+        return [self._structure(report) for report in reports]
 
-    def _structured(self, report: SectionedReport) -> StructuredReport:
-        graph = self._graph(report.study_id)
-        refused = list[RefusedValue]()
-        found = self._entities(report, graph or {}, refused)
-        mentions = self._mentions(report, found, refused)
-        stated = {mention.sentence for mention in mentions}
+    def _structure(self, report: SectionedReport) -> StructuredReport:
+        entities = self._delivered_entities(report.study_id)
+        graph = _ReportGraph(report, entities or {}, self._lexicon)
+        mentions = graph.mentions()
         silent = SentenceReading("nothing stated", "no entity")
-        if graph is None:
+        if entities is None:
             silent = SentenceReading("unreadable", "no entities delivered")
-        readings = tuple(
-            SentenceReading("findings") if place in stated
-            else SentenceReading("nothing stated", "section") if one.section == "other" else silent
-            for place, one in enumerate(report.sentences)
-        )  # fmt: skip
-        return StructuredReport(report.study_id, readings, mentions, tuple(refused))
+        stated = {mention.sentence for mention in mentions}
+        readings: list[SentenceReading] = []
+        for position, sentence in enumerate(report.sentences):
+            if position in stated:
+                readings.append(SentenceReading("findings"))
+            elif sentence.section == "other":
+                readings.append(SentenceReading("nothing stated", "section"))
+            else:
+                readings.append(silent)
+        refused = tuple(graph.refused)
+        return StructuredReport(report.study_id, tuple(readings), mentions, refused)
 
-    def _graph(self, study_id: str) -> Mapping[str, Any] | None:
-        """The entities of a report; None where none were delivered, or brackets in brackets."""
+    def _delivered_entities(self, study_id: str) -> Mapping[str, Any] | None:
+        """Read the entities of a report.
+
+        Returns:
+            None where there are none, or where brackets stand in too many brackets.
+        """
         if study_id not in self._graphs:
             return None
         try:
@@ -146,241 +185,367 @@ class RadGraphStructurer:
         except RecursionError:
             return None
 
-    def _entities(
+
+class _ReportGraph:
+    """The entities of one report that stand in its sentences, and what is refused.
+
+    Args:
+        report: of the entities.
+        delivered: entities by name, as RadGraph writes them.
+        lexicon: names, categories and columns of spellings.
+    """
+
+    def __init__(
         self,
         report: SectionedReport,
-        graph: Mapping[str, Any],
-        refused: list[RefusedValue],
-    ) -> dict[str, _Entity]:
-        """Entities by their names, as far as they stand in a sentence that may state findings."""
+        delivered: Mapping[str, Any],
+        lexicon: Vocabulary,
+    ) -> None:
+        self.refused: list[RefusedValue] = []
+        self._report = report
+        self._delivered = delivered
+        self._lexicon = lexicon
+        self._tokens = [lexicon.tokens(sentence.text) for sentence in report.sentences]
+        self._entities: dict[str, Entity] = {}
         words = [Span(*word.span()) for word in _WORD.finditer(report.text)]
-        tokens = {
-            place: self._lexicon.tokens(one.text)
-            for place, one in enumerate(report.sentences)
-        }
-        found = {}
-        for name, one in graph.items():
-            first, last, said = one["start_ix"], one["end_ix"], one["tokens"]
-            own = words[first : last + 1] if 0 <= first <= last else []
-            span = Span(own[0].begin, own[-1].end) if own else Span(0, 0)
-            inside = (
-                place
-                for place, sentence in enumerate(report.sentences)
-                if sentence.span.begin <= span.begin and span.end <= sentence.span.end
-            )
-            place = next(inside, -1)
-            section = report.sentences[place].section if place >= 0 else ""
-            if span.of(
-                report.text
-            ).lower().split() != said.lower().split() or section in ("", "other"):
-                reason = "section" if section == "other" else "not-in-sentence"
-                refused.append(RefusedValue(section, 0, "ent", said, reason))
-                continue
-            label = one["label"]
-            part, sure = (
-                (_CHANGE, label) if is_change(label) else RADGRAPH_LABELS[label]
-            )
-            begin = report.sentences[place].span.begin
-            spelling, sense = self._spelled(tokens[place], span.moved(-begin))
-            links = [
-                (kind, str(goal))
-                for kind, goal in one["relations"]
-                if isinstance(kind, str) and isinstance(goal, str | int)
-            ]
-            found[name] = _Entity(
-                part, sure, span, place, links, spelling.moved(begin), sense
-            )
-        for name, entity in found.items():
-            at, said = report.sentences[entity.sentence], entity.span.of(report.text)
-            # what a refused entity had to do with this one goes with it, which is listed
-            lost = [kind for kind, goal in entity.relations if goal not in graph]
-            for kind in lost:
-                column = (
-                    kind if kind in _RELATIONS else "relation"
-                )  # no other word of the file is shown
-                refused.append(
-                    RefusedValue(at.section, at.number, column, said, "no-such-finding")
-                )
-            entity.relations = [
-                (kind, goal) for kind, goal in entity.relations if goal in found
-            ]
-            for kind, goal in entity.relations:
-                if kind == "modify" and goal != name:
-                    found[goal].modified_by.append(name)
-        return found
+        for name, entity in delivered.items():
+            self._take(name, entity, words)
+        for name, entity in self._entities.items():
+            self._connect(name, entity)
 
-    def _spelled(self, tokens: list[Token], span: Span) -> tuple[Span, Sense]:
-        """The longest known spelling with the last word of an entity in it."""
-        last = next(
-            (place for place, one in enumerate(tokens) if one.end >= span.end),
-            len(tokens) - 1,
+    # --- entities in sentences
+
+    def _take(self, name: str, delivered: Mapping[str, Any], words: list[Span]) -> None:
+        """Keep an entity that stands in a sentence that may state findings.
+
+        Args:
+            name: of the entity.
+            delivered: the entity, which counts the words of the report.
+            words: of the report.
+        """
+        claimed = delivered["tokens"]
+        span = _span_of_words(words, delivered["start_ix"], delivered["end_ix"])
+        position = self._sentence_around(span)
+        section = self._report.sentences[position].section if position >= 0 else ""
+        words_there = span.of(self._report.text).lower().split()
+        is_quoted = words_there == claimed.lower().split()
+        if not is_quoted or section in ("", "other"):
+            reason = "section" if section == "other" else "not-in-sentence"
+            self.refused.append(RefusedValue(section, 0, "ent", claimed, reason))
+            return
+        label = delivered["label"]
+        if is_change(label):
+            entity_type = _CHANGE
+        else:
+            entity_type, label = RADGRAPH_LABELS[label]
+        begin = self._report.sentences[position].span.begin
+        spelling = self._spelling_around(position, span.moved(-begin))
+        self._entities[name] = Entity(
+            type=entity_type,
+            label=label,
+            span=span,
+            sentence=position,
+            relations=_relations_of(delivered),
+            spelling=spelling.span.moved(begin),
+            entry=spelling.entry,
         )
-        for start in range(max(0, last - 5), last + 1):
-            sense, end = self._lexicon.match(tokens, start)
-            if sense is not None and start <= last < end:
-                begin = min(tokens[start].begin, span.begin)
-                return Span(begin, max(tokens[end - 1].end, span.end)), sense
-        return span, _UNKNOWN
 
-    def _mentions(
-        self,
-        report: SectionedReport,
-        found: Mapping[str, _Entity],
-        refused: list[RefusedValue],
-    ) -> tuple[Mention, ...]:
-        made, root = list[tuple[Mention, str]](), dict[str, str]()
-        for name, one in found.items():
-            own = {*_with_modifiers(found, [name])}
-            modified = [
-                goal
-                for kind, goal in one.relations
-                if kind == "modify" and goal not in own
-            ]
-            if any(found[goal].part in ("OBS", _CHANGE) for goal in modified):
+    def _sentence_around(self, span: Span) -> int:
+        """Find the position of the sentence that words stand in; -1: none."""
+        for position, sentence in enumerate(self._report.sentences):
+            if sentence.span.begin <= span.begin and span.end <= sentence.span.end:
+                return position
+        return -1
+
+    def _spelling_around(self, position: int, span: Span) -> _Spelling:
+        """Find the longest known spelling with the last word of an entity in it.
+
+        Args:
+            position: of the sentence.
+            span: of the entity, in the sentence.
+        """
+        tokens = self._tokens[position]
+        last = _last_token_of(tokens, span)
+        for start in range(max(0, last - _LONGEST_SPELLING), last + 1):
+            entry, end = self._lexicon.match(tokens, start)
+            if entry is not None and start <= last < end:
+                begin = min(tokens[start].begin, span.begin)
+                return _Spelling(Span(begin, max(tokens[end - 1].end, span.end)), entry)
+        return _Spelling(span, _UNKNOWN)
+
+    def _connect(self, name: str, entity: Entity) -> None:
+        """Keep the relations to entities that were kept, and list the others."""
+        for relation in entity.relations:
+            # What a refused entity had to do with this one goes with it, which is
+            # listed.
+            if relation.target not in self._delivered:
+                # No other word of the file is shown.
+                is_known = relation.type in _RELATIONS
+                column = relation.type if is_known else "relation"
+                self._refuse(entity, column, "no-such-finding")
+        entity.relations = [
+            relation
+            for relation in entity.relations
+            if relation.target in self._entities
+        ]
+        for relation in entity.relations:
+            if relation.type == "modify" and relation.target != name:
+                self._entities[relation.target].modified_by.append(name)
+
+    def _refuse(self, entity: Entity, column: str, reason: str) -> None:
+        sentence = self._report.sentences[entity.sentence]
+        words = entity.span.of(self._report.text)
+        self.refused.append(
+            RefusedValue(sentence.section, sentence.number, column, words, reason)
+        )
+
+    # --- mentions
+
+    def mentions(self) -> tuple[Mention, ...]:
+        """Make the rows of the observations, with their references."""
+        mention_by_root: dict[str, Mention] = {}
+        root_by_name: dict[str, str] = {}
+        for name, entity in self._entities.items():
+            if self._modifies_another(name, entity):
                 continue
-            if one.part == "OBS" or _is_unchanged_anatomy(found, one):
-                made.append((_mention(report, found, name, refused), name))
-                root |= dict.fromkeys(own, name)
-            elif one.part == _CHANGE:
-                at, said = report.sentences[one.sentence], one.span.of(report.text)
-                refused.append(
-                    RefusedValue(
-                        at.section, at.number, "modify", said, "no-such-finding"
-                    )
-                )
-        made.sort(key=lambda pair: pair[0].ent)
-        place = {name: number for number, (_, name) in enumerate(made)}
-        supports = {
-            (place[root[goal]], place[root[name]])
-            for name, one in found.items()
-            for kind, goal in one.relations
-            if kind == "suggestive_of" and name in root and goal in root and root[name] != root[goal]
-            and "DA" not in (one.sure, found[goal].sure)
-        }  # fmt: skip
+            if entity.type == "OBS" or self._is_unchanged_anatomy(entity):
+                mention_by_root[name] = self._mention(name, entity)
+                root_by_name |= dict.fromkeys(self._with_modifiers([name]), name)
+            elif entity.is_change:
+                self._refuse(entity, "modify", "no-such-finding")
+        roots = sorted(mention_by_root, key=lambda root: mention_by_root[root].ent)
+        number_by_root = {root: number for number, root in enumerate(roots)}
+        evidence: list[set[int]] = [set() for _ in roots]
+        associate: list[set[int]] = [set() for _ in roots]
+        for support in self._supports(root_by_name):
+            sign = number_by_root[support.sign]
+            cause = number_by_root[support.cause]
+            evidence[cause].add(sign)
+            associate[sign].add(cause)
         return tuple(
             replace(
-                mention,
-                evidence=tuple(sorted(sign for goal, sign in supports if goal == own)),
-                associate=tuple(sorted(goal for goal, sign in supports if sign == own)),
+                mention_by_root[root],
+                evidence=tuple(sorted(evidence[number])),
+                associate=tuple(sorted(associate[number])),
             )
-            for own, (mention, _) in enumerate(made)
+            for number, root in enumerate(roots)
         )
 
+    def _modifies_another(self, name: str, entity: Entity) -> bool:
+        """Whether an entity belongs to the row of another observation or change."""
+        modifiers = set(self._with_modifiers([name]))
+        for relation in entity.relations:
+            target = self._entities[relation.target]
+            is_outside = relation.type == "modify" and relation.target not in modifiers
+            if is_outside and (target.type == "OBS" or target.is_change):
+                return True
+        return False
 
-def _mention(
-    report: SectionedReport,
-    found: Mapping[str, _Entity],
-    name: str,
-    refused: list[RefusedValue],
-) -> Mention:
-    """The row of an observation; one that only calls its place normal or not, or unchanged, is a row of the
-    place.
-    """
-    one = about = found[name]
-    attributes = dict[str, list[Span]]()
-    places = _places(found, one)
-    names = [*_with_modifiers(found, one.modified_by)]
-    if one.part == _CHANGE:
-        status = "dn"  # a part of the body that did not change is taken for normal
-    else:
-        status = _STATUS[one.sure]
-    if places and (one.part == _CHANGE or one.sense.kind in ("normal", "abnormal")):
-        about = found[places[0]]
-        status = (
-            _TURNED[status]
-            if one.sense.kind == "normal" and one.part != _CHANGE
-            else status
+    def _is_unchanged_anatomy(self, entity: Entity) -> bool:
+        """Whether an entity says of a part of the body alone that it did not change."""
+        is_unchanged = entity.is_change and entity.label == _UNCHANGED
+        return is_unchanged and bool(self._locations_of(entity))
+
+    def _locations_of(self, entity: Entity) -> list[str]:
+        """Find the parts of the body that an entity lies in, or is said of."""
+        return [
+            relation.target
+            for relation in entity.relations
+            if relation.type != "suggestive_of"
+            and self._entities[relation.target].type == "ANAT"
+        ]
+
+    def _with_modifiers(self, names: Sequence[str]) -> Iterator[str]:
+        """Take entities, each once, with all that modify them."""
+        seen: set[str] = set()
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in seen:
+                seen.add(name)
+                waiting += self._entities[name].modified_by
+                yield name
+
+    def _supports(self, root_by_name: Mapping[str, str]) -> Iterator[_Support]:
+        """Find what is evidence of what; what is denied has none and is none."""
+        for name, entity in self._entities.items():
+            for relation in entity.relations:
+                if relation.type != "suggestive_of":
+                    continue
+                sign = root_by_name.get(name)
+                cause = root_by_name.get(relation.target)
+                if sign is None or cause is None or sign == cause:
+                    continue
+                if "DA" not in (entity.label, self._entities[relation.target].label):
+                    yield _Support(sign, cause)
+
+    def _mention(self, name: str, entity: Entity) -> Mention:
+        """Make the row of an observation.
+
+        One that only calls its location normal or not, or unchanged, is a row of the
+        location.
+        """
+        locations = self._locations_of(entity)
+        describing = list(self._with_modifiers(entity.modified_by))
+        subject = entity
+        judges = entity.is_change or entity.entry.kind in ("normal", "abnormal")
+        if locations and judges:
+            subject = self._entities[locations[0]]
+            describing.append(name)
+        is_of_location = subject is not entity
+        described = self._described(describing, locations)
+        is_named = subject.entry.kind in ("finding", "anatomy")
+        ent = subject.spelling if is_named else subject.span
+        words = " ".join(ent.of(self._report.text).lower().split())
+        return Mention(
+            sentence=subject.sentence,
+            ent=ent,
+            normed_ent=subject.entry.name if is_named else words,
+            cat=_category(subject, is_row_of_location=is_of_location),
+            status=self._status(entity, describing, is_of_location=is_of_location),
+            location=_location(described.locations, ent, self._report.text),
+            attributes=described.attributes,
         )
-        names.append(name)
-    changes = [other for other in names if found[other].part == _CHANGE]
-    column_of_change = {
-        word: _COLUMN_OF_CHANGE.get(found[change].sure, found[change].sense.code)
-        for change in changes
-        for word in _with_modifiers(found, [change])
-    }
-    if any(found[change].sure in _ENDED for change in changes):
-        status = _WITHOUT.get(status, status)
-    within = [
-        other
-        for other in _with_modifiers(found, places)
-        if other not in column_of_change
-    ]
-    location = {found[other].span for other in within}
-    for word_name in names:
-        word = found[word_name]
-        column = "measurement" if word.part == "SIZE" else word.sense.code
-        column = column_of_change.get(word_name, column)
-        is_place = word.part == "ANAT" or word.sense.kind in ("place", "anatomy")
-        if is_place and word_name not in column_of_change:
-            location.add(word.span)
-        elif column in ATTRIBUTES:
-            attributes.setdefault(column, []).append(word.span)
-        else:
-            at, said = report.sentences[word.sentence], word.span.of(report.text)
-            refused.append(
-                RefusedValue(at.section, at.number, "modify", said, "no-such-column")
-            )
-    is_named = about.sense.kind in ("finding", "anatomy")
-    ent = about.spelling if is_named else about.span
-    outside = sorted(
-        span for span in location if span.end <= ent.begin or ent.end <= span.begin
-    )
-    normed = (
-        about.sense.name if is_named else " ".join(ent.of(report.text).lower().split())
-    )
-    category = "PF" if about is not one or is_named else "OTH"
-    return Mention(
-        about.sentence,
-        ent,
-        normed,
-        about.sense.code if about.sense.kind == "finding" else category,
-        status,
-        tuple(
-            sorted(
-                _joined(outside, report.text),
-                key=lambda span: not _SIDE.search(span.of(report.text)),
-            )
-        ),
-        {
-            column: tuple(sorted(attributes[column]))
+
+    def _described(
+        self, describing: Sequence[str], locations: Sequence[str]
+    ) -> _Description:
+        """Tell words that describe an observation from those that locate it.
+
+        Args:
+            describing: names of what describes it.
+            locations: names of the parts of the body that it lies in.
+        """
+        column_by_change = self._columns_of_changes(describing)
+        spans = {
+            self._entities[name].span
+            for name in self._with_modifiers(locations)
+            if name not in column_by_change
+        }
+        values: dict[str, list[Span]] = {}
+        for name in describing:
+            word = self._entities[name]
+            column = column_by_change.get(name)
+            if column is None and _is_location(word):
+                spans.add(word.span)
+                continue
+            if column is None:
+                column = "measurement" if word.type == "SIZE" else word.entry.code
+            if column in ATTRIBUTES:
+                values.setdefault(column, []).append(word.span)
+            else:
+                self._refuse(word, "modify", "no-such-column")
+        attributes = {
+            column: tuple(sorted(values[column]))
             for column in ATTRIBUTES
-            if column in attributes
-        },
-    )
+            if column in values
+        }
+        return _Description(spans, attributes)
+
+    def _columns_of_changes(self, names: Sequence[str]) -> dict[str, str]:
+        """Find the column of every word that says what has changed."""
+        column_by_name: dict[str, str] = {}
+        for name in names:
+            change = self._entities[name]
+            if change.is_change:
+                column = _COLUMN_OF_CHANGE.get(change.label, change.entry.code)
+                column_by_name |= dict.fromkeys(self._with_modifiers([name]), column)
+        return column_by_name
+
+    def _status(
+        self, entity: Entity, describing: Sequence[str], *, is_of_location: bool
+    ) -> str:
+        """Decide the status of a row.
+
+        Args:
+            entity: the observation or change.
+            describing: names of what describes it.
+            is_of_location: whether the row is one of its location.
+        """
+        if entity.is_change:
+            return "dn"  # A part of the body that did not change is taken for normal.
+        status = _STATUS_BY_LABEL[entity.label]
+        if is_of_location and entity.entry.kind == "normal":
+            status = _TURNED[status]
+        described = [self._entities[name] for name in describing]
+        if any(word.is_change and word.label in _ENDED for word in described):
+            return _NEGATED.get(status, status)
+        return status
 
 
-def _places(found: Mapping[str, _Entity], one: _Entity) -> list[str]:
-    """The parts of the body that an entity lies in, or is said of."""
-    goals = [goal for kind, goal in one.relations if kind != "suggestive_of"]
-    return [goal for goal in goals if found[goal].part == "ANAT"]
+class _Spelling(NamedTuple):
+    """Known words around an entity, and what they mean."""
+
+    span: Span
+    entry: LexiconEntry
 
 
-def _is_unchanged_anatomy(found: Mapping[str, _Entity], one: _Entity) -> bool:
-    """Whether an entity says of a part of the body alone that it did not change."""
-    return one.part == _CHANGE and one.sure == "CHAN-NC" and bool(_places(found, one))
+class _Description(NamedTuple):
+    """Words that say where an observation lies, and those that describe it."""
+
+    locations: set[Span]
+    attributes: dict[str, tuple[Span, ...]]
 
 
-def _with_modifiers(
-    found: Mapping[str, _Entity], names: Sequence[str]
-) -> Iterator[str]:
-    """Entities, each once, with all that modify them."""
-    seen, waiting = set[str](), list(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            waiting += found[name].modified_by
-            yield name
+class _Support(NamedTuple):
+    """Names of an observation, and of what it is evidence of."""
+
+    sign: str
+    cause: str
 
 
-def _joined(spans: Sequence[Span], text: str) -> list[Span]:
-    """Neighbours as one: "left", "lower" and "lobe" are "left lower lobe"."""
+def _span_of_words(words: list[Span], first: int, last: int) -> Span:
+    spans = words[first : last + 1] if 0 <= first <= last else []
+    return Span(spans[0].begin, spans[-1].end) if spans else Span(0, 0)
+
+
+def _last_token_of(tokens: list[Token], span: Span) -> int:
+    for number, token in enumerate(tokens):
+        if token.end >= span.end:
+            return number
+    return len(tokens) - 1
+
+
+def _relations_of(delivered: Mapping[str, Any]) -> list[Relation]:
+    return [
+        Relation(relation_type, str(target))
+        for relation_type, target in delivered["relations"]
+        if isinstance(relation_type, str) and isinstance(target, str | int)
+    ]
+
+
+def _is_location(word: Entity) -> bool:
+    return word.type == "ANAT" or word.entry.kind in ("place", "anatomy")
+
+
+def _category(subject: Entity, *, is_row_of_location: bool) -> str:
+    if subject.entry.kind == "finding":
+        return subject.entry.code
+    is_known = is_row_of_location or subject.entry.kind == "anatomy"
+    return "PF" if is_known else "OTH"
+
+
+def _location(spans: set[Span], ent: Span, text: str) -> tuple[Span, ...]:
+    """Take locations outside the finding's own words, sides first, neighbours as one.
+
+    "Left", "lower" and "lobe" are "left lower lobe".
+
+    Args:
+        spans: of the words of locations.
+        ent: the finding's words.
+        text: of the report.
+    """
     joined: list[Span] = []
-    for span in spans:
-        if joined and _BETWEEN.fullmatch(
-            text, joined[-1].end, max(span.begin, joined[-1].end)
-        ):
+    for span in sorted(spans):
+        if span.begin < ent.end and ent.begin < span.end:
+            continue
+        if joined and _are_neighbours(joined[-1], span, text):
             joined[-1] = Span(joined[-1].begin, max(span.end, joined[-1].end))
         else:
             joined.append(span)
-    return joined
+    return tuple(sorted(joined, key=lambda span: not _SIDE.search(span.of(text))))
+
+
+def _are_neighbours(first: Span, second: Span, text: str) -> bool:
+    begin = max(second.begin, first.end)
+    return _BETWEEN_NEIGHBOURS.fullmatch(text, first.end, begin) is not None

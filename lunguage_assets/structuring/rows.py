@@ -1,13 +1,14 @@
-"""The tables of the reading: reports and their sentences, there and back, and the answers of structurers.
+"""Tables of the reading: reports, sentences, and the answers of structurers.
 
-A cell holds the words of its values, joined by ", ", lower case, on one line; the column `spans` has the
-characters of every value in the report, so that nothing has to be found again in the text.
+A cell holds the words of its values, joined by ", ", lower case, on one line. The
+column `spans` has the characters of every value in the report, so that nothing has to
+be found again in the text.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,13 +18,15 @@ from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.structuring.contract import (
+    CueUse,
+    Mention,
     SectionedReport,
     Sentence,
     Span,
     StructuredReport,
     Structurer,
 )
-from lunguage_assets.structuring.text.read import sectioned
+from lunguage_assets.structuring.text.report import cut_report
 from lunguage_assets.tables import ATTRIBUTES, STRUCTURED_FINDINGS, Table
 from lunguage_assets.tables.corpus import (
     REFUSED_VALUES,
@@ -31,14 +34,18 @@ from lunguage_assets.tables.corpus import (
     SENTENCE_ACCOUNTS,
 )
 
-_COLUMNS, _VALUES = STRUCTURED_FINDINGS.names, ("ent", "location", *ATTRIBUTES)
 IN_TEXT = "report text"
 """`view_source` of views that a report's own text names."""
+_QUOTED_COLUMNS = ("ent", "location", *ATTRIBUTES)
+"""Columns whose values are pieces of the report."""
+
+
+# --- reports to sentences
 
 
 @dataclass(frozen=True)
 class ReportsRead:
-    """Reports of a batch: `tables.REPORT_TEXTS`, `REPORT_SENTENCES`, `REJECTED_REPORTS`, `READING_NOTES`."""
+    """The tables of a batch of reports, named as in `tables`."""
 
     report_texts: pd.DataFrame
     report_sentences: pd.DataFrame
@@ -46,74 +53,113 @@ class ReportsRead:
     reading_notes: pd.DataFrame
 
 
+class _Observed(NamedTuple):
+    """What a report's own text says of its views, and what was odd about it."""
+
+    views: str
+    notes: tuple[str, ...]
+
+
+class _CutReports(NamedTuple):
+    """Some reports, and `tables.REPORT_SENTENCES` of them."""
+
+    reports: list[_Observed]
+    sentences: pd.DataFrame
+
+
 def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
-    """Cut reports into sentences, and note what is odd; views of the text count where none are known.
-    `processes`: as in `parallel.map_studies`.
+    """Cut reports into sentences, and note what is odd.
+
+    Views that a text names count where none were delivered.
+
+    Args:
+        received: the reports of a delivery.
+        processes: as in `parallel.map_studies`.
     """
     log = IntakeLog.of(received.rejected, received.intake_notes)
     texts = received.report_texts
-    cut = map_studies(
-        _cut, (texts[["study_id", "report"]],), tuple, processes=processes
-    )
-    views, sources = texts["view_information"].tolist(), texts["view_source"].tolist()
-    found = (one for of_chunk, _ in cut for one in of_chunk)
-    named = zip(
-        *(texts[name].tolist() for name in ("study_id", "file", "line")),
-        found,
-        strict=True,
-    )
-    for place, (study_id, file, line, (in_text, notes)) in enumerate(named):
-        if not views[place] and in_text:
-            views[place], sources[place] = in_text, IN_TEXT
-        for reason in notes:
-            log.note(reason, file, line=line, study_id=study_id)
+    reports_and_ids = texts[["study_id", "report"]]
+    chunks = map_studies(_cut, (reports_and_ids,), tuple, processes=processes)
+    observed: list[_Observed] = []
+    for chunk in chunks:
+        observed += chunk.reports
+    views = texts["view_information"].tolist()
+    sources = texts["view_source"].tolist()
+    studies = texts["study_id"].tolist()
+    files = texts["file"].tolist()
+    lines = texts["line"].tolist()
+    for position, report in enumerate(observed):
+        if report.views and not views[position]:
+            views[position] = report.views
+            sources[position] = IN_TEXT
+        for note in report.notes:
+            log.note(
+                note,
+                files[position],
+                line=lines[position],
+                study_id=studies[position],
+            )
     texts = texts.assign(
         view_information=pd.array(views, dtype="str"),
         view_source=pd.array(sources, dtype="str"),
     )
-    sentences = joined([of_chunk for _, of_chunk in cut])
+    sentences = joined([chunk.sentences for chunk in chunks])
     return ReportsRead(texts, sentences, log.rejected_frame(), log.notes_frame())
 
 
-def _cut(texts: pd.DataFrame) -> tuple[list[tuple[str, tuple[str, ...]]], pd.DataFrame]:
-    """Views and notes of every report, and `tables.REPORT_SENTENCES`."""
-    found = [
-        sectioned(*one)
-        for one in zip(
-            texts["study_id"].tolist(), texts["report"].tolist(), strict=True
-        )
-    ]
-    rows = [
-        (one.study_id, s.section, s.number, s.heading, *s.span, s.text)
-        for one in found
-        for s in one.sentences
-    ]
-    return [(one.views, one.notes) for one in found], _frame(REPORT_SENTENCES, rows)
+def _cut(texts: pd.DataFrame) -> _CutReports:
+    observed: list[_Observed] = []
+    rows: list[Sequence[object]] = []
+    named = zip(texts["study_id"].tolist(), texts["report"].tolist(), strict=True)
+    for study_id, text in named:
+        report = cut_report(study_id, text)
+        observed.append(_Observed(report.views, report.notes))
+        for sentence in report.sentences:
+            rows.append(_row_of_sentence(study_id, sentence))
+    return _CutReports(observed, _frame(REPORT_SENTENCES, rows))
+
+
+def _row_of_sentence(study_id: str, sentence: Sentence) -> Sequence[object]:
+    """Write a row in the order of `REPORT_SENTENCES`."""
+    return (
+        study_id,
+        sentence.section,
+        sentence.number,
+        sentence.heading,
+        sentence.span.begin,
+        sentence.span.end,
+        sentence.text,
+    )
 
 
 def sectioned_reports(
     report_texts: pd.DataFrame, report_sentences: pd.DataFrame
 ) -> Iterator[SectionedReport]:
-    """Reports as structurers get them, back from the tables, in the order of `report_texts`."""
-    sentences: dict[str, list[Sentence]] = {}
-    columns = (report_sentences[name].tolist() for name in REPORT_SENTENCES.names)
+    """Read reports back from the tables, as structurers get them.
+
+    Yields:
+        In the order of `report_texts`.
+    """
+    sentences_by_study: dict[str, list[Sentence]] = {}
+    cells = [report_sentences[name].tolist() for name in REPORT_SENTENCES.names]
     for study_id, section, number, heading, begin, end, text in zip(
-        *columns, strict=True
+        *cells, strict=True
     ):
-        sentences.setdefault(study_id, []).append(
-            Sentence(section, number, Span(begin, end), text, heading)
-        )
-    named = (
-        report_texts[name].tolist()
-        for name in ("study_id", "report", "view_information")
-    )
+        sentence = Sentence(section, number, Span(begin, end), text, heading)
+        sentences_by_study.setdefault(study_id, []).append(sentence)
+    columns = ("study_id", "report", "view_information")
+    named = [report_texts[name].tolist() for name in columns]
     for study_id, report, views in zip(*named, strict=True):
-        own = sorted(sentences.get(study_id, ()), key=lambda sentence: sentence.span)
-        yield SectionedReport(study_id, report, tuple(own), views)
+        sentences = sentences_by_study.get(study_id, [])
+        sentences.sort(key=lambda sentence: sentence.span)
+        yield SectionedReport(study_id, report, tuple(sentences), views)
+
+
+# --- answers to rows
 
 
 class StructuredTables(NamedTuple):
-    """`tables.STRUCTURED_FINDINGS`, `SENTENCE_ACCOUNTS` and `REFUSED_VALUES` of one structurer and batch."""
+    """The tables of one structurer and batch, named as in `tables`."""
 
     structured_findings: pd.DataFrame
     sentence_accounts: pd.DataFrame
@@ -123,7 +169,13 @@ class StructuredTables(NamedTuple):
 def structured_reports(
     report_texts: pd.DataFrame, report_sentences: pd.DataFrame, structurer: Structurer
 ) -> StructuredTables:
-    """The tables of what a structurer reads in the reports."""
+    """Let a structurer read reports, and write what it reads as tables.
+
+    Args:
+        report_texts: `tables.REPORT_TEXTS`.
+        report_sentences: `tables.REPORT_SENTENCES` of the same reports.
+        structurer: that reads them.
+    """
     reports = list(sectioned_reports(report_texts, report_sentences))
     return structured_tables(reports, structurer.structure(reports))
 
@@ -131,71 +183,66 @@ def structured_reports(
 def structured_tables(
     reports: Sequence[SectionedReport], answers: Sequence[StructuredReport]
 ) -> StructuredTables:
-    """The tables of a structurer's answers to these reports."""
-    rows, accounts, refused = (
-        list[Sequence[object]](),
-        list[Sequence[object]](),
-        list[Sequence[object]](),
-    )
+    """Write a structurer's answers to these reports as tables."""
+    findings: list[Sequence[object]] = []
+    accounts: list[Sequence[object]] = []
+    refused: list[Sequence[object]] = []
     for report, answer in zip(reports, answers, strict=True):
-        study = report.study_id
-        rows += _rows(report, answer)
-        stated = Counter(mention.sentence for mention in answer.mentions)
-        for position, (one, read) in enumerate(
-            zip(report.sentences, answer.readings, strict=True)
-        ):
-            if one.section != "other":
-                account = (
-                    study,
-                    one.section,
-                    one.number,
-                    read.account,
-                    read.reason,
-                    stated[position],
-                )
-                accounts.append(account)
+        findings += _rows_of_mentions(report, answer)
+        accounts += _rows_of_accounts(report, answer)
         for value in answer.refused:
-            where = (value.section, value.sentence, value.column)
-            refused.append((len(refused), study, *where, value.found, value.reason))
-    made = (
-        (STRUCTURED_FINDINGS, rows),
-        (SENTENCE_ACCOUNTS, accounts),
-        (REFUSED_VALUES, refused),
+            refused.append(
+                (
+                    len(refused),
+                    report.study_id,
+                    value.section,
+                    value.sentence,
+                    value.column,
+                    value.found,
+                    value.reason,
+                )
+            )
+    return StructuredTables(
+        structured_findings=_frame(STRUCTURED_FINDINGS, findings),
+        sentence_accounts=_frame(SENTENCE_ACCOUNTS, accounts),
+        refused_values=_frame(REFUSED_VALUES, refused),
     )
-    return StructuredTables(*(_frame(table, own) for table, own in made))
 
 
-def _frame(table: Table, rows: Sequence[Sequence[object]]) -> pd.DataFrame:
-    columns = map(list, zip(*rows, strict=True)) if rows else ([] for _ in table.names)
-    return table.frame(dict(zip(table.names, columns, strict=True)))
-
-
-def _rows(
+def _rows_of_accounts(
     report: SectionedReport, answer: StructuredReport
 ) -> Iterator[Sequence[object]]:
-    counts, numbers = Counter[str](), list[int]()
-    sentences = [report.sentences[mention.sentence] for mention in answer.mentions]
-    for sentence in sentences:
-        counts[sentence.section] += 1
-        numbers.append(counts[sentence.section])
-    names = [
-        f"{one.section}:{number}"
-        for one, number in zip(sentences, numbers, strict=True)
-    ]
-    for mention, sentence, number in zip(
-        answer.mentions, sentences, numbers, strict=True
-    ):
-        given = {
-            "ent": (mention.ent,),
-            "location": mention.location,
-            **mention.attributes,
-        }
-        values = {column: given[column] for column in _VALUES if given.get(column)}
-        quoted = [
-            " ".join([column, *(f"{a}-{b}" for a, b in own)])
-            for column, own in values.items()
-        ]
-        row = {
+    """Write what became of each sentence, in the order of `SENTENCE_ACCOUNTS`."""
+    mention_counts = Counter(mention.sentence for mention in answer.mentions)
+    readings = zip(report.sentences, answer.readings, strict=True)
+    for position, (sentence, reading) in enumerate(readings):
+        if sentence.section != "other":
+            yield (
+                report.study_id,
+                sentence.section,
+                sentence.number,
+                reading.account,
+                reading.reason,
+                mention_counts[position],
+            )
+
+
+def _rows_of_mentions(
+    report: SectionedReport, answer: StructuredReport
+) -> Iterator[Sequence[object]]:
+    """Write the mentions of a report, numbered by section."""
+    numbers: list[int] = []
+    keys: list[str] = []
+    counts: Counter[str] = Counter()
+    for mention in answer.mentions:
+        section = report.sentences[mention.sentence].section
+        counts[section] += 1
+        numbers.append(counts[section])
+        keys.append(f"{section}:{counts[section]}")
+    for mention, number in zip(answer.mentions, numbers, strict=True):
+        sentence = report.sentences[mention.sentence]
+        values = _values_of(mention)
+        row: dict[str, object] = {
             "study_id": report.study_id,
             "section": sentence.section,
             "sent_idx": sentence.number,
@@ -204,35 +251,76 @@ def _rows(
             "normed_ent": mention.normed_ent,
             "cat": mention.cat,
             "status": mention.status,
-            "evidence": [names[place] for place in mention.evidence],
-            "associate": [names[place] for place in mention.associate],
-            "spans": "; ".join(quoted),
-            "cues": "; ".join(
-                f"{use.cue} {use.span.begin}-{use.span.end}" for use in mention.cues
-            ),
-            **{column: _cell(report.text, own) for column, own in values.items()},
+            "evidence": [keys[other] for other in mention.evidence],
+            "associate": [keys[other] for other in mention.associate],
+            "spans": _written_spans(values),
+            "cues": _written_cues(mention.cues),
         }
-        yield [row.get(column, "") for column in _COLUMNS]
+        for column, spans in values.items():
+            row[column] = _cell(report.text, spans)
+        yield [row.get(column, "") for column in STRUCTURED_FINDINGS.names]
+
+
+def _values_of(mention: Mention) -> dict[str, tuple[Span, ...]]:
+    """Take the values of a mention by column, in the order of the columns."""
+    values = {
+        "ent": (mention.ent,),
+        "location": mention.location,
+        **mention.attributes,
+    }
+    return {column: values[column] for column in _QUOTED_COLUMNS if values.get(column)}
 
 
 def _cell(text: str, spans: Sequence[Span]) -> str:
-    return ", ".join(" ".join(span.of(text).split()) for span in spans).lower()
+    pieces = [" ".join(span.of(text).split()) for span in spans]
+    return ", ".join(pieces).lower()
 
 
-def read_cues(written: str) -> list[tuple[str, Span]]:
-    """The column `cues`: ids of cues with their characters in the report, in the order of the column."""
-    found = []
-    for part in written.split("; ") if written else ():
-        cue, characters = part.split(" ")
-        begin, end = map(int, characters.split("-"))
-        found.append((cue, Span(begin, end)))
-    return found
+def _frame(table: Table, rows: Sequence[Sequence[object]]) -> pd.DataFrame:
+    """Make a table of rows that have its columns in their order."""
+    if not rows:
+        return table.frame()
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return table.frame(dict(zip(table.names, columns, strict=True)))
+
+
+# --- the columns `spans` and `cues`, there and back: "ent 0-8; location 12-16 20-24"
+
+
+def _written_spans(values: Mapping[str, Sequence[Span]]) -> str:
+    parts: list[str] = []
+    for column, spans in values.items():
+        quoted = [f"{span.begin}-{span.end}" for span in spans]
+        parts.append(" ".join([column, *quoted]))
+    return "; ".join(parts)
 
 
 def read_spans(written: str) -> dict[str, tuple[Span, ...]]:
-    """The column `spans`: column -> characters of its values in the report, in the order of the values."""
-    found = {}
+    """Read the column `spans`.
+
+    Returns:
+        Column -> characters of its values in the report, in the order of the values.
+    """
+    spans_by_column: dict[str, tuple[Span, ...]] = {}
     for part in written.split("; ") if written else ():
         column, *spans = part.split(" ")
-        found[column] = tuple(Span(*map(int, span.split("-"))) for span in spans)
-    return found
+        spans_by_column[column] = tuple(_read_span(span) for span in spans)
+    return spans_by_column
+
+
+def _written_cues(cues: Sequence[CueUse]) -> str:
+    return "; ".join(f"{use.cue} {use.span.begin}-{use.span.end}" for use in cues)
+
+
+def read_cues(written: str) -> list[CueUse]:
+    """Read the column `cues`: cues with their characters in the report."""
+    uses: list[CueUse] = []
+    for part in written.split("; ") if written else ():
+        cue, span = part.split(" ")
+        uses.append(CueUse(cue, _read_span(span)))
+    return uses
+
+
+def _read_span(written: str) -> Span:
+    begin, end = written.split("-")
+    return Span(int(begin), int(end))

@@ -47,7 +47,7 @@ from lunguage_assets.release.study_record import (
 from lunguage_assets.settings import DataClass
 from lunguage_assets.structuring.rows import structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
-from lunguage_assets.structuring.text.read import sectioned
+from lunguage_assets.structuring.text.report import cut_report
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED, SET_ASIDE, TABLES
 from lunguage_assets.tables.columns import MATCH_REASONS, P_SOURCES
 from lunguage_assets.tables.implicit import RESOLUTION_LOG
@@ -253,7 +253,7 @@ DECIDED = {
 
 @pytest.mark.parametrize(("finding", "line"), DECIDED.items())
 def test_a_row_names_the_words_that_decided_it(finding: str, line: str) -> None:
-    report = sectioned("s1", READ)
+    report = cut_report("s1", READ)
     read = structured_tables(
         [report], RuleStructurer().structure([report])
     ).structured_findings

@@ -11,7 +11,7 @@ from commands import lunguage
 import lunguage_assets
 from lunguage_assets.sample import sample_studies
 from lunguage_assets.structuring.text.languages import foreign_sentences
-from lunguage_assets.structuring.text.read import sectioned
+from lunguage_assets.structuring.text.report import cut_report
 
 FOREIGN = [
     "Kein Pneumothorax.",
@@ -79,7 +79,7 @@ def test_an_english_report_is_read_however_short(text: str) -> None:
 @pytest.mark.parametrize("prose", ["plain", "varied"])
 def test_no_sentence_of_the_sample_is_taken_for_another_language(prose: str) -> None:
     for text in sample_studies(200, 0, prose)["report"]:
-        sentences = [sentence.text for sentence in sectioned("1", text).sentences]
+        sentences = [sentence.text for sentence in cut_report("1", text).sentences]
         assert not any(foreign_sentences(sentences))
 
 

@@ -18,7 +18,7 @@ from lunguage_assets.structuring.contract import (
 from lunguage_assets.structuring.radgraph import RadGraphStructurer
 from lunguage_assets.structuring.rows import structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
-from lunguage_assets.structuring.text.read import sectioned
+from lunguage_assets.structuring.text.report import cut_report
 from lunguage_assets.tables import STRUCTURED_FINDINGS
 
 STUDY = "s00000001"
@@ -37,7 +37,7 @@ OF_LEFT = graph(
 
 
 def read(entry: Any, **graphs: str) -> tuple[SectionedReport, StructuredReport]:
-    report = sectioned(STUDY, entry["text"])
+    report = cut_report(STUDY, entry["text"])
     graphs = graphs or {STUDY: json.dumps(entry["entities"])}
     (answer,) = RadGraphStructurer(graphs).structure([report])
     return report, answer
@@ -71,7 +71,7 @@ def test_observations_have_place_status_attributes_and_evidence() -> None:
     assert [one.account for one in answer.readings] == ["findings", "findings"]
 
 
-def test_a_place_that_is_called_normal_is_a_row_of_the_place_that_is_negative() -> None:
+def test_a_normal_part_of_the_body_is_a_negative_row() -> None:
     entry = graph(
         "FINDINGS : Heart size is normal . Lungs not clear .",
         ("Heart", "ANAT-DP", []),
@@ -86,9 +86,7 @@ def test_a_place_that_is_called_normal_is_a_row_of_the_place_that_is_negative() 
     ]
 
 
-def test_a_measurement_is_an_attribute_and_labels_of_radgraph_xl_mean_the_same() -> (
-    None
-):
+def test_a_measurement_is_an_attribute_also_by_labels_of_radgraph_xl() -> None:
     entry = graph(
         "Right nodule of 9 mm .",
         ("Right", "Anatomy::definitely present", []),
@@ -123,7 +121,7 @@ def test_a_change_is_an_attribute_of_what_it_modifies(
     ]
 
 
-def test_a_part_of_the_body_that_did_not_change_is_a_negative_row_of_its_own() -> None:
+def test_an_unchanged_part_of_the_body_is_a_negative_row() -> None:
     entry = graph("Heart is unchanged .", ("Heart", "ANAT-DP", []),
                   ("unchanged", "CHAN-NC", [("modify", "1")]))  # fmt: skip
     assert said(entry) == [("Heart", "heart", "dn", "", {"no_change": ["unchanged"]})]
@@ -142,7 +140,7 @@ def test_a_change_without_a_finding_is_listed_as_refused() -> None:
     ]
 
 
-def test_a_change_of_a_label_that_nobody_knows_is_read_by_its_words() -> None:
+def test_a_change_of_an_unknown_label_is_read_by_its_words() -> None:
     entry = graph(
         "New opacity .",
         ("New", "CHAN-ZZ", [("modify", "2")]),
@@ -151,7 +149,9 @@ def test_a_change_of_a_label_that_nobody_knows_is_read_by_its_words() -> None:
     assert said(entry) == [("opacity", "opacity", "dp", "", {"onset": ["New"]})]
 
 
-def test_what_no_sentence_and_no_column_has_is_listed_and_costs_nothing_else() -> None:
+def test_an_entity_without_sentence_or_column_is_listed_and_costs_nothing_else() -> (
+    None
+):
     entry = graph(
         "COMPARISON : edema FINDINGS : Whorled density . Shifted words .",
         ("edema", "OBS-DP", []),
@@ -182,7 +182,7 @@ def test_relations_that_a_home_stored_before_they_were_refused_are_left_out(
 def test_entities_of_brackets_in_brackets_make_their_report_unreadable_and_no_other() -> (
     None
 ):
-    reports = [sectioned(study, LEFT) for study in (STUDY, "s00000002")]
+    reports = [cut_report(study, LEFT) for study in (STUDY, "s00000002")]
     deep = '{"1": {"relations": ' + "[" * 60_000 + "]" * 60_000 + "}}"
     graphs = {STUDY: deep, "s00000002": json.dumps(OF_LEFT["entities"])}
     first, second = RadGraphStructurer(graphs).structure(reports)
@@ -190,7 +190,7 @@ def test_entities_of_brackets_in_brackets_make_their_report_unreadable_and_no_ot
     assert len(second.mentions) == 3
 
 
-def test_a_kind_of_relation_that_nobody_knows_is_told_as_a_relation_only() -> None:
+def test_an_unknown_type_of_relation_is_not_shown() -> None:
     entry = graph("Basal opacity .", ("Basal", "OBS-DP", [("a zebrafish", "nowhere")]))
     assert [one.column for one in read(entry)[1].refused] == ["relation"]
 
@@ -205,9 +205,7 @@ def test_entities_that_modify_each_other_are_findings_both() -> None:
     assert sorted(one[0] for one in said(entry)) == ["Basal", "opacity"]
 
 
-def test_a_report_without_entities_is_unreadable_and_one_without_an_observation_is_not() -> (
-    None
-):
+def test_only_a_report_without_any_entity_is_unreadable() -> None:
     assert {one.account for one in read(OF_LEFT, other="{}")[1].readings} == {
         "unreadable"
     }
@@ -217,7 +215,7 @@ def test_a_report_without_entities_is_unreadable_and_one_without_an_observation_
 
 
 def test_the_rules_reading_of_the_same_text_is_held_against_it() -> None:
-    report = sectioned(STUDY, LEFT)
+    report = cut_report(STUDY, LEFT)
     structurers: list[Structurer] = [
         RuleStructurer(),
         RadGraphStructurer({STUDY: json.dumps(OF_LEFT["entities"])}),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from lunguage_assets.structuring.text.read import sectioned
+from lunguage_assets.structuring.text.report import cut_report
 
 _PIECES = st.sampled_from(
     ["The lungs are clear", "no effusion", "Dr. Roe", "approx. 2.5 cm", "___", "XXXX", "1.", "2)", "-", ".",
@@ -60,13 +60,13 @@ WRAPPED = "There is a small effusion in the left base, which is new compared to 
 def test_text_is_cut_where_a_reader_would_cut_it(
     text: str, expected: list[str]
 ) -> None:
-    assert [sentence.text for sentence in sectioned("1", text).sentences] == expected
+    assert [sentence.text for sentence in cut_report("1", text).sentences] == expected
 
 
 @given(st.lists(_PIECES, max_size=40).map("".join) | st.text(max_size=300))
 @examples(250)
 def test_sentences_are_in_order_disjoint_and_quote_the_report(text: str) -> None:
-    report = sectioned("1", text)
+    report = cut_report("1", text)
     at = 0
     numbers: dict[str, int] = {}
     for sentence in report.sentences:
@@ -88,7 +88,7 @@ def test_every_word_behind_the_heading_is_in_a_sentence(pieces: list[str]) -> No
     )
     text = "FINDINGS: " + body
     covered = set()
-    for sentence in sectioned("1", text).sentences:
+    for sentence in cut_report("1", text).sentences:
         covered.update(range(sentence.span.begin, sentence.span.end))
     words = (word for word in re.finditer(r"[^\W_]+", text) if word.start() > 9)
     left = {
@@ -104,14 +104,14 @@ def test_every_word_behind_the_heading_is_in_a_sentence(pieces: list[str]) -> No
 def test_a_long_text_of_one_piece_is_cut_to_the_end(piece: str) -> None:
     """A pattern that looks back over the whole text at every character would not come back from this."""
     text = piece * (100_000 // len(piece))
-    assert all(sentence.text.strip() for sentence in sectioned("1", text).sentences)
+    assert all(sentence.text.strip() for sentence in cut_report("1", text).sentences)
 
 
 @pytest.mark.parametrize("stop", ["?", "!", "?!", '?"'])
 def test_a_long_run_of_stops_before_a_small_letter_ends_no_sentence(stop: str) -> None:
     """A pattern that tries every part of the run again would not come back from this."""
     run = "Is it" + stop * (100_000 // len(stop)) + "no."
-    (sentence,) = sectioned("1", f"FINDINGS: {run}").sentences
+    (sentence,) = cut_report("1", f"FINDINGS: {run}").sentences
     assert sentence.text == run
 
 
@@ -122,7 +122,7 @@ def cut(text: str) -> list[tuple[str, str]]:
     """Section and words of every sentence."""
     return [
         (sentence.section, " ".join(sentence.text.split()))
-        for sentence in sectioned("1", text).sentences
+        for sentence in cut_report("1", text).sentences
     ]
 
 
@@ -157,10 +157,10 @@ def test_a_report_with_all_headings_is_cut_at_each_of_them() -> None:
         ("impr", "No acute disease."),
         ("other", "Dr. ___ was told."),
     ]
-    report = sectioned("1", FULL)
+    report = cut_report("1", FULL)
     assert (
         report.notes
-        == sectioned("1", FULL + "\n ADDENDUM:  There is a nodule.\n").notes
+        == cut_report("1", FULL + "\n ADDENDUM:  There is a nodule.\n").notes
         == ()
     )
     assert [sentence.heading for sentence in report.sentences][-2:] == [
@@ -209,7 +209,7 @@ def test_headings_are_found_in_line_and_without_colon(text: str, expected: str) 
 )  # fmt: skip
 def test_what_only_looks_like_a_heading_stays_in_its_sentence(text: str) -> None:
     assert cut(text) == [("find", " ".join(text.split()))]
-    assert sectioned("1", text).notes == ("no-headings",)
+    assert cut_report("1", text).notes == ("no-headings",)
 
 
 def test_a_paragraph_behind_the_comparison_is_findings_when_no_heading_names_them() -> (
@@ -217,7 +217,7 @@ def test_a_paragraph_behind_the_comparison_is_findings_when_no_heading_names_the
 ):
     text = "HISTORY: Fever.\n\nCOMPARISON: None.\n\nThe lungs are clear.\n\nIMPRESSION: Normal."
     assert cut(text)[2:] == [("find", "The lungs are clear."), ("impr", "Normal.")]
-    assert sectioned("1", text).notes == ("findings-without-heading",)
+    assert cut_report("1", text).notes == ("findings-without-heading",)
     assert [section for section, _ in cut(text.replace("IMPR", "FINDINGS: Small heart.\n\nIMPR"))] == [
         "hist", "other", "other", "find", "impr",
     ]  # fmt: skip
@@ -228,7 +228,7 @@ def test_a_preliminary_reading_counts_only_where_there_is_no_other() -> None:
     assert cut(wet) == [("find", "Possible edema.")]
     both = wet + "______________\n   FINAL REPORT\nIMPRESSION: No edema."
     assert cut(both) == [("other", "Possible edema."), ("impr", "No edema.")]
-    assert sectioned("1", both).notes == ("preliminary-superseded",)
+    assert cut_report("1", both).notes == ("preliminary-superseded",)
 
 
 def test_text_under_a_title_is_findings_when_no_heading_names_them() -> None:
@@ -259,7 +259,7 @@ def test_text_under_a_title_is_findings_when_no_heading_names_them() -> None:
     ],
 )
 def test_what_is_odd_is_noted(text: str, note: str) -> None:
-    assert note in sectioned("1", text).notes
+    assert note in cut_report("1", text).notes
 
 
 def test_another_part_of_the_body_is_notcut() -> None:
@@ -272,7 +272,7 @@ def test_another_part_of_the_body_is_notcut() -> None:
         section
         for section, _ in cut("FINDINGS: Fracture of the ankle. IMPRESSION: Fracture.")
     } == {"other"}
-    assert sectioned("1", "INDICATION: Hip fracture.\nFINDINGS: Clear.").notes == ()
+    assert cut_report("1", "INDICATION: Hip fracture.\nFINDINGS: Clear.").notes == ()
 
 
 @pytest.mark.parametrize(
@@ -324,4 +324,4 @@ def test_findings_that_begin_with_their_technique_remain_findings(
 def test_views_are_those_that_the_text_names_of_this_study(
     text: str, expected: str
 ) -> None:
-    assert sectioned("1", text).views == expected
+    assert cut_report("1", text).views == expected

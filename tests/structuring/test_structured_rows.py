@@ -12,7 +12,7 @@ from lunguage_assets.structuring.contract import (
     StructuredReport,
 )
 from lunguage_assets.structuring.rows import read_spans, structured_tables
-from lunguage_assets.structuring.text.read import sectioned
+from lunguage_assets.structuring.text.report import cut_report
 
 TEXT = """HISTORY: Cough.
 FINDINGS: Patchy opacities in the Left
@@ -25,10 +25,10 @@ def span(words: str) -> Span:
     return Span(TEXT.index(words), TEXT.index(words) + len(words))
 
 
-def test_rows_hold_words_and_their_characters_references_by_number_and_an_account_of_every_sentence() -> (
+def test_rows_hold_words_characters_references_and_every_sentence_has_an_account() -> (
     None
 ):
-    report = sectioned("s00000001", TEXT)
+    report = cut_report("s00000001", TEXT)
     patchy = {"morphology": (span("Patchy"),)}
     one = Mention(
         1, span("opacities"), "opacity", "PF", "dp", (), patchy, associate=(2,)

@@ -56,9 +56,7 @@ def counts(line: dict[str, Any]) -> tuple[int, int, int]:
     return line["first"], line["second"], line["agreed"]
 
 
-def test_rows_of_the_same_words_are_told_apart_by_their_places_whatever_their_order() -> (
-    None
-):
+def test_rows_of_the_same_words_are_matched_by_their_locations() -> None:
     turned = (TWO[1] | {"ent_idx": 1}, TWO[0] | {"ent_idx": 2})
     found = compared(frame(*TWO), frame(*turned))
     assert counts(found["finding"]) == (2, 2, 2)
@@ -68,7 +66,7 @@ def test_rows_of_the_same_words_are_told_apart_by_their_places_whatever_their_or
     assert (found["severity"]["f1"], counts(found["severity"])) == (None, (0, 0, 0))
 
 
-def test_what_one_of_two_says_is_recall_of_it_and_precision_of_the_other() -> None:
+def test_recall_of_one_reading_is_precision_of_the_other() -> None:
     more = (*TWO, row(3, "apex", status="dn"))
     less = (TWO[0] | {"status": "tn", "location": "base, lower", "measurement": ""},)
     found = compared(frame(*more), frame(*less))
@@ -82,9 +80,7 @@ def test_what_one_of_two_says_is_recall_of_it_and_precision_of_the_other() -> No
     )
 
 
-def test_rows_without_a_word_in_common_or_of_other_sentences_and_studies_are_not_matched() -> (
-    None
-):
+def test_rows_are_matched_only_within_a_sentence_and_by_a_common_word() -> None:
     first = frame(row(1, "opacity"), row(2, "mass", section="impr", sent="A mass."))
     for other in (
         row(1, "density"),
@@ -193,7 +189,7 @@ def read(rows: Sequence[tuple[int, int, str, str, str, str]]) -> pd.DataFrame:
 
 @examples(40)
 @given(_ROWS, _ROWS)
-def test_counts_fit_each_other_a_reading_agrees_with_itself_and_turned_round_precision_is_recall(
+def test_a_reading_agrees_with_itself_and_counts_fit_each_other(
     mine: list[Any], theirs: list[Any]
 ) -> None:
     one, other = compared(read(mine), read(theirs)), compared(read(theirs), read(mine))

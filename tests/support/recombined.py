@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from lunguage_assets.structuring.text.read import sectioned
+from lunguage_assets.structuring.text.report import cut_report
 
 HEADINGS = {"hist": "HISTORY", "find": "FINDINGS", "impr": "IMPRESSION"}
 
@@ -23,7 +23,7 @@ def pools_of(texts: Iterable[str]) -> Pools:
     pools: dict[str, list[list[str]]] = {code: [] for code in HEADINGS}
     for text in texts:
         sections: dict[str, list[str]] = {}
-        for sentence in sectioned("", text).sentences:
+        for sentence in cut_report("", text).sentences:
             sections.setdefault(sentence.section, []).append(
                 " ".join(sentence.text.split())
             )

@@ -10,14 +10,14 @@ from lunguage_assets.assertion.units import (
     JOINTS,
     LIMITATION,
     UNKNOWN,
-    Unit,
+    TaggedToken,
     first_beyond,
     rest_of_clause,
 )
 from lunguage_assets.assertion.word_files import WORDS
 
 
-def is_limited_assessment(units: list[Unit], at: int) -> bool:
+def is_limited_assessment(units: list[TaggedToken], at: int) -> bool:
     """ "Evaluation for pneumothorax is limited": it is not assessed.
 
     "Evaluation of the effusion is limited" knows that it is there: `limitations`.
@@ -26,14 +26,14 @@ def is_limited_assessment(units: list[Unit], at: int) -> bool:
     return is_assessment and _word_of_limit(units, at) is not None
 
 
-def note_limit(units: list[Unit], at: int) -> None:
+def note_limit(units: list[TaggedToken], at: int) -> None:
     """Make an unknown "suboptimal" what limits the examination."""
     word = _word_of_limit(units, at)
     if word is not None and word.kind == "other":
         word.become(LIMITATION)
 
 
-def _word_of_limit(units: list[Unit], at: int) -> Unit | None:
+def _word_of_limit(units: list[TaggedToken], at: int) -> TaggedToken | None:
     """Find "limited" behind the verb of the clause."""
     is_behind_verb = False
     for unit in rest_of_clause(units, at):
@@ -44,7 +44,7 @@ def _word_of_limit(units: list[Unit], at: int) -> Unit | None:
     return None
 
 
-def is_aim_of_examination(units: list[Unit], at: int) -> bool:
+def is_aim_of_examination(units: list[TaggedToken], at: int) -> bool:
     """ "CT for abscess", "views for occult fracture": what is looked for."""
     if units[at].form != "for" or not at:
         return False
@@ -60,7 +60,7 @@ def is_aim_of_examination(units: list[Unit], at: int) -> bool:
     return aimed_at.code not in ("PATIENT INFO.", DEVICE)
 
 
-def is_inverted_condition(units: list[Unit], at: int) -> bool:
+def is_inverted_condition(units: list[TaggedToken], at: int) -> bool:
     """ "Should fever persist, ...", "were an effusion to develop": a condition.
 
     "Should be noted that" leaves out its subject.
@@ -75,7 +75,7 @@ def is_inverted_condition(units: list[Unit], at: int) -> bool:
     return at + 1 < len(units) and units[at + 1].form != "be"
 
 
-def is_supposition(units: list[Unit], at: int) -> bool:
+def is_supposition(units: list[TaggedToken], at: int) -> bool:
     """ "When tuberculosis is suspected, ...", but "when compared to the prior film"."""
     if units[at].form != "when":
         return False
@@ -85,7 +85,7 @@ def is_supposition(units: list[Unit], at: int) -> bool:
     return any(unit.form in WORDS["supposed"] for unit in clause)
 
 
-def is_new_since(units: list[Unit], at: int) -> bool:
+def is_new_since(units: list[TaggedToken], at: int) -> bool:
     """ "The prior film did not show the opacity": it is there now."""
     if units[at].form != "did" or not at:
         return False
@@ -95,7 +95,7 @@ def is_new_since(units: list[Unit], at: int) -> bool:
     return target is not None and target.is_definite
 
 
-def is_view(units: list[Unit], at: int) -> bool:
+def is_view(units: list[TaggedToken], at: int) -> bool:
     """ "Views of the chest", "seen on the lateral": what was looked at, no place."""
     unit = units[at]
     if unit.form not in WORDS["views"]:
@@ -112,12 +112,12 @@ def is_view(units: list[Unit], at: int) -> bool:
     )
 
 
-def names_a_service(units: list[Unit], at: int) -> bool:
+def names_a_service(units: list[TaggedToken], at: int) -> bool:
     """ "The stroke protocol", "the sarcoid clinic": no finding."""
     return at + 1 < len(units) and units[at + 1].form in WORDS["services"]
 
 
-def forget_examined_parts(units: list[Unit], at: int) -> None:
+def forget_examined_parts(units: list[TaggedToken], at: int) -> None:
     """ "Abdomen and pelvis CT": parts of the body that were examined are no places."""
     if units[at].kind == "examined" and units[at].form not in WORDS["films"]:
         return

@@ -7,13 +7,13 @@ from typing import NamedTuple
 from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.units import (
     UNKNOWN,
-    Unit,
+    TaggedToken,
     first_beyond,
     first_kind,
     is_adjective,
     rest_of_clause,
 )
-from lunguage_assets.assertion.vocabulary import SETTING, Sense, sense_of
+from lunguage_assets.assertion.vocabulary import SETTING, LexiconEntry, sense_of
 from lunguage_assets.assertion.word_files import WORDS
 
 _TIMES = frozenset({"onset", "no_change", "improved", "worsened"})
@@ -21,7 +21,7 @@ _TIMES = frozenset({"onset", "no_change", "improved", "worsened"})
 _NEAREST_BREAKS = ("break", "comma", "copula", "with", "and", "finding")
 
 
-def is_less_favored(units: list[Unit], at: int) -> bool:
+def is_less_favored(units: list[TaggedToken], at: int) -> bool:
     """ "Favors edema over pneumonia": what follows is less likely.
 
     "Edema over the left base" is a place.
@@ -36,7 +36,7 @@ def is_less_favored(units: list[Unit], at: int) -> bool:
     return favors and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
 
 
-def is_compared_in_likelihood(units: list[Unit], at: int) -> bool:
+def is_compared_in_likelihood(units: list[TaggedToken], at: int) -> bool:
     """ "Edema is suspected more than infection", "likelier than infiltrate".
 
     "An effusion larger than the other" compares sizes.
@@ -47,28 +47,28 @@ def is_compared_in_likelihood(units: list[Unit], at: int) -> bool:
     return is_left_open and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
 
 
-def is_low_likelihood(units: list[Unit], at: int) -> bool:
+def is_low_likelihood(units: list[TaggedToken], at: int) -> bool:
     """ "The likelihood of a fracture is low": the predicate tells how likely."""
     is_likelihood = units[at].form in WORDS["likelihoods"]
     return is_likelihood and _low_degree(units, at) is not None
 
 
-def forget_low_degree(units: list[Unit], at: int) -> None:
+def forget_low_degree(units: list[TaggedToken], at: int) -> None:
     """ "Is considered low" hedges and describes nothing else any more."""
     predicate = _low_degree(units, at)
     if predicate is not None:
-        predicate.verb.become(Sense("copula"))
+        predicate.verb.become(LexiconEntry("copula"))
         predicate.degree.become(UNKNOWN)
 
 
 class _Predicate(NamedTuple):
     """A verb, and the degree that it ascribes."""
 
-    verb: Unit
-    degree: Unit
+    verb: TaggedToken
+    degree: TaggedToken
 
 
-def _low_degree(units: list[Unit], at: int) -> _Predicate | None:
+def _low_degree(units: list[TaggedToken], at: int) -> _Predicate | None:
     """Find "is low" or "is considered very low" behind a likelihood."""
     for position in range(at + 1, len(units) - 1):
         verb = units[position]
@@ -81,19 +81,19 @@ def _low_degree(units: list[Unit], at: int) -> _Predicate | None:
     return None
 
 
-def is_course_unclear(units: list[Unit], at: int) -> bool:
+def is_course_unclear(units: list[TaggedToken], at: int) -> bool:
     """ "It is unclear whether the mass is new": the mass is there."""
     is_unclear = units[at].is_cue("hedged.unclear_whether_there_is")
     return is_unclear and bool(_courses_of_predicate(units, at))
 
 
-def forget_course(units: list[Unit], at: int) -> None:
+def forget_course(units: list[TaggedToken], at: int) -> None:
     """What is unclear of a course is no course."""
     for unit in _courses_of_predicate(units, at):
         unit.become(UNKNOWN)
 
 
-def _courses_of_predicate(units: list[Unit], at: int) -> list[Unit]:
+def _courses_of_predicate(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Find "new" behind "... whether the mass is": words of time behind the verb."""
     clause = rest_of_clause(units, at)
     verbs = (number for number, unit in enumerate(clause) if unit.kind == "copula")
@@ -103,7 +103,7 @@ def _courses_of_predicate(units: list[Unit], at: int) -> list[Unit]:
     return [unit for unit in clause[verb + 1 :] if unit.code in _TIMES]
 
 
-def is_for_of_worry(units: list[Unit], at: int) -> bool:
+def is_for_of_worry(units: list[TaggedToken], at: int) -> bool:
     """ "Concerning findings for pneumonia" is as open as "concerning for pneumonia"."""
     if units[at].form != "for":
         return False
@@ -115,7 +115,7 @@ def is_for_of_worry(units: list[Unit], at: int) -> bool:
     return False
 
 
-def is_setting_of_a_hedge(units: list[Unit], at: int) -> bool:
+def is_setting_of_a_hedge(units: list[TaggedToken], at: int) -> bool:
     """ "In the right clinical setting" adds nothing where a hedge stands already."""
     if units[at].name != SETTING:
         return False
@@ -126,7 +126,7 @@ def is_setting_of_a_hedge(units: list[Unit], at: int) -> bool:
     )
 
 
-def is_plain_copula(units: list[Unit], at: int) -> bool:
+def is_plain_copula(units: list[TaggedToken], at: int) -> bool:
     """ "The lungs appear clear": the verb only joins an adjective to its subject."""
     if units[at].form not in WORDS["appearances"]:
         return False
@@ -140,7 +140,7 @@ def is_plain_copula(units: list[Unit], at: int) -> bool:
     return is_described and subject is not None and subject.kind in ("anatomy", "place")
 
 
-def is_range_of_states(units: list[Unit], at: int) -> bool:
+def is_range_of_states(units: list[TaggedToken], at: int) -> bool:
     """ "Normal to mildly enlarged": one of the two."""
     if units[at].form != "to" or not at or units[at - 1].kind != "normal":
         return False
@@ -148,7 +148,7 @@ def is_range_of_states(units: list[Unit], at: int) -> bool:
     return behind is not None and behind.kind == "abnormal"
 
 
-def settle_hedge(units: list[Unit], at: int) -> None:
+def settle_hedge(units: list[TaggedToken], at: int) -> None:
     """Read a hedge together with the words that belong to it."""
     if at and units[at - 1].form in WORDS["degrees"]:
         units[at - 1].become(UNKNOWN)  # "mildly concerning for": no mild finding
@@ -156,7 +156,7 @@ def settle_hedge(units: list[Unit], at: int) -> None:
         _settle_differential(units, at)
 
 
-def settle_whether(units: list[Unit], at: int) -> None:
+def settle_whether(units: list[TaggedToken], at: int) -> None:
     """ "Whether it has cleared is unclear"; "the cause is unclear" opens nothing."""
     for unit in reversed(units[:at]):
         if unit.form == "whether":
@@ -165,7 +165,7 @@ def settle_whether(units: list[Unit], at: int) -> None:
     units[at].become(UNKNOWN)
 
 
-def _settle_differential(units: list[Unit], at: int) -> None:
+def _settle_differential(units: list[TaggedToken], at: int) -> None:
     """ "The differential for the opacity includes edema": the opacity is there."""
     for position in range(at + 1, len(units)):
         verb = units[position]

@@ -8,17 +8,17 @@ from lunguage_assets.assertion.units import (
     DEVICE,
     JOINTS,
     LIMITATION,
-    Unit,
+    TaggedToken,
     first_beyond,
 )
-from lunguage_assets.assertion.vocabulary import DEVICE_PART, Sense, Vocabulary
+from lunguage_assets.assertion.vocabulary import DEVICE_PART, LexiconEntry, Vocabulary
 from lunguage_assets.assertion.word_files import WORDS
 
 _GAP = re.compile("x{3,}|_+")
 """What de-identification leaves of a word."""
 
 
-def is_calcified_gap(units: list[Unit], at: int) -> bool:
+def is_calcified_gap(units: list[TaggedToken], at: int) -> bool:
     """ "Calcified hilar ___": the noun is blacked out, the calcification is not."""
     if units[at].form != "calcified":
         return False
@@ -34,7 +34,7 @@ def is_calcified_gap(units: list[Unit], at: int) -> bool:
     return False
 
 
-def is_overlap_as_cause(units: list[Unit], at: int) -> bool:
+def is_overlap_as_cause(units: list[TaggedToken], at: int) -> bool:
     """ "Due to overlying soft tissues": what lies over the lung is the cause."""
     unit = units[at]
     is_monitor = unit.is_cue("examined.monitor_leads")
@@ -45,7 +45,7 @@ def is_overlap_as_cause(units: list[Unit], at: int) -> bool:
     return cause is not None and cause.kind in ("link", "hedged")
 
 
-def is_of_a_device_end(units: list[Unit], at: int) -> bool:
+def is_of_a_device_end(units: list[TaggedToken], at: int) -> bool:
     """ "The tip of the tube is not seen": the tube is there."""
     if units[at].kind == "negated":
         beside = units[at + 1 : at + 2]
@@ -59,7 +59,7 @@ def is_of_a_device_end(units: list[Unit], at: int) -> bool:
     return False
 
 
-def is_end_at_a_place(units: list[Unit], at: int) -> bool:
+def is_end_at_a_place(units: list[TaggedToken], at: int) -> bool:
     """ "PICC tip mid SVC": the end of a device right before its place."""
     if units[at].name != DEVICE_PART or at + 1 == len(units):
         return False
@@ -67,7 +67,7 @@ def is_end_at_a_place(units: list[Unit], at: int) -> bool:
     return units[at + 1].kind in ("place", "anatomy") and is_device_named
 
 
-def unite_organs(units: list[Unit], at: int) -> None:
+def unite_organs(units: list[TaggedToken], at: int) -> None:
     """ "Acute cardiac, pulmonary or pleural disease" is one conclusion.
 
     "Acute cardiac, pulmonary or bony abnormality" is two: of the chest, and of bones.
@@ -81,8 +81,8 @@ def unite_organs(units: list[Unit], at: int) -> None:
     organs = [unit for unit in units[first:at] if unit.form in WORDS["of_the_chest"]]
     if not organs or not first or units[first - 1].form not in WORDS["now"]:
         return
-    conclusion = Unit(
-        Sense("finding", "acute cardiopulmonary abnormality", units[at].code),
+    conclusion = TaggedToken(
+        LexiconEntry("finding", "acute cardiopulmonary abnormality", units[at].code),
         units[at].form,
         organs[0].begin,
         organs[-1].end,
@@ -95,7 +95,9 @@ def unite_organs(units: list[Unit], at: int) -> None:
         units[first : at + 1] = [conclusion]
 
 
-def share_noun(units: list[Unit], at: int, text: str, vocabulary: Vocabulary) -> None:
+def share_noun(
+    units: list[TaggedToken], at: int, text: str, vocabulary: Vocabulary
+) -> None:
     """ "Pleural or pericardial effusion" names two findings.
 
     "Hilar or mediastinal adenopathy" names one, at two places.

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 
 from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.meaning import examinations, likelihood, nouns
-from lunguage_assets.assertion.units import JOINTS, LIMITATION, UNKNOWN, Unit
-from lunguage_assets.assertion.vocabulary import Kind, Sense, Vocabulary, sense_of
+from lunguage_assets.assertion.units import JOINTS, LIMITATION, UNKNOWN, TaggedToken
+from lunguage_assets.assertion.vocabulary import (
+    Kind,
+    LexiconEntry,
+    Vocabulary,
+    sense_of,
+)
 from lunguage_assets.assertion.word_files import WORDS
 
 
-def settle(units: list[Unit], text: str, vocabulary: Vocabulary) -> None:
+def settle(units: list[TaggedToken], text: str, vocabulary: Vocabulary) -> None:
     """Give units the meaning that they have in their sentence.
 
     Args:
@@ -36,7 +41,7 @@ def settle(units: list[Unit], text: str, vocabulary: Vocabulary) -> None:
             examinations.forget_examined_parts(units, at)
 
 
-def _apply_first_reading(units: list[Unit], at: int) -> None:
+def _apply_first_reading(units: list[TaggedToken], at: int) -> None:
     for reading in _READINGS_BY_KIND.get(units[at].kind, ()):
         if reading.is_meant(units, at):
             if reading.consequence is not None:
@@ -57,26 +62,26 @@ class _Reading:
     """
 
     kinds: tuple[Kind, ...]
-    is_meant: Callable[[list[Unit], int], bool]
-    sense: Callable[[], Sense]
-    consequence: Callable[[list[Unit], int], None] | None = None
+    is_meant: Callable[[list[TaggedToken], int], bool]
+    sense: Callable[[], LexiconEntry]
+    consequence: Callable[[list[TaggedToken], int], None] | None = None
 
 
-def _as_cue(cue_id: str) -> Callable[[], Sense]:
+def _as_cue(cue_id: str) -> Callable[[], LexiconEntry]:
     """Give the meaning of a cue that has no words of its own."""
     return lambda: sense_of(cue_named(cue_id))
 
 
-def _as(sense: Sense) -> Callable[[], Sense]:
+def _as(sense: LexiconEntry) -> Callable[[], LexiconEntry]:
     return lambda: sense
 
 
-_ARTIFACT = Sense("finding", "artifact", "PF")
-_CALCIFICATION = Sense("finding", "calcification", "PF")
+_ARTIFACT = LexiconEntry("finding", "artifact", "PF")
+_CALCIFICATION = LexiconEntry("finding", "calcification", "PF")
 _ASSESSMENT: tuple[Kind, ...] = ("aim", "recommendation", "examined", "hedged", "other")
 
 _READINGS = (
-    _Reading(("hedged",), likelihood.is_plain_copula, _as(Sense("copula"))),
+    _Reading(("hedged",), likelihood.is_plain_copula, _as(LexiconEntry("copula"))),
     _Reading(
         ("preposition",), likelihood.is_less_favored, _as_cue("doubted.favored_over")
     ),
@@ -115,8 +120,8 @@ _READINGS = (
     _Reading(("preposition",), likelihood.is_for_of_worry, _as_cue("hedged.worry_for")),
     _Reading(("negated", "negated before"), nouns.is_of_a_device_end, _as(LIMITATION)),
     _Reading(("hedged before",), likelihood.is_setting_of_a_hedge, _as(UNKNOWN)),
-    _Reading(("other",), nouns.is_end_at_a_place, _as(Sense("preposition"))),
-    _Reading(("anatomy", "place"), examinations.is_view, _as(Sense("examined"))),
+    _Reading(("other",), nouns.is_end_at_a_place, _as(LexiconEntry("preposition"))),
+    _Reading(("anatomy", "place"), examinations.is_view, _as(LexiconEntry("examined"))),
     _Reading(("finding",), examinations.names_a_service, _as(UNKNOWN)),
     _Reading(
         ("preposition", "other"),

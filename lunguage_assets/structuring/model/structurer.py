@@ -1,8 +1,11 @@
-"""A structurer by its key; and a language model as one: reports become prompts, the judges' engine gets the
-answers, and what they claim is grounded in the report (method.md section 8).
+"""A language model as structurer: reports become prompts, and its answers are grounded.
 
-A person may replace the templates: `structuring/` beside those of the other questions has `system.txt`,
-`user.txt` and, for the second question, `repair.txt`. A folder without `structuring/` takes the bundled ones.
+`open_structurer` opens any structurer by its key, the offline one too (method.md
+section 8).
+
+A person may replace the templates: `structuring/` beside those of the other questions
+has `system.txt`, `user.txt` and, for the second question, `repair.txt`. A folder
+without `structuring/` takes the bundled ones.
 """
 
 from __future__ import annotations
@@ -36,21 +39,34 @@ from lunguage_assets.structuring.contract import (
     Structurer,
 )
 from lunguage_assets.structuring.model import grounding
+from lunguage_assets.structuring.model.claims import ANSWER_SCHEMA, parse_answer
+from lunguage_assets.structuring.model.grounding import (
+    Grounded,
+    ground_answer,
+    unread_report,
+)
 from lunguage_assets.structuring.radgraph import radgraph_identity
 from lunguage_assets.structuring.rules.structurer import RuleStructurer, identity_of
 
 REPAIR_SHARE = 0.25
-"""Of an answer's claims; where more are refused, the report is asked about a second time."""
+"""Of an answer's claims; where more are refused, the report is asked about again."""
 
 LONGEST_REPORT = 60_000
-"""Characters of sentences that are sent; a longer report is not of one film, and is not sent."""
+"""Characters of sentences that are sent.
+
+A longer report is not of one film, and is not sent.
+"""
 
 _TASK = "structuring"
-_PLACES = {
+_PLACEHOLDERS = {
     (_TASK, "system"): frozenset[str](),
     (_TASK, "user"): frozenset({"sentences"}),
     (_TASK, "repair"): frozenset({"question", "answer", "refused"}),
 }
+"""What each template has to be filled with."""
+
+
+# --- structurers by key
 
 
 def open_structurer(
@@ -74,7 +90,8 @@ def open_structurer(
     """
     if key == RULES:
         return RuleStructurer(terms, own_cues)
-    slot, context = _model_slot(key, configuration), around()
+    slot = _model_slot(key, configuration)
+    context = around()
     prompts = load_structuring_prompts(context.prompts)
     return ModelStructurer(open_asker(key, slot, context), prompts, slot.mode)
 
@@ -85,54 +102,76 @@ def structurer_identity(
     prompts: Path | None = None,
     own_cues: Path | None = None,
 ) -> str:
-    """Identity of the structurer with the bundled words, a home's cues, or these prompts.
+    """Name everything that changes the answers of the structurer of a key.
 
-    Errors are those of `open_structurer`.
+    Args:
+        key: of the structurer.
+        configuration: the judges file.
+        prompts: folder of templates of a language model; None: the bundled ones.
+        own_cues: a home's cue file, for `rules`.
+
+    Raises:
+        ConfigurationError: as of `open_structurer`.
     """
     if key == RULES:
         return identity_of(content_hash(own_cues=own_cues))
     if key in OFFLINE_STRUCTURERS:
         return radgraph_identity(content_hash(), key)
     slot = _model_slot(key, configuration)
-    return ModelStructurer.identity_of(
-        slot.binding, load_structuring_prompts(prompts), slot.mode
-    )
+    templates = load_structuring_prompts(prompts)
+    return ModelStructurer.identity_of(slot.binding, templates, slot.mode)
 
 
 def _model_slot(key: str, configuration: JudgesConfiguration) -> LLMJudgeConfig:
     slot = configuration.judge_config(key)
     if not isinstance(slot, LLMJudgeConfig):
         raise ConfigurationError(
-            f"judge {key!r} is rule-based and reads hedges, not reports; expected a language model as "
-            "structurer. Name one, or the offline structurer."
+            f"judge {key!r} is rule-based and reads hedges, not reports; expected a "
+            "language model as structurer. Name one, or the offline structurer."
         )
     return slot
 
 
+# --- questions
+
+
 @dataclass(frozen=True, slots=True)
 class StructuringPrompts:
-    """The templates, ready to be filled; `version` is 12 hexadecimal digits of their content's hash."""
+    """The templates, ready to be filled.
+
+    Attributes:
+        version: 12 hexadecimal digits of their content's hash.
+        templates: by task and name.
+    """
 
     version: str
     templates: Mapping[tuple[str, str], string.Template] = field(repr=False)
 
     def question(self, sentences: Sequence[Sentence]) -> Prompt:
-        """What does this report state? A sentence is a line of JSON: no report can end its own quotation."""
-        said = (
-            {"id": one.name, "text": " ".join(one.text.split())} for one in sentences
-        )
-        lines = "\n".join(json.dumps(line, ensure_ascii=False) for line in said)
-        return self._prompt(self.templates[_TASK, "user"].substitute(sentences=lines))
+        """Ask what these sentences state.
 
-    def repair(self, question: Prompt, answered: grounding.Grounded | None) -> Prompt:
-        """The second question: the first one, what was answered (None: unreadable), and its faults."""
-        points = (
-            answered.points
-            if answered
-            else ["the answer is not one JSON object of the form above"]
-        )
+        A sentence is a line of JSON: no report can end its own quotation.
+        """
+        lines: list[str] = []
+        for sentence in sentences:
+            content = {"id": sentence.name, "text": " ".join(sentence.text.split())}
+            lines.append(json.dumps(content, ensure_ascii=False))
+        template = self.templates[_TASK, "user"]
+        return self._prompt(template.substitute(sentences="\n".join(lines)))
+
+    def repair(self, question: Prompt, answered: Grounded | None) -> Prompt:
+        """Ask again, with what was answered and its faults.
+
+        Args:
+            question: the first one.
+            answered: what is kept of its answer; None: it was unreadable.
+        """
+        points = ["the answer is not one JSON object of the form above"]
+        answer = "(not readable)"
+        if answered is not None:
+            points = answered.points
+            answer = answered.line
         refused = "\n".join(f"- {point}" for point in points)
-        answer = answered.line if answered else "(not readable)"
         template = self.templates[_TASK, "repair"]
         return self._prompt(
             template.substitute(question=question.user, answer=answer, refused=refused)
@@ -143,42 +182,63 @@ class StructuringPrompts:
 
 
 def structuring_request(prompt: Prompt, mode: Mode) -> Request:
-    """How a report is asked about; only where the provider is told the schema is it part of the question."""
-    return Request(
-        "structure",
-        prompt,
-        mode,
-        schema=grounding.ANSWER_SCHEMA if mode == "enum" else "",
-    )
+    """Make a request of a question.
+
+    Only where the provider is told the schema is it a part of the question.
+    """
+    schema = ANSWER_SCHEMA if mode == "enum" else ""
+    return Request("structure", prompt, mode, schema=schema)
 
 
 def load_structuring_prompts(folder: Path | None = None) -> StructuringPrompts:
-    """The templates in `folder`, or the bundled ones; errors as in `judges.model_judge.load_prompts`."""
-    root = (
-        folder
-        if folder is not None and (folder / _TASK).is_dir()
-        else resource("prompts")
-    )
-    return StructuringPrompts(*read_templates(root, _PLACES))
+    """Read the templates in a folder, or the bundled ones.
+
+    Raises:
+        ConfigurationError: as of `judges.model_judge.load_prompts`.
+    """
+    root = resource("prompts")
+    if folder is not None and (folder / _TASK).is_dir():
+        root = folder
+    return StructuringPrompts(*read_templates(root, _PLACEHOLDERS))
+
+
+def sentences_asked(report: SectionedReport) -> list[Sentence]:
+    """Take the sentences that may state findings, which are all but `other`."""
+    return [sentence for sentence in report.sentences if sentence.section != "other"]
+
+
+# --- answers
 
 
 class ModelStructurer:
-    """A language model as a structurer; several threads may ask at once."""
+    """A language model as a structurer; several threads may ask at once.
+
+    Args:
+        asker: that asks the model.
+        prompts: the templates.
+        mode: how answers are asked for.
+    """
 
     def __init__(
         self, asker: Asker, prompts: StructuringPrompts, mode: Mode = "text"
     ) -> None:
-        self.key, self.identity = (
-            asker.key,
-            self.identity_of(asker.binding, prompts, mode),
-        )
-        self._asker, self._prompts, self._mode = asker, prompts, mode
+        self.key = asker.key
+        self.identity = self.identity_of(asker.binding, prompts, mode)
+        self._asker = asker
+        self._prompts = prompts
+        self._mode = mode
 
     @staticmethod
     def identity_of(
         binding: ModelBinding, prompts: StructuringPrompts, mode: Mode
     ) -> str:
-        """With a hash of all in a ledger key but the report, and of the rules that believe an answer."""
+        """Name all in a ledger key but the report, and the rules of grounding.
+
+        Args:
+            binding: of the model.
+            prompts: the templates.
+            mode: how answers are asked for.
+        """
         blank = structuring_request(Prompt("", "", prompts.version), mode)
         rules = [
             request_key(binding, blank),
@@ -189,61 +249,77 @@ class ModelStructurer:
         return model_identity(binding, mode, json.dumps(rules))
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
-        """One answer per report, in the reports' order.
+        """Give one answer per report, in the reports' order.
 
         Raises:
-            LunguageError: see `Asker.ask`, or none of the answers can be read; the ledger has them.
+            LunguageError: see `Asker.ask`, or none of the answers can be read; the
+                ledger has them.
         """
-        lengths = [
-            sum(len(one.text) for one in sentences_asked(report)) for report in reports
-        ]
-        sent = [
-            one
-            for one, length in zip(reports, lengths, strict=True)
-            if 0 < length <= LONGEST_REPORT
-        ]
+        sent = [report for report in reports if 0 < _length(report) <= LONGEST_REPORT]
         questions = [self._prompts.question(sentences_asked(report)) for report in sent]
-        kept = self._kept(sent, questions)
-        poor = [
-            n
-            for n, one in enumerate(kept)
-            if one is None or one.refused_share > REPAIR_SHARE
-        ]
-        repairs = [self._prompts.repair(questions[n], kept[n]) for n in poor]
-        for n, second in zip(
-            poor, self._kept([sent[n] for n in poor], repairs), strict=True
-        ):
-            first = kept[n]
-            # the second answer, unless it cannot be read, or more of it is refused than of the first
-            if second is not None and (
-                first is None or second.refused_share <= first.refused_share
-            ):
-                kept[n] = second
-        self._asker.require_readable(kept)
-        self._asker.require_one_readable(kept, "structure")
-        answered = dict(zip(sent, kept, strict=True))
-        answers = []
+        grounded = self._ask(sent, questions)
+        self._repair(sent, questions, grounded)
+        self._asker.require_readable(grounded)
+        self._asker.require_one_readable(grounded, "structure")
+        answer_by_report = dict(zip(sent, grounded, strict=True))
+        answers: list[StructuredReport] = []
         for report in reports:
-            one = answered.get(report)
-            reason = "no answer" if report in answered else "too long"
-            answers.append(
-                one.report if one is not None else grounding.unread(report, reason)
-            )
+            answer = answer_by_report.get(report)
+            if answer is not None:
+                answers.append(answer.report)
+            elif report in answer_by_report:
+                answers.append(unread_report(report, "no answer"))
+            else:
+                answers.append(unread_report(report, "too long"))
         return answers
 
-    def _kept(
+    def _ask(
         self, reports: Sequence[SectionedReport], prompts: Sequence[Prompt]
-    ) -> list[grounding.Grounded | None]:
-        """What is kept of the answers about these reports; None: unreadable."""
+    ) -> list[Grounded | None]:
+        """Ask about these reports, and keep what they bear out; None: unreadable."""
+        if not prompts:
+            return []
         requests = [structuring_request(prompt, self._mode) for prompt in prompts]
-        found = self._asker.ask(requests, grounding.parse_answer) if requests else []
-        pairs = zip(reports, found, strict=True)
+        answers = self._asker.ask(requests, parse_answer)
         return [
-            None if answer is None else grounding.grounded(report, answer)
-            for report, answer in pairs
+            None if answer is None else ground_answer(report, answer)
+            for report, answer in zip(reports, answers, strict=True)
         ]
 
+    def _repair(
+        self,
+        reports: Sequence[SectionedReport],
+        questions: Sequence[Prompt],
+        grounded: list[Grounded | None],
+    ) -> None:
+        """Ask again about reports of which much was refused.
 
-def sentences_asked(report: SectionedReport) -> list[Sentence]:
-    """The sentences that may state findings: those of history, findings and impression."""
-    return [sentence for sentence in report.sentences if sentence.section != "other"]
+        Args:
+            reports: that were asked about.
+            questions: about them.
+            grounded: what is kept of the answers; better ones take their place.
+        """
+        poor = [number for number, answer in enumerate(grounded) if _is_poor(answer)]
+        second_answers = self._ask(
+            [reports[number] for number in poor],
+            [
+                self._prompts.repair(questions[number], grounded[number])
+                for number in poor
+            ],
+        )
+        for number, second in zip(poor, second_answers, strict=True):
+            if second is not None and not _is_worse(second, grounded[number]):
+                grounded[number] = second
+
+
+def _length(report: SectionedReport) -> int:
+    return sum(len(sentence.text) for sentence in sentences_asked(report))
+
+
+def _is_poor(answer: Grounded | None) -> bool:
+    return answer is None or answer.refused_share > REPAIR_SHARE
+
+
+def _is_worse(second: Grounded, first: Grounded | None) -> bool:
+    """Whether more of the second answer is refused than of the first."""
+    return first is not None and second.refused_share > first.refused_share

@@ -1,210 +1,191 @@
-"""Mentions in the making: a finding or part of the body with its words and places, and
-the phrases of a sentence (method.md, 4 and 7).
+"""A mention while its sentence is being read: its head, locations and modifiers.
+
+Places and words are added phrase by phrase (`phrase_reader.py`); `mentions.py` makes
+the rows of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
-
-from lunguage_assets.assertion.units import DEVICE, JOINTS, Unit
-from lunguage_assets.assertion.vocabulary import Kind, Sense
+from lunguage_assets.assertion.units import DEVICE, TaggedToken
+from lunguage_assets.assertion.vocabulary import LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
-from lunguage_assets.structuring.contract import Span
 
-_CONTENT: frozenset[Kind] = frozenset(
-    {"finding", "anatomy", "place", "word", "abnormal", "normal"}
-)
 COURSES = frozenset({"no_change", "improved", "worsened"})
+"""Columns of words that say how something has changed."""
+
+_COURSE_OF_SIZE = {
+    "increased": "worsened",
+    "decreased": "improved",
+    "reduced": "improved",
+    "diminished": "improved",
+}
 
 
-def span_of(unit: Unit) -> Span:
-    """The characters of a unit."""
-    return Span(unit.begin, unit.end)
+class MentionDraft:
+    """A finding or part of the body of one sentence, with what is said of it.
 
+    Attributes:
+        head: the word or words that name it.
+        locations: where all its rows lie.
+        location_groups: locations that each make a row of their own: "on the right and
+            in the lingula".
+        modifiers: words that describe it.
+        signs: the findings that support it: of "opacity may represent pneumonia", the
+            opacity.
+        sub_heading: organs of the sub-heading that it stands under; its location if it
+            has no other.
+        is_divided: whether another row of the same part judges it along another axis.
+    """
 
-class Draft:
-    """A mention in the making: words, places, alternative groups of places, the sub-heading's organ."""
+    __slots__ = (
+        "head",
+        "is_divided",
+        "location_groups",
+        "locations",
+        "modifiers",
+        "signs",
+        "sub_heading",
+    )  # fmt: skip
 
-    __slots__ = ("groups", "is_divided", "links", "organ", "places", "unit", "words")
-
-    def __init__(self, unit: Unit, places: list[Unit], words: list[Unit]) -> None:
-        self.unit, self.places, self.words = unit, places, words
-        self.groups: list[list[Unit]] = []
-        self.links: list[Draft] = []
-        self.organ: list[Unit] = []
+    def __init__(
+        self,
+        head: TaggedToken,
+        locations: list[TaggedToken],
+        modifiers: list[TaggedToken],
+    ) -> None:
+        self.head = head
+        self.locations = locations
+        self.modifiers = modifiers
+        self.location_groups: list[list[TaggedToken]] = []
+        self.signs: list[MentionDraft] = []
+        self.sub_heading: list[TaggedToken] = []
         self.is_divided = False
-        """Whether it has another row beside it, which judges it along another axis."""
+
+    @classmethod
+    def of_part(
+        cls,
+        head: TaggedToken,
+        location_words: list[TaggedToken],
+        modifiers: list[TaggedToken],
+    ) -> MentionDraft:
+        """Draft a part of the body: "right hilum" is the hilum, at "right".
+
+        Args:
+            head: the part.
+            location_words: words of the location, the head among them.
+            modifiers: words that describe it.
+        """
+        locations = [token for token in location_words if token is not head]
+        return cls(head, locations, modifiers)
 
     @property
     def is_finding(self) -> bool:
-        return self.unit.kind == "finding"
+        """Whether it is no part of the body."""
+        return self.head.kind == "finding"
 
     @property
     def is_device(self) -> bool:
-        return self.unit.code == DEVICE
+        """Whether it is a device, an operation or a procedure."""
+        return self.head.code == DEVICE
 
     @property
-    def all_places(self) -> list[Unit]:
-        return [unit for group in (self.places, *self.groups) for unit in group]
+    def all_locations(self) -> list[TaggedToken]:
+        """Places of every row that it makes."""
+        locations = list(self.locations)
+        for group in self.location_groups:
+            locations += group
+        return locations
 
     @property
-    def described(self) -> bool:
-        """Whether something is said of a part of the body."""
-        return self.judged or any(w.code in COURSES for w in self.words)
+    def is_described(self) -> bool:
+        """Whether something is said of a part of the body: a state or a change."""
+        return self.is_judged or any(word.code in COURSES for word in self.modifiers)
 
     @property
-    def judged(self) -> bool:
-        """Whether it is called normal or abnormal, so that it is a row of its own."""
-        worse = any(word.code == "worsened" for word in self.words)
-        return (
-            self.unit.code == "normal"
-            or says_state(self.words)
-            or worse
-            or self.is_compared
-        )
+    def is_judged(self) -> bool:
+        """Whether a part of the body is called normal or abnormal: then it is a row."""
+        if self.head.code == "normal" or says_state(self.modifiers):
+            return True
+        return self.has_modifier_of("worsened") or self.is_compared
 
     @property
     def is_compared(self) -> bool:
-        """Whether a silhouette is called unchanged: "the cardiac silhouette is stable"."""
-        is_unchanged = any(word.code == "no_change" for word in self.words)
-        return self.unit.name in WORDS["sized"] and is_unchanged
+        """ "The cardiac silhouette is stable": of a silhouette that is a row."""
+        return self.head.name in WORDS["sized"] and self.has_modifier_of("no_change")
 
     @property
-    def lies_somewhere(self) -> bool:
-        """Whether a finding has a place, of which what it projects over or is near to is no part."""
-        places = [
-            u for u in self.all_places if u.name != "bones" and u.kind != "finding"
-        ]
-        within = WORDS["within_a_side"]
+    def has_definite_location(self) -> bool:
+        """Whether a finding lies somewhere, so that what it is near to does not count.
+
+        A mere side is none: a nodule "on the right over the fifth rib" has no better
+        location than the rib.
+        """
         return not self.is_device and any(
-            u.kind == "anatomy" or not u.is_single_word or u.form in within
-            for u in places
+            _is_definite_location(location) for location in self.all_locations
         )
 
     @property
-    def is_led(self) -> bool:
-        """Whether a part of the body is described by the words before it ("normal heart size and ...")."""
-        said = [w for w in self.words if w.kind == "normal" or w.code in COURSES]
-        return bool(said) and said[0].begin < self.unit.begin
+    def is_described_before(self) -> bool:
+        """Whether words before a part of the body describe it.
+
+        "normal heart size and ...".
+        """
+        describing = inherited_modifiers(self)
+        return bool(describing) and describing[0].begin < self.head.begin
+
+    def has_modifier_of(self, column: str) -> bool:
+        """Whether a word of this column describes it."""
+        return any(word.code == column for word in self.modifiers)
 
     def complete(self) -> None:
-        """Give what explains a finding the finding's place; an abnormality of the ribs is one of bones."""
-        if not self.groups:
-            self.places = self.places or self.organ
-        if not (
-            self.all_places
-            or self.unit.name in WORDS["everywhere"]
-            or self.unit.negation
-        ):
-            sign = next(
-                (other for other in self.links if other.places or other.groups), self
-            )
-            self.places, self.groups = sign.places, sign.groups
-        of_bones = any(unit.name in WORDS["bones"] for unit in self.all_places)
-        if of_bones and self.unit.name in WORDS["abnormalities"]:
-            self.unit.become(Sense("finding", "osseous abnormality", self.unit.code))
-
-
-class Step(NamedTuple):
-    """What stands between two phrases, and the second one."""
-
-    between: list[Unit]
-    chunk: list[Unit]
-
-    @property
-    def is_predicate(self) -> bool:
-        """Whether a verb follows directly on the phrase before."""
-        return bool(self.between) and self.between[0].kind == "copula"
-
-    @property
-    def is_joined(self) -> bool:
-        return bool(self.between) and all(unit.kind in JOINTS for unit in self.between)
-
-    @property
-    def adds_finding(self) -> bool:
-        """Whether more adjectives and a finding are joined ("may be resolving or new pneumonia")."""
-        return self.is_joined and any(unit.kind == "finding" for unit in self.chunk)
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether more adjectives and their noun are joined ("..., enlarged and tortuous aorta")."""
-        return (
-            self.is_joined
-            and all(unit.kind != "alternative" for unit in self.between)
-            and len(self.chunk) > 1
-            and self.chunk[0].kind in ("word", "abnormal")
-            and any(unit.kind in ("anatomy", "finding") for unit in self.chunk)
+        """Give it the location that no words gave it, and the name that this makes."""
+        if not self.location_groups:
+            self.locations = self.locations or self.sub_heading
+        if self._lies_where_its_sign_lies():
+            located_sign = next(filter(_has_location, self.signs), self)
+            self.locations = located_sign.locations
+            self.location_groups = located_sign.location_groups
+        # "Abnormality of the ribs" is one of bones.
+        is_of_bones = any(
+            location.name in WORDS["bones"] for location in self.all_locations
         )
+        if is_of_bones and self.head.name in WORDS["abnormalities"]:
+            osseous = LexiconEntry("finding", "osseous abnormality", self.head.code)
+            self.head.become(osseous)
 
-    @property
-    def has_own_place(self) -> bool:
-        """Whether the words before it have a place ("moderate on the right and small on the left")."""
-        leads = any(unit.kind == "preposition" for unit in self.between)
-        return leads and all(unit.kind == "place" for unit in self.chunk)
-
-    def counts_films(self, chunk: list[Unit]) -> bool:
-        """Whether the words before it are the number of films: "two views show ..."."""
-        films = bool(self.between) and self.between[0].kind == "examined"
-        return films and all(unit.code == "measurement" for unit in chunk)
-
-    def labels(self, places: list[Unit]) -> bool:
-        """Whether organs before it are a sub-heading ("PLEURA: ..."), which is no place; a side is one."""
-        headed = bool(self.between) and self.between[0].form == ":"
-        return headed and all(
-            unit.kind == "anatomy" and unit.form not in WORDS["sides"]
-            for unit in places
-        )
+    def _lies_where_its_sign_lies(self) -> bool:
+        """ "Opacity at the left base, likely pneumonia": the pneumonia lies there."""
+        is_everywhere = self.head.name in WORDS["everywhere"]
+        return not (self.all_locations or is_everywhere or self.head.negation)
 
 
-def steps_of(units: list[Unit]) -> Iterator[Step]:
-    """The phrases of a sentence; unknown words are passed over."""
-    between: list[Unit] = []
-    chunk: list[Unit] = []
-    for unit in units:
-        if unit.kind in _CONTENT and not unit.aside:
-            chunk.append(unit)
-        elif (
-            unit.kind not in ("other", "past")
-            or unit.aside
-            or any(u.kind == "finding" for u in chunk)
-        ):
-            if chunk:
-                yield Step(between, chunk)
-                between, chunk = [], []
-            between.append(unit)
-    yield Step(between, chunk)
+def _has_location(draft: MentionDraft) -> bool:
+    return bool(draft.locations or draft.location_groups)
 
 
-def with_side(places: list[Unit], before: list[Unit]) -> list[Unit]:
-    """A joined place with the side of the one before, where it has none and lies in one."""
-    if not _lies_in_a_side(places[0]) or any(
-        unit.form in WORDS["sides"] for unit in places
-    ):
-        return places
-    sides = [
-        unit
-        for unit in before
-        if unit.form in WORDS["sides"] and unit.code == places[0].code
+def _is_definite_location(location: TaggedToken) -> bool:
+    # "Bones" and findings are what a shadow projects over.
+    if location.name == "bones" or location.kind == "finding":
+        return False
+    is_within_a_side = location.form in WORDS["within_a_side"]
+    return location.kind == "anatomy" or not location.is_single_word or is_within_a_side
+
+
+def inherited_modifiers(part: MentionDraft) -> list[TaggedToken]:
+    """Take what is said of a joined part, too: "normal heart size and mediastinum"."""
+    return [
+        word for word in part.modifiers if word.kind == "normal" or word.code in COURSES
     ]
-    return [*sides, *places]
 
 
-def with_noun(places: list[Unit], joined: list[Unit]) -> list[Unit]:
-    """A place without a noun with that of the place joined to it ("the right mid and upper lung")."""
-    noun = joined[-1].noun if joined else None
-    if not places or noun is None or places[-1].noun is not None:
-        return places
-    return (
-        [*places, noun]
-        if _lies_in_a_side(places[-1]) or places[-1].form in WORDS["sides"]
-        else places
-    )
-
-
-def _lies_in_a_side(place: Unit) -> bool:
-    return place.form in WORDS["within_a_side"] or place.form[0].isdigit()
-
-
-def says_state(words: list[Unit]) -> bool:
+def says_state(words: list[TaggedToken]) -> bool:
+    """Whether a part of the body is called normal or abnormal by one of these words."""
     return any(word.kind in ("normal", "abnormal") for word in words)
+
+
+def read_as_course(token: TaggedToken) -> None:
+    """Read a size as a change: a finding that "has increased" is worse.
+
+    Of a part of the body it is the size: "the heart is increased".
+    """
+    token.code = _COURSE_OF_SIZE.get(token.form, token.code)

@@ -1,20 +1,19 @@
-"""Two judgements of one part of the body: a row for what is abnormal of it, and one for what is normal.
+"""Two judgements of one part of the body: a row for each, one abnormal and one normal.
 
-"The heart is large, of normal contour" is said along two axes, size and contour. Along one axis, or where a
-word names none ("normal, but enlarged"), what is abnormal decides, and there is one row.
+"The heart is large, of normal contour" is said along two axes, size and contour. Along
+one axis, or where a word names none ("normal, but enlarged"), what is abnormal decides,
+and there is one row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from lunguage_assets.assertion.axes import axes_of, has_axes
-from lunguage_assets.assertion.units import Unit
-from lunguage_assets.structuring.rules.drafts import Draft
+from lunguage_assets.assertion.units import TaggedToken
+from lunguage_assets.structuring.rules.drafts import MentionDraft
 
 
-def divide_by_axis(drafts: list[Draft], text: str) -> list[Draft]:
-    """Divide the drafts that are judged normal along one axis and abnormal along another.
+def divide_by_axis(drafts: list[MentionDraft], text: str) -> list[MentionDraft]:
+    """Divide what is judged normal along one axis and abnormal along another.
 
     Args:
         drafts: of a sentence, in their order.
@@ -23,66 +22,96 @@ def divide_by_axis(drafts: list[Draft], text: str) -> list[Draft]:
     Returns:
         The drafts, with two in the place of each that was divided.
     """
-    divided: list[Draft] = []
+    divided: list[MentionDraft] = []
     for draft in drafts:
         divided += _divided(draft, text)
     for draft in divided:
-        draft.is_divided = draft.is_divided or _is_judged_otherwise(draft, divided)
+        draft.is_divided = draft.is_divided or _has_other_row(draft, divided)
     return divided
 
 
-def _divided(draft: Draft, text: str) -> Iterator[Draft]:
-    judgements = [word for word in draft.words if word.kind in ("normal", "abnormal")]
-    if draft.is_finding or not has_axes(draft.unit.name):
-        yield draft
-        return
-    wrong = [word for word in judgements if is_wrong(word)]
-    right = [word for word in judgements if not is_wrong(word)]
-    axes_of_wrong = [axes_of(text[word.begin : word.end]) for word in wrong]
-    axes_of_right = [axes_of(text[word.begin : word.end]) for word in right]
-    are_named = all(axes_of_wrong) and all(axes_of_right)
-    shared = frozenset[str]().union(*axes_of_wrong) & frozenset[str]().union(
-        *axes_of_right
-    )
-    if not wrong or not right or not are_named or shared:
-        yield draft
-        return
-    first = wrong if wrong[0].begin < right[0].begin else right
-    second = right if first is wrong else wrong
-    for judging in (first, second):
-        part = Draft(draft.unit, draft.places, _words_of(draft, judging))
-        part.groups, part.links, part.organ = draft.groups, draft.links, draft.organ
-        part.is_divided = True
-        yield part
+def judgements_of(draft: MentionDraft) -> list[TaggedToken]:
+    """Take the words that call a part of the body normal or abnormal."""
+    return [word for word in draft.modifiers if _judges(word)]
 
 
-def is_wrong(judgement: Unit) -> bool:
-    """Whether a judgement calls a part of the body abnormal: "enlarged", "not normal"."""
+def is_wrong(judgement: TaggedToken) -> bool:
+    """Whether a judgement calls a part of the body abnormal.
+
+    "enlarged", "not normal".
+    """
     return (judgement.kind == "abnormal") != bool(judgement.negation)
 
 
-def _words_of(draft: Draft, judging: list[Unit]) -> list[Unit]:
-    """Take the judgements, and of the other words those that stand before one of them, or behind the last."""
-    words = sorted(draft.words, key=lambda word: word.begin)
-    taken: list[Unit] = []
-    waiting: list[Unit] = []
-    is_ours = False
-    for word in words:
-        if word.kind not in ("normal", "abnormal"):
-            waiting.append(word)
-            continue
-        is_ours = word in judging
-        if is_ours:
-            taken += [*waiting, word]
-        waiting = []
-    return [*taken, *waiting] if is_ours else taken
+def _divided(draft: MentionDraft, text: str) -> list[MentionDraft]:
+    if draft.is_finding or not has_axes(draft.head.name):
+        return [draft]
+    judgements = judgements_of(draft)
+    wrong = [word for word in judgements if is_wrong(word)]
+    right = [word for word in judgements if not is_wrong(word)]
+    if not wrong or not right or not _are_along_different_axes(wrong, right, text):
+        return [draft]
+    is_wrong_first = wrong[0].begin < right[0].begin
+    in_order = (wrong, right) if is_wrong_first else (right, wrong)
+    return [_part_of(draft, judgements) for judgements in in_order]
 
 
-def _is_judged_otherwise(draft: Draft, others: list[Draft]) -> bool:
-    """Whether the sentence has another row of the same part at the same place."""
-    return not draft.is_finding and any(
+def _are_along_different_axes(
+    wrong: list[TaggedToken], right: list[TaggedToken], text: str
+) -> bool:
+    axes_of_wrong = _axes(wrong, text)
+    axes_of_right = _axes(right, text)
+    # A word without an axis ("unremarkable") is said of all of them.
+    are_all_named = all(axes_of_wrong) and all(axes_of_right)
+    together_wrong = frozenset[str]().union(*axes_of_wrong)
+    together_right = frozenset[str]().union(*axes_of_right)
+    return are_all_named and together_wrong.isdisjoint(together_right)
+
+
+def _axes(judgements: list[TaggedToken], text: str) -> list[frozenset[str]]:
+    return [axes_of(text[word.begin : word.end]) for word in judgements]
+
+
+def _part_of(draft: MentionDraft, judgements: list[TaggedToken]) -> MentionDraft:
+    part = MentionDraft(draft.head, draft.locations, _words_with(draft, judgements))
+    part.location_groups = draft.location_groups
+    part.signs = draft.signs
+    part.sub_heading = draft.sub_heading
+    part.is_divided = True
+    return part
+
+
+def _words_with(
+    draft: MentionDraft, judgements: list[TaggedToken]
+) -> list[TaggedToken]:
+    """Take judgements, each with the words before it, the last with those behind it.
+
+    "The heart is mildly enlarged, of normal contour": "mildly" belongs to "enlarged".
+    """
+    taken: list[TaggedToken] = []
+    waiting: list[TaggedToken] = []
+    is_last_taken = False
+    for word in sorted(draft.modifiers, key=lambda word: word.begin):
+        waiting.append(word)
+        if _judges(word):
+            is_last_taken = word in judgements
+            if is_last_taken:
+                taken += waiting
+            waiting = []
+    return taken + waiting if is_last_taken else taken
+
+
+def _judges(word: TaggedToken) -> bool:
+    return word.kind in ("normal", "abnormal")
+
+
+def _has_other_row(draft: MentionDraft, drafts: list[MentionDraft]) -> bool:
+    """Whether another row has the same part of the body at the same location."""
+    if draft.is_finding:
+        return False
+    return any(
         other is not draft
-        and other.unit.name == draft.unit.name
-        and other.places == draft.places
-        for other in others
+        and other.head.name == draft.head.name
+        and other.locations == draft.locations
+        for other in drafts
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from lunguage_assets.assertion.own_cues import read_own_cues
 from lunguage_assets.assertion.vocabulary import (
-    Sense,
+    LexiconEntry,
     Vocabulary,
     build_vocabulary,
     content_hash,
@@ -18,8 +19,18 @@ from lunguage_assets.corpus.vocabulary import category_code
 from lunguage_assets.tables import ATTRIBUTES
 
 VERSION = "15"
-"""Part of the structurer's identity: raise it with every change of rules that changes an
-answer."""
+"""Of the rules; raise it with every change that changes an answer.
+
+It is a part of the structurer's identity.
+"""
+
+
+class Term(NamedTuple):
+    """A row of a delivered vocabulary: what a spelling means."""
+
+    category: str
+    spelling: str
+    name: str
 
 
 def build_lexicon(
@@ -32,44 +43,54 @@ def build_lexicon(
         own_cues: a home's cue file.
 
     Raises:
-        ConfigurationError: a word file or cue file that cannot be read; names file and field.
+        ConfigurationError: a word file or cue file cannot be read; names file and
+            field.
     """
-    rows: tuple[tuple[str, str, str], ...] = ()
-    if terms is not None:
-        cells = (
-            terms[name].tolist() for name in ("category", "target_term", "normed_term")
-        )
-        rows = tuple(sorted(set(zip(*cells, strict=True))))
+    rows = _rows_of(terms) if terms is not None else ()
     if own_cues is not None:
-        read_own_cues(
-            own_cues
-        )  # before its hash: a file that is not there says so in its own words
-    more = [repr(list(rows)).encode("utf-8", "surrogatepass")] if rows else []
-    content = content_hash(*more, own_cues=own_cues)
+        # Before its hash: a file that is not there says so in its own words.
+        read_own_cues(own_cues)
+    hashed: list[bytes] = []
+    if rows:
+        plain = [tuple(row) for row in rows]
+        hashed.append(repr(plain).encode("utf-8", "surrogatepass"))
+    content = content_hash(*hashed, own_cues=own_cues)
     return _build(rows, own_cues, content), content
 
 
+def _rows_of(terms: pd.DataFrame) -> tuple[Term, ...]:
+    columns = [
+        terms[name].tolist() for name in ("category", "target_term", "normed_term")
+    ]
+    return tuple(sorted({Term(*row) for row in zip(*columns, strict=True)}))
+
+
 @lru_cache(maxsize=2)
-def _build(
-    terms: tuple[tuple[str, str, str], ...], own_cues: Path | None, _content: str
-) -> Vocabulary:
-    vocabulary = build_vocabulary(
-        read_own_cues(own_cues) if own_cues is not None else ()
-    )
-    column_by_title = {published: column for column, published in ATTRIBUTES.items()}
-    for category, spelling, name in terms:
-        # A delivered spelling adds a meaning, and never takes one away.
-        code = category_code(category)
-        title = " ".join(category.lower().split())
-        column = column_by_title.get(title, title)
-        if code is not None:
-            canonical = " ".join((name or spelling).lower().split())
-            sense = Sense("finding", canonical, code)
-        elif title == "location":
-            sense = Sense("place")
-        elif column in ATTRIBUTES:
-            sense = Sense("word", code=column)
-        else:
-            continue
-        vocabulary.add_literal(spelling, sense, replace=False)
+def _build(terms: tuple[Term, ...], own_cues: Path | None, _content: str) -> Vocabulary:
+    home_cues = read_own_cues(own_cues) if own_cues is not None else ()
+    vocabulary = build_vocabulary(home_cues)
+    for term in terms:
+        entry = _entry_of(term)
+        if entry is not None:
+            # A delivered spelling adds a meaning, and never takes one away.
+            vocabulary.add_literal(term.spelling, entry, replace=False)
     return vocabulary
+
+
+def _entry_of(term: Term) -> LexiconEntry | None:
+    """Find what a delivered spelling is for the rules; None: nothing that they know."""
+    finding_code = category_code(term.category)
+    if finding_code is not None:
+        name = " ".join((term.name or term.spelling).lower().split())
+        return LexiconEntry("finding", name, finding_code)
+    title = " ".join(term.category.lower().split())
+    if title == "location":
+        return LexiconEntry("place")
+    column = _COLUMN_BY_TITLE.get(title, title)
+    if column in ATTRIBUTES:
+        return LexiconEntry("word", code=column)
+    return None
+
+
+_COLUMN_BY_TITLE = {published: column for column, published in ATTRIBUTES.items()}
+"""A delivered vocabulary names attributes as they are published."""

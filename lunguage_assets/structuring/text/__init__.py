@@ -1,0 +1,4 @@
+"""A report's text as every structurer gets it: languages, sections, sentences, views.
+
+Begin with `report.py`. What a sentence states is no matter of this folder.
+"""

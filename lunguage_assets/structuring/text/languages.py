@@ -1,7 +1,9 @@
-"""Which sentences of a report are not in English, by function words (resources/structuring/languages.yaml).
+"""Which sentences of a report are not in English, by function words.
 
-The rules know English words, many of which other languages share: "Kein Pneumothorax" would be a pneumothorax
-without doubt. What is in another language is therefore not read by them. A language model reads it.
+The rules know English words, many of which other languages share: "Kein Pneumothorax"
+would be a pneumothorax without doubt. What is in another language is therefore not read
+by them; a language model reads it. The words stand in
+`resources/structuring/languages.yaml`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _REMOVED = re.compile(r"x{3,}|_{2,}|\[\*\*.*?\*\*\]", re.IGNORECASE)
 """What de-identification leaves in the place of names and dates."""
 _PARTICLES = re.compile(
-    r"\b(Dr\.?|[A-Z][a-z]+)\s+(?:(?:de|la|las|los|del|da|dos|di|van|von|der|den)\s+){1,3}(?=[A-Z])"
+    r"\b(Dr\.?|[A-Z][a-z]+)\s+"
+    r"(?:(?:de|la|las|los|del|da|dos|di|van|von|der|den)\s+){1,3}(?=[A-Z])"
 )
 """What stands inside names: "Dr. de la Cruz"."""
 _LATIN_END = "\u0250"
@@ -31,16 +34,29 @@ _LATIN_END = "\u0250"
 
 
 class _Languages(NamedTuple):
+    """Words that tell a language.
+
+    Attributes:
+        english: function words of English.
+        others: those of other languages that English does not have.
+        borrowed: phrases that English borrows: "status post", "en face".
+    """
+
     english: frozenset[str]
     others: frozenset[str]
     borrowed: re.Pattern[str]
 
 
-class Words(NamedTuple):
-    """How many words of a text are plainly English, and how many plainly of another language."""
+class WordCounts(NamedTuple):
+    """How many words of a text are plainly English, and how many are not."""
 
     english: int
     other: int
+
+    @property
+    def are_telling(self) -> bool:
+        """Whether a word tells the language at all."""
+        return bool(self.english or self.other)
 
     @property
     def is_other_language(self) -> bool:
@@ -52,62 +68,64 @@ class Words(NamedTuple):
 def _languages() -> _Languages:
     groups = word_file("languages")
     english = frozenset(" ".join(groups["english", ""]).split())
-    others = {
-        word
-        for (group, _), words in groups.items()
-        if group == "others"
-        for word in " ".join(words).split()
-    }
-    borrowed = "|".join(re.escape(phrase) for phrase in groups["borrowed", ""])
-    return _Languages(
-        english, frozenset(others) - english, re.compile(rf"\b(?:{borrowed})\b")
-    )
+    others: set[str] = set()
+    for (group, _), lines in groups.items():
+        if group == "others":
+            others.update(" ".join(lines).split())
+    phrases = "|".join(re.escape(phrase) for phrase in groups["borrowed", ""])
+    borrowed = re.compile(rf"\b(?:{phrases})\b")
+    return _Languages(english, frozenset(others) - english, borrowed)
 
 
 @remembered
-def counted_words(text: str) -> Words:
+def count_words(text: str) -> WordCounts:
     """Count the words of a text that tell its language; most tell nothing."""
-    known = _languages()
+    languages = _languages()
     plain = _PARTICLES.sub(r"\1 ", _REMOVED.sub(" ", text))
-    english = other = 0
-    written = (
-        known.borrowed.sub(" ", plain.lower())
-        if known.borrowed.search(plain.lower())
-        else plain
-    )
-    for word in _WORD.findall(written):
-        lower = word.lower()
-        if lower in known.english:
+    lower = plain.lower()
+    if languages.borrowed.search(lower):
+        # Only then in lower case: a capital tells a name from a foreign word.
+        plain = languages.borrowed.sub(" ", lower)
+    english = 0
+    other = 0
+    for word in _WORD.findall(plain):
+        if word.lower() in languages.english:
             english += 1
-        elif lower in known.others or _has_foreign_letters(word):
+        elif word.lower() in languages.others or _has_foreign_letters(word):
             other += 1
-    return Words(english, other)
+    return WordCounts(english, other)
 
 
 def _has_foreign_letters(word: str) -> bool:
-    """Whether a word is in another script, or has letters that English lacks and is no name: "épanchement",
-    not "Sjögren".
+    """Whether a word is in another script, or no English one by its letters.
+
+    "Épanchement" in lower case is; "Sjögren" is a name.
     """
     if word.isascii():
         return False
-    if any(character >= _LATIN_END and character.isalpha() for character in word):
+    letters = [character for character in word if character.isalpha()]
+    if any(letter >= _LATIN_END for letter in letters):
         return True
-    return word[0].islower() and any(
-        character.isalpha() and not character.isascii() for character in word
-    )
+    has_accent = any(not letter.isascii() for letter in letters)
+    return word[0].islower() and has_accent
 
 
 def foreign_sentences(sentences: Sequence[str]) -> list[bool]:
     """Decide for each sentence of a report whether it is in another language.
 
-    A sentence is judged by its own words; one whose words tell nothing ("Cardiomegaly.") is of the language
-    of the report, which is English unless more words speak for another one.
+    A sentence is judged by its own words. One whose words tell nothing
+    ("Cardiomegaly.") is of the language of the report, which is English unless more
+    words speak for another one.
     """
-    counts = [counted_words(sentence) for sentence in sentences]
-    whole = Words(sum(one.english for one in counts), sum(one.other for one in counts))
+    counts = [count_words(sentence) for sentence in sentences]
+    report = WordCounts(
+        english=sum(count.english for count in counts),
+        other=sum(count.other for count in counts),
+    )
+    is_report_foreign = report.is_other_language
     return [
-        one.is_other_language if one.english or one.other else whole.is_other_language
-        for one in counts
+        count.is_other_language if count.are_telling else is_report_foreign
+        for count in counts
     ]
 
 
@@ -117,7 +135,7 @@ def is_in_another_language(sentences: Sequence[str]) -> bool:
 
 
 def identity() -> str:
-    """Hash of the words that decide: others decide otherwise."""
+    """Hash the words that decide: others decide otherwise."""
     return hashlib.blake2b(
         word_path("languages").read_bytes(), digest_size=6
     ).hexdigest()

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.structuring.contract import SectionedReport, Span
-from lunguage_assets.structuring.model.grounding import (
+from lunguage_assets.structuring.model.claims import (
     ACCOUNTS,
     ANSWER_SCHEMA,
     REASONS,
-    Grounded,
-    grounded,
     parse_answer,
 )
+from lunguage_assets.structuring.model.grounding import Grounded, ground_answer
 from lunguage_assets.tables.columns import ATTRIBUTES, CATEGORIES, STATUSES
 from lunguage_assets.tables.corpus import ACCOUNTS as TABLE_ACCOUNTS
 
@@ -46,7 +45,7 @@ def read(
         answer_text(findings, DUMB if sentences is None else sentences)
     )
     assert answer is not None
-    return grounded(report, answer)
+    return ground_answer(report, answer)
 
 
 def refusals(found: Grounded) -> list[tuple[str, str]]:
@@ -196,7 +195,7 @@ def test_words_are_found_whatever_their_case_line_breaks_and_hyphens() -> None:
     assert refusals(found) == [("account", "has-findings")]
 
 
-def test_of_several_places_the_one_nearest_to_what_is_said_of_it_is_taken() -> None:
+def test_of_repeated_words_those_nearest_to_their_description_are_meant() -> None:
     found = read(
         [
             finding(1, "find:1", "opacity", places=["right apex"]),
@@ -239,7 +238,7 @@ def test_a_finding_at_two_places_is_two_rows_of_the_same_words() -> None:
         ({"polarity": None}, ("", "not-an-entry")),
     ],
 )
-def test_a_refused_finding_takes_its_values_with_it_and_references_to_it_are_refused(
+def test_a_refused_finding_takes_its_values_and_references_to_it_along(
     fields: dict[str, Any], refused: tuple[str, str]
 ) -> None:
     bad = finding(1, "find:1", "opacity", places=["nowhere"], evidence=[2]) | fields
@@ -350,7 +349,7 @@ def test_what_is_refused_is_shown_short_and_never_in_the_points() -> None:
         "```json\n{\"findings\": []\n```", '{"findings": [1' + "0" * 5000 + '], "sentences": []}',
     ],
 )  # fmt: skip
-def test_what_is_not_exactly_an_answer_is_unreadable_but_one_fence_is_tolerated(
+def test_only_an_answer_is_readable_with_one_fence_at_most(
     text: str,
 ) -> None:
     assert parse_answer(text) is None

@@ -32,7 +32,7 @@ from lunguage_assets.judges.asking.asker import NothingReadable
 from lunguage_assets.judges.data_policy import PolicyRefused
 from lunguage_assets.judges.examination import examine_judges
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.structuring.model.grounding import ANSWER_SCHEMA
+from lunguage_assets.structuring.model.claims import ANSWER_SCHEMA
 from lunguage_assets.structuring.model.structurer import (
     LONGEST_REPORT,
     ModelStructurer,
@@ -94,7 +94,7 @@ def sent_schema(call: Call) -> Any:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_every_provider_is_given_the_schema_in_its_own_way_and_only_in_mode_enum(
+def test_only_mode_enum_gives_the_schema_in_the_way_of_the_provider(
     provider: str, tmp_path: Path
 ) -> None:
     answers = {}
@@ -131,7 +131,7 @@ def test_every_provider_is_given_the_schema_in_its_own_way_and_only_in_mode_enum
     assert answer.refused == ()
 
 
-def test_sentences_of_technique_are_not_sent_and_a_report_without_others_is_not_asked_about(
+def test_sentences_of_technique_are_not_sent_even_where_there_are_no_others(
     ledger: Path,
 ) -> None:
     silent = report_of("s00000009", other=["Two views.", "Compared with nothing."])
@@ -227,7 +227,7 @@ def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(
     assert row["cost_usd"] > 0
 
 
-def test_a_model_of_which_no_answer_was_ever_read_ends_with_an_error_that_names_it(
+def test_a_model_without_any_readable_answer_ends_with_an_error_naming_it(
     ledger: Path,
 ) -> None:
     with (
@@ -262,7 +262,7 @@ def invented(call: Call) -> str:
     )
 
 
-def test_an_answer_of_which_too_much_is_refused_is_named_its_faults_by_number_and_reason(
+def test_a_poor_answer_is_asked_again_with_its_faults_by_number(
     ledger: Path,
 ) -> None:
     with asking(ledger, says(invented)) as (server, structurer):
@@ -338,7 +338,7 @@ def test_identity_tells_apart_what_changes_answers_and_a_structurer_from_a_judge
         structurer_identity("lexicon", plain_)
 
 
-def test_own_templates_change_the_identity_and_those_of_the_judges_alone_do_not(
+def test_only_own_templates_for_structuring_change_the_identity(
     tmp_path: Path,
 ) -> None:
     plain_ = configured("openai", "http://127.0.0.1:1")

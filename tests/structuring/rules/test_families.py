@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lunguage_assets.structuring.text.read import sectioned
-from tests.structuring.rules.test_statements import STRUCTURER, _check_rows
+from lunguage_assets.structuring.text.report import cut_report
+from tests.structuring.rules.test_statements import STRUCTURER, check_rows
 
 FAMILIES = Path(__file__).parent / "families"
 """Files in the notation of statements.txt: "[group]", then "sentences -> rows"."""
@@ -30,5 +30,5 @@ def _cases() -> Iterator[object]:
 @pytest.mark.parametrize(("sentences", "expected"), _cases())
 def test_hard_sentences_state_their_rows(sentences, expected):
     text = f"FINDINGS: {sentences}"
-    (answer,) = STRUCTURER.structure([sectioned("1", text)])
-    _check_rows(text, answer.mentions, expected)
+    (answer,) = STRUCTURER.structure([cut_report("1", text)])
+    check_rows(text, answer.mentions, expected)

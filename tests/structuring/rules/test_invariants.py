@@ -40,9 +40,7 @@ def _values(mention):
 
 @examples(500)
 @given(sentences | st.text(max_size=80), sections)
-def test_every_value_is_a_piece_of_the_sentence_and_every_code_is_known(
-    sentence, section
-):
+def test_every_value_is_quoted_and_every_code_is_known(sentence, section):
     reading = STRUCTURER.read_sentence(sentence, section)
     assert (reading.account == "findings") == bool(reading.mentions)
     assert reading.account == "findings" or reading.reason

@@ -10,7 +10,7 @@ import pytest
 
 from lunguage_assets.structuring.contract import Mention, SectionCode, Span
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
-from lunguage_assets.structuring.text.read import sectioned
+from lunguage_assets.structuring.text.report import cut_report
 
 _ROW = re.compile(
     r"(?P<status>[dt][pn]) (?P<name>[^@\[<]+?)(?: @(?P<place>[^\[<]+?))?"
@@ -31,11 +31,12 @@ def _cases(group: str) -> list[tuple[str, str]]:
 
 def check(sentence: str, expected: str, section: SectionCode = "find") -> None:
     reading = STRUCTURER.read_sentence(sentence, section)
-    _check_rows(sentence, reading.mentions, expected)
+    check_rows(sentence, reading.mentions, expected)
     assert (reading.account == "findings") == bool(reading.mentions)
 
 
-def _check_rows(text: str, mentions: Sequence[Mention], expected: str) -> None:
+def check_rows(text: str, mentions: Sequence[Mention], expected: str) -> None:
+    """Compare mentions with rows in the notation of statements.txt."""
     rows = [
         _parsed(row) for row in (part.strip() for part in expected.split(";")) if row
     ]
@@ -83,27 +84,11 @@ def test_a_sentence_states_its_rows(group, sentence, expected):
     )
 
 
-def _families() -> list[tuple[str, str, str]]:
-    """Name, sentence and expected rows of every line of the files in families/."""
-    cases = []
-    for file in sorted((Path(__file__).parent / "families").glob("*.txt")):
-        for line in file.read_text(encoding="utf-8").splitlines():
-            sentence, arrow, rows = line.partition("->")
-            if arrow and not line.startswith("#"):
-                cases.append((file.stem, sentence.strip(), rows.strip()))
-    return cases
-
-
-@pytest.mark.parametrize(("family", "sentence", "expected"), _families())
-def test_a_hard_sentence_states_its_rows(family, sentence, expected):
-    check(sentence, expected)
-
-
 @pytest.mark.parametrize(("sentences", "expected"), _cases("across_sentences"))
 def test_a_sentence_may_speak_of_the_finding_before(sentences, expected):
     text = f"FINDINGS: {sentences}"
-    (answer,) = STRUCTURER.structure([sectioned("1", text)])
-    _check_rows(text, answer.mentions, expected)
+    (answer,) = STRUCTURER.structure([cut_report("1", text)])
+    check_rows(text, answer.mentions, expected)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +105,7 @@ def test_what_an_addendum_takes_back_is_past_by_its_heading(
     before, addendum, taken_back
 ):
     text = f"IMPRESSION: {before}\n\nADDENDUM: {addendum}"
-    (answer,) = STRUCTURER.structure([sectioned("1", text)])
+    (answer,) = STRUCTURER.structure([cut_report("1", text)])
     first, last = answer.mentions[0], answer.mentions[-1]
     assert [span.of(text) for span in first.attributes.get("past_hx", ())] == [
         "ADDENDUM"

@@ -1,0 +1,121 @@
+"""The form of a language model's answer about a report (method.md section 8).
+
+What of it is believed is decided in `grounding.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from lunguage_assets.packaged_data import resource
+from lunguage_assets.structuring.contract import Account
+from lunguage_assets.tables.columns import CATEGORIES
+
+_SCHEMA = json.loads(resource("structuring", "answer.json").read_text("utf-8"))
+ANSWER_SCHEMA = json.dumps(_SCHEMA, separators=(",", ":"))
+"""JSON schema of an answer, as a request carries it.
+
+An answer is an object of `findings`, and of `sentences` that have none. Everything is
+required and nothing else is allowed, because OpenAI's strict mode wants it so.
+"""
+_SENTENCE = _SCHEMA["properties"]["sentences"]["items"]["properties"]
+ACCOUNTS = tuple(_SENTENCE["account"]["enum"])
+"""What a sentence without findings may be said to be."""
+REASONS = tuple(_SENTENCE["reason"]["enum"])
+"""Why it has none: codes, which are shown where text is not."""
+
+_FENCE = re.compile(r"^```[a-zA-Z]*\s*\n?(.*?)\n?\s*```$", re.DOTALL)
+
+
+def parse_answer(text: str) -> dict[str, Any] | None:
+    """Read the answer in a model's text, with or without one code fence around it.
+
+    Returns:
+        None where it is unreadable: other text, a missing list, numbers that JSON does
+        not have, half characters.
+    """
+    body = text.strip()
+    fenced = _FENCE.match(body)
+    try:
+        answer: Any = json.loads(fenced.group(1) if fenced else body)
+        # Half a surrogate pair is valid JSON and cannot be stored.
+        one_line(answer).encode()
+        lists = (answer["findings"], answer["sentences"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+    return answer if all(isinstance(entries, list) for entries in lists) else None
+
+
+def one_line(answer: Any) -> str:
+    """Write an answer on one line."""
+    return json.dumps(answer, ensure_ascii=False, allow_nan=False)
+
+
+def plain_words(words: str) -> str:
+    """Write words in lower case with single blanks."""
+    return " ".join(words.split()).lower()
+
+
+def _code_of(codes: Iterable[str], otherwise: str = "") -> BeforeValidator:
+    """Accept a code in whatever letter case and spacing.
+
+    Args:
+        codes: that there are.
+        otherwise: the code that another word stands for; empty: it is refused.
+    """
+    code_by_form = {code.casefold(): code for code in codes}
+
+    def accepted(claimed: Any) -> str:
+        code = ""
+        if isinstance(claimed, str):
+            code = code_by_form.get(plain_words(claimed).casefold(), otherwise)
+        if not code:
+            raise ValueError("no such code")
+        return code
+
+    return BeforeValidator(accepted)
+
+
+class _Claim(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, hide_input_in_errors=True)
+
+
+class AttributeClaim(_Claim):
+    """An attribute's column, also under its published name, and its words."""
+
+    column: str
+    words: str
+
+
+class FindingClaim(_Claim):
+    """One entry of `findings`; what is left out is empty."""
+
+    number: int = Field(gt=0, lt=10**6)
+    sentence: str
+    words: str
+    name: str = ""
+    category: Annotated[str, _code_of(CATEGORIES)]
+    polarity: Annotated[str, _code_of(("positive", "negative"))]
+    certainty: Annotated[str, _code_of(("definitive", "tentative"))]
+    places: list[str] = []
+    attributes: list[AttributeClaim] = []
+    evidence: list[int] = []
+    associate: list[int] = []
+
+    @property
+    def status(self) -> str:
+        """Its code of `tables.STATUSES`."""
+        return self.certainty[0] + self.polarity[0]
+
+
+class SentenceClaim(_Claim):
+    """One entry of `sentences`."""
+
+    sentence: str
+    account: Annotated[Account, _code_of(ACCOUNTS)]
+    reason: Annotated[str, _code_of(REASONS, "other")] = "other"

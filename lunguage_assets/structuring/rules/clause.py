@@ -1,0 +1,56 @@
+"""What a clause of a sentence has named so far: what the next phrase may be said of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from lunguage_assets.assertion.units import TaggedToken
+from lunguage_assets.structuring.rules.drafts import MentionDraft
+
+Role = Literal["", "finding", "place", "beside", "part", "side", "words"]
+"""What the phrase before was: `beside` is a location that a finding is only near to."""
+
+# Words that begin a clause and say what it goes on about. They steer this module alone,
+# and stand here because rules.yaml is a part of the structurer's identity.
+_SPEAKS_OF_FINDINGS = frozenset({"which", "that", "this", "these", "it", "they", "but"})
+_KEEPS_TOPIC = frozenset({"there", "that", "which"})
+
+
+@dataclass(slots=True)
+class Clause:
+    """What a clause has named so far.
+
+    Attributes:
+        findings: that were named last, joined.
+        alternatives: the findings of an "or", which share a location behind them.
+        open_parts: parts of the body of which nothing has been said yet.
+        described_parts: those of which something has been said.
+        topic: the location that the clause is about: "on the left, ...".
+        is_sub_heading: whether the topic is one: "PLEURA: ...".
+        role: what came last.
+    """
+
+    findings: list[MentionDraft] = field(default_factory=list)
+    alternatives: list[MentionDraft] = field(default_factory=list)
+    open_parts: list[MentionDraft] = field(default_factory=list)
+    described_parts: list[MentionDraft] = field(default_factory=list)
+    topic: list[TaggedToken] = field(default_factory=list)
+    is_sub_heading: bool = False
+    role: Role = ""
+
+    def behind(self, word: TaggedToken) -> Clause:
+        """Begin the clause behind a break, with what it goes on about."""
+        is_but = word.form == "but"
+        has_said_nothing = not self.findings and not self.described_parts
+        following = Clause(is_sub_heading=self.is_sub_heading)
+        # "On the left there is an effusion": the topic waits for what is said of it.
+        if is_but or (has_said_nothing and word.form in _KEEPS_TOPIC):
+            following.topic = self.topic
+        if word.form in _SPEAKS_OF_FINDINGS:
+            following.findings = self.findings
+        # "The heart is enlarged but stable".
+        if is_but and self.described_parts:
+            following.described_parts = self.described_parts
+            following.role = "words"
+        return following

@@ -1,0 +1,68 @@
+"""What a sentence states that names no finding: "Normal examination." (method.md 7)."""
+
+from __future__ import annotations
+
+from lunguage_assets.assertion.units import LIMITATION, TaggedToken
+from lunguage_assets.assertion.vocabulary import LexiconEntry
+from lunguage_assets.assertion.word_files import WORDS
+from lunguage_assets.structuring.contract import SectionCode
+from lunguage_assets.structuring.rules.drafts import MentionDraft
+
+_NORMAL_CHEST = LexiconEntry("anatomy", "chest", "normal")
+_LIMITED_EXAMINATION = LexiconEntry("finding", "limited examination", "PF")
+
+
+def conclusion(tokens: list[TaggedToken], section: SectionCode) -> list[MentionDraft]:
+    """Draft what a sentence concludes of the examination as a whole, if anything.
+
+    Args:
+        tokens: of a sentence that names neither finding nor part of the body.
+        section: of the sentence.
+    """
+    return _normal_examination(tokens, section) or _limited_examination(tokens)
+
+
+def _normal_examination(
+    tokens: list[TaggedToken], section: SectionCode
+) -> list[MentionDraft]:
+    """ "The examination is normal"; as an impression, "Normal." does, too."""
+    names_examination = any(token.kind == "examined" for token in tokens)
+    if not names_examination and section != "impr":
+        return []
+    saying = [token for token in tokens if _says_something(token)]
+    if not saying or not all(_is_all_clear(token) for token in saying):
+        return []
+    saying[0].become(_NORMAL_CHEST)
+    return [MentionDraft(saying[0], [], [])]
+
+
+def _says_something(token: TaggedToken) -> bool:
+    """Whether a word is more than grammar, a number ("1. Normal.") or "unchanged"."""
+    is_grammar = token.kind in ("examined", "break", "copula", "comma")
+    is_number = token.form.isdigit()
+    return not (is_grammar or is_number or token.code == "no_change")
+
+
+def _is_all_clear(token: TaggedToken) -> bool:
+    """ "Normal"; "negative", which denies nothing that is named."""
+    is_normal = token.kind == "normal" and token.code == "measurement"
+    return is_normal or token.is_cue("negated.negative")
+
+
+def _limited_examination(tokens: list[TaggedToken]) -> list[MentionDraft]:
+    """ "Evaluation is limited by rotation": a row of the limit, at what it hides."""
+    stated = [token for token in tokens if not token.aside]
+    limits = [token for token in stated if _limits(token)]
+    if not limits:
+        return []
+    words = [
+        TaggedToken(LIMITATION, token.form, token.begin, token.end) for token in limits
+    ]
+    locations = [token for token in stated if token.kind in ("anatomy", "place")]
+    limits[0].become(_LIMITED_EXAMINATION)
+    return [MentionDraft(limits[0], locations, words)]
+
+
+def _limits(token: TaggedToken) -> bool:
+    # "The costophrenic angle is obscured": what hides a border may be disease.
+    return token.code == LIMITATION.code and token.form not in WORDS["hidden"]

@@ -1,0 +1,412 @@
+"""Sentences that speak of the finding before them: "It measures 3 cm" (method.md 7).
+
+A sentence is read alone first, with a pointer in the place of the finding that it
+speaks of. When the report is put together, the pointer is resolved: what is said of it
+is added to the finding before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lunguage_assets.assertion.units import TaggedToken, first_beyond, first_kind
+from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
+from lunguage_assets.assertion.word_files import WORDS
+from lunguage_assets.structuring.contract import (
+    CueUse,
+    Mention,
+    SectionedReport,
+    SentenceReading,
+    Span,
+)
+from lunguage_assets.structuring.rules.drafts import MentionDraft
+from lunguage_assets.structuring.rules.mentions import mention_of, rows_of
+from lunguage_assets.tables import ATTRIBUTES
+
+_THIS = LexiconEntry("finding", "this", "PF")
+_THESE = LexiconEntry("finding", "these", "PF")
+_VERBS: frozenset[Kind] = frozenset(
+    {"copula", "hedged", "hedged before", "link", "ended", "negated before"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BackReference:
+    """What a sentence says of the findings before it.
+
+    Attributes:
+        explaining: numbers of its mentions that say what those findings mean.
+        repeating: numbers of its mentions that name one of them again: "this nodule".
+        pointer: the word that stands for them, if any, as a mention with what is said
+            of it.
+    """
+
+    explaining: tuple[int, ...]
+    repeating: tuple[int, ...]
+    pointer: Mention | None
+
+
+@dataclass(frozen=True, slots=True)
+class StandaloneReading(SentenceReading):
+    """What a sentence states by itself, and what it says of the findings before it."""
+
+    mentions: tuple[Mention, ...] = ()
+    back_reference: BackReference | None = None
+
+
+# --- in the sentence itself
+
+
+def insert_pointer(tokens: list[TaggedToken]) -> None:
+    """Make the subject of a sentence a finding where it stands for one or is left out.
+
+    Args:
+        tokens: of the sentence; changed in place.
+    """
+    if not tokens:
+        return
+    first = tokens[0]
+    if first.form in WORDS["points_back"] and first.kind in ("break", "other"):
+        if _is_subject_of_verb(tokens):
+            nearest = tokens[:2]
+            is_plural = any(tok.form in WORDS["points_at_several"] for tok in nearest)
+            first.become(_THESE if is_plural else _THIS)
+    elif _lacks_subject(first):
+        tokens.insert(0, TaggedToken(_THIS, "", first.begin, first.begin))
+
+
+def _is_subject_of_verb(tokens: list[TaggedToken]) -> bool:
+    """Whether the first word is what its verb speaks of.
+
+    "this finding also suggests".
+    """
+    # "It is difficult to exclude a fracture": "it" stands for nothing.
+    stands_for_nothing = any(token.form in WORDS["nobody"] for token in tokens[1:4])
+    if tokens[0].form == "it" and stands_for_nothing:
+        return False
+    for token in tokens[1:]:
+        if token.form not in WORDS["passed_over"]:
+            return token.kind in _VERBS
+    return False
+
+
+def _lacks_subject(first: TaggedToken) -> bool:
+    """ "Measures 3 cm.", "Likely represents scarring.", but not "Likely scarring."."""
+    has_several_words = first.end > first.begin + len(first.form)
+    begins_predicate = has_several_words and first.form in WORDS["without_subject"]
+    return first.form == "measure" or begins_predicate
+
+
+def is_pointer(draft: MentionDraft) -> bool:
+    """Whether a draft is a word that stands for the findings before the sentence."""
+    return draft.head.sense in (_THIS, _THESE)
+
+
+def back_reference(
+    drafts: list[MentionDraft],
+    pointer: MentionDraft | None,
+    tokens: list[TaggedToken],
+    text: str,
+) -> BackReference | None:
+    """Collect what a sentence says of the findings before it.
+
+    Args:
+        drafts: the mentions that it states itself.
+        pointer: the draft that stands for the findings before it.
+        tokens: of the sentence.
+        text: of the sentence.
+
+    Returns:
+        None where it does not speak of them.
+    """
+    repeated = _named_again(tokens)
+    if pointer is None and not repeated:
+        return None
+    explaining: list[int] = []
+    repeating: list[int] = []
+    for number, row in enumerate(rows_of(drafts)):
+        if pointer in row.draft.signs:
+            explaining.append(number)
+        if row.draft.head in repeated:
+            repeating.append(number)
+    pointing: Mention | None = None
+    if pointer is not None:
+        pointing = _mention_of_pointer(pointer, drafts, tokens, text)
+    return BackReference(tuple(explaining), tuple(repeating), pointing)
+
+
+def _named_again(tokens: Sequence[TaggedToken]) -> list[TaggedToken]:
+    """Find the findings that "this" or "these" names again: "this small nodule"."""
+    repeated: list[TaggedToken] = []
+    for at, token in enumerate(tokens):
+        if token.kind == "break" and token.form in ("this", "these"):
+            following = first_beyond(tokens[at + 1 :], ("word", "other"))
+            if following is not None and following.kind == "finding":
+                repeated.append(following)
+    return repeated
+
+
+def _mention_of_pointer(
+    pointer: MentionDraft,
+    drafts: list[MentionDraft],
+    tokens: list[TaggedToken],
+    text: str,
+) -> Mention:
+    """Make a mention of the pointer, with what is said of it before its meaning.
+
+    "This is larger and may represent a new mass": larger is said of it, new of the
+    mass.
+    """
+    end = _begin_of_meaning(pointer, drafts, tokens, len(text))
+    pointer.modifiers = [word for word in pointer.modifiers if word.begin < end]
+    locations = [location for location in pointer.all_locations if location.begin < end]
+    # "This could be evaluated by CT of the chest": the location is that of the
+    # examination.
+    if first_kind(tokens, ("examined", "examination", "hedged", "link")):
+        locations = []
+    return mention_of(pointer, locations, text)
+
+
+def _begin_of_meaning(
+    pointer: MentionDraft,
+    drafts: list[MentionDraft],
+    tokens: list[TaggedToken],
+    end_of_sentence: int,
+) -> int:
+    """Find the hedge or link behind which the sentence says what the pointer means."""
+    meanings = [draft.head.begin for draft in drafts if pointer in draft.signs]
+    begin_of_meaning = meanings[0] if meanings else 0
+    links = [
+        token.begin
+        for token in tokens
+        if token.begin < begin_of_meaning and token.kind in ("hedged", "link")
+    ]
+    return max(links, default=end_of_sentence)
+
+
+# --- in the report
+
+
+class CoreferenceResolver:
+    """Puts the sentences of a report together, one after the other.
+
+    Args:
+        report: whose sentences they are.
+
+    Attributes:
+        mentions: of the sentences so far.
+    """
+
+    def __init__(self, report: SectionedReport) -> None:
+        self.mentions: list[Mention] = []
+        self._report = report
+        self._antecedents: list[int] = []
+        """Numbers of the findings that the next sentence may speak of."""
+        self._section = ""
+
+    def add(self, position: int, reading: StandaloneReading) -> SentenceReading:
+        """Add the next sentence.
+
+        Returns:
+            What became of it: one that only speaks of the findings before it states
+            nothing itself.
+        """
+        sentence = self._report.sentences[position]
+        if sentence.section != self._section:
+            self._section = sentence.section
+            self._antecedents = []
+        first = len(self.mentions)
+        begin = sentence.span.begin
+        for mention in reading.mentions:
+            self.mentions.append(_in_report(mention, position, begin, first))
+        reference = reading.back_reference
+        account: SentenceReading = reading
+        if self._antecedents and reference is not None:
+            is_said = self._resolve(reference, position, first)
+            if is_said and not reading.mentions:
+                account = SentenceReading("nothing stated", "finding before")
+        elif self._antecedents and reading.mentions:
+            self._explain_signs_before(first)
+        self._remember_findings(reading, first)
+        return account
+
+    def _remember_findings(self, reading: StandaloneReading, first: int) -> None:
+        """Note which findings the next sentence may speak of."""
+        reference = reading.back_reference
+        if not reading.mentions:
+            if reference is None:
+                self._antecedents = []
+            return
+        # "Opacity. This may be pneumonia. It is unchanged.": "it" is still the opacity.
+        if reference is not None and reference.explaining and self._antecedents:
+            return
+        self._antecedents = [
+            number
+            for number in range(first, len(self.mentions))
+            if _may_be_pointed_at(self.mentions[number])
+        ]
+
+    def _resolve(self, reference: BackReference, position: int, first: int) -> bool:
+        """Add what a sentence says of the findings before it to these findings.
+
+        Args:
+            reference: of the sentence.
+            position: of the sentence in the report.
+            first: number of its first mention.
+
+        Returns:
+            Whether its pointer says something of them.
+        """
+        antecedents = self._meant(reference)
+        is_said = False
+        if reference.pointer is not None:
+            begin = self._report.sentences[position].span.begin
+            pointer = _in_report(reference.pointer, position, begin, 0)
+            is_said = self._add_attributes(antecedents, pointer)
+        for number in reference.explaining:
+            self._explain(antecedents, first + number)
+        for number in reference.repeating:
+            name = self.mentions[first + number].normed_ent
+            self._take_location(self._named(name), first + number)
+        return is_said
+
+    def _meant(self, reference: BackReference) -> list[int]:
+        """Find which findings before are meant: "these" are all of them, "this" is one.
+
+        It is one that explains no other: the last sign, else the last finding.
+        """
+        pointer = reference.pointer
+        if pointer is not None and pointer.normed_ent == _THESE.name:
+            return self._antecedents
+        unexplaining = [
+            number for number in self._antecedents if not self.mentions[number].evidence
+        ]
+        candidates = unexplaining or self._antecedents
+        names = [self.mentions[number].normed_ent for number in candidates]
+        signs = [name for name in names if name in WORDS["signs"]]
+        name = signs[-1] if signs else names[-1]
+        return [number for number in candidates if self._is_named(number, name)]
+
+    def _named(self, name: str) -> list[int]:
+        return [number for number in self._antecedents if self._is_named(number, name)]
+
+    def _is_named(self, number: int, name: str) -> bool:
+        return self.mentions[number].normed_ent == name
+
+    def _add_attributes(self, antecedents: list[int], pointer: Mention) -> bool:
+        """Add what is said of a pointer to the findings that it stands for.
+
+        Returns:
+            Whether anything was said: "It is gone" and "It measures 3 cm" are; "It is
+            not a nodule" is not.
+        """
+        attributes = dict(pointer.attributes)
+        attributes.pop("past_hx", None)
+        has_gone = pointer.status.endswith("n")
+        if has_gone and "improved" not in attributes:
+            return False
+        if not attributes and not pointer.location:
+            return False
+        for number in antecedents:
+            mention = self.mentions[number]
+            self.mentions[number] = replace(
+                mention,
+                status=pointer.status if has_gone else mention.status,
+                location=mention.location or pointer.location,
+                attributes=_united(mention, attributes),
+            )
+        return True
+
+    def _explain(self, signs: list[int], cause: int) -> None:
+        """Make signs the evidence of what explains them; it lies where they lie."""
+        mention = self.mentions[cause]
+        if mention.status.endswith("n"):
+            return
+        self.mentions[cause] = replace(mention, evidence=(*mention.evidence, *signs))
+        for sign in signs:
+            associate = (*self.mentions[sign].associate, cause)
+            self.mentions[sign] = replace(self.mentions[sign], associate=associate)
+        if mention.normed_ent not in WORDS["everywhere"]:
+            self._take_location(signs, cause)
+
+    def _take_location(self, antecedents: list[int], number: int) -> None:
+        """Give a finding without a location that of the findings before it.
+
+        Findings of different names give one only where they share it.
+        """
+        if self.mentions[number].location:
+            return
+        location_by_words: dict[tuple[str, ...], tuple[Span, ...]] = {}
+        for antecedent in antecedents:
+            location = self.mentions[antecedent].location
+            words = tuple(span.of(self._report.text) for span in location)
+            location_by_words[words] = location
+        names = {self.mentions[antecedent].normed_ent for antecedent in antecedents}
+        if len(names) != 1 and len(location_by_words) != 1:
+            return
+        spans: list[Span] = []
+        for location in location_by_words.values():
+            spans += location
+        self.mentions[number] = replace(self.mentions[number], location=tuple(spans))
+
+    def _explain_signs_before(self, first: int) -> None:
+        """Make what is left open explain the signs of the sentence before.
+
+        "Opacity in the lingula. Pneumonia cannot be excluded.": it is left open there.
+
+        Args:
+            first: number of the sentence's first mention.
+        """
+        signs = self._antecedents
+        names = {self.mentions[sign].normed_ent for sign in signs}
+        if not names <= WORDS["explained_signs"]:
+            return
+        for number in range(first, len(self.mentions)):
+            if _is_open_cause(self.mentions[number]):
+                self._explain(signs, number)
+
+
+def _may_be_pointed_at(mention: Mention) -> bool:
+    """Whether "it" may be this mention: a finding that is there, and no device."""
+    return mention.cat in ("PF", "CF") and mention.status.endswith("p")
+
+
+def _is_open_cause(mention: Mention) -> bool:
+    is_open = mention.status == "tp" and not mention.location and not mention.evidence
+    return is_open and mention.normed_ent in WORDS["causes_of_signs"]
+
+
+def _in_report(mention: Mention, position: int, begin: int, first: int) -> Mention:
+    """Make a mention of a sentence one of its report.
+
+    Args:
+        mention: with spans and numbers of its sentence.
+        position: of the sentence in the report.
+        begin: of the sentence in the report's text.
+        first: number of the sentence's first mention in the report.
+    """
+    attributes: dict[str, tuple[Span, ...]] = {}
+    for column, values in mention.attributes.items():
+        attributes[column] = tuple(span.moved(begin) for span in values)
+    return replace(
+        mention,
+        sentence=position,
+        ent=mention.ent.moved(begin),
+        location=tuple(span.moved(begin) for span in mention.location),
+        attributes=attributes,
+        evidence=tuple(number + first for number in mention.evidence),
+        associate=tuple(number + first for number in mention.associate),
+        cues=tuple(CueUse(use.cue, use.span.moved(begin)) for use in mention.cues),
+    )
+
+
+def _united(
+    mention: Mention, added: dict[str, tuple[Span, ...]]
+) -> dict[str, tuple[Span, ...]]:
+    united: dict[str, tuple[Span, ...]] = {}
+    for column in ATTRIBUTES:
+        values = (*mention.attributes.get(column, ()), *added.get(column, ()))
+        if values:
+            united[column] = values
+    return united

@@ -1,0 +1,269 @@
+"""From drafts to rows: name, status, attributes and cues of a mention (method.md 4)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import NamedTuple
+
+from lunguage_assets.assertion.axes import axes_of, has_axes
+from lunguage_assets.assertion.units import TaggedToken
+from lunguage_assets.assertion.vocabulary import ELSEWHERE
+from lunguage_assets.assertion.word_files import WORDS
+from lunguage_assets.structuring.contract import CueUse, Mention, Span
+from lunguage_assets.structuring.rules.drafts import MentionDraft
+from lunguage_assets.structuring.rules.judgements import is_wrong, judgements_of
+from lunguage_assets.tables import ATTRIBUTES
+
+_EARLIER = re.compile(r".*\b(?:prior|previous|recent)\s+", re.IGNORECASE)
+"""What stands before the examination itself in "on the prior CT"."""
+_SIDE = re.compile(r"\b(?:right|left|bilateral|both|rt|lt)", re.IGNORECASE)
+_BETWEEN_NEIGHBOURS = re.compile(r"[\s-]*(?:\bthe\s+)?")
+_NO_LETTERS = re.compile("[^a-z0-9]+")
+_NAME_OUTSIDE_THE_CHEST = {
+    "pulmonary edema": "soft tissue edema",
+    "pleural effusion": "joint effusion",
+}
+"""What a word of the chest means where a chest film does not reach.
+
+"edema of the ankle".
+"""
+
+
+class Row(NamedTuple):
+    """A mention that a draft makes.
+
+    Attributes:
+        draft: of the finding or part of the body.
+        locations: where this row lies.
+    """
+
+    draft: MentionDraft
+    locations: list[TaggedToken]
+
+
+def rows_of(drafts: list[MentionDraft]) -> list[Row]:
+    """Make a row for each group of locations of a draft."""
+    rows: list[Row] = []
+    for draft in drafts:
+        for group in draft.location_groups or [[]]:
+            rows.append(Row(draft, [*draft.locations, *group]))
+    return rows
+
+
+def mentions_of(drafts: list[MentionDraft], text: str) -> tuple[Mention, ...]:
+    """Make the mentions of a sentence, with their references.
+
+    The first row of a draft stands for it in references.
+
+    Args:
+        drafts: of the sentence, in their order.
+        text: of the sentence.
+    """
+    rows = rows_of(drafts)
+    first_row: dict[MentionDraft, int] = {}
+    for number, row in enumerate(rows):
+        first_row.setdefault(row.draft, number)
+    evidence: dict[MentionDraft, tuple[int, ...]] = {}
+    explained_by: dict[MentionDraft, list[int]] = {draft: [] for draft in drafts}
+    for draft in drafts:
+        signs = [sign for sign in _stated_signs(draft) if sign in first_row]
+        evidence[draft] = tuple(first_row[sign] for sign in signs)
+        for sign in signs:
+            explained_by[sign].append(first_row[draft])
+    mentions: list[Mention] = []
+    for number, row in enumerate(rows):
+        is_first = first_row[row.draft] == number
+        mention = replace(
+            mention_of(row.draft, row.locations, text),
+            evidence=evidence[row.draft],
+            associate=tuple(explained_by[row.draft]) if is_first else (),
+        )
+        mentions.append(mention)
+    return tuple(mentions)
+
+
+def _stated_signs(draft: MentionDraft) -> list[MentionDraft]:
+    """Take what supports a finding; what is denied has no support and is none."""
+    head = draft.head
+    # "A skin fold simulates a pneumothorax": the pneumothorax is denied, and has its
+    # cause.
+    is_mimicked = any(edge.cue.startswith("mimic.") for edge in head.edges)
+    if head.negation and not is_mimicked:
+        return []
+    return [sign for sign in draft.signs if not sign.head.negation]
+
+
+def mention_of(draft: MentionDraft, locations: list[TaggedToken], text: str) -> Mention:
+    """Make one mention, without references.
+
+    Args:
+        draft: of the finding or part of the body.
+        locations: where it lies.
+        text: of the sentence.
+    """
+    return Mention(
+        sentence=0,
+        ent=_span(draft.head),
+        normed_ent=_name(draft.head, locations),
+        cat=draft.head.code if draft.is_finding else "PF",
+        status=_status(draft),
+        location=_location(locations, text),
+        attributes=_attributes(draft, text),
+        cues=_cues(draft, text),
+    )
+
+
+def _span(token: TaggedToken) -> Span:
+    return Span(token.begin, token.end)
+
+
+def _name(head: TaggedToken, locations: list[TaggedToken]) -> str:
+    # "History of malignancy" is of any organ, not of the lung.
+    if head.past is not None and head.form in WORDS["of_any_organ"]:
+        return "cancer"
+    if any(location.name == ELSEWHERE for location in locations):
+        return _NAME_OUTSIDE_THE_CHEST.get(head.name, head.name)
+    return head.name
+
+
+def _location(locations: list[TaggedToken], text: str) -> tuple[Span, ...]:
+    """Take locations as values, sides first, neighbours as one: "right upper lobe"."""
+    spans: list[Span] = []
+    for location in sorted(set(locations), key=lambda location: location.begin):
+        if spans and _BETWEEN_NEIGHBOURS.fullmatch(text, spans[-1].end, location.begin):
+            spans[-1] = Span(spans[-1].begin, location.end)
+        else:
+            spans.append(_span(location))
+    return tuple(sorted(spans, key=lambda span: _SIDE.search(span.of(text)) is None))
+
+
+# --- status
+
+
+def _status(draft: MentionDraft) -> str:
+    if draft.is_finding and not _is_normal_structure(draft):
+        return _status_of_finding(draft.head)
+    return _status_of_part(draft)
+
+
+def _is_normal_structure(draft: MentionDraft) -> bool:
+    """ "Interstitial markings are normal": every lung has them, as a part of it."""
+    if draft.head.name not in WORDS["structures"] or draft.head.negation:
+        return False
+    judgements = judgements_of(draft)
+    return bool(judgements) and all(word.kind == "normal" for word in judgements)
+
+
+def _status_of_finding(head: TaggedToken) -> str:
+    is_doubtful = head.negation == "doubtful" or head.is_hedged
+    return _status_code(is_tentative=is_doubtful, is_negative=bool(head.negation))
+
+
+def _status_of_part(draft: MentionDraft) -> str:
+    """Decide by the words that judge; what is abnormal wins over what is normal."""
+    judgements = judgements_of(draft)
+    wrong = [word for word in judgements if is_wrong(word)]
+    decisive = wrong or judgements
+    is_doubtful = any(
+        word.is_hedged or word.negation == "doubtful" for word in decisive
+    )
+    # "The heart has worsened" judges by its course alone.
+    is_worse = not decisive and draft.has_modifier_of("worsened")
+    is_abnormal = bool(wrong) or is_worse
+    return _status_code(is_tentative=is_doubtful, is_negative=not is_abnormal)
+
+
+def _status_code(*, is_tentative: bool, is_negative: bool) -> str:
+    """Compose a code of `tables.STATUSES`."""
+    certainty = "t" if is_tentative else "d"
+    polarity = "n" if is_negative else "p"
+    return certainty + polarity
+
+
+# --- attributes
+
+
+def _attributes(draft: MentionDraft, text: str) -> dict[str, tuple[Span, ...]]:
+    values: dict[str, list[Span]] = {}
+    for word in sorted(draft.modifiers, key=lambda word: word.begin):
+        if word.code and _is_attribute(draft, word, text):
+            values.setdefault(word.code, []).append(_value_of(word, text))
+    past = draft.head.past
+    if past is not None:
+        values.setdefault(_column_of_past(draft, past), []).append(_span(past))
+    return {column: tuple(values[column]) for column in ATTRIBUTES if column in values}
+
+
+def _column_of_past(draft: MentionDraft, past: TaggedToken) -> str:
+    """Find the column for the words that say that it is past.
+
+    "Has resolved" is a course, "was removed" the placement of a device.
+    """
+    if past.kind != "ended":
+        return "past_hx"
+    return "placement" if draft.is_device else "improved"
+
+
+def _value_of(word: TaggedToken, text: str) -> Span:
+    """ "On the prior CT" is the source "CT"."""
+    if word.code == "other_source":
+        earlier = _EARLIER.match(text, word.begin, word.end)
+        if earlier is not None:
+            return Span(earlier.end(), word.end)
+    return _span(word)
+
+
+def _is_attribute(draft: MentionDraft, word: TaggedToken, text: str) -> bool:
+    """Whether a word is a value of its column, and not in the status alone."""
+    if word.code == "placement":
+        return draft.is_device  # "5 cm above the carina" of a nodule is no placement.
+    if word.kind != "normal":
+        return True
+    if draft.is_finding:
+        # Normal of the trachea, a description of a fracture.
+        return word.form in WORDS["of_a_fracture"]
+    if not _status(draft).endswith("n"):
+        return False  # No "normal" beside "enlarged".
+    return draft.head.name in WORDS["sized"] or _names_normal_axis(draft, word, text)
+
+
+def _names_normal_axis(draft: MentionDraft, word: TaggedToken, text: str) -> bool:
+    """Whether a word says along which axis a part of the body is normal.
+
+    "Midline" does. "Clear" does so only where another row judges another axis.
+    """
+    words = text[word.begin : word.end]
+    if not has_axes(draft.head.name) or not axes_of(words):
+        return False
+    forms = words.lower().replace("-", " ").split()
+    is_of_whole = not WORDS["as_a_whole"].isdisjoint(forms)
+    return draft.is_divided or not is_of_whole
+
+
+# --- cues
+
+
+def _cues(draft: MentionDraft, text: str) -> tuple[CueUse, ...]:
+    """List the cues that decided a mention, and the words that judge a part."""
+    judgements = [] if draft.is_finding else judgements_of(draft)
+    uses: list[CueUse] = []
+    for token in (draft.head, *judgements):
+        uses += [CueUse(edge.cue, Span(edge.begin, edge.end)) for edge in token.edges]
+    # Words that judge are in no file of cues: "the lungs are clear" is decided by
+    # `normal.clear`. Of "not normal" the denial decides.
+    for word in judgements:
+        if not word.negation:
+            uses.append(_cue_of_word(word.kind, word, text))
+    if draft.is_compared and not judgements:
+        for word in draft.modifiers:
+            if word.code == "no_change":
+                uses.append(_cue_of_word("unchanged", word, text))
+    return tuple(dict.fromkeys(uses))
+
+
+def _cue_of_word(group: str, word: TaggedToken, text: str) -> CueUse:
+    """Name the cue that a judging word is: `normal.clear`, `unchanged.stable`."""
+    words = text[word.begin : word.end].lower()
+    name = _NO_LETTERS.sub("_", words).strip("_")
+    return CueUse(f"{group}.{name}", _span(word))

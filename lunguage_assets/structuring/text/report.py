@@ -1,0 +1,128 @@
+"""A report's text cut for every structurer: sections, sentences, views and notes.
+
+What is not about the chest is not read (docs/reports.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from lunguage_assets.structuring.contract import SectionedReport, Sentence
+from lunguage_assets.structuring.text.cutting_words import cutting_words
+from lunguage_assets.structuring.text.languages import (
+    NOT_ENGLISH,
+    is_in_another_language,
+)
+from lunguage_assets.structuring.text.languages import identity as languages_identity
+from lunguage_assets.structuring.text.sections import Section, sections_of
+from lunguage_assets.structuring.text.sentences import line_width, sentence_spans
+from lunguage_assets.structuring.text.views import views_in_text
+
+VERSION = "4"
+"""Raise it with every change of rules that cuts a report otherwise.
+
+`identity` carries it.
+"""
+
+_WORD = re.compile(r"[^\W\d_]+")
+_SUB_HEADING_LENGTH = 60
+
+
+def identity() -> str:
+    """Name everything that changes how reports are cut."""
+    return f"text/{VERSION}/{cutting_words().identity}/{languages_identity()}"
+
+
+def cut_report(study_id: str, text: str) -> SectionedReport:
+    """Cut a report into sentences, in the order of the text; never raises.
+
+    Notes: `empty`, `no-headings`, `findings-without-heading`, `no-findings-section`,
+    `text-before-headings` (not read), `preliminary-superseded` (not read),
+    `two-reports`, `not-english` (the rules read nothing in it), `not-chest` (not read).
+    """
+    if not text.strip():
+        return SectionedReport(study_id, text, (), notes=("empty",))
+    sections, notes = sections_of(text)
+    numbered = _numbered_sentences(text, sections)
+    if numbered.has_other_part:
+        notes.append("not-chest")
+    sentences = numbered.sentences
+    if is_in_another_language([sentence.text for sentence in sentences]):
+        notes.append(NOT_ENGLISH)
+    views = views_in_text(text, sections, sentences)
+    return SectionedReport(study_id, text, tuple(sentences), views, tuple(notes))
+
+
+class _Numbered(NamedTuple):
+    """The sentences of a report, and whether some are of another part of the body."""
+
+    sentences: list[Sentence]
+    has_other_part: bool
+
+
+def _numbered_sentences(text: str, sections: Sequence[Section]) -> _Numbered:
+    """Number the sentences; those of another part of the body count as `other`.
+
+    "CHEST: Clear. ABDOMEN: No free air." is one report of two parts.
+    """
+    words = cutting_words().groups
+    named = _words_outside_history(text, sections)
+    names_other_part = not words["elsewhere"].isdisjoint(named)
+    names_chest = not words["chest"].isdisjoint(named)
+    is_all_of_other_part = names_other_part and not names_chest
+    width = line_width(text)
+    numbers: Counter[str] = Counter()
+    sentences: list[Sentence] = []
+    has_other_part = False
+    for section in sections:
+        is_of_other_part = is_all_of_other_part
+        for span in sentence_spans(text, section.begin, section.end, width):
+            sentence = span.of(text)
+            code = section.code
+            if names_other_part and code in ("find", "impr"):
+                is_of_other_part = is_all_of_other_part or _is_of_other_part(
+                    sentence, words, was_before=is_of_other_part
+                )
+                if is_of_other_part:
+                    code = "other"
+                    has_other_part = True
+            numbers[code] += 1
+            sentences.append(
+                Sentence(code, numbers[code], span, sentence, section.heading)
+            )
+    return _Numbered(sentences, has_other_part)
+
+
+def _words_outside_history(text: str, sections: Sequence[Section]) -> set[str]:
+    words: set[str] = set()
+    for section in sections:
+        if section.code != "hist":
+            content = text[section.begin : section.end].lower()
+            words.update(_WORD.findall(content))
+    return words
+
+
+def _is_of_other_part(
+    sentence: str, words: Mapping[str, frozenset[str]], *, was_before: bool
+) -> bool:
+    """Whether another part of the body is described from this sentence on.
+
+    Args:
+        sentence: of findings or impression; a sub-heading, "ABDOMEN:", changes it.
+        words: groups of `sections.yaml`.
+        was_before: whether another part was described before it.
+    """
+    heading, colon, _ = sentence[:_SUB_HEADING_LENGTH].partition(":")
+    if not colon and len(sentence) > _SUB_HEADING_LENGTH:
+        return was_before  # Too long for a title.
+    named = set(_WORD.findall(heading.lower()))
+    names_other_part = bool(named & words["elsewhere"])
+    names_chest = bool(named & words["chest"])
+    if names_other_part and named <= words["elsewhere"] | words["exam_words"]:
+        return not names_chest
+    is_title_of_chest = names_chest and named <= words["exam_words"]
+    # Any other sub-heading ("HEART:") leads back to the chest.
+    return was_before and not colon and not is_title_of_chest
