@@ -1,8 +1,8 @@
 """Errors that a person can act on.
 
-Every error the package raises on purpose is a `LunguageError`; the command line prints its one-line message
-and exits non-zero, without a traceback. No message carries report text: a found value is shown only where it
-comes from a coded column.
+Every error the package raises on purpose is a `LunguageError`; the command line prints
+its one-line message and exits non-zero, without a traceback. No message carries report
+text: a found value is shown only where it comes from a coded column.
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ from collections.abc import Iterable
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the known one that is nearest to it, or nothing."""
+    """The end of a message about an unknown name.
+
+    The known one that is nearest to it, or nothing.
+    """
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def printable(text: str) -> str:
-    r"""The text on one line of a terminal: control characters, which names of delivered files may have, stand
-    as escapes such as `\n` and `\x1b`.
+    r"""The text on one line of a terminal.
+
+    Control characters, which names of delivered files may have, stand as escapes such
+    as `\n` and `\x1b`.
     """
     if text.isprintable():
         return text
@@ -33,7 +38,10 @@ def _printable_letter(letter: str) -> str:
 
 
 class LunguageError(Exception):
-    """A problem the user can fix; the message says what was found, what was expected and what to do."""
+    """A problem the user can fix.
+
+    The message says what was found, what was expected and what to do.
+    """
 
 
 class InputError(LunguageError):
@@ -83,7 +91,9 @@ def damaged(
     expected: str,
     remedy: str = "Deliver it again.",
 ) -> InputError:
-    """The error of a file that its reader gave up, with the kind of what the reader said: never its text."""
+    """The error of a file that its reader gave up, with the kind of what the reader
+    said: never its text.
+    """
     return InputError(file, f"{found} ({type(error).__name__})", expected, remedy)
 
 
@@ -92,7 +102,10 @@ class InvalidTable(LunguageError):
 
 
 class NotWritten(LunguageError):
-    """A table could not be written to its place; what was there before is still there."""
+    """A table could not be written to its place.
+
+    What was there before is still there.
+    """
 
 
 class ConfigurationError(LunguageError):
@@ -108,4 +121,6 @@ class KeyTaken(LunguageError):
 
 
 class MethodError(LunguageError):
-    """The method is not defined on these data (no phrases, missing anchor phrase, no valid answer...)."""
+    """The method is not defined on these data (no phrases, missing anchor phrase, no
+    valid answer...).
+    """

@@ -1,5 +1,6 @@
-"""Where a model's files are (a folder, a package, the Hugging Face hub), and libraries that keep quiet: told
-by their own means, as the environment of the process stays as it is.
+"""Where a model's files are (a folder, a package, the Hugging Face hub), and libraries
+that keep quiet: told by their own means, as the environment of the process stays as it
+is.
 """
 
 from __future__ import annotations
@@ -17,14 +18,18 @@ _HASHED = frozenset({".json", ".txt", ".model", ".safetensors"})
 _OTHER_FORMATS = ("onnx", "openvino")
 
 PACKAGED = "package:"
-"""Begins the name of a model in an installed package: `package:MODULE/PATH`, the same everywhere."""
+"""Begins the name of a model in an installed package.
+
+`package:MODULE/PATH`, the same everywhere.
+"""
 
 
 def named_path(name: str) -> Path | None:
-    """The folder or file that a model's name stands for (`/...`, `./...`, `../...`, `~...`,
-    `package:MODULE/PATH`); None for a name on the hub. It may be missing.
+    """The folder or file that a model's name stands for (`/...`, `./...`, `../...`,
+    `~...`, `package:MODULE/PATH`); None for a name on the hub. It may be missing.
 
-    A package is looked up and not imported: its code is not run, and what it depends on may be missing.
+    A package is looked up and not imported: its code is not run, and what it depends on
+    may be missing.
 
     Raises:
         ConfigurationError: the package is not installed.
@@ -52,9 +57,11 @@ _PACKAGED_COPIES = {
 
 
 def packaged_copy(name: str, revision: str) -> str | None:
-    """The name of an installed package's copy of a model of the hub that is not on this machine.
+    """The name of an installed package's copy of a model of the hub that is not on this
+    machine.
 
-    None where the hub's cache has the model, a revision is asked for, or no package with it is installed.
+    None where the hub's cache has the model, a revision is asked for, or no package
+    with it is installed.
     """
     copy = _PACKAGED_COPIES.get(name)
     if copy is None or revision or _is_cached(name):
@@ -76,13 +83,17 @@ def _is_cached(name: str) -> bool:
 
 
 def snapshot(name: str, revision: str, left_out: tuple[str, ...] = ()) -> Path:
-    """The folder of a model's files, named by its commit; fetched unless they are on this machine.
+    """The folder of a model's files, named by its commit.
 
-    Only safetensors and text are fetched. A model is loaded from this folder, never by its name: for a name
-    without safetensors transformers would ask a service on the hub to convert its other formats.
+    Fetched unless they are on this machine.
+
+    Only safetensors and text are fetched. A model is loaded from this folder, never by
+    its name: for a name without safetensors transformers would ask a service on the hub
+    to convert its other formats.
 
     Raises:
-        Exception: whatever the library, its transport and the disk raise; the text of some is a page long.
+        Exception: whatever the library, its transport and the disk raise; the text of
+            some is a page long.
     """
     from huggingface_hub import snapshot_download
 
@@ -96,9 +107,10 @@ def snapshot(name: str, revision: str, left_out: tuple[str, ...] = ()) -> Path:
 
 
 def found_model(name: str, revision: str, option: str) -> tuple[Path, str, list[Path]]:
-    """The folder of an encoder, its identity (name and exact revision, the same on every machine), and the
-    files that a loader may read. `name` is a folder, known by the SHA-256 of its files, or a model of the hub
-    with a commit, tag or branch as `revision`; `option` is the setting that names it.
+    """The folder of an encoder, its identity (name and exact revision, the same on
+    every machine), and the files that a loader may read. `name` is a folder, known by
+    the SHA-256 of its files, or a model of the hub with a commit, tag or branch as
+    `revision`; `option` is the setting that names it.
 
     Raises:
         ConfigurationError: it cannot be found or fetched.
@@ -131,7 +143,10 @@ def _fetched(name: str, revision: str, option: str) -> Path:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files that a loader may read, sorted; hidden folders and other formats left out."""
+    """The files that a loader may read, sorted.
+
+    Hidden folders and other formats left out.
+    """
     found = []
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder).parts
@@ -164,7 +179,9 @@ def _quiet_hub() -> None:
 
 
 def quiet_transformers() -> None:
-    """No telemetry, progress bars and advice of transformers and the hub, and nothing below an error."""
+    """No telemetry, progress bars and advice of transformers and the hub, and nothing
+    below an error.
+    """
     import transformers
     from transformers import modeling_gguf_pytorch_utils as gguf_reading
 

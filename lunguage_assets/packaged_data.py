@@ -128,7 +128,8 @@ def _unknown_key(
 ) -> ConfigurationError:
     """Make the error of a key that a form has not.
 
-    Whoever pastes the wrong thing into a file may paste a report: the key is not repeated.
+    Whoever pastes the wrong thing into a file may paste a report: the key is not
+    repeated.
 
     Args:
         where: file and line.

@@ -1,9 +1,11 @@
-"""An invented corpus in the published file formats or as raw reports, the same for the same seed.
+"""An invented corpus in the published file formats or as raw reports, the same for the
+same seed.
 
-For demonstrations and tests; nothing in it comes from a real report. `resources/sample` holds 800 studies in
-plain prose, as untidy as the published files (implicit.md section 1), and 800 in varied prose, whose rows
-quote their sentences, all of seed 0, and a few of other seeds. A sample begins with the packaged studies of
-its seed. Whatever goes beyond draws patients of seed 0 with all their studies and numbers them anew.
+For demonstrations and tests; nothing in it comes from a real report. `resources/sample`
+holds 800 studies in plain prose, as untidy as the published files (implicit.md section
+1), and 800 in varied prose, whose rows quote their sentences, all of seed 0, and a few
+of other seeds. A sample begins with the packaged studies of its seed. Whatever goes
+beyond draws patients of seed 0 with all their studies and numbers them anew.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE = FILES = (
 )
 TABLE_FILE, TREE = "reports.csv", "files"
 FIRST = 90_000_001
-"""Number of the first study and of the first patient of a sample, in a range that no real corpus uses."""
+"""Number of the first study and of the first patient of a sample, in a range that no
+real corpus uses.
+"""
 
 ABOUT = (
     "# Invented reports: no patient, no radiologist, no text of any real corpus.\n"
@@ -49,8 +53,10 @@ def _table(prose: Prose, name: str) -> pd.DataFrame:
 
 
 def sample_studies(reports: int, seed: int, prose: Prose) -> pd.DataFrame:
-    """Draw studies: `packaged` (the packaged study that one repeats), `study_id`, `subject_id`, `sequence`,
-    `view`, `study_date`, `report`.
+    """Draw studies.
+
+    `packaged` (the packaged study that one repeats), `study_id`, `subject_id`,
+    `sequence`, `view`, `study_date`, `report`.
     """
     packaged = _table(prose, "reports")
     positions: list[int] = []
@@ -71,8 +77,10 @@ def sample_studies(reports: int, seed: int, prose: Prose) -> pd.DataFrame:
 
 
 def _patients(packaged: pd.DataFrame, seed: int) -> Iterator[list[int]]:
-    """Positions of one patient's studies after another's: those packaged for this seed, then those of seed 0,
-    all of them before any comes again, each time in another order.
+    """Positions of one patient's studies after another's.
+
+    Those packaged for this seed, then those of seed 0, all of them before any comes
+    again, each time in another order.
     """
     patients: dict[str, dict[str, list[int]]] = {}
     for position, (own, subject) in enumerate(
@@ -86,8 +94,10 @@ def _patients(packaged: pd.DataFrame, seed: int) -> Iterator[list[int]]:
 
 
 def sample_findings(studies: pd.DataFrame, prose: Prose) -> pd.DataFrame:
-    """The rows of drawn studies in the columns of Lunguage.csv and, last, `place_open`: whether the sentence
-    leaves open that the finding is at the place of the one beside it (1, or empty).
+    """The rows of drawn studies in the columns of Lunguage.csv and, last, `place_open`.
+
+    Whether the sentence leaves open that the finding is at the place of the one beside
+    it (1, or empty).
     """
     front = ["subject_id", "study_id", "sequence", "section", "report"]
     rows = studies.drop(columns=["view", "study_date"]).merge(
@@ -127,9 +137,10 @@ def write_sample(
 ) -> str:
     """Write a synthetic corpus into the folder `out`, and say in words how much it is.
 
-    Files: Lunguage.csv, Lunguage_vocab.csv, the image metadata and corpus.toml. Byte-identical for (reports,
-    seed, prose). A smaller sample of the same seed is the beginning of a larger one. Raises
-    `ConfigurationError` for less than one report, and where a corpus lies that is not declared synthetic.
+    Files: Lunguage.csv, Lunguage_vocab.csv, the image metadata and corpus.toml.
+    Byte-identical for (reports, seed, prose). A smaller sample of the same seed is the
+    beginning of a larger one. Raises `ConfigurationError` for less than one report, and
+    where a corpus lies that is not declared synthetic.
     """
     if reports < 1:
         raise ConfigurationError(
@@ -162,12 +173,14 @@ def write_raw_sample(
     form: RawFormat = "table",
     prose: Prose = "varied",
 ) -> str:
-    """Write the reports of a synthetic corpus as raw text into `out`, and what they say into `truth`.
+    """Write the reports of a synthetic corpus as raw text into `out`, and what they say
+    into `truth`.
 
-    `form`: `table` (reports.csv), `mimic` (files/p90/p90000001/s90000001.txt with the image metadata beside
-    it) or `text` (one s90000001.txt per report). `truth` gets the published files of the same studies. Both
-    folders are byte-identical for the same arguments. Raises `ConfigurationError` for less than one report,
-    for one folder named twice, and where a folder holds a delivery that is not declared synthetic.
+    `form`: `table` (reports.csv), `mimic` (files/p90/p90000001/s90000001.txt with the
+    image metadata beside it) or `text` (one s90000001.txt per report). `truth` gets the
+    published files of the same studies. Both folders are byte-identical for the same
+    arguments. Raises `ConfigurationError` for less than one report, for one folder
+    named twice, and where a folder holds a delivery that is not declared synthetic.
     """
     if truth.resolve() == out.resolve():
         raise ConfigurationError(
@@ -206,7 +219,9 @@ def _write(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _refuse_to_replace(out: Path, names: Sequence[str]) -> None:
-    """Refuse a folder with one of these files of a delivery that is not declared synthetic."""
+    """Refuse a folder with one of these files of a delivery that is not declared
+    synthetic.
+    """
     about = out / ABOUT_FILE
     declared = (
         about.exists()

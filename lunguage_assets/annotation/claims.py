@@ -1,7 +1,8 @@
-"""What a text claims of its findings, in the form in which two texts are compared (docs/score.md).
+"""What a text claims of its findings, so that two texts compare (docs/score.md).
 
-A claim is about one finding on one side. What is said of both sides is two claims, so that "bilateral
-effusions" and "a left and a right effusion" are the same. What repeats another claim of its text goes.
+A claim is about one finding on one side. What is said of both sides is two claims, so
+that "bilateral effusions" and "a left and a right effusion" are the same. What repeats
+another claim of its text goes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from lunguage_assets.annotation.significance import Course, Significance
 from lunguage_assets.implicit.statements.locations import anatomy
 
 LIKE_SIZES = 1.2
-"""Two measured sizes of one finding that differ by less than this factor are one measurement."""
+"""Two measured sizes of one finding that differ by less than this factor are one
+measurement.
+"""
 
 _DEVICE = "OTH"
 _MISPLACED = "misplaced "
@@ -29,7 +32,8 @@ class Claim(NamedTuple):
     """What a text says of a finding at a place.
 
     Args:
-        concept: the finding, by its name in resources/significance.yaml where it is listed.
+        concept: the finding, by its name in resources/significance.yaml where it is
+            listed.
         present: whether the text says that it is there, however surely.
         p: the probability that it is there.
         weight: how much the finding matters.
@@ -88,7 +92,7 @@ def measured_mm(measurement: str) -> float | None:
 
 
 def _by_side(finding: StatedFinding, significance: Significance) -> list[Claim]:
-    """A claim for the side that a row names, one for each of both, or one without a side."""
+    """Make a claim for each side that a row names, or one without a side."""
     row = finding.row
     description = ", ".join((row.morphology, row.distribution, row.severity, row.onset))
     concept, present = _concept(finding, significance)
@@ -135,7 +139,8 @@ def _weight(
     row = finding.row
     if row.cat == _DEVICE:
         return significance.misplaced_weight if concept.startswith(_MISPLACED) else 0.0
-    # "The catheter has a fracture": the row is named after its device, and says nothing of the patient.
+    # "The catheter has a fracture": the row is named after its device, and says nothing
+    # of the patient.
     if finding.name != row.name:
         return 0.0
     return significance.weight(concept, row.cat, words, extent)
@@ -167,7 +172,7 @@ def _concept(finding: StatedFinding, significance: Significance) -> tuple[str, b
 
 
 def _courses(finding: StatedFinding, significance: Significance) -> frozenset[Course]:
-    """What a finding did since before, by the columns of its row and words in others."""
+    """Read what a finding did since before, off the columns of its row."""
     row = finding.row
     courses: set[Course] = set(
         significance.courses_in(f"{row.onset}, {row.measurement}")
@@ -185,7 +190,10 @@ def _courses(finding: StatedFinding, significance: Significance) -> frozenset[Co
 
 
 def _without_repeats(claims: list[Claim]) -> list[Claim]:
-    """Claims of one finding at one place as one: the surest p, the nearest place, all words."""
+    """Claims of one finding at one place as one.
+
+    The surest p, the nearest place, all words.
+    """
     kept: list[Claim] = []
     for claim in sorted(claims, key=_most_said_first):
         for number, other in enumerate(kept):
@@ -234,8 +242,10 @@ def regions_cover(outer: frozenset[str], inner: frozenset[str]) -> bool:
 
 
 def _shared_weights(claims: list[Claim]) -> list[Claim]:
-    """Weights of claims of which several are about one finding: together they weigh more than
-    one, and less than as many findings (effusions of both sides are missed by one error).
+    """Weights of claims of which several are about one finding.
+
+    Together they weigh more than one, and less than as many findings (effusions of both
+    sides are missed by one error).
     """
     count_by_concept = Counter(claim.concept for claim in claims)
     return [

@@ -2,8 +2,8 @@
 
 The stages are those of a run (docs/method.md), with the offline structurer, the bundled
 judges, the published reference scale, the packaged pathways and lists and the default
-settings: what a home without files of its own uses with `reference_scale = "published"`. What its
-files say is read once and kept.
+settings: what a home without files of its own uses with `reference_scale =
+"published"`. What its files say is read once and kept.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
-"""Reports on a terminal, as one HTML page that needs nothing else (`resources/read/page.html.j2`), and as one
-JSON document, whose form is documented in docs/read.md and keeps its version.
+"""Reports on a terminal, as one HTML page, and as one JSON document.
 
-Whatever a report says is escaped. The page has no script, loads nothing, and no browser may let it.
+The page needs nothing else (`resources/read/page.html.j2`). The form of the document is
+in docs/read.md and keeps its version.
+
+Whatever a report says is escaped. The page has no script, loads nothing, and no browser
+may let it.
 """
 
 from __future__ import annotations
@@ -51,13 +54,17 @@ _LEGEND = {
     "place": _KINDS["detail"],
 }
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-"""Numbers of sentences are raised: beside the text's own they must not look like them."""
+"""Numbers of sentences are raised.
+
+Beside the text's own they must not look like them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportForm:
-    """The form of a page that takes a report: what was given, what was wrong with it, and names of files that
-    can be downloaded.
+    """The form of a page that takes a report.
+
+    What was given, what was wrong with it, and names of files that can be downloaded.
     """
 
     report: str = ""
@@ -69,7 +76,10 @@ class ReportForm:
 def read_page(
     reports: Sequence[ShownReport], form: ReportForm | None = None, policy: str = POLICY
 ) -> str:
-    """The page of some reports; with `form` it has a form that posts the next one to `/`."""
+    """The page of some reports.
+
+    With `form` it has a form that posts the next one to `/`.
+    """
     return page_template("read", "page.html.j2").render(
         reports=reports, form=form, policy=policy
     )
@@ -79,14 +89,15 @@ def notebook_frame(annotation: Annotation, counts: str) -> str:
     """The page of some reports in a frame of its own, with `counts` of all below."""
     page = escape(read_page(shown_reports(annotation)))
     style = "width: 100%; height: 34rem; border: 0"
-    return f'<iframe sandbox srcdoc="{page}" style="{style}"></iframe><p>{escape(counts)}</p>'
+    frame = f'<iframe sandbox srcdoc="{page}" style="{style}"></iframe>'
+    return f"{frame}<p>{escape(counts)}</p>"
 
 
 def json_document(annotation: Annotation) -> str:
     """The document, one line end at its end: `{"schema": ..., "reports": [...]}`.
 
-    Every report holds its own rows, in the order of the frames; a missing value is null. Labels that the
-    report does not mention are left out.
+    Every report holds its own rows, in the order of the frames; a missing value is
+    null. Labels that the report does not mention are left out.
     """
     reports: list[Any] = []
     for report, parts in by_report(annotation):
@@ -116,7 +127,10 @@ def _plain(value: Any) -> Any:
 
 
 def print_report(report: ShownReport, console: Console) -> None:
-    """Print a report; nothing in it is taken for markup, and no control character reaches the terminal."""
+    """Print a report.
+
+    Nothing in it is taken for markup, and no control character reaches the terminal.
+    """
     console.print(
         Text(report.study_id, style="bold"),
         Text(f"views: {report.views or 'not known'}", "dim"),

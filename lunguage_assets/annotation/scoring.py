@@ -1,10 +1,10 @@
-"""Score of generated reports against their references, weighed as radiologists weigh errors,
-in which doubt counts (docs/score.md).
+"""Scores of generated reports against their references (docs/score.md).
 
-Each text is read into claims (`claims.py`). A finding that both texts claim is a pair: it
-keeps the part of its weight that is left by another name, place or description, and by
-another p. What only one text claims is omitted or invented, what the other denies is of the
-wrong presence. The score of a study is the weight that was kept, as a share of what was kept
+Errors are weighed as radiologists weigh them, and doubt counts. Each text is read into
+claims (`claims.py`). A finding that both texts claim is a pair: it keeps the part of
+its weight that is left by another name, location or description, and by another p.
+What only one text claims is omitted or invented, what the other denies is of the wrong
+presence. The score of a study is the weight that was kept, as a share of what was kept
 and lost: (agreement + kept) / (agreement + kept + lost).
 """
 
@@ -38,7 +38,10 @@ from lunguage_assets.errors import InputError
 from lunguage_assets.randomness import Floats
 
 LEAST_P = 0.01
-"""What the logarithmic score takes for a p of 0, and 1 less it for 1: what is said without doubt may err."""
+"""What the logarithmic score takes for a p of 0, and 1 less it for a p of 1.
+
+What is said without doubt may err.
+"""
 RESAMPLES = 1000
 KEPT_CLAIMS = 500_000
 """Claims of texts that were read which are kept: about 200 MB."""
@@ -56,8 +59,10 @@ MEASURES = ("findings", "findings_log", *PARTS, "labels", "labels_log")
 
 
 class _Read(NamedTuple):
-    """A text: whether anything stands in it, the findings that it says are there and those that it denies,
-    and its labels.
+    """A text that was read.
+
+    `is_blank` tells whether nothing stands in it; `present` are the findings that it
+    says are there, `absent` those that it denies.
     """
 
     is_blank: bool
@@ -81,17 +86,19 @@ class _PairShares(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Scores:
-    """Scores of n pairs of texts; 1 says the same, 0 is a text from which nothing was read.
+    """Scores of n pairs of texts.
+
+    1 says the same, 0 is a text from which nothing was read.
 
     Args:
         studies: a row per pair, in the given order: `findings`, by the Brier score, and
-            `findings_log`, by the logarithmic one; what `findings` lost, which sums to 1
-            with it: `presence` (one text denies it), `certainty` (another p), `omission`,
-            `invention`, `name` (a more general or a near finding), `place`, `description`
-            (extent, size, course, kind); `labels` and `labels_log`, of the study's labels,
-            each counted the same.
-        corpus: a row per measure: `value`, the mean of the studies, and its 95% interval `low` to `high` by
-            a bootstrap over studies.
+            `findings_log`, by the logarithmic one; what `findings` lost, which sums to
+            1 with it: `presence` (one text denies it), `certainty` (another p),
+            `omission`, `invention`, `name` (a more general or a near finding), `place`,
+            `description` (extent, size, course, kind); `labels` and `labels_log`, of
+            the study's labels, each counted the same.
+        corpus: a row per measure: `value`, the mean of the studies, and its 95%
+            interval `low` to `high` by a bootstrap over studies.
     """
 
     studies: pd.DataFrame
@@ -105,17 +112,23 @@ class Scores:
 def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
     """Score generated reports against their references.
 
-    A text is read once, whatever its pairs. A missing text (None, NaN) is a report that says nothing.
+    A text is read once, whatever its pairs. A missing text (None, NaN) is a report that
+    says nothing.
 
     Raises:
-        InputError: not as many of the one as of the other, none, or something that is no text.
+        InputError: not as many of the one as of the other, none, or something that is
+            no text.
     """
     studies = pd.DataFrame(_scored(references, generated), columns=list(MEASURES))
     return Scores(studies, _with_intervals(studies))
 
 
 def rewards(references: Sequence[str], generated: Sequence[str]) -> list[float]:
-    """Score the findings of every pair by the Brier score, from 0 to 1. Raises `InputError`, as `score`."""
+    """Score the findings of every pair by the Brier score, from 0 to 1.
+
+    Raises:
+        InputError: as `score`.
+    """
     return [row[0] for row in _scored(references, generated)]
 
 
@@ -224,13 +237,16 @@ class _Tally:
         self.lost = dict.fromkeys(PARTS, 0.0)
 
     def measures(self, agreement: float) -> tuple[float, ...]:
-        """`findings`, `findings_log` and the parts, as shares of what was kept and lost together."""
+        """Compute `findings`, `findings_log` and the parts.
+
+        All are shares of what was kept and lost together.
+        """
         lost = sum(self.lost.values())
         whole = agreement + self.kept + lost
         lost_log = lost - self.lost["certainty"] + self.certainty_log
         kept_log = agreement + self.kept_log
         parts = [self.lost[part] / whole for part in PARTS]
-        # `findings` is what the parts leave of 1, so that rounding never makes them disagree.
+        # `findings` is what the parts leave of 1: rounding never makes them disagree.
         return 1.0 - sum(parts), kept_log / (kept_log + lost_log), *parts
 
 
@@ -253,8 +269,8 @@ def _finding_measures(
     _add_denials(tally, reference.absent, generated.absent, significance)
     if not reference.says_something and not generated.says_something:
         return 1.0, 1.0, *([0.0] * len(PARTS))
-    # A text that says nothing agrees with nothing, not even with a normal film. Words of a reference that
-    # cannot be read are taken for normal ones.
+    # A text that says nothing agrees with nothing, not even with a normal film. Words
+    # of a reference that cannot be read are taken for normal ones.
     is_agreeing = generated.says_something and not reference.is_blank
     if is_agreeing:
         return tally.measures(significance.agreement)
@@ -266,31 +282,35 @@ def _finding_measures(
 def _pairs(
     reference: Sequence[Claim], generated: Sequence[Claim], significance: Significance
 ) -> list[tuple[Claim, Claim, _PairShares]]:
-    """Pairs of claims about one finding, each claim in one at most, those that lose least first."""
-    possible = []
-    for a, one in enumerate(reference):
-        for b, other in enumerate(generated):
-            name_share = significance.name_share(one.concept, other.concept)
+    """Pair claims about one finding, each claim once at most.
+
+    Pairs that lose least are made first.
+    """
+    possible: list[tuple[float, float, int, int, _PairShares]] = []
+    for row, claim in enumerate(reference):
+        for column, other in enumerate(generated):
+            name_share = significance.name_share(claim.concept, other.concept)
             if name_share < 1.0:
-                shares = _pair_shares(one, other, name_share, significance)
-                possible.append((shares.total, abs(one.p - other.p), a, b, shares))
-    possible.sort()
-    used_references = set[int]()
-    used_generated = set[int]()
+                shares = _pair_shares(claim, other, name_share, significance)
+                distance = abs(claim.p - other.p)
+                possible.append((shares.total, distance, row, column, shares))
+    used_references: set[int] = set()
+    used_generated: set[int] = set()
     pairs = []
-    for _, _, a, b, shares in possible:
-        if a not in used_references and b not in used_generated:
-            used_references.add(a)
-            used_generated.add(b)
-            pairs.append((reference[a], generated[b], shares))
+    for _, _, row, column, shares in sorted(possible):
+        if row not in used_references and column not in used_generated:
+            used_references.add(row)
+            used_generated.add(column)
+            pairs.append((reference[row], generated[column], shares))
     return pairs
 
 
 def _pair_shares(
     one: Claim, other: Claim, name_share: float, significance: Significance
 ) -> _PairShares:
-    """What part of a finding is lost between two claims: by its name, of the rest by its place, of the rest
-    by its description.
+    """Compute what part of a finding is lost between two claims.
+
+    First by its name, of what is left by its location, and of that by its description.
     """
     after_name = 1.0 - name_share
     after_place = after_name * (1.0 - _place_share(one, other, significance))
@@ -326,7 +346,7 @@ def _place_share(one: Claim, other: Claim, significance: Significance) -> float:
 
 
 def _description_share(one: Claim, other: Claim, significance: Significance) -> float:
-    """What part of a finding is lost by how much there is of it, its size, its course and its kind."""
+    """Compute what is lost by extent, size, course and kind."""
     kept = 1.0 - _extent_share(one.extent, other.extent, significance)
     kept *= 1.0 - _size_share(one, other, significance)
     kept *= 1.0 - significance.course_share(one.courses, other.courses)
@@ -348,14 +368,16 @@ def _extent_share(
 
 
 def _size_share(one: Claim, other: Claim, significance: Significance) -> float:
-    """What part of a finding is lost by its measured size: by its logarithm, as 6 and 12 mm differ as much as
-    3 and 6 cm do.
+    """Compute what is lost by the measured size.
+
+    The logarithm counts, as 6 and 12 mm differ as much as 3 and 6 cm do.
     """
     shares = significance.shares
     if one.size_mm == other.size_mm:
         return 0.0
     is_absurd = _is_absurd(one, significance)
-    # An absurd size beside a possible one is a mistake, whether or not the other report measures.
+    # An absurd size beside a possible one is a mistake, whether or not the other report
+    # measures.
     if is_absurd != _is_absurd(other, significance):
         return shares.size_absurd
     if not one.size_mm or not other.size_mm:
@@ -382,8 +404,9 @@ def _add_pair(
 ) -> None:
     """Add what a pair kept and lost.
 
-    What its name, place and description lose is that part of what it would lose to leave the finding out and
-    to invent another. What is kept of it loses by the distance of the two p.
+    What its name, location and description lose is that part of what it would lose to
+    leave the finding out and to invent another. What is kept of it loses by the
+    distance of the two p.
     """
     weight = (one.weight + other.weight) / 2.0
     alone = 2.0 * significance.unsaid * weight * one.p
@@ -421,7 +444,10 @@ def _add_alone(
 def _denial_of(
     claim: Claim, denials: Sequence[Claim], significance: Significance
 ) -> Claim | None:
-    """The surest denial of a finding, or of a more general one, at a place that contains its own."""
+    """Find the surest denial of a finding, or of a more general one.
+
+    It is at a location that contains the finding's own.
+    """
     speaking = [
         denial
         for denial in denials
@@ -434,9 +460,12 @@ def _denial_of(
 
 
 def _covered_share(claim: Claim, other: Claim, significance: Significance) -> float:
-    """What part of a claim is not said by another one, which may have a partner already.
+    """Compute what part of a claim another one does not say.
 
-    A consolidation says that there is an opacity; an effusion without a side may be the left one.
+    The other one may have a partner already.
+
+    A consolidation says that there is an opacity; an effusion without a side may be the
+    left one.
     """
     if significance.is_kind_of(other.concept, claim.concept):
         name_share = 0.0
@@ -474,8 +503,10 @@ def _add_denials(
 def _label_measures(
     reference: Sequence[StatedLabel], generated: Sequence[StatedLabel]
 ) -> tuple[float, float]:
-    """The score of the labels, by Brier and by logarithm: Dice's coefficient, to which a label that is only
-    half right adds half. Two texts without labels are alike.
+    """Score the labels, by Brier and by logarithm.
+
+    It is Dice's coefficient, to which a label that is only half right adds half. Two
+    texts without labels are alike.
     """
     generated_by_label = {claim.label: claim for claim in generated}
     pairs = [
@@ -491,23 +522,30 @@ def _label_measures(
 
 
 def divergence(p: float, q: float) -> float:
-    """What the logarithmic score of q loses to that of p when p is true (Kullback-Leibler), as a share of the
-    most that it can: 0 when the two are the same, 1 between the two certainties.
+    """Compute what the logarithmic score of q loses to that of p when p is true.
+
+    This is the Kullback-Leibler divergence, as a share of the most that it can be: 0
+    when the two are the same, 1 between the two certainties.
     """
     if p == q:
         return 0.0
-    a, b = (min(max(one, LEAST_P), 1.0 - LEAST_P) for one in (p, q))
+    true_p = min(max(p, LEAST_P), 1.0 - LEAST_P)
+    said_p = min(max(q, LEAST_P), 1.0 - LEAST_P)
     most = (1.0 - 2.0 * LEAST_P) * log((1.0 - LEAST_P) / LEAST_P)
-    return (a * log(a / b) + (1.0 - a) * log((1.0 - a) / (1.0 - b))) / most
+    of_presence = true_p * log(true_p / said_p)
+    of_absence = (1.0 - true_p) * log((1.0 - true_p) / (1.0 - said_p))
+    return (of_presence + of_absence) / most
 
 
 def _with_intervals(studies: pd.DataFrame) -> pd.DataFrame:
-    """Means of the studies with 95% percentile intervals of resampled studies."""
-    values, draw, size = studies.to_numpy(), np.random.default_rng(0), len(studies)
+    """Compute means of the studies with 95% intervals of resampled studies."""
+    values = studies.to_numpy()
+    draw = np.random.default_rng(0)
+    size = len(studies)
     shares = np.full(size, 1.0 / size)
     means: Floats = np.array(
         [draw.multinomial(size, shares) @ values / size for _ in range(RESAMPLES)]
     )
     low, high = np.quantile(means, (0.025, 0.975), axis=0)
-    found = {"value": values.mean(axis=0), "low": low, "high": high}
-    return pd.DataFrame(found, index=pd.Index(studies.columns, name="measure"))
+    columns = {"value": values.mean(axis=0), "low": low, "high": high}
+    return pd.DataFrame(columns, index=pd.Index(studies.columns, name="measure"))

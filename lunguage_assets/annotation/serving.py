@@ -1,7 +1,10 @@
-"""The page on the loopback address where a person pastes a report (docs/read.md, "Privacy").
+"""The page where a person pastes a report (docs/read.md, "Privacy").
 
-Nothing is stored, logged, sent or cached. Only pages of this server may post to it: a foreign page in the
-same browser is refused by its headers (Host, Origin, Sec-Fetch-Site).
+It is served on the loopback address.
+
+Nothing is stored, logged, sent or cached. Only pages of this server may post to it: a
+foreign page in the same browser is refused by its headers (Host, Origin,
+Sec-Fetch-Site).
 """
 
 from __future__ import annotations
@@ -28,23 +31,29 @@ from lunguage_assets.errors import ConfigurationError, LunguageError
 ADDRESS = "127.0.0.1"
 _FIELDS = ("report", "views", "download", "example")
 BODY_LIMIT = 64 << 10
-"""Bytes of a posted form; the longest real reports have some twenty thousand characters."""
+"""Bytes of a posted form.
+
+The longest real reports have some twenty thousand characters.
+"""
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'"
 )
 HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",  # browsers heed that one as a header only
+    # Browsers heed frame-ancestors as a header only.
+    "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "same-origin",  # with none at all a browser says no Origin of its own page either
+    # With none at all a browser says no Origin of its own page either.
+    "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
 EXAMPLE = (
-    "EXAMINATION: Chest, PA and lateral.\n\nFINDINGS: Mildly enlarged heart. Probable atelectasis at the "
-    "left base, though pneumonia cannot be excluded. Small right pleural effusion. No pneumothorax.\n\n"
+    "EXAMINATION: Chest, PA and lateral.\n\nFINDINGS: Mildly enlarged heart. Probable "
+    "atelectasis at the left base, though pneumonia cannot be excluded. Small right "
+    "pleural effusion. No pneumothorax.\n\n"
     "IMPRESSION: Mild cardiomegaly, suspicious for early congestive heart failure."
 )
 """An invented report, for who has none at hand."""
@@ -58,12 +67,16 @@ _READING = threading.Lock()
 
 
 def serving_socket(port: int) -> socket.socket:
-    """A socket on the loopback address; port 0: a free one. Raises `ConfigurationError`: it is in use."""
+    """A socket on the loopback address.
+
+    Port 0: a free one. Raises `ConfigurationError`: it is in use.
+    """
     try:
         return socket.create_server((ADDRESS, port))
     except OSError:
         raise ConfigurationError(
-            f"port {port} of {ADDRESS} is in use, or may not be used. Choose another one with --port."
+            f"port {port} of {ADDRESS} is in use, or may not be used. Choose another "
+            "one with --port."
         ) from None
 
 
@@ -82,7 +95,9 @@ def serve(opened: socket.socket, cues: Path | None = None) -> None:
 
 
 def application(port: int, cues: Path | None = None) -> Starlette:
-    """The server's answers: the empty page, the page of a posted report, and files of it; `cues` as of
+    """The server's answers.
+
+    The empty page, the page of a posted report, and files of it; `cues` as of
     `annotation.read`.
     """
     hosts = {f"{name}:{port}" for name in (ADDRESS, "localhost")}
@@ -120,7 +135,10 @@ def application(port: int, cues: Path | None = None) -> Starlette:
 
 
 def _answer(report: str, views: str, download: str, cues: Path | None) -> Response:
-    """What the report says; an unexpected error says its kind alone, as its message may quote the report."""
+    """What the report says.
+
+    An unexpected error says its kind alone, as its message may quote the report.
+    """
     problem, status, shown = "", 200, []
     try:
         if report.strip():
@@ -141,7 +159,10 @@ def _answer(report: str, views: str, download: str, cues: Path | None) -> Respon
         problem, status = str(error), 422
     except Exception as error:
         kind = type(error).__name__
-        problem = f"The report could not be read ({kind}). Please report this, without the report."
+        problem = (
+            f"The report could not be read ({kind}). Please report this, without the "
+            "report."
+        )
         status = 500
     page = read_page(shown, ReportForm(report, views, problem, list(DOWNLOADS)), POLICY)
     return HTMLResponse(page, status_code=status, headers=HEADERS)

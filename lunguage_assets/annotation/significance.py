@@ -1,5 +1,7 @@
-"""How much a finding matters, and what it loses when it is said otherwise: the content of
-`resources/significance.yaml`, whose header names the sources, as questions that the score asks of it.
+"""How much a finding matters, and what it loses when it is said otherwise.
+
+The content of `resources/significance.yaml`, whose header names the sources, as
+questions that the score asks of it.
 """
 
 from __future__ import annotations
@@ -72,7 +74,10 @@ class CourseCost(BaseModel, frozen=True, extra="forbid"):
 
 
 class Shares(BaseModel, frozen=True, extra="forbid"):
-    """What part of a finding is lost when it is said otherwise; each between 0 and 1."""
+    """What part of a finding is lost when it is said otherwise.
+
+    Each between 0 and 1.
+    """
 
     general: float = Field(ge=0, le=1)
     near: float = Field(ge=0, le=1)
@@ -203,11 +208,17 @@ class Significance:
         self.marks_in = lru_cache(maxsize=ENTRIES)(self._marks_in)
 
     def concept(self, name: str) -> str | None:
-        """The finding of the file with this canonical name; None when it is not listed."""
+        """The finding of the file with this canonical name.
+
+        None when it is not listed.
+        """
         return self._concept_by_name.get(name)
 
     def of_structure(self, name: str, words: str) -> str | None:
-        """The finding that an abnormal part of the body is, by the words said of it and its place."""
+        """The finding that an abnormal part of the body is.
+
+        It follows from the words said of it and from its location.
+        """
         for listed, finding in self._structures.get(name, ()):
             if listed.in_text(words):
                 return finding
@@ -232,7 +243,8 @@ class Significance:
 
         Args:
             concept: its name in the file, or the name of one that is not listed.
-            category: its Lunguage category, which gives the level of what is not listed.
+            category: its Lunguage category, which gives the level of what is not
+                listed.
             description: the words of its attributes.
             extent: how much there is of it, on the scale of the file; None: unsaid.
 
@@ -271,7 +283,10 @@ class Significance:
         return size_mm > largest
 
     def _extent(self, words: str) -> float | None:
-        """How much there is of a finding by its attributes; None when they do not say."""
+        """How much there is of a finding by its attributes.
+
+        None when they do not say.
+        """
         if not words:
             return None
         return next(
@@ -307,7 +322,7 @@ class Significance:
         )
 
     def mark_share(self, one: frozenset[str], other: frozenset[str]) -> float:
-        """What part of a finding is lost by a mark that one of two reports leaves out."""
+        """What a mark costs that one of two reports leaves out."""
         return max((self._marks[word][1] for word in one ^ other), default=0.0)
 
     def is_kind_of(self, concept: str, general: str) -> bool:
@@ -315,8 +330,9 @@ class Significance:
         return concept == general or general in self._ancestors.get(concept, ())
 
     def _name_share(self, one: str, other: str) -> float:
-        """What part of a finding is lost when another one is named; 1 when they have nothing
-        in common.
+        """What part of a finding is lost when another one is named.
+
+        1 when they have nothing in common.
         """
         if one == other:
             return 0.0
@@ -350,8 +366,9 @@ class Significance:
 
 
 def load_significance(path: Path | None = None) -> Significance:
-    """The packaged file, or the one at `path`, checked. Raises `ConfigurationError` naming its
-    line and field.
+    """The packaged file, or the one at `path`, checked.
+
+    Raises `ConfigurationError` naming its line and field.
     """
     file = path or resource("significance.yaml")
     content = read_as(file, SignificanceFile, "See the header of the packaged file.")

@@ -1,5 +1,7 @@
-"""The score as the programs of others call it: a reward function for trainers of the TRL family, and a metric
-for RadEval (docs/score.md). Neither program is needed here.
+"""The score as the programs of others call it (docs/score.md).
+
+A reward function for trainers of the TRL family, and a metric for RadEval. Neither
+program is needed here.
 """
 
 from __future__ import annotations
@@ -30,20 +32,22 @@ _DECIMALS = 4
 
 
 def reward_function(completions: Sequence[Any], **columns: Any) -> list[float]:
-    """Reward the completions of a trainer (`GRPOTrainer(reward_funcs=reward_function)`).
+    """Reward completions (`GRPOTrainer(reward_funcs=reward_function)`).
 
     Args:
-        completions: generated reports, as text or as chat messages, of which the last is the report. What
-            stands before `</think>` in it is no part of the report.
-        **columns: what the trainer gives beside them: the columns of the data set, with a value for every
-            completion. The references are in the first of the columns `reference`, `references`,
-            `ground_truth`, `solution`, `target`, `report`; other columns are not read.
+        completions: generated reports, as text or as chat messages, of which the last
+            is the report. What stands before `</think>` in it is no part of the report.
+        **columns: what the trainer gives beside them: the columns of the data set, with
+            a value for every completion. The references are in the first of the columns
+            `reference`, `references`, `ground_truth`, `solution`, `target`, `report`;
+            other columns are not read.
 
     Returns:
         The score of the findings of each completion, from 0 to 1.
 
     Raises:
-        InputError: no such column, another number of references, or something that is no text.
+        InputError: no such column, another number of references, or something that is
+            no text.
     """
     column = next(
         (name for name in REFERENCE_COLUMNS if columns.get(name) is not None), None
@@ -81,7 +85,7 @@ def _rewards(completions: Sequence[Any], references: Sequence[Any]) -> list[floa
 
 
 def _text(written: Any) -> Any:
-    """The text of a completion or a reference: itself, or the content of the last of its messages."""
+    """Read a completion or a reference: a text, or the last of its messages."""
     if isinstance(written, Sequence) and not isinstance(written, str | bytes):
         written = written[-1] if written else ""
     if isinstance(written, Mapping) and "content" in written:
@@ -103,7 +107,8 @@ class RadEvalMetric:
     """The score as a metric of RadEval, by the contract of its `MetricBase`.
 
     RadEval finds a metric by name in its registry:
-    `METRIC_REGISTRY["lunguage"] = ("lunguage_assets.annotation.training", "RadEvalMetric")`.
+    `METRIC_REGISTRY["lunguage"] = (MODULE, "RadEvalMetric")`, where MODULE is
+    `"lunguage_assets.annotation.training"`.
     """
 
     name = "lunguage"
@@ -129,7 +134,8 @@ class RadEvalMetric:
         Args:
             refs: the references.
             hyps: the generated reports, one for each reference.
-            per_sample: whether to return the score of every report, instead of their mean.
+            per_sample: whether to return the score of every report, instead of their
+                mean.
             detailed: whether to return all measures of the corpus.
             on_progress: called once for every report.
 

@@ -1,6 +1,6 @@
-"""Files of outcomes and of labels that others made, and the labels of the newest release with the hedging
-phrases of the rows that decided them. A message quotes a number that it found, and nothing else: these are
-patients.
+"""Files of outcomes and of labels that others made, and the labels of the newest
+release with the hedging phrases of the rows that decided them. A message quotes a
+number that it found, and nothing else: these are patients.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ _OTHER_NAMES = {"airspace opacity": "Lung Opacity"}
 
 
 def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
-    """Outcomes of a CSV with the columns study_id, label (by its name or its CheXpert name) and outcome, as
-    study_id ("s" and digits), label (this package's name), outcome (0 or 1), sorted. Raises `InputError` for
-    an unreadable file, an unusable cell, or a repeated one.
+    """Outcomes of a CSV with the columns study_id, label (by its name or its CheXpert
+    name) and outcome, as study_id ("s" and digits), label (this package's name),
+    outcome (0 or 1), sorted. Raises `InputError` for an unreadable file, an unusable
+    cell, or a repeated one.
     """
     frame = _read(path, ("study_id", "label", "outcome"))
     ours = {
@@ -67,17 +68,20 @@ def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
 
 
 def read_label_file(path: Path, listed: LabelList) -> pd.DataFrame:
-    """Read a label file of MIMIC-CXR-JPG (CheXpert's, NegBio's, the radiologists' test set; also .csv.gz), or
-    the lines of CheXbert that come with CheXpert Plus (`impression_fixed.json`, also .gz, or alone in a
-    .zip). Columns that are no label are left out.
+    """Read a label file of MIMIC-CXR-JPG (CheXpert's, NegBio's, the radiologists' test
+    set; also .csv.gz), or the lines of CheXbert that come with CheXpert Plus
+    (`impression_fixed.json`, also .gz, or alone in a .zip). Columns that are no label
+    are left out.
 
     Returns:
-        A row per study and label, sorted: study_id, label (this package's name), chexpert, other_answer (`ANSWERS`);
-        `attrs[DIFFERING]`: of how many studies a later line says something else; the first one counts.
+        A row per study and label, sorted: study_id, label (this package's name),
+            chexpert, other_answer (`ANSWERS`);
+        `attrs[DIFFERING]`: of how many studies a later line says something else; the
+            first one counts.
 
     Raises:
-        InputError: for an unreadable file, no column of a label, an unusable cell, or a repeated study of a
-            table.
+        InputError: for an unreadable file, no column of a label, an unusable cell, or a
+            repeated study of a table.
     """
     differing = 0
     if holds_json(path):
@@ -115,13 +119,16 @@ def read_label_file(path: Path, listed: LabelList) -> pd.DataFrame:
 
 
 def _read_lines(path: Path) -> tuple[pd.DataFrame, int]:
-    """The first line of every study, all cells as text, and how many studies have a line that differs.
+    """The first line of every study, all cells as text, and how many studies have a
+    line that differs.
 
-    An object per line and image: `path_to_image`, and 14 labels, 1.0, 0.0, -1.0 or null. The images of a
-    study have the same report. Where it was made anonymous in two ways, CheXbert may have read two things.
+    An object per line and image: `path_to_image`, and 14 labels, 1.0, 0.0, -1.0 or
+    null. The images of a study have the same report. Where it was made anonymous in two
+    ways, CheXbert may have read two things.
 
-    Source: DOI 10.57761/fzna-pm76 (findings_fixed.json, impression_fixed.json, report_fixed.json); lines that
-    differ: github.com/Stanford-AIMI/chexpert-plus, issue 13.
+    Source: DOI 10.57761/fzna-pm76 (findings_fixed.json, impression_fixed.json,
+    report_fixed.json); lines that differ: github.com/Stanford-AIMI/chexpert-plus, issue
+    13.
     """
     first_of_study: dict[str, dict[str, str]] = {}
     line_of_study: dict[str, int] = {}
@@ -155,7 +162,10 @@ def _read_lines(path: Path) -> tuple[pd.DataFrame, int]:
 
 
 def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """All columns as text without surrounding blanks; study_id as this package writes it."""
+    """All columns as text without surrounding blanks.
+
+    Study_id as this package writes it.
+    """
     rows = [row for _, row in edited_rows(path, columns)]
     frame = (
         pd.DataFrame(rows, dtype="str")
@@ -209,8 +219,9 @@ class ReleasedLabels(NamedTuple):
 def released_labels(
     home: Home, ranker: str, studies: Collection[str]
 ) -> ReleasedLabels:
-    """Read the labels of some studies from the current release; the files are read part by part, because an
-    archive has many more.
+    """Read the labels of some studies from the current release.
+
+    The files are read part by part, because an archive has many more.
 
     Args:
         home: the home with the release.
@@ -247,7 +258,9 @@ def released_labels(
 
 
 def _has_known_columns(schema: pa.Schema) -> bool:
-    """Whether labels have the columns of LABELS, beside which older ones may have an estimate."""
+    """Whether labels have the columns of LABELS, beside which older ones may have an
+    estimate.
+    """
     if "p_estimate" in schema.names:
         schema = schema.remove(schema.get_field_index("p_estimate"))
     return bool(schema.remove_metadata() == LABELS.arrow)
@@ -271,7 +284,10 @@ def _answers(path: Path, studies: Collection[str]) -> tuple[pd.DataFrame, int]:
 
 
 def fitted_of(home: Home, ranker: str, findings: Collection[str]) -> pd.DataFrame:
-    """finding_id, phrases and p of these rows from the stored FITTED_PROBABILITIES; the newest batch wins."""
+    """finding_id, phrases and p of these rows from the stored FITTED_PROBABILITIES.
+
+    The newest batch wins.
+    """
     found = [FITTED_PROBABILITIES.frame()[list(_FITTED)]]
     for batch in home.registered() if findings else ():
         path = partition_path(home.tables, FITTED_PROBABILITIES.name, ranker, batch.key)

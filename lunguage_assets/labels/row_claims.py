@@ -187,8 +187,8 @@ class RowClaims:
     def mark_disputes(self, rows: pd.DataFrame, log: pd.DataFrame) -> None:
         """Mark labels of which the report says both, so that rows were removed.
 
-        A stated row loses to a stated one only (rule 1 of section 5); the claim that won
-        is contested.
+        A stated row loses to a stated one only (rule 1 of section 5); the claim that
+        won is contested.
 
         Args:
             rows: LUNGUAGE_PLUS_PLUS of whole studies.

@@ -70,14 +70,17 @@ class HasLabels(Protocol):
 
 @dataclass(frozen=True)
 class Targets:
-    """Labels of n studies or images as targets. NaN stands wherever there is none, never 0.
+    """Labels of n studies or images as targets.
+
+    NaN stands wherever there is none, never 0.
 
     Args:
         ids: (n,) text: ids of the studies, or of the images.
-        p: (n, labels) float32: the target under the policy; under "soft" the probability that the finding is
-            present.
+        p: (n, labels) float32: the target under the policy; under "soft" the
+            probability that the finding is present.
         mask: (n, labels) bool: where there is a target.
-        low: (n, labels) float32: the lower end of the 95% interval of the report's p, whatever the policy.
+        low: (n, labels) float32: the lower end of the 95% interval of the report's p,
+            whatever the policy.
         high: (n, labels) float32: its upper end.
         labels: names of the columns, in the order that was asked for.
         policy: what was done with p, one of `POLICIES`.
@@ -102,7 +105,10 @@ class Targets:
         return pd.DataFrame(columns)
 
     def write(self, path: Path) -> None:
-        """Write `frame` as Parquet, null where there is no target; policy and `implied` are its metadata."""
+        """Write `frame` as Parquet, null where there is no target.
+
+        Policy and `implied` are its metadata.
+        """
         table = pa.Table.from_pandas(self.frame(), preserve_index=False)
         table = table.replace_schema_metadata(
             {"policy": self.policy, "implied": str(self.implied).lower()}
@@ -120,22 +126,25 @@ def targets(
     """The labels of a release as targets of a classifier.
 
     Args:
-        release: the folder of a version, or of a ranker (`release/panel`: its current version); or what
-            `annotate` returns, or its `labels` alone.
-        order: "torchxrayvision" (18 names), "chexpert", "mimic-cxr" (14 each), or names of labels, by this
-            package's, CheXpert's or TorchXRayVision's name.
-        policy: "soft": p. The others take 1 and 0 of what is stated without doubt, and of a hedge 1
-            ("U-Ones"), 0 ("U-Zeros") or no target ("U-Ignore"); the denial of a kind ("no large effusion")
-            is 0, and a hedged "No Finding" has no target, as in CheXpert's files. "estimate": p, and
-            of what is implied the column `p_estimate`, which only older releases have.
+        release: the folder of a version, or of a ranker (`release/panel`: its current
+            version); or what `annotate` returns, or its `labels` alone.
+        order: "torchxrayvision" (18 names), "chexpert", "mimic-cxr" (14 each), or names
+            of labels, by this package's, CheXpert's or TorchXRayVision's name.
+        policy: "soft": p. The others take 1 and 0 of what is stated without doubt, and
+            of a hedge 1 ("U-Ones"), 0 ("U-Zeros") or no target ("U-Ignore"); the denial
+            of a kind ("no large effusion") is 0, and a hedged "No Finding" has no
+            target, as in CheXpert's files. "estimate": p, and of what is implied the
+            column `p_estimate`, which only older releases have.
         implied: whether what only a pathway implies is a target, too.
-        images: a table of images, `dicom_id` and `study_id` (MIMIC-CXR's metadata) or `path_to_image`
-            (CheXpert Plus), .csv or .csv.gz: a row per image of a study of the release, in its order.
+        images: a table of images, `dicom_id` and `study_id` (MIMIC-CXR's metadata) or
+            `path_to_image` (CheXpert Plus), .csv or .csv.gz: a row per image of a study
+            of the release, in its order.
 
     Raises:
         ConfigurationError: there is no release, or `order` or `policy` is unknown.
-        InputError: `release` is none of these, its labels lack a column or hold a p that is no probability;
-            the table of images has other columns, or no image of a study of the release.
+        InputError: `release` is none of these, its labels lack a column or hold a p
+            that is no probability; the table of images has other columns, or no image
+            of a study of the release.
     """
     implied = implied or policy == "estimate"
     if policy not in POLICIES:
@@ -225,8 +234,10 @@ def _part_of_targets(
 def _label_parts(
     release: str | PathLike[str] | pd.DataFrame | HasLabels,
 ) -> Iterator[pd.DataFrame]:
-    """Frames of LABELS, each with all labels of its studies: one in memory, or of a release's file in parts,
-    because the labels of an archive are many times as large as its targets.
+    """Frames of LABELS, each with all labels of its studies.
+
+    One in memory, or of a release's file in parts, because the labels of an archive are
+    many times as large as its targets.
     """
     labels = _given_labels(release)
     if isinstance(labels, pd.DataFrame):
@@ -250,7 +261,9 @@ def _label_parts(
 def _given_labels(
     release: str | PathLike[str] | pd.DataFrame | HasLabels,
 ) -> pd.DataFrame | Iterator[pd.DataFrame]:
-    """A frame of LABELS from whatever `targets` takes, checked, or parts of those of a release's file."""
+    """A frame of LABELS from whatever `targets` takes, checked, or parts of those of a
+    release's file.
+    """
     labels = (
         release
         if isinstance(release, pd.DataFrame)
@@ -281,7 +294,10 @@ def _given_labels(
 
 
 def _require_each_once(labels: pd.DataFrame) -> None:
-    """Refuse a label that a report has twice: of two reports of one id the last would win unseen."""
+    """Refuse a label that a report has twice.
+
+    Of two reports of one id the last would win unseen.
+    """
     named = [name for name in ("study_id", "source_id", "label") if name in labels]
     again = labels.duplicated(named)
     if again.any():
@@ -296,7 +312,9 @@ def _require_each_once(labels: pd.DataFrame) -> None:
 
 
 def _require_probabilities(values: pd.Series, column: str) -> None:
-    """Refuse a column in which something is neither missing nor a number between 0 and 1."""
+    """Refuse a column in which something is neither missing nor a number between 0 and
+    1.
+    """
     numbers = pd.to_numeric(values, errors="coerce")
     is_wrong = values.notna() & ~numbers.between(0.0, 1.0)
     if is_wrong.any():

@@ -1,8 +1,8 @@
 """Counts what the report and the tables of a release are made from.
 
 Numbers of a release (`summary.json`), which analyses belong to its ranking, and its
-origin, collected once. Where a release comes from is in `provenance.py`, the paper's own
-tables are counted in `paper_tables.py`.
+origin, collected once. Where a release comes from is in `provenance.py`, the paper's
+own tables are counted in `paper_tables.py`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ from lunguage_assets.tables.released import PHRASE_SCALE
 ANALYSES = {
     name: table for name, table in TABLES.items() if table.released == "analysis"
 }
-"""What `lunguage analyse` and `lunguage distill` make; a release shows those that are there."""
+"""What `lunguage analyse` and `lunguage distill` make.
+
+A release shows those that are there.
+"""
 
 _ACCOUNTS = [column.name for column in ACCOUNTING.columns if column.type == "int"]
 
@@ -72,7 +75,9 @@ class Release:
         return self.studies.batches
 
     def require_one_ranking(self) -> None:
-        """Raise `MethodError` where batches were made with another ranking, or in different modes."""
+        """Raise `MethodError` where batches were made with another ranking, or in
+        different modes.
+        """
         found = self.studies.query(
             "SELECT DISTINCT ranking_version, mode FROM lunguage_plus_plus"
         )
@@ -122,7 +127,10 @@ class ReportContext:
 
     @cached_property
     def scale(self) -> pd.DataFrame:
-        """The `PHRASE_SCALE` frame of this ranking; empty where the anchors give no line on it."""
+        """The `PHRASE_SCALE` frame of this ranking.
+
+        Empty where the anchors give no line on it.
+        """
         try:
             return phrase_scale(self.ranking, self.origin.anchors)
         except MethodError:
@@ -130,7 +138,10 @@ class ReportContext:
 
     @property
     def part(self) -> str:
-        """Where counts of reports may stand: in the open part of invented reports only."""
+        """Where counts of reports may stand.
+
+        In the open part of invented reports only.
+        """
         return "open" if self.origin.is_synthetic else "restricted"
 
     @property

@@ -36,7 +36,10 @@ _DESCRIBED_FIRST = ("resolution_log", "conflicts", "pathway_matches", "accountin
 
 
 def data_dictionary(version: Path) -> str:
-    """Describe the tables that lie in a version; one of several files is described once."""
+    """Describe the tables that lie in a version.
+
+    One of several files is described once.
+    """
     files = sorted(
         path for path in version.glob("*/*") if path.suffix in (".csv", ".parquet")
     )
@@ -79,7 +82,10 @@ def _tables_by_file() -> Iterator[tuple[str, Table]]:
 
 
 def _published_table() -> Table:
-    """Describe the published CSV: what is read is text, however the Parquet types it."""
+    """Describe the published CSV.
+
+    What is read is text, however the Parquet types it.
+    """
     internal_names = {published: name for name, published in ATTRIBUTES.items()}
     internal_names["DxTP"] = "currency"
     columns = []

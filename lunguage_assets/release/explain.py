@@ -261,8 +261,8 @@ class ExplanationBuilder:
             return
         yield (
             f"place in the ranking: mu {fit['mu']:.2f}, sigma {fit['sigma']:.2f}, "
-            f"below {fit['rank']} phrases; {fit['steps']} steps, {fit['answers']} valid "
-            f"answers; ended because {end}"
+            f"below {fit['rank']} phrases; {fit['steps']} steps, {fit['answers']} "
+            f"valid answers; ended because {end}"
         )
 
     def _merged_into(self, finding: str) -> Iterator[str]:

@@ -1,8 +1,11 @@
-"""The rows of a release: the newest delivery of every study over the stored batches, in parts, by SQL.
+"""The rows of a release.
 
-A part holds every table of at most `STUDIES_AT_ONCE` studies, so that memory does not grow with the corpus.
-The files are read once for an order of the studies: DuckDB sorts their rows by part, beyond its memory on
-disk, and the parts are cut from that stream. Asked part by part, every file would be read for every part.
+The newest delivery of every study over the stored batches, in parts, by SQL.
+
+A part holds every table of at most `STUDIES_AT_ONCE` studies, so that memory does not
+grow with the corpus. The files are read once for an order of the studies: DuckDB sorts
+their rows by part, beyond its memory on disk, and the parts are cut from that stream.
+Asked part by part, every file would be read for every part.
 """
 
 from __future__ import annotations
@@ -47,15 +50,19 @@ _ORDERS: Mapping[Order, str] = {
 
 
 class Part(NamedTuple):
-    """Tables of some studies as they are stored, with numbers of `batches`, and their files by batch."""
+    """Tables of some studies as they are stored, with numbers of `batches`, and their
+    files by batch.
+    """
 
     tables: Mapping[str, pa.Table]
     batches: Sequence[str]
     files: Mapping[str, Sequence[str]]
 
     def frames(self) -> Tables:
-        """The tables with the column `report_batch`. Raises `InvalidTable` for rows that break a value rule,
-        with file and keys, never a value.
+        """The tables with the column `report_batch`.
+
+        Raises `InvalidTable` for rows that break a value rule, with file and keys,
+        never a value.
         """
         return {
             name: self._sound(TABLES_PER_BATCH[name], rows)
@@ -75,10 +82,12 @@ class Part(NamedTuple):
 
 
 class NewestStudies:
-    """The newest delivery of every study over stored batches: a view per table of `TABLES_PER_BATCH`.
+    """The newest delivery of every study over stored batches.
 
-    A delivered row without a readable study is of no newer delivery: it is kept from every batch. `reports`
-    has only those that are not set aside.
+    A view per table of `TABLES_PER_BATCH`.
+
+    A delivered row without a readable study is of no newer delivery: it is kept from
+    every batch. `reports` has only those that are not set aside.
     """
 
     def __init__(
@@ -86,7 +95,9 @@ class NewestStudies:
         connection: DuckDBPyConnection,
         batches: Mapping[str, Mapping[str, UPath | Path]],
     ) -> None:
-        """Choose the deliveries; `batches` are the paths of `TABLES_PER_BATCH` by batch, oldest first. Raises
+        """Choose the deliveries.
+
+        `batches` are the paths of `TABLES_PER_BATCH` by batch, oldest first. Raises
         `InvalidTable` for a partition of another schema.
         """
         self.batches = tuple(batches)
@@ -135,7 +146,10 @@ class NewestStudies:
         return self._connection.execute(sql).df()
 
     def columns(self, sql: str) -> dict[str, NDArray[Any]]:
-        """`query` for numbers, as an array by column: eight bytes a value, where Python's take forty."""
+        """`query` for numbers, as an array by column.
+
+        Eight bytes a value, where Python's take forty.
+        """
         fetched = self._connection.execute(sql).fetchnumpy()
         return {name: np.asarray(values) for name, values in fetched.items()}
 
@@ -146,8 +160,9 @@ class NewestStudies:
         return int(studies)
 
     def parts(self, order: Order, names: Sequence[str]) -> Iterator[Part]:
-        """Tables of some studies after those of others, in an order of the studies; at least one part. Rows
-        of a part are in the order of batches and files.
+        """Tables of some studies after those of others, in an order of the studies.
+
+        At least one part. Rows of a part are in the order of batches and files.
         """
         self._connection.execute(
             f"CREATE OR REPLACE TABLE in_{order} AS "
@@ -172,7 +187,9 @@ class NewestStudies:
 
     @contextmanager
     def _stream(self, name: str, order: Order) -> Iterator[_PartStream]:
-        """The rows of a table by part, and within a part in the order of batches and files."""
+        """The rows of a table by part, and within a part in the order of batches and
+        files.
+        """
         table = TABLES_PER_BATCH[name]
         columns = ", ".join(f'"{column}"' for column in table.names)
         with self._connection.cursor() as cursor:
@@ -220,7 +237,10 @@ FROM chosen LEFT JOIN every_reports USING (study_id, batch_number)
 
 
 def _for_sql(connection: DuckDBPyConnection, table: Table, path: UPath | Path) -> str:
-    """A partition as DuckDB opens it, its schema asserted; a remote one through the home's file system."""
+    """A partition as DuckDB opens it, its schema asserted.
+
+    A remote one through the home's file system.
+    """
     if not is_stored(table, path):
         raise InvalidTable(
             f"table {table.name}, file {path}: written under another schema. Materialise it again."

@@ -1,8 +1,8 @@
 """Lays tables out for the report's page.
 
-Cells are text, an estimate has its interval in one cell, and bars stand on the axis that
-they need. The files of a release hold the numbers themselves; which tables a page has is
-in `report.py`.
+Cells are text, an estimate has its interval in one cell, and bars stand on the axis
+that they need. The files of a release hold the numbers themselves; which tables a page
+has is in `report.py`.
 """
 
 from __future__ import annotations
@@ -190,7 +190,10 @@ def _cells(column: str, frame: pd.DataFrame) -> list[str]:
 
 
 def _own_cells(column: str, frame: pd.DataFrame) -> list[str]:
-    """Write values with their percent or interval: `1,200 (12.3%)`, `0.5 (0.4 to 0.6)`."""
+    """Write values with their percent or interval.
+
+    `1,200 (12.3%)`, `0.5 (0.4 to 0.6)`.
+    """
     if f"{_PERCENT}{column}" in frame.columns:
         return _cells_with_percent(column, frame)
     lower = f"{column}_low"

@@ -1,9 +1,10 @@
 """Counts the paper's tables on any corpus, as tidy frames.
 
 Sections 5 and 7 of implicit.md, 5 and 6 of explicit.md. Everything is counted from the
-stored tables by the queries of `resources/paper_tables.sql`. Each count says in its name
-what it counts, because the paper's own differ among themselves. What the paper prints is
-in `published_values.py`; how tables look on the report's page in `page_tables.py`.
+stored tables by the queries of `resources/paper_tables.sql`. Each count says in its
+name what it counts, because the paper's own differ among themselves. What the paper
+prints is in `published_values.py`; how tables look on the report's page in
+`page_tables.py`.
 """
 
 from __future__ import annotations

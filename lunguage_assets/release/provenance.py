@@ -1,7 +1,9 @@
-"""Where a release comes from: everything that decides its content, by name, version and hash.
+"""Where a release comes from.
 
-No time, no machine, no path of a person: the same inputs give the same bytes. What of it differs between two
-releases is why they differ.
+Everything that decides its content, by name, version and hash.
+
+No time, no machine, no path of a person: the same inputs give the same bytes. What of
+it differs between two releases is why they differ.
 """
 
 from __future__ import annotations
@@ -54,8 +56,10 @@ _OWN_PATH = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
 
 @dataclass(frozen=True)
 class Origin:
-    """Everything a release was made with besides its tables. `files` say by name whether a file is the home's
-    or packaged, and where it is; `prompts` is the folder of one's own templates.
+    """Everything a release was made with besides its tables.
+
+    `files` say by name whether a file is the home's or packaged, and where it is;
+    `prompts` is the folder of one's own templates.
     """
 
     corpus: Corpus
@@ -109,8 +113,10 @@ def provenance(
     encoders: Sequence[str],
     distilled: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The provenance of a release, ready for JSON: of a ranker with its `REFERENCE_RANKING`, the keys of the
-    batches in it, oldest first, the sentence encoders that its rows name, and the distilled model that placed
+    """The provenance of a release, ready for JSON.
+
+    Of a ranker with its `REFERENCE_RANKING`, the keys of the batches in it, oldest
+    first, the sentence encoders that its rows name, and the distilled model that placed
     findings of some batches, if any.
     """
     settings, anchors, configuration = (
@@ -183,7 +189,9 @@ def provenance(
 
 
 def _between_readers(spread: ReaderSpread) -> dict[str, Any]:
-    """Deviations of readers below and above some p, in logits, and where they come from."""
+    """Deviations of readers below and above some p, in logits, and where they come
+    from.
+    """
     below, above = spread.deviations(logit(_SPREAD_SHOWN_AT))
     sd_logit = {
         f"{p:g}": [round(float(low), 6), round(float(high), 6)]
@@ -209,13 +217,19 @@ def language_models(
 
 
 def _bound(configuration: JudgesConfiguration, key: str) -> Any:
-    """What answers under a judge's key, as the judges file says; None: it is not there any more."""
+    """What answers under a judge's key, as the judges file says.
+
+    None: it is not there any more.
+    """
     slot = configuration.judges.get(key)
     return bound_to(slot) if slot is not None else None
 
 
 def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | None:
-    """Who read findings in raw reports, and with which words or model; None where findings were delivered."""
+    """Who read findings in raw reports, and with which words or model.
+
+    None where findings were delivered.
+    """
     if not any(
         batch.kind == "text" and batch.key in included for batch in origin.batches
     ):
@@ -231,7 +245,10 @@ def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | Non
 
 
 def _without_paths(value: Any) -> Any:
-    """A path names its person and machine; its last part is enough to know the file by."""
+    """A path names its person and machine.
+
+    Its last part is enough to know the file by.
+    """
     if isinstance(value, Mapping):  # a model in this process may be a folder
         return {name: _without_paths(inner) for name, inner in value.items()}
     if isinstance(value, list):

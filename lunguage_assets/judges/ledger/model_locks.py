@@ -6,9 +6,7 @@ when the process that holds them dies, so that nobody has to guess who is alive.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.ledger_location import open_private
 from lunguage_assets.judges.requests import ModelBinding, Prompt, Request
+from lunguage_assets.locks import try_lock
 
 Release = Callable[[], None]
 """Releases a held lock."""
@@ -43,18 +42,7 @@ def file_lock(ledger: Path, name: str) -> Release | None:
     """
     # Not deleted afterwards: whoever opened it meanwhile would lock a file of the past.
     descriptor = open_private(ledger.with_name(f".{ledger.name}.{name[:16]}.lock"))
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-
-    def release() -> None:
-        # Closing alone would not do while a forked process has the file open.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
-
-    return release
+    return try_lock(descriptor)
 
 
 def session_lock(connection: Connection, name: str) -> Release | None:

@@ -7,7 +7,6 @@ answers is in `access`.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import socket
 import subprocess
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.locks import LockHeld, exclusive_lock_at_once
 from lunguage_assets.orchestration.runs.instance import LOCATION
 from lunguage_assets.orchestration.ui.access import AccessPolicy
 
@@ -65,20 +65,17 @@ def only_ui(home: Path, address: str) -> Iterator[None]:
         ConfigurationError: a UI of this home is open.
     """
     home.mkdir(parents=True, exist_ok=True)
-    with (home / ".ui.lock").open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            raise ConfigurationError(
-                f"a UI of {home} is open already, at {lock.read()}: use it (the "
-                "address with its token was printed where it was started), or end it "
-                "there with Ctrl-C."
-            ) from None
-        lock.truncate(0)
-        lock.write(address)
-        lock.flush()
-        yield
+    try:
+        with exclusive_lock_at_once(home / ".ui.lock") as lock:
+            lock.truncate(0)
+            lock.write(address)
+            lock.flush()
+            yield
+    except LockHeld as held:
+        raise ConfigurationError(
+            f"a UI of {home} is open already, at {held}: use it (the address with its "
+            "token was printed where it was started), or end it there with Ctrl-C."
+        ) from None
 
 
 def workspace_file(folder: Path, code_socket: str) -> Path:
