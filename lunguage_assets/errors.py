@@ -62,18 +62,19 @@ class InputError(LunguageError):
     ) -> None:
         self.file, self.row, self.column = file, row, column
         self.found, self.expected, self.remedy = found, expected, remedy
-        place = (
-            printable(file)
-            + (f", row {row}" if row is not None else "")
-            + (f", column {column!r}" if column is not None else "")
-        )
-        # A name that breaks the line, or colours a terminal, could pass for another message.
+        place = printable(file)
+        if row is not None:
+            place += f", row {row}"
+        if column is not None:
+            place += f", column {column!r}"
+        # A name that breaks the line, or colours a terminal, could pass for another
+        # message.
         super().__init__(
             printable(f"{place}: found {found}; expected {expected}. {remedy}")
         )
 
     def of_file(self, file: str) -> InputError:
-        """The same error of a file under another name."""
+        """Make the same error of a file under another name."""
         return InputError(
             file,
             self.found,
@@ -91,8 +92,16 @@ def damaged(
     expected: str,
     remedy: str = "Deliver it again.",
 ) -> InputError:
-    """The error of a file that its reader gave up, with the kind of what the reader
-    said: never its text.
+    """Make the error of a file that its reader gave up.
+
+    It tells the kind of what the reader said, never its text.
+
+    Args:
+        file: the delivered file.
+        found: what is there.
+        error: what the reader raised.
+        expected: what should be there.
+        remedy: what to do.
     """
     return InputError(file, f"{found} ({type(error).__name__})", expected, remedy)
 
@@ -121,6 +130,7 @@ class KeyTaken(LunguageError):
 
 
 class MethodError(LunguageError):
-    """The method is not defined on these data (no phrases, missing anchor phrase, no
-    valid answer...).
+    """The method is not defined on these data.
+
+    There are no phrases, say, or no valid answers, or an anchor phrase is missing.
     """

@@ -35,8 +35,8 @@ def _data(name: str) -> Path:
     if beside.exists():
         return beside
     raise FileNotFoundError(
-        f"{name} is neither in {inside.parent} nor in {beside.parent}: the installation "
-        "is incomplete"
+        f"{name} is neither in {inside.parent} nor in {beside.parent}: the "
+        "installation is incomplete"
     )
 
 
@@ -51,7 +51,7 @@ def expectation(*parts: str) -> Path:
 
 
 def dagster_yaml() -> Path:
-    """Find the configuration of the Dagster instance that is put into `$DAGSTER_HOME`."""
+    """Find the configuration of a Dagster instance, for `$DAGSTER_HOME`."""
     return _data("dagster.yaml")
 
 
@@ -113,7 +113,8 @@ def _first_problem(error: ValidationError) -> dict[str, Any]:
     """Choose the problem that is told."""
     problems: list[Any] = list(error.errors(include_url=False))
     for problem in problems:
-        # A mistyped key is missing under its right name too: what was written says more.
+        # A mistyped key is missing under its right name too: what was written says
+        # more.
         if problem["type"] == "extra_forbidden":
             return dict(problem)
     return dict(problems[0])

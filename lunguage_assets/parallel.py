@@ -145,8 +145,8 @@ def map_chunks(
         _pool.cache_clear()
         raise ProcessLost(
             "a process that computed a part of this batch was ended from outside, "
-            "perhaps for want of memory. Run the same command again, with fewer of them "
-            "(--processes, $LUNGUAGE_PROCESSES): what is finished is kept."
+            "perhaps for want of memory. Run the same command again, with fewer of "
+            "them (--processes, $LUNGUAGE_PROCESSES): what is finished is kept."
         ) from None
     finally:
         for future in running:

@@ -106,7 +106,7 @@ def label_outcomes(
 
 
 def rated_by_readers(anchors: AnchorSet) -> dict[str, Floats]:
-    """Take the p of each reader for every phrase that two readers or more have rated."""
+    """Take the p of each reader for every phrase that two or more have rated."""
     if not anchors.is_own or anchors.file.suffix.lower() != ".csv":
         return {}
     logits_by_phrase = reader_means(ratings_of(anchors.file)).groupby(

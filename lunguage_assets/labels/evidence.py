@@ -95,7 +95,7 @@ EvidenceByLabel = dict[tuple[str, int], LabelEvidence]
 
 
 def _strongest(present: Sequence[Claim], denied: Sequence[Claim]) -> Claim | None:
-    """Find the first claim of presence that no denial overrules, else the first denial."""
+    """Find the first presence that no denial overrules, else the first denial."""
     standing = [
         presence
         for presence in present

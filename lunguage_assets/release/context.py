@@ -75,8 +75,10 @@ class Release:
         return self.studies.batches
 
     def require_one_ranking(self) -> None:
-        """Raise `MethodError` where batches were made with another ranking, or in
-        different modes.
+        """Refuse batches that were not made alike.
+
+        Raises:
+            MethodError: they were made with another ranking, or in different modes.
         """
         found = self.studies.query(
             "SELECT DISTINCT ranking_version, mode FROM lunguage_plus_plus"
@@ -88,8 +90,9 @@ class Release:
                 f"{version} in mode {mode}" for version, mode in sorted(found)
             )
             raise MethodError(
-                f"batches of ranker {self.ranker!r}: found rankings {rankings}; expected "
-                f"{expected} in one mode. Run `lunguage run` again: it makes them alike."
+                f"batches of ranker {self.ranker!r}: found rankings {rankings}; "
+                f"expected {expected} in one mode. Run `lunguage run` again: it makes "
+                "them alike."
             )
 
 
@@ -240,7 +243,8 @@ def _summary(release: Release, own_p: pd.Series) -> dict[str, Any]:
     ((placed,),) = studies.query("SELECT count(mu) FROM fitted_probabilities")
     ((reports,),) = studies.query("SELECT count(*) FROM reports")
     set_aside = studies.query(
-        "SELECT rule, count(DISTINCT study_id) FROM set_aside GROUP BY rule ORDER BY rule"
+        "SELECT rule, count(DISTINCT study_id) FROM set_aside "
+        "GROUP BY rule ORDER BY rule"
     )
     summary = {
         "ranker": release.ranker,

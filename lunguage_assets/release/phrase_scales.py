@@ -1,5 +1,6 @@
-"""The scale of hedging phrases beside published human scales: p of every ranked phrase,
-and what people say that the phrase means to them (explicit.md section 6).
+"""The scale of hedging phrases beside published human scales (explicit.md section 6).
+
+It has p of every ranked phrase, and what people say that the phrase means to them.
 
 Here stands what is compared; how the page and the picture show it is in
 `page_tables.py` and `plots.py`.
@@ -106,8 +107,9 @@ class ScaleGap(NamedTuple):
 
 
 class PeopleDistance(NamedTuple):
-    """How far p lies from the means that people give, over `n` means, in points of a
-    hundred.
+    """How far p lies from the means that people give.
+
+    In points of a hundred, over `n` means.
     """
 
     points: float
@@ -174,8 +176,9 @@ def rated_phrases(scale: pd.DataFrame) -> pd.DataFrame:
 
 
 def widest_gap(scale: pd.DataFrame) -> ScaleGap | None:
-    """The two ranked phrases furthest apart in p of those that every scale with both
-    holds equal.
+    """Find two phrases that people hold equal and whose p lie furthest apart.
+
+    Every scale that has both holds them equal.
 
     Args:
         scale: a `PHRASE_SCALE` frame.
@@ -199,8 +202,9 @@ def widest_gap(scale: pd.DataFrame) -> ScaleGap | None:
 
 
 def people_distance(scale: pd.DataFrame) -> PeopleDistance | None:
-    """The mean distance of p from people's means, over all phrases and groups of people
-    that have both.
+    """Compute the mean distance of p from people's means.
+
+    It is over all phrases and groups of people that have both.
 
     Args:
         scale: a `PHRASE_SCALE` frame.

@@ -189,9 +189,7 @@ def provenance(
 
 
 def _between_readers(spread: ReaderSpread) -> dict[str, Any]:
-    """Deviations of readers below and above some p, in logits, and where they come
-    from.
-    """
+    """Tell how far readers differ below and above some p, in logits, and its source."""
     below, above = spread.deviations(logit(_SPREAD_SHOWN_AT))
     sd_logit = {
         f"{p:g}": [round(float(low), 6), round(float(high), 6)]
