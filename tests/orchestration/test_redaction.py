@@ -93,7 +93,7 @@ def test_a_step_that_bursts_ends_the_estimate_without_a_quote(
         raise ValueError(QUOTED)
 
     monkeypatch.setattr(redaction, "_data_classes", set())
-    monkeypatch.setattr(estimate, "hedge_phrases", burst)
+    monkeypatch.setattr(estimate, "extract_phrases", burst)
     home = tmp_path / "home"
     said = lunguage(home, "estimate", "--data", five, "--preset", "models-2025")
     assert said.returncode == 1
