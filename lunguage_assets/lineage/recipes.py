@@ -43,6 +43,8 @@ class Input:
             no such table.
         by_panel: read only of batches that the judges have fitted, and no distilled
             model.
+        columns: those that the step needs; empty: all. A step that reads every batch
+            names them: what it holds grows with the corpus.
     """
 
     table: str
@@ -51,6 +53,7 @@ class Input:
     optional: bool = False
     of_texts: bool = False
     by_panel: bool = False
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,13 @@ class Recipe:
 
 
 _FROM_VOCABULARY = Input("hedge_vocabulary", judge="extractor")
+_OF_VOCABULARY = (
+    "study_id",
+    "finding_id",
+    "phrases",
+    "masked_sentence",
+    "review_reason",
+)
 _FROM_COMPARISONS = Input("comparison_matches", judge="members")
 _FROM_RANKING = Input("reference_ranking")
 # A distilled model learns from what judges said, never from what such a model scored.
@@ -137,7 +147,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "hedge_vocabulary": Recipe(
         tables=("hedge_vocabulary",),
-        inputs=(Input("hedge_phrases", on_request=True),),
+        inputs=(Input("hedge_phrases", on_request=True, columns=_OF_VOCABULARY),),
         reads=("vocabulary settings", "judge"),
         code="2",
     ),

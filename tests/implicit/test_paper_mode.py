@@ -21,7 +21,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "method" / "implicit.md"
 
 
 def test_the_page_lists_exactly_the_points_at_which_the_modes_differ() -> None:
-    listed = re.findall(r"^  \| `([a-z_]+)` \|", PAGE.read_text(), re.MULTILINE)
+    listed = re.findall(r"^ *\| `([a-z_]+)` \|", PAGE.read_text(), re.MULTILINE)
     assert listed == [field.name for field in fields(Policy)]
 
 

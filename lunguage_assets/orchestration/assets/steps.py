@@ -155,7 +155,10 @@ def read_partitions(
         table = step_input.table
         if step_input.on_request and not tables.exists(table, input_keys):
             continue
-        frames[table, input_keys] = tables.read(table, input_keys)
+        frame = tables.read(table, input_keys)
+        if step_input.columns:
+            frame = frame[list(step_input.columns)]
+        frames[table, input_keys] = frame
     return frames
 
 
