@@ -95,11 +95,11 @@ def check_result(
         reason: why it did not pass, in few words, for the summary of a run.
         severity: of a check that does not pass.
     """
-    shown = dict(metadata)
+    with_remedy = dict(metadata)
     if not passed:
-        shown["remedy"] = remedy
+        with_remedy["remedy"] = remedy
     return dg.AssetCheckResult(
-        passed=passed, metadata=shown, description=reason, severity=severity
+        passed=passed, metadata=with_remedy, description=reason, severity=severity
     )
 
 
@@ -505,8 +505,8 @@ def conflict_free(
         )
     guarantees = "\n".join(f"- {guarantee}" for guarantee in GUARANTEES)
     report = f"All guarantees hold for {len(rows)} rows:\n\n{guarantees}"
-    shown = {**metadata, "report": dg.MetadataValue.md(report)}
-    return check_result(True, shown, severity=ERROR)
+    with_report = {**metadata, "report": dg.MetadataValue.md(report)}
+    return check_result(True, with_report, severity=ERROR)
 
 
 def conflict_free_refused(error: InvalidTable) -> dg.AssetCheckResult:

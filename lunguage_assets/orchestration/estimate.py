@@ -436,49 +436,37 @@ class RunPreview:
         if not askers or not sentences:
             return
         replayed = self._replay_fits(batches, opened)
-        lacking = sorted(sentences - replayed.whole)
-        asked_by_steps = self._answers_of_a_fit(len(opened))
-        examples = self._example_prompts(lacking)
+        lacking = sorted(sentences - replayed.sentences)
+        answers = self._answers_of_a_fit(len(opened))
         rounds = (self._steps or 0.0) * len(batches)
-
-        def lines(sentence_count: int) -> list[dict[str, Any]]:
-            answers = [sentence_count * per_sentence for per_sentence in asked_by_steps]
-            counted = []
-            for asker in askers:
-                asker.prompts = examples
-                in_ledger = replayed.hits[asker.key]
-                counts = [max(0.0, count - in_ledger) for count in answers]
-                counted.append(
-                    estimate_line(
-                        "fitted_probabilities", asker, LABEL_TOKENS, counts, rounds
-                    )
-                )
-            return counted
+        prompts = self._example_prompts(lacking)
+        fits = FitQuestions(askers, replayed.hits, answers, prompts, rounds)
 
         learnt = self._staleness.is_current("distilled_scorer", self._ranker)
         learnt_from = 0 if learnt else min(LEARNT_FROM, len(lacking))
         for fit, count in (("panel", len(lacking)), ("distilled", learnt_from)):
-            _, total = estimate_totals(lines(count))
+            _, total = estimate_totals(fits.lines(count))
             self._by_fit[fit] = {
                 "sentences": count,
                 "scored": len(lacking) - count,
                 **total,
             }
-        by_judges = [
+        fitted_by_judges = [
             batch
             for batch in batches
             if asks_judges(self._staleness, self._ranker, batch)
         ]
-        if by_judges:
-            self._lines += lines(len(self._sentences(by_judges) - replayed.whole))
+        if fitted_by_judges:
+            to_fit = self._sentences(fitted_by_judges) - replayed.sentences
+            self._lines += fits.lines(len(to_fit))
 
     def _replay_fits(
         self, batches: Sequence[str], panel: Sequence[RecordedJudge]
     ) -> ReplayedFits:
-        whole: set[str] = set()
+        replayed: set[str] = set()
         hits = dict.fromkeys(self._members, 0)
         if not self._ranking_is_known:
-            return ReplayedFits(whole, hits)
+            return ReplayedFits(replayed, hits)
         judges = [recorded.judge for recorded in panel]
         askers = [recorded.asker for recorded in panel if recorded.asker is not None]
         for batch in batches:
@@ -495,11 +483,11 @@ class RunPreview:
                     anchors_of(self._configuration, ranking),
                     self._settings,
                 )
-                whole |= self._sentences([batch])
+                replayed |= self._sentences([batch])
             except NotRecorded:
                 for asker in askers:
                     hits[asker.key] += asker.hits - before[asker.key]
-        return ReplayedFits(whole, hits)
+        return ReplayedFits(replayed, hits)
 
     def _answers_of_a_fit(self, judges: int) -> list[float]:
         """Return the answers of one judge about a sentence.
@@ -596,9 +584,40 @@ class ReplayedFits(NamedTuple):
     """Fits that the ledger has.
 
     Args:
-        whole: sentences whose fits it has whole.
+        sentences: whose fits it has whole.
         hits: answers that it has of fits of other sentences, by judge.
     """
 
-    whole: set[str]
+    sentences: set[str]
     hits: Mapping[str, int]
+
+
+class FitQuestions(NamedTuple):
+    """What fits of sentences would ask of every language model of a panel.
+
+    Args:
+        askers: the language models.
+        hits: answers about these sentences that the ledger has, by judge.
+        answers: of one judge about a sentence: at least, expected, at most.
+        prompts: as long as those of the fits will be.
+        rounds: that follow each other, because each waits for the answers before it.
+    """
+
+    askers: Sequence[RecordedAsker]
+    hits: Mapping[str, int]
+    answers: Sequence[float]
+    prompts: list[Prompt]
+    rounds: float
+
+    def lines(self, sentences: int) -> list[dict[str, Any]]:
+        """Return a line per judge, for so many sentences."""
+        lines = []
+        for asker in self.askers:
+            asker.prompts = self.prompts
+            hits = self.hits[asker.key]
+            counts = [max(0.0, sentences * count - hits) for count in self.answers]
+            line = estimate_line(
+                "fitted_probabilities", asker, LABEL_TOKENS, counts, self.rounds
+            )
+            lines.append(line)
+        return lines

@@ -141,8 +141,8 @@ def text_assets(
             sentences = inputs.tables["report_sentences"]
             if key != RULES:
                 # All reports at once: its limits say how many are in flight.
-                whole = structured_reports(texts, sentences, structurer)
-                return _without_invalid_findings(whole, inputs)
+                structured = structured_reports(texts, sentences, structurer)
+                return _without_invalid_findings(structured, inputs)
             chunks = map_studies(
                 structured_reports,
                 (texts, sentences),
@@ -151,12 +151,12 @@ def text_assets(
                 configuration.home.assertion_file,
                 processes=configuration.processes,
             )
-            whole = StructuredTables(
+            structured = StructuredTables(
                 joined([chunk.structured_findings for chunk in chunks]),
                 joined([chunk.sentence_accounts for chunk in chunks]),
                 joined([chunk.refused_values for chunk in chunks]),
             )
-            return _without_invalid_findings(whole, inputs)
+            return _without_invalid_findings(structured, inputs)
 
         inputs, tables = compute_valid_studies(configuration, inputs, structure)
         rows = tables["structured_findings"]
@@ -206,13 +206,13 @@ def text_assets(
             )
             gold = gold_rows(coded)
         by_cue = cue_counts(by_structurer, gold)
-        shown = by_cue.head(SHOWN)[["cue", "rows", "compared", "differing"]]
-        shown = shown.replace({"cue": {"": "none"}})
+        top_cues = by_cue.head(SHOWN)[["cue", "rows", "compared", "differing"]]
+        top_cues = top_cues.replace({"cue": {"": "none"}})
         metadata = {
             "structurers": ", ".join(by_structurer) or "none",
             "gold_rows": 0 if gold is None else len(gold),
             "rows_by_cue": markdown(
-                [*shown.columns], shown.itertuples(index=False), "none"
+                [*top_cues.columns], top_cues.itertuples(index=False), "none"
             ),
         }
         tables = {
