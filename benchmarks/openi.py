@@ -448,13 +448,15 @@ _SIGNS = {
 
 def implied_signs(collection: pd.DataFrame) -> pd.DataFrame:
     """Implied signs that have a code: report, name, bound, whether people coded it."""
-    from lunguage_assets.annotation.method import Given, bundled_method
+    from lunguage_assets.annotation.given_reports import GivenReport
+    from lunguage_assets.annotation.method import bundled_method
 
     studies = {
         f"s{number:08d}": text for number, text in enumerate(collection["report"])
     }
     given = {
-        study: Given(study, text, (), "pa, lateral") for study, text in studies.items()
+        study: GivenReport(study, text, (), "pa, lateral")
+        for study, text in studies.items()
     }
     made = bundled_method().conclude(bundled_method().read(given))
     rows = made["lunguage_plus_plus"]

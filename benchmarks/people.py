@@ -47,10 +47,10 @@ from lunguage_assets.explicit.fit.readers import (
 )
 from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.files import edited_rows
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.randomness import digest
 from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.spreadsheets import edited_rows
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES
 
 FOLDER = resource("people")

@@ -1,5 +1,7 @@
-"""Answers that are remembered within bounds: reports repeat their sentences, but a process that reads for
-weeks must neither grow with them nor keep them all.
+"""Answers that are remembered within bounds.
+
+Reports repeat their sentences, but a process that reads for weeks must neither grow
+with them nor keep them all.
 """
 
 from __future__ import annotations
@@ -11,8 +13,9 @@ from typing import Any, TypeVar
 Answer = TypeVar("Answer")
 
 ENTRIES = 1 << 13
-"""Answers that are kept, the latest ones: what archives repeat often stays, and 8,192 sentences with what was
-read in them are about 25 MB."""
+"""Answers that are kept, the latest ones: what archives repeat often stays, and 8,192
+sentences with what was read in them are about 25 MB.
+"""
 LONGEST = 4_000
 """Characters of a question that is kept: no longer sentence is read."""
 
@@ -23,15 +26,18 @@ def remembered(
     """Let a function of texts remember its latest answers to short ones.
 
     Args:
-        function: of hashable arguments, the first of which is the text that may be long; pure.
+        function: of hashable arguments, the first of which is the text that may be
+            long; pure.
         entries: how many answers are kept.
 
     Returns:
         A function that answers as `function` does.
     """
-    kept = lru_cache(maxsize=entries)(function)
+    remembering = lru_cache(maxsize=entries)(function)
 
-    def asked(text: str, *more: Any) -> Answer:
-        return kept(text, *more) if len(text) <= LONGEST else function(text, *more)
+    def answer(text: str, *arguments: Any) -> Answer:
+        if len(text) > LONGEST:
+            return function(text, *arguments)
+        return remembering(text, *arguments)
 
-    return asked
+    return answer

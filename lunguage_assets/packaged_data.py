@@ -1,4 +1,7 @@
-"""Finds the data folders `resources/` and `expectations/`, in a checkout and in an installed wheel."""
+"""Finds and reads the data that the package brings: `resources/` and `expectations/`.
+
+They lie inside an installed wheel, and beside the package in a checkout.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,15 @@ from lunguage_assets.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
     from jinja2 import Template
-    from pydantic import BaseModel
+    from pydantic import BaseModel, ValidationError
     from pydantic_core import PydanticCustomError
 
     Form = TypeVar("Form", bound=BaseModel)
 
-_DEEPEST = 100
-"""Levels of a YAML file; libyaml goes down its levels with the process's own stack, and ends the process."""
+_MAX_LEVELS = 100
+"""Levels of a YAML file; libyaml goes down its levels with the process's own stack, and
+would end the process.
+"""
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -30,90 +35,148 @@ def _data(name: str) -> Path:
     if beside.exists():
         return beside
     raise FileNotFoundError(
-        f"{name} is neither in {inside.parent} nor in {beside.parent}: the installation is incomplete"
+        f"{name} is neither in {inside.parent} nor in {beside.parent}: the installation "
+        "is incomplete"
     )
 
 
 def resource(*parts: str) -> Path:
-    """Path of a file under `resources/`, what the pipeline knows and a person may edit."""
+    """Find a file under `resources/`: what the pipeline knows and a person may edit."""
     return _data("resources").joinpath(*parts)
+
+
+def expectation(*parts: str) -> Path:
+    """Find a file under `expectations/`: what people expect of a table."""
+    return _data("expectations").joinpath(*parts)
+
+
+def dagster_yaml() -> Path:
+    """Find the configuration of the Dagster instance that is put into `$DAGSTER_HOME`."""
+    return _data("dagster.yaml")
 
 
 def read_as(
     path: Path, form: type[Form], remedy: str = "Fix or restore the file."
 ) -> Form:
-    """Content of a TOML or YAML file that a person may edit, in its form. Raises `ConfigurationError`: it
-    cannot be read, gives a key twice, or a field is wrong; names file, line (YAML) and field.
+    """Read a TOML or YAML file that a person may edit, in its form.
+
+    Args:
+        path: of the file; its ending says which of them it is.
+        form: the pydantic model of its content.
+        remedy: what to do when it cannot be used.
+
+    Raises:
+        ConfigurationError: it cannot be read, gives a key twice, or a field is wrong;
+            names file, line (YAML) and field.
     """
-    import yaml
     from pydantic import ValidationError
 
-    kind = path.suffix[1:].upper()
-    try:
-        text = path.read_text(encoding="utf-8")
-        content = tomllib.loads(text) if kind == "TOML" else _yaml(text)
-    # ValueError: also a number of thousands of digits, or a day that no calendar has
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        said = (
-            str(error)
-            if kind == "TOML" and isinstance(error, ValueError)
-            else type(error).__name__
-        )
-        mark, said = (
-            getattr(error, "problem_mark", None),
-            getattr(error, "problem", said),
-        )
-        line = f", line {mark.line + 1}" if mark else ""
-        raise ConfigurationError(
-            f"{path}{line}: not readable as {kind} ({said}). {remedy}"
-        ) from None
+    text, content = _read_content(path, remedy)
     try:
         return form.model_validate(content)
     except ValidationError as error:
-        problems = error.errors(include_url=False)
-        # A mistyped key is missing under its right name too: what was written says more.
-        mistyped = [
-            problem for problem in problems if problem["type"] == "extra_forbidden"
-        ]
-        wrong = (mistyped or problems)[0]
-        place = (*wrong["loc"], *wrong.get("ctx", {}).get("place", ()))
-        line = "" if kind == "TOML" else f", line {_line(text, place)}"
-        if wrong["type"] == "extra_forbidden":
-            # Whoever pastes the wrong thing into a file may paste a report: the key is not repeated.
-            *around, key = map(str, place)
-            nearest = did_you_mean(key, _known_keys(form, _around(content, place)))
-            where = f"{path}{line}, field {'.'.join(around) or 'the whole file'}"
-            raise ConfigurationError(
-                f"{where}: a key that is not known.{nearest} {remedy}"
-            ) from None
-        field = ".".join(map(str, place)) or "the whole file"
+        problem = _first_problem(error)
+        location = (*problem["loc"], *problem.get("ctx", {}).get("place", ()))
+        where = str(path)
+        if path.suffix != ".toml":
+            where = f"{path}, line {_line(text, location)}"
+        if problem["type"] == "extra_forbidden":
+            raise _unknown_key(where, location, content, form, remedy) from None
+        field = ".".join(map(str, location)) or "the whole file"
         raise ConfigurationError(
-            f"{path}{line}, field {field}: {wrong['msg']}. {remedy}"
+            f"{where}, field {field}: {problem['msg']}. {remedy}"
         ) from None
 
 
-def _around(content: Any, place: Sequence[str | int]) -> set[str]:
-    """The keys that stand beside the last one of a place; names of alternatives in it lead nowhere."""
-    for key in place[:-1]:
+def _read_content(path: Path, remedy: str) -> tuple[str, Any]:
+    """Read a file's text, and what TOML or YAML makes of it."""
+    import yaml
+
+    language = path.suffix[1:].upper()
+    try:
+        text = path.read_text(encoding="utf-8")
+        return text, tomllib.loads(text) if language == "TOML" else _yaml(text)
+    # ValueError: also a number of thousands of digits, or a day that no calendar has.
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        reason = type(error).__name__
+        if language == "TOML" and isinstance(error, ValueError):
+            reason = str(error)
+        reason = getattr(error, "problem", reason)
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise ConfigurationError(
+            f"{path}{line}: not readable as {language} ({reason}). {remedy}"
+        ) from None
+
+
+def _first_problem(error: ValidationError) -> dict[str, Any]:
+    """Choose the problem that is told."""
+    problems: list[Any] = list(error.errors(include_url=False))
+    for problem in problems:
+        # A mistyped key is missing under its right name too: what was written says more.
+        if problem["type"] == "extra_forbidden":
+            return dict(problem)
+    return dict(problems[0])
+
+
+def _unknown_key(
+    where: str,
+    location: Sequence[str | int],
+    content: Any,
+    form: type[BaseModel],
+    remedy: str,
+) -> ConfigurationError:
+    """Make the error of a key that a form has not.
+
+    Whoever pastes the wrong thing into a file may paste a report: the key is not repeated.
+
+    Args:
+        where: file and line.
+        location: the keys that lead to it, itself last.
+        content: of the file.
+        form: of the file.
+        remedy: what to do.
+    """
+    *parents, key = map(str, location)
+    nearest = did_you_mean(key, _known_keys(form, _siblings(content, location)))
+    field = ".".join(parents) or "the whole file"
+    return ConfigurationError(
+        f"{where}, field {field}: a key that is not known.{nearest} {remedy}"
+    )
+
+
+def _siblings(content: Any, location: Sequence[str | int]) -> set[str]:
+    """Collect the keys that stand beside the last one of a location."""
+    for key in location[:-1]:
+        # Names of alternatives of a form stand in the location too, and lead nowhere.
         is_there = isinstance(content, dict) and key in content
         if is_there or isinstance(content, list):
             content = content[key]
     return set(map(str, content)) if isinstance(content, dict) else set()
 
 
-def _known_keys(form: type[BaseModel], beside: set[str]) -> set[str]:
-    """The keys of those parts of a form that have most of the keys beside an unknown one."""
+def _known_keys(form: type[BaseModel], siblings: set[str]) -> set[str]:
+    """Collect the keys of those parts of a form that have most of the siblings."""
     schema = form.model_json_schema()
-    parts = [
+    keys_of_parts = [
         set(part.get("properties", ()))
         for part in (schema, *schema.get("$defs", {}).values())
     ]
-    most = max(len(keys & beside) for keys in parts)
-    return set().union(*(keys for keys in parts if len(keys & beside) == most)) - beside
+    most = max(len(keys & siblings) for keys in keys_of_parts)
+    known: set[str] = set()
+    for keys in keys_of_parts:
+        if len(keys & siblings) == most:
+            known |= keys
+    return known - siblings
 
 
 def wrong_at(place: tuple[str | int, ...], problem: str) -> PydanticCustomError:
-    """The error for a validator to raise of a value inside its own; `problem`: found, expected, remedy."""
+    """Make the error of a value inside that of a validator, for it to raise.
+
+    Args:
+        place: keys that lead from the validator's value to the wrong one.
+        problem: what was found, what was expected, and what to do.
+    """
     from pydantic_core import PydanticCustomError
 
     return PydanticCustomError(
@@ -123,37 +186,50 @@ def wrong_at(place: tuple[str | int, ...], problem: str) -> PydanticCustomError:
 
 @lru_cache(maxsize=8)
 def _yaml(text: str) -> Any:
-    """The content of a YAML text, of which YAML itself would keep the last of a key's values."""
+    """Read a YAML text, and refuse a key that is given twice.
+
+    YAML itself would keep the last of its values.
+    """
     import yaml
 
-    loader_class = getattr(
-        yaml, "CSafeLoader", yaml.SafeLoader
-    )  # libyaml is some ten times faster
+    # libyaml is some ten times faster.
+    loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _require_few_levels(yaml.parse(text, Loader=loader_class))
     loader = loader_class(text)
     root = loader.get_single_node()
-    nodes, seen = [root], set[int]()
+    if root is None:
+        return None
+    _require_different_keys(root)
+    return loader.construct_document(root)
+
+
+def _require_different_keys(root: Any) -> None:
+    import yaml
+
+    nodes = [root]
+    seen: set[int] = set()
     while nodes:
         node = nodes.pop()
+        # An alias leads to a node that was there before.
         if id(node) in seen:
             continue
         seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
             nodes += node.value
         elif isinstance(node, yaml.MappingNode):
-            keys = [key.value for key, _ in node.value]
-            for number, (key, value) in enumerate(node.value):
-                if key.value in keys[:number]:
-                    problem = f"{key.value!r} is given twice"
+            keys: list[Any] = []
+            for key, value in node.value:
+                if key.value in keys:
                     raise yaml.MarkedYAMLError(
-                        problem=problem, problem_mark=key.start_mark
+                        problem=f"{key.value!r} is given twice",
+                        problem_mark=key.start_mark,
                     )
+                keys.append(key.value)
                 nodes.append(value)
-    return loader.construct_document(root) if root is not None else None
 
 
 def _require_few_levels(events: Iterable[Any]) -> None:
-    """Refuse a YAML text of brackets in brackets, before its nodes are made."""
+    """Refuse brackets in brackets without end, before the nodes are made."""
     import yaml
 
     depth = 0
@@ -162,38 +238,41 @@ def _require_few_levels(events: Iterable[Any]) -> None:
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-        if depth > _DEEPEST:
-            problem = f"more than {_DEEPEST} levels"
+        if depth > _MAX_LEVELS:
+            problem = f"more than {_MAX_LEVELS} levels"
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
 
 
-def _line(text: str, place: Sequence[str | int]) -> int:
-    """The 1-based line of a value, or of the innermost one around it that is there."""
+def _line(text: str, location: Sequence[str | int]) -> int:
+    """Find the 1-based line of a value, or of the innermost one around it."""
     import yaml
 
-    node, line = yaml.compose(text, Loader=yaml.SafeLoader), 1
-    for key in place:
-        inner = {}
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    line = 1
+    for key in location:
+        children: dict[Any, tuple[Any, Any]] = {}
         if isinstance(node, yaml.MappingNode):
-            inner = {name.value: (name, value) for name, value in node.value}
+            children = {name.value: (name, value) for name, value in node.value}
         elif isinstance(node, yaml.SequenceNode):
-            inner = {number: (item, item) for number, item in enumerate(node.value)}
-        if key not in inner:
+            children = {number: (item, item) for number, item in enumerate(node.value)}
+        if key not in children:
             break
-        name, node = inner[key]
-        # what an alias repeats stands where it is repeated
+        name, node = children[key]
+        # What an alias repeats stands where it is repeated, not where it was written.
         line = max(line, name.start_mark.line + 1, node.start_mark.line + 1)
     return line
 
 
 @cache
 def page_template(*parts: str) -> Template:
-    """A Jinja template under `resources/`. A page escapes whatever is put into it; in Markdown words that
-    somebody else has written go through the filter `literal`. A name that is missing is an error.
+    """Load a Jinja template under `resources/`.
+
+    A page escapes whatever is put into it; in Markdown, words that somebody else has
+    written go through the filter `literal`. A name that is missing is an error.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    from lunguage_assets.files import literal
+    from lunguage_assets.wording import literal
 
     environment = Environment(
         loader=FileSystemLoader(resource()),
@@ -205,13 +284,3 @@ def page_template(*parts: str) -> Template:
     )
     environment.filters["literal"] = literal
     return environment.get_template("/".join(parts))
-
-
-def expectation(*parts: str) -> Path:
-    """Path of a file under `expectations/`, what people expect of a table."""
-    return _data("expectations").joinpath(*parts)
-
-
-def dagster_yaml() -> Path:
-    """The Dagster instance configuration that is put into `$DAGSTER_HOME`."""
-    return _data("dagster.yaml")

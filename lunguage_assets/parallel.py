@@ -1,9 +1,11 @@
-"""Several cores for one batch: pure functions over chunks of studies, in processes of their own.
+"""Several cores for one batch: pure functions over chunks of studies, in processes.
 
 Studies are independent of each other, a chunk is computed as it would be alone, and
 results come in the order of the chunks: the bytes are the same for any number of
-processes. Fewer studies than `MIN_STUDIES_FOR_POOL` are computed in this process, because
-starting others costs seconds.
+processes. Fewer studies than `MIN_STUDIES_FOR_POOL` are computed in this process,
+because starting others costs seconds.
+
+Not here: batches over several machines, which are Dagster's runs (`docs/scale.md`).
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ Result = TypeVar("Result")
 MIN_STUDIES_FOR_POOL = 500
 CHUNK = 250
 """Studies of a chunk: a second of work or two, so that Ctrl-C does not wait long."""
+_GC_THRESHOLDS = (200_000, 20, 20)
+"""As the command has them: fewer collections, because chunks make many objects."""
 
 
 class ChangedMeanwhile(LunguageError):
@@ -49,34 +53,37 @@ def map_studies(
     *given: Any,
     processes: int | None = None,
 ) -> list[Result]:
-    """`function(*frames, *tools(*given))` for chunks of studies, sorted by their ids; one where they are few.
+    """Compute `function(*frames, *tools(*given))` for chunks of studies.
 
-    Frames have a column `study_id`. Functions are those of a module, and `given` can be pickled: each process
-    makes its tools once. `processes` is how many compute; None: as many as this one may use cores.
+    Args:
+        function: of a module; it gets the rows of a chunk of each frame, then the
+            tools.
+        frames: each with a column `study_id`.
+        tools: function of a module that makes what `function` needs besides, once for
+            each process.
+        given: what tools are made of; it can be pickled.
+        processes: how many compute; None: as many as this one may use cores.
+
+    Returns:
+        The results of the chunks, sorted by study; one where the studies are few.
     """
     studies = sorted(set().union(*(frame["study_id"].unique() for frame in frames)))
-    at_once = _at_once(len(studies), processes)
-    if at_once < 2:
+    if _processes_for(len(studies), processes) < 2:
         return [function(*frames, *tools(*given))]
-    numbers = [
-        pd.Index(studies).get_indexer(frame["study_id"].to_numpy()) // CHUNK
-        for frame in frames
-    ]
-    parts = [
-        dict(list(frame.groupby(number)))
-        for frame, number in zip(frames, numbers, strict=True)
-    ]
-    of_chunks = [
-        tuple(
-            part.get(at, frame.iloc[:0])
-            for part, frame in zip(parts, frames, strict=True)
+    rows_by_chunk_of_frames = [_rows_by_chunk(frame, studies) for frame in frames]
+    chunks = []
+    for number in range(-(-len(studies) // CHUNK)):
+        chunk = tuple(
+            rows_by_chunk.get(number, frame.iloc[:0])
+            for rows_by_chunk, frame in zip(
+                rows_by_chunk_of_frames, frames, strict=True
+            )
         )
-        for at in range(-(-len(studies) // CHUNK))
-    ]
+        chunks.append(chunk)
     return list(
         map_chunks(
             function,
-            of_chunks,
+            chunks,
             tools,
             *given,
             studies=len(studies),
@@ -85,86 +92,112 @@ def map_studies(
     )
 
 
+def _rows_by_chunk(
+    frame: pd.DataFrame, studies: Sequence[str]
+) -> dict[Any, pd.DataFrame]:
+    """Split a frame by the chunk that its study is in."""
+    positions = pd.Index(studies).get_indexer(pd.Index(frame["study_id"]))
+    return dict(iter(frame.groupby(positions // CHUNK)))
+
+
 def map_chunks(
     function: Callable[..., Result],
-    parts: Iterable[tuple[Any, ...]],
+    chunks: Iterable[tuple[Any, ...]],
     tools: Callable[..., tuple[Any, ...]],
     *given: Any,
     studies: int,
     processes: int | None = None,
 ) -> Iterator[Result]:
-    """`function(*part, *tools(*given))` for each part of so many `studies`, in their order; a few parts more
-    than there are processes are held at a time. The rest is as in `map_studies`.
+    """Compute `function(*chunk, *tools(*given))` for each chunk, in their order.
+
+    A few more chunks than there are processes are held at a time.
+
+    Args:
+        function: as in `map_studies`.
+        chunks: the arguments for each call.
+        tools: as in `map_studies`.
+        given: as in `map_studies`.
+        studies: how many there are in all chunks.
+        processes: as in `map_studies`.
+
+    Raises:
+        ProcessLost: a process was ended from outside.
+        ChangedMeanwhile: a file among `given` was edited.
     """
-    at_once = _at_once(studies, processes)
-    if at_once < 2:
-        own = tools(*given)
-        yield from (function(*part, *own) for part in parts)
+    pool_size = _processes_for(studies, processes)
+    if pool_size < 2:
+        made_tools = tools(*given)
+        for chunk in chunks:
+            yield function(*chunk, *made_tools)
         return
-    # With the content of the files: a process that stays must not take an edited file for the one it knows.
-    made, begun = (
-        pickle.dumps((tools, given, _contents(given))),
-        deque[Future[Result]](),
-    )
+    # With the content of the files: a process that stays for the next batch must not
+    # take an edited file for the one that it knows.
+    recipe = pickle.dumps((tools, given, _digests_of_files(given)))
+    running = deque[Future[Result]]()
     try:
-        for part in parts:
-            begun.append(_pool(at_once).submit(_call, function, part, made))
-            if len(begun) > 2 * at_once:
-                yield begun.popleft().result()
-        while begun:
-            yield begun.popleft().result()
+        for chunk in chunks:
+            running.append(_pool(pool_size).submit(_compute, function, chunk, recipe))
+            if len(running) > 2 * pool_size:
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
     except BrokenProcessPool:
         _pool.cache_clear()
         raise ProcessLost(
-            "a process that computed a part of this batch was ended from outside, perhaps for want of "
-            "memory. Run the same command again, with fewer of them (--processes, $LUNGUAGE_PROCESSES): "
-            "what is finished is kept."
+            "a process that computed a part of this batch was ended from outside, "
+            "perhaps for want of memory. Run the same command again, with fewer of them "
+            "(--processes, $LUNGUAGE_PROCESSES): what is finished is kept."
         ) from None
     finally:
-        for one in begun:
-            one.cancel()
+        for future in running:
+            future.cancel()
 
 
 def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The rows of all frames; of one, the frame itself. A column `number` counts them from 0."""
+    """Join the rows of all frames; a column `number` counts them from 0."""
     if len(frames) == 1:
         return frames[0]
     rows = pd.concat(frames, ignore_index=True)
-    return (
-        rows.assign(number=rows.index.astype(rows["number"].dtype))
-        if "number" in rows
-        else rows
-    )
+    if "number" not in rows:
+        return rows
+    return rows.assign(number=rows.index.astype(rows["number"].dtype))
 
 
-def _at_once(studies: int, processes: int | None) -> int:
-    # a worker of Celery is a daemon, and may start no processes
-    if studies < MIN_STUDIES_FOR_POOL or multiprocessing.current_process().daemon:
+def _processes_for(studies: int, processes: int | None) -> int:
+    # A worker of Celery is a daemon, and may start no processes.
+    is_daemon = multiprocessing.current_process().daemon
+    if studies < MIN_STUDIES_FOR_POOL or is_daemon:
         return 1
     return processes or usable_cores()
 
 
 def usable_cores() -> int:
-    """How many cores this process may use; all of the machine where the system does not tell."""
-    if hasattr(os, "sched_getaffinity"):  # Linux alone has it
+    """Count the cores that this process may use; all where the system does not tell."""
+    # Linux alone has it.
+    if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 @cache
 def _pool(processes: int) -> ProcessPoolExecutor:
-    """Processes that stay for what comes next; spawned, as threads and connections survive no fork."""
-    return ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _begin)
+    """Start processes that stay for what comes next.
+
+    They are spawned: threads and connections survive no fork.
+    """
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(processes, context, _begin_process)
 
 
-def _begin() -> None:
-    """Leave Ctrl-C to the process that computes with this one, and end when it ends, however it does."""
-    gc.set_threshold(200_000, 20, 20)  # as the command has it
+def _begin_process() -> None:
+    gc.set_threshold(*_GC_THRESHOLDS)
+    # Ctrl-C is for the process that computes with this one, and tells it to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
+    """End when the parent ends, however it does."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -172,28 +205,31 @@ def _end_with_parent() -> None:
 
 
 @lru_cache(maxsize=4)
-def _tools(made: bytes) -> tuple[Any, ...]:
-    tools, given, contents = pickle.loads(made)  # of the process that started this one
-    found: tuple[Any, ...] = tools(*given)
-    if _contents(given) != contents:
-        names = ", ".join(sorted(str(one) for one in given if isinstance(one, Path)))
+def _made_tools(recipe: bytes) -> tuple[Any, ...]:
+    """Make the tools of a process, once for all its chunks."""
+    # It comes from the process that started this one.
+    tools, given, digests = pickle.loads(recipe)
+    made_tools: tuple[Any, ...] = tools(*given)
+    if _digests_of_files(given) != digests:
+        paths = [str(value) for value in given if isinstance(value, Path)]
         raise ChangedMeanwhile(
-            f"one of {names} was edited while it was read. Run the same command again."
+            f"one of {', '.join(sorted(paths))} was edited while it was read. Run the "
+            "same command again."
         )
-    return found
+    return made_tools
 
 
-def _contents(given: Sequence[object]) -> list[str]:
-    """Digests of the files among what tools are made of; "" for everything else."""
+def _digests_of_files(given: Sequence[object]) -> list[str]:
+    """Hash the files among what tools are made of; "" for everything else."""
     return [
-        hashlib.sha256(one.read_bytes()).hexdigest()
-        if isinstance(one, Path) and one.is_file()
+        hashlib.sha256(value.read_bytes()).hexdigest()
+        if isinstance(value, Path) and value.is_file()
         else ""
-        for one in given
+        for value in given
     ]
 
 
-def _call(
-    function: Callable[..., Result], of_chunk: tuple[Any, ...], made: bytes
+def _compute(
+    function: Callable[..., Result], chunk: tuple[Any, ...], recipe: bytes
 ) -> Result:
-    return function(*of_chunk, *_tools(made))
+    return function(*chunk, *_made_tools(recipe))

@@ -1,6 +1,7 @@
-"""File rights: report text is for the account that runs this, and nobody else on the machine.
+"""File permissions: report text is for the account that runs this, and for nobody else.
 
-As PostgreSQL does with its data folder, a folder that others can read is refused instead of quietly used.
+As PostgreSQL does with its data folder, a folder that others can read is refused
+instead of quietly used.
 """
 
 from __future__ import annotations
@@ -8,44 +9,56 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
 from lunguage_assets.errors import ConfigurationError
 
-_OTHERS = (
-    (stat.S_IRGRP | stat.S_IWGRP | stat.S_IXGRP, stat.S_IXGRP),
-    (stat.S_IRWXO, stat.S_IXOTH),
+
+class _AccountClass(NamedTuple):
+    """Permission bits of a class of other accounts."""
+
+    any_access: int
+    """On the folder itself."""
+    passage: int
+    """On each folder above, without which nobody gets to it."""
+
+
+_OTHER_ACCOUNTS = (
+    _AccountClass(stat.S_IRGRP | stat.S_IWGRP | stat.S_IXGRP, stat.S_IXGRP),
+    _AccountClass(stat.S_IRWXO, stat.S_IXOTH),
 )
-"""Per class of other accounts (group, everybody): bits on the folder, and the bit to pass a folder above."""
+"""The group, and everybody."""
 
 
 def set_private_umask() -> None:
-    """Let everything that this process makes from now on be for its own account alone."""
+    """Let everything that this process makes from now on be for its account alone."""
     os.umask(0o077)
 
 
 def open_to_others(folder: Path) -> bool:
-    """Whether another account can reach a folder and read, write or enter it; a folder above may bar the
-    way.
-    """
+    """Whether another account can reach a folder and read, write or enter it."""
     if os.name != "posix" or not folder.exists():
         return False
-    wanted = folder.resolve()
-    own, above = (
-        wanted.stat().st_mode,
-        [parent.stat().st_mode for parent in wanted.parents],
-    )
-    return any(
-        own & rights and all(mode & passing for mode in above)
-        for rights, passing in _OTHERS
-    )
+    resolved = folder.resolve()
+    mode = resolved.stat().st_mode
+    modes_above = [parent.stat().st_mode for parent in resolved.parents]
+    for accounts in _OTHER_ACCOUNTS:
+        # A folder above may bar the way.
+        is_reached = all(above & accounts.passage for above in modes_above)
+        if mode & accounts.any_access and is_reached:
+            return True
+    return False
 
 
 def require_private(folder: Path, what: str) -> None:
-    """Refuse a folder for report text that other accounts can read. Raises `ConfigurationError`: it is open
-    to others; the message has the command that fixes it.
+    """Refuse a folder for report text that other accounts can read.
+
+    Raises:
+        ConfigurationError: it is open to others; the message has the command that fixes
+            it.
     """
     if open_to_others(folder):
         raise ConfigurationError(
-            f"{what} {folder} holds reports of patients, and other accounts of this machine can read it. "
-            f"Close it: chmod -R go-rwx '{folder}'"
+            f"{what} {folder} holds reports of patients, and other accounts of this "
+            f"machine can read it. Close it: chmod -R go-rwx '{folder}'"
         )

@@ -1,7 +1,7 @@
-"""Randomness by hashing: a draw depends on its subject, not on run order, batch or resumption.
+"""Randomness by hashing: a draw depends on its subject, and not on the order of a run.
 
-Text is hashed once (blake2b, 64 bits); hashes are then combined in bulk by numpy. Nothing here knows what is
-drawn.
+Text is hashed once (blake2b, 64 bits); hashes are then combined in bulk by numpy.
+Nothing here knows what is drawn. A change of one bit here changes every result.
 """
 
 from __future__ import annotations
@@ -17,58 +17,72 @@ U64 = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 _SEPARATOR = b"\x1f"
-_AT_ONCE = 1 << 20
+_MAX_PAIRS = 1 << 20
+"""Of hashes that are held at once."""
 
 
 def digest(*parts: object) -> str:
-    """Hex digest (32 characters) of the parts, for identities and versions."""
+    """Hash parts into 32 hexadecimal digits, for identities and versions."""
     return _hash(parts, 16).hexdigest()
 
 
 def text_hash(*parts: object) -> int:
-    """64-bit hash of the parts."""
+    """Hash parts into 64 bits."""
     return int.from_bytes(_hash(parts, 8).digest(), "little")
 
 
 def text_hashes(texts: Iterable[object]) -> U64:
-    """64-bit hash of each text; equal texts have equal hashes."""
+    """Hash each text into 64 bits; equal texts have equal hashes."""
     return np.fromiter((text_hash(text) for text in texts), dtype=np.uint64)
 
 
-def mix(values: Any, *more: Any) -> U64:
+def mix(values: Any, *others: Any) -> U64:
     """Combine 64-bit hashes (arrays that broadcast, or numbers) into new ones.
 
-    The order of the arguments matters. Each argument is folded in by an addition and the finaliser of
-    SplitMix64, in which every input bit changes every output bit with a probability close to one half.
+    The order of the arguments matters. Each argument is folded in by an addition and
+    the finaliser of SplitMix64, in which every input bit changes every output bit with
+    a probability close to one half.
     """
     with np.errstate(over="ignore"):
         state = _finalise(_uint64(values))
-        for value in more:
+        for value in others:
             state = _finalise(state * np.uint64(0x9E3779B97F4A7C15) + _uint64(value))
     return state
 
 
 def random_bits(hashes: U64) -> NDArray[np.bool_]:
-    """One fair coin per hash."""
+    """Draw one fair coin per hash."""
     return (hashes >> np.uint64(63)).astype(bool)
 
 
 def random_below(hashes: U64, limit: int) -> NDArray[np.int64]:
-    """One number in 0..limit-1 per hash (the bias, limit / 2**64, is far below anything measurable)."""
+    """Draw one number in 0..limit-1 per hash.
+
+    The bias, limit / 2**64, is far below anything measurable.
+    """
     return (hashes % np.uint64(limit)).astype(np.int64)
 
 
 def smallest(draws: U64, candidates: U64) -> NDArray[np.int64]:
-    """For each draw the index of the candidate with the smallest combined hash.
+    """Choose for each draw the candidate with the smallest combined hash.
 
-    Candidates are equally likely; equal ones count once. Adding a candidate changes a draw only when the new
-    one wins it. `draws` has shape (d,), `candidates` (c,) with c > 0; returns (d,).
+    Candidates are equally likely; equal ones count once. Adding a candidate changes a
+    draw only when the new one wins it.
+
+    Args:
+        draws: hashes, shape (d,).
+        candidates: hashes, shape (c,) with c > 0.
+
+    Returns:
+        Indices of candidates, shape (d,).
     """
     chosen = np.empty(len(draws), dtype=np.int64)
-    block = max(1, _AT_ONCE // len(candidates))
+    # All pairs at once would be gigabytes.
+    block = max(1, _MAX_PAIRS // len(candidates))
     for start in range(0, len(draws), block):
-        part = slice(start, start + block)
-        chosen[part] = np.argmin(mix(draws[part, None], candidates[None, :]), axis=1)
+        rows = slice(start, start + block)
+        pairs = mix(draws[rows, None], candidates[None, :])
+        chosen[rows] = np.argmin(pairs, axis=1)
     return chosen
 
 
@@ -76,16 +90,16 @@ def _hash(parts: Iterable[object], size: int) -> hashlib.blake2b:
     state = hashlib.blake2b(digest_size=size)
     for part in parts:
         encoded = str(part).encode("utf-8", "surrogatepass")
-        state.update(len(encoded).to_bytes(8, "little") + encoded + _SEPARATOR)
+        # With the length, so that "ab", "c" and "a", "bc" are told apart.
+        length = len(encoded).to_bytes(8, "little")
+        state.update(length + encoded + _SEPARATOR)
     return state
 
 
 def _uint64(values: Any) -> U64:
-    return (
-        np.asarray(values).astype(np.uint64)
-        if not isinstance(values, int)
-        else np.asarray(values % 2**64, dtype=np.uint64)
-    )
+    if isinstance(values, int):
+        return np.asarray(values % 2**64, dtype=np.uint64)
+    return np.asarray(values).astype(np.uint64)
 
 
 def _finalise(values: U64) -> U64:

@@ -15,7 +15,7 @@ from platform_support import environment
 
 from lunguage_assets import parallel
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import ConfigurationError

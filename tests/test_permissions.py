@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from lunguage_assets.cli.main import commands
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.permissions import open_to_others

@@ -25,7 +25,6 @@ from pygments.lexers import get_lexer_for_filename
 from pygments.util import ClassNotFound
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.files import cell_text
 from lunguage_assets.implicit.pathways.pathways import load_dictionary, pathway_tree
 from lunguage_assets.release.published_values import (
     published_experts,
@@ -39,6 +38,7 @@ from lunguage_assets.tables.released import (
     CHEXPERT_PROBABILITIES,
     LABELS,
 )
+from lunguage_assets.wording import cell_text
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<=\]\()(?!\w+:)[^)#\s]+")

@@ -1,20 +1,21 @@
-"""From texts to findings, probabilities, implied findings, resolved rows and labels, without a home.
+"""The method in memory: from texts to labels, without a home.
 
-The stages are those of a run, with the offline structurer, the bundled judges, the published ruler, the
-packaged pathways and lists and the default settings: what a home without files of its own uses with
-`ruler = "published"`. What its files say is read once and kept.
+The stages are those of a run (docs/method.md), with the offline structurer, the bundled
+judges, the published reference scale, the packaged pathways and lists and the default
+settings: what a home without files of its own uses with `ruler = "published"`. What its
+files say is read once and kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
+from lunguage_assets.annotation.given_reports import GivenReport
 from lunguage_assets.corpus.intake import take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, without_other_languages
 from lunguage_assets.corpus.vocabulary import Vocabulary
@@ -22,8 +23,8 @@ from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases, hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
 from lunguage_assets.implicit.merging.deduplicate import believed_rows, deduplicate
 from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
 from lunguage_assets.implicit.pathways.pathways import load_dictionary
@@ -67,8 +68,9 @@ Frames = dict[str, pd.DataFrame]
 class StatedFinding(NamedTuple):
     """What a row says now of its finding, and of the label whose diagnosis it means.
 
-    `label` is empty when the row means none. `label_present` differs from `present` where a row is read the
-    other way round: an enlarged heart is there, and so is cardiomegaly; a heart of normal size denies it.
+    `label` is empty when the row means none. `label_present` differs from `present`
+    where a row is read the other way round: an enlarged heart is there, and so is
+    cardiomegaly; a heart of normal size denies it.
     """
 
     row: Row
@@ -78,7 +80,11 @@ class StatedFinding(NamedTuple):
     label_present: bool
 
     def p(self, present: bool) -> float:
-        """The probability that the finding, or its label, is there, when the row says `present` of it."""
+        """The probability that the finding, or its label, is there.
+
+        Args:
+            present: what the row says of it.
+        """
         return self.row.prob if present == self.row.positive else 1.0 - self.row.prob
 
 
@@ -90,115 +96,100 @@ class StatedLabel(NamedTuple):
     p: float
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """One report: what the caller calls it, its text, decoded as delivered texts are, codes of what was done
-    to it, and its views in the written form (empty: those that the text names).
-    """
+class StatedReport(NamedTuple):
+    """What a report states now of findings, and of labels."""
 
-    name: str
-    text: str = field(repr=False)
-    notes: tuple[str, ...]
-    views: str
+    findings: list[StatedFinding]
+    labels: list[StatedLabel]
 
 
 class Method:
-    """The packaged judges, ruler, lists and settings, read once.
+    """The packaged judges, reference scale, lists and settings, read once.
 
     Args:
         own_cues: a file of cues that are added to the packaged ones.
 
     Raises:
-        ConfigurationError: that file, or a packaged one that was edited, cannot be used.
+        ConfigurationError: that file, or a packaged one that was edited, is wrong.
     """
 
     def __init__(self, own_cues: Path | None = None) -> None:
         settings = load_settings()
-        explicit = settings.explicit.model_copy(
+        self._implicit = settings.implicit
+        self._explicit = settings.explicit.model_copy(
             update={"ruler": "published", "fit_log": False}
         )
-        self._explicit, self._implicit = explicit, settings.implicit
         self._structurer = RuleStructurer(own_cues=own_cues)
         self._panel: list[Judge] = [
             LexiconJudge.bundled("lexicon"),
             CuesJudge.bundled("cues"),
         ]
-        self._phrases = hedge_vocabulary(HEDGE_PHRASES.frame(), explicit)
-        played = {judge.key: pd.DataFrame() for judge in self._panel}
-        identities = [judge.identity for judge in self._panel]
-        self.ranking = reference_ranking(self._phrases, played, explicit, identities)
+        self._phrases = hedge_vocabulary(HEDGE_PHRASES.frame(), self._explicit)
+        self.ranking = reference_ranking(
+            self._phrases,
+            {judge.key: pd.DataFrame() for judge in self._panel},
+            self._explicit,
+            [judge.identity for judge in self._panel],
+        )
         self._anchors = published_anchors()
         vocabulary = Vocabulary.from_terms(TERMS.frame())
         self._embedder = LexicalEmbedder(vocabulary)
-        self._blacklist, self._dictionary = (
-            load_blacklist(),
-            load_dictionary(None, vocabulary),
-        )
+        self._blacklist = load_blacklist()
+        self._dictionary = load_dictionary(None, vocabulary)
         self._labels = load_label_list()
 
-    def read(self, given: Mapping[str, Given]) -> Frames:
-        """Texts, sentences, structured rows and findings of reports, by study id ("s" and digits)."""
-        terms, unknown = (
-            TERMS.frame(),
-            {"file": "", "line": 1, "taken_at": "", "sequence": 0},
-        )
-        rows = []
-        for study, one in given.items():
-            ids = {
-                "study_id": study,
-                "subject_id": "p" + study[1:],
-                "source_id": one.name,
-            }
-            source = "metadata" if one.views else "unknown"
-            said = {
-                "view_information": one.views,
-                "view_source": source,
-                "report": one.text,
-            }
-            rows.append({**unknown, **ids, **said})
-        texts = REPORT_TEXTS.frame(rows)
-        read = read_reports(
-            Received(texts, REJECTED.frame(), INTAKE_NOTES.frame(), terms)
-        )
-        structured = structured_reports(
-            read.report_texts, read.report_sentences, self._structurer
-        )
-        received = Received(
-            read.report_texts, read.rejected_reports, read.reading_notes, terms
-        )
-        received = without_other_languages(received, NOT_ENGLISH)
-        intake = take_in_structured(
-            received, structured.structured_findings, CorpusSettings()
-        )
-        return {**vars(read), **structured._asdict(), **vars(intake)}
+    def read(self, reports: Mapping[str, GivenReport]) -> Frames:
+        """Read texts, sentences, structured rows and findings of reports.
 
-    def stated(
-        self, given: Mapping[str, Given]
-    ) -> dict[str, tuple[list[StatedFinding], list[StatedLabel]]]:
-        """What reports state now of findings, and of labels; nothing is merged, implied or resolved."""
-        made = self.read(given)
-        findings = made["findings"]
+        Args:
+            reports: by study id ("s" and digits).
+
+        Returns:
+            The tables of a run, to `findings`, by name.
+        """
+        terms = TERMS.frame()
+        texts = REPORT_TEXTS.frame(
+            [_report_text(study, report) for study, report in reports.items()]
+        )
+        received = Received(texts, REJECTED.frame(), INTAKE_NOTES.frame(), terms)
+        reading = read_reports(received)
+        structured = structured_reports(
+            reading.report_texts, reading.report_sentences, self._structurer
+        )
+        as_read = Received(
+            reading.report_texts, reading.rejected_reports, reading.reading_notes, terms
+        )
+        intake = take_in_structured(
+            without_other_languages(as_read, NOT_ENGLISH),
+            structured.structured_findings,
+            CorpusSettings(),
+        )
+        return {**vars(reading), **structured._asdict(), **vars(intake)}
+
+    def stated(self, reports: Mapping[str, GivenReport]) -> dict[str, StatedReport]:
+        """Read what reports state now; nothing is merged, implied or resolved."""
+        findings = self.read(reports)["findings"]
         fitted = self._fitted(findings, hedge_phrases(findings, self._panel[0]))
         rows = [
             row
             for row in believed_rows(findings, fitted, self._implicit)
             if row.disposition == "kept"
         ]
+        stated = {study: StatedReport([], []) for study in reports}
         statements = Statements(self._labels, ())
-        stated: dict[str, tuple[list[StatedFinding], list[StatedLabel]]] = {
-            study: ([], []) for study in given
-        }
         for row in rows:
             if row.currency == "current dx":
-                stated[row.study_id][0].append(self._stated_finding(row, statements))
-        for (study, label), about in said_by_rows(rows, self._labels).items():
-            claim = about.decide()[0]
+                finding = self._stated_finding(row, statements)
+                stated[row.study_id].findings.append(finding)
+        for (study, label), evidence in said_by_rows(rows, self._labels).items():
+            claim = evidence.decide()[0]
             if claim is not None:
-                stated[study][1].append(StatedLabel(label, claim.present, claim.p))
+                stated_label = StatedLabel(label, claim.present, claim.p)
+                stated[study].labels.append(stated_label)
         return stated
 
     def _stated_finding(self, row: Row, statements: Statements) -> StatedFinding:
-        """What a row says, by its name and by the first diagnosis that it means."""
+        """Read a row by its name and by the first diagnosis that it means."""
         assertions = statements.of(row)
         by_name = assertions[0]
         name = str(by_name.subject)
@@ -220,31 +211,30 @@ class Method:
         ).probabilities
 
     def conclude(self, read: Frames) -> Frames:
-        """What follows from findings, to the labels; a study that breaks a rule of a run is in `set_aside`
-        alone. Raises `InvalidTable`: one still breaks a rule when it is left out.
-        """
-        asides: set[InvalidStudy] = set()
-        while True:
-            studies = studies_of(asides)
-            made = self._made(read, studies)
-            new = broken_studies("read", made, read["reports"]["study_id"])
-            if not new:
-                return {
-                    **made,
-                    "set_aside": pd.DataFrame(
-                        sorted(asides), columns=InvalidStudy._fields
-                    ),
-                }
-            if studies_of(new) <= studies:
-                require_few(new, new, len(read["reports"]), strict=True)
-            asides |= set(new)
+        """Draw all conclusions from findings, to the labels.
 
-    def _made(self, read: Frames, aside: frozenset[str]) -> Frames:
-        """The tables of a run, without the studies `aside`."""
-        findings, reports = (
-            read[name][~read[name]["study_id"].isin(aside)].reset_index(drop=True)
-            for name in ("findings", "reports")
-        )
+        A study that breaks a rule of a run is in `set_aside` alone.
+
+        Raises:
+            InvalidTable: one still breaks a rule when it is left out.
+        """
+        invalid: set[InvalidStudy] = set()
+        while True:
+            left_out = studies_of(invalid)
+            tables = self._tables(read, left_out)
+            broken = broken_studies("read", tables, read["reports"]["study_id"])
+            if not broken:
+                columns = list(InvalidStudy._fields)
+                set_aside = pd.DataFrame(sorted(invalid), columns=columns)
+                return {**tables, "set_aside": set_aside}
+            if studies_of(broken) <= left_out:
+                require_few(broken, broken, len(read["reports"]), strict=True)
+            # Without a study the others may come out differently: all is done again.
+            invalid |= set(broken)
+
+    def _tables(self, read: Frames, left_out: frozenset[str]) -> Frames:
+        """Make the tables of a run without some studies."""
+        findings = _without(read["findings"], left_out)
         hedges = hedge_phrases(findings, self._panel[0])
         fitted = self._fitted(findings, hedges)
         merged = deduplicate(
@@ -256,9 +246,23 @@ class Method:
             self._labels,
         )
         expansion = expand(merged, self._dictionary, self._labels)
-        version = str(self.ranking["ranking_version"].iloc[0])
         resolution = resolve(
-            merged, *expansion, self._dictionary, version, self._blacklist, self._labels
+            merged,
+            *expansion,
+            self._dictionary,
+            str(self.ranking["ranking_version"].iloc[0]),
+            self._blacklist,
+            self._labels,
+        )
+        labels = study_labels(
+            resolution.rows,
+            expansion.matches,
+            _without(read["reports"], left_out),
+            self._labels,
+            resolution.log,
+        )
+        accounting = account(
+            read["reports"], read["rejected"], merged, expansion, resolution, left_out
         )
         return {
             "findings": findings,
@@ -270,38 +274,59 @@ class Method:
             "lunguage_plus_plus": resolution.rows,
             "resolution_log": resolution.log,
             "conflicts": resolution.conflicts,
-            "accounting": account(
-                read["reports"], read["rejected"], merged, expansion, resolution, aside
-            ),
-            "labels": study_labels(
-                resolution.rows,
-                expansion.matches,
-                reports,
-                self._labels,
-                resolution.log,
-            ),
+            "accounting": accounting,
+            "labels": labels,
         }
 
 
-def said_by_rows(rows: Sequence[Row], listed: LabelList) -> EvidenceOfLabels:
-    """`label_evidence` by stated rows as they were read, before any is merged or resolved."""
-    frame = pd.DataFrame(
-        {name: [getattr(row, name) for row in rows] for name in READ}, columns=READ
-    )
-    frame = frame.astype(dict.fromkeys(("status", "source"), "str"))
-    read = [(row.finding_id, listed.read(row).diagnosis, "") for row in rows]
-    matches = pd.DataFrame(read, columns=["finding_id", "diagnosis", "reason"])
-    return label_evidence(frame, matches, listed, RESOLUTION_LOG.frame())
+def _report_text(study: str, report: GivenReport) -> dict[str, object]:
+    """Make a row of `tables.REPORT_TEXTS`, whose patient is made up."""
+    return {
+        "study_id": study,
+        "subject_id": "p" + study[1:],
+        "source_id": report.name,
+        "file": "",
+        "line": 1,
+        "taken_at": "",
+        "sequence": 0,
+        "view_information": report.views,
+        "view_source": "metadata" if report.views else "unknown",
+        "report": report.text,
+    }
+
+
+def _without(frame: pd.DataFrame, studies: frozenset[str]) -> pd.DataFrame:
+    return frame[~frame["study_id"].isin(studies)].reset_index(drop=True)
+
+
+def said_by_rows(rows: Sequence[Row], labels: LabelList) -> EvidenceOfLabels:
+    """Collect the evidence of labels in stated rows, before any is merged or resolved.
+
+    Args:
+        rows: as they were read.
+        labels: the list of labels.
+    """
+    columns = {name: [getattr(row, name) for row in rows] for name in READ}
+    frame = pd.DataFrame(columns, columns=READ)
+    frame = frame.astype({"status": "str", "source": "str"})
+    diagnoses = [(row.finding_id, labels.read(row).diagnosis, "") for row in rows]
+    matches = pd.DataFrame(diagnoses, columns=["finding_id", "diagnosis", "reason"])
+    return label_evidence(frame, matches, labels, RESOLUTION_LOG.frame())
 
 
 def bundled_method(own_cues: Path | None = None) -> Method:
-    """The method of this process, with the cues of a file; errors as of `Method`."""
-    is_there = own_cues is not None and own_cues.exists()
-    return _method(
-        own_cues, own_cues.read_bytes() if own_cues is not None and is_there else b""
-    )
+    """Return the method of this process, with the cues of a file.
+
+    Raises:
+        ConfigurationError: as of `Method`.
+    """
+    content = b""
+    if own_cues is not None and own_cues.exists():
+        content = own_cues.read_bytes()
+    return _method(own_cues, content)
 
 
 @lru_cache(maxsize=2)
-def _method(own_cues: Path | None, _content: bytes) -> Method:
+def _method(own_cues: Path | None, content: bytes) -> Method:
+    """Make a method; the content is a part of the key, so that an edit is seen."""
     return Method(own_cues)

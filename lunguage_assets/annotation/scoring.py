@@ -11,7 +11,7 @@ and lost: (agreement + kept) / (agreement + kept + lost).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import islice
 from math import log, log2
@@ -20,8 +20,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.annotation.annotation import REPORTS_AT_ONCE, is_missing, report_of
+from lunguage_assets.annotation.annotation import REPORTS_AT_ONCE
 from lunguage_assets.annotation.claims import Claim, claims_of, regions_cover
+from lunguage_assets.annotation.given_reports import (
+    GivenReport,
+    Origin,
+    given_report,
+    is_missing,
+)
 from lunguage_assets.annotation.method import StatedLabel, bundled_method
 from lunguage_assets.annotation.significance import (
     LARGE,
@@ -144,36 +150,54 @@ _known: dict[bytes, _Read] = {}
 
 
 def _all_read(name: str, texts: Sequence[str]) -> list[_Read]:
-    """Every text, from what was read before where it was."""
+    """Read every text; what was read before is not read again.
+
+    Args:
+        name: of the texts, for messages.
+        texts: a missing one is an empty report, as for `annotate`: a model that wrote
+            nothing omits everything.
+    """
     digests = []
-    new = {}
+    unread: dict[bytes, GivenReport] = {}
     for row, text in enumerate(texts):
-        # As for `annotate`, a missing text is an empty report: a model that wrote nothing omits everything.
         content = "" if is_missing(text) else text
-        report = report_of(str(row), content, "", name, ("", ""), row)
-        digests.append(hashlib.blake2b(report.text.encode()).digest())
-        if digests[-1] not in _known:
-            new[digests[-1]] = report
-    significance = packaged_significance()
-    waiting = iter(new.items())
-    read = {one: _known[one] for one in digests if one in _known}
+        report = given_report(str(row), content, "", Origin(name, row=row))
+        digest = hashlib.blake2b(report.text.encode()).digest()
+        digests.append(digest)
+        if digest not in _known:
+            unread[digest] = report
+    # Looked up first: what is known may be forgotten when the new texts are kept.
+    answers = {digest: _known[digest] for digest in digests if digest in _known}
+    newly_read: dict[bytes, _Read] = {}
+    waiting = iter(unread.items())
     while part := dict(islice(waiting, REPORTS_AT_ONCE)):
-        named = {
-            f"s{number:08d}": report for number, report in enumerate(part.values())
-        }
-        stated = bundled_method().stated(named)
-        for digest, (study, report) in zip(part, named.items(), strict=True):
-            claims = claims_of(stated[study][0], significance)
-            read[digest] = _Read(
-                is_blank=not report.text.strip(),
-                present=tuple(claim for claim in claims if claim.present),
-                absent=tuple(claim for claim in claims if not claim.present),
-                labels=tuple(stated[study][1]),
-            )
-    _known.update(read)
-    if new:
+        newly_read.update(_read_part(part))
+    _known.update(newly_read)
+    if newly_read:
         _forget_oldest()
-    return [read[one] for one in digests]
+    answers |= newly_read
+    return [answers[digest] for digest in digests]
+
+
+def _read_part(reports: Mapping[bytes, GivenReport]) -> dict[bytes, _Read]:
+    """Read the claims and labels of texts, by their digest."""
+    digest_by_study = {
+        f"s{number:08d}": digest for number, digest in enumerate(reports)
+    }
+    stated = bundled_method().stated(
+        {study: reports[digest] for study, digest in digest_by_study.items()}
+    )
+    significance = packaged_significance()
+    read = {}
+    for study, digest in digest_by_study.items():
+        claims = claims_of(stated[study].findings, significance)
+        read[digest] = _Read(
+            is_blank=not reports[digest].text.strip(),
+            present=tuple(claim for claim in claims if claim.present),
+            absent=tuple(claim for claim in claims if not claim.present),
+            labels=tuple(stated[study].labels),
+        )
+    return read
 
 
 def _forget_oldest() -> None:

@@ -1,18 +1,20 @@
-"""Content shown of a report: its text in pieces, its findings with their reasons, what contradicts, and the
-labels. The same for terminal and page, in `lunguage explain`'s wording of codes.
+"""What is shown of a report: text in pieces, findings, contradictions, labels.
+
+It is the same for terminal and page (`page.py`), in `lunguage explain`'s wording of
+codes (`release/code_words.py`).
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.corpus.log import reasons
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range
@@ -31,6 +33,9 @@ from lunguage_assets.release.row_words import (
 from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 from lunguage_assets.tables.released import NO_FINDING
 
+if TYPE_CHECKING:
+    from lunguage_assets.annotation.annotation import Annotation
+
 Record = Mapping[Any, Any]
 PARTS = (
     "sentences",
@@ -43,14 +48,27 @@ PARTS = (
     "set_aside",
 )
 """Frames of an annotation that have rows of a report."""
-
 NO_VIEWS = (
-    "The views are not known: findings that need them imply nothing (effusion, cardiomegaly). Say which they "
-    'are, such as "PA and lateral".'
+    "The views are not known: findings that need them imply nothing (effusion, "
+    'cardiomegaly). Say which they are, such as "PA and lateral".'
 )
-_KINDS, _CUE = ("finding", "hedge", "detail", "cue"), "cue"
+_CUE = "cue"
+_KINDS = ("finding", "hedge", "detail", _CUE)
+"""Kinds of pieces with rows; a piece that rows share is of the first of theirs."""
+_SHOWN_CONFLICTS = ("polarity", "stated_contradiction")
 _IN_DOUBT = 0.5
-"""From this p on, nobody says that a label is denied ("no finding", beside a finding that is unlikely)."""
+"""From this p on nobody says that a label is denied.
+
+An example is "no finding" beside a finding that is unlikely.
+"""
+_NEARLY_ONE = 0.995
+
+# How high the text and the rows stand on the page, in pixels, as far as can be known.
+_LINE_HEIGHT = 30
+_CHARACTERS_OF_A_LINE = 62
+_HEADER_HEIGHT = 150
+_ROW_HEIGHT = 62
+_MUCH_HIGHER = 1.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +76,23 @@ class ShownRow:
     """One finding: stated, implied, or left out.
 
     Args:
-        number: among the findings, from 1; of a merged row the survivor's; 0: nothing stands for it.
-        tone: how it is coloured: present, open (tentative either way), absent, part (only a kind of it is
-            denied), past, out (removed).
+        number: among the findings, from 1; of a merged row the survivor's; 0: nothing
+            stands for it.
+        finding_id: its id.
+        title: finding and location.
+        tone: how it is coloured: present, open (tentative either way), absent, part
+            (only a kind of it is denied), past, out (removed).
+        status: in words.
+        where: section and sentence; empty for an implied row.
         lines: the reasons, in plain words.
-        cues: the words that decided it, each with what it says and its id.
         believed: p with its interval in words; empty for a row that is left out.
+        p: the probability that it is there.
+        low: the lower end of its interval.
+        high: the upper end of its interval.
+        details: its attributes, in words.
+        depth: how many rows of the page it follows from.
         implied: titles of what it implies, which follows it, one `depth` lower.
+        cues: the words that decided it, each with what it says and its id.
     """
 
     number: int
@@ -85,37 +113,43 @@ class ShownRow:
 
     @property
     def claim(self) -> str:
-        """`present`, `absent`, of a part of the body `normal`; `present?` where words leave it open; `denied
-        only if “large”`; `present, past`.
+        """The status in a word.
+
+        `present`, `absent`, of a part of the body `normal`; `present?` where words
+        leave it open; `denied only if "large"`; `present, past`.
         """
-        certainty, _, said = self.status.partition(" ")
+        certainty, _, claim = self.status.partition(" ")
         if certainty not in ("certainly", "tentatively"):
             return self.status
-        claim = f"{said}?" if certainty == "tentatively" else said
+        if certainty == "tentatively":
+            claim += "?"
         return f"{claim}, past" if self.tone == "past" else claim
 
     @property
     def reason(self) -> str:
-        """What a person sees who points at the words: title, p, reasons, what it implies; a line each."""
-        believed = (f"p {self.believed}",) if self.believed else ()
-        follows = (f"implies {self.implied}",) if self.implied else ()
-        return "\n".join(
-            (
-                f"{self.title}: {self.status}",
-                *believed,
-                *self.lines,
-                *self.cues,
-                *follows,
-            )
-        )
+        """What a person sees who points at the words, a line for each reason."""
+        lines = [f"{self.title}: {self.status}"]
+        if self.believed:
+            lines.append(f"p {self.believed}")
+        lines += [*self.lines, *self.cues]
+        if self.implied:
+            lines.append(f"implies {self.implied}")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some of the text. `kind`: finding, hedge (its phrase), detail (place or attribute), cue (what decided
-    a row), plain (of a sentence with findings), silent (of headings, and of what states no finding). `rows`:
-    ids of the rows that were read there, findings before hedges, details and cues. `sentence`: number in its
-    section of the sentence that begins here, which rows cite; 0: none begins.
+    """Some of the text.
+
+    Args:
+        text: the characters.
+        kind: finding, hedge (its phrase), detail (location or attribute), cue (what
+            decided a row), plain (of a sentence with findings), silent (of headings,
+            and of what states no finding).
+        rows: ids of the rows that were read there, findings before hedges, details and
+            cues.
+        sentence: number in its section of the sentence that begins here, which rows
+            cite; 0: none begins.
     """
 
     text: str = field(repr=False)
@@ -125,8 +159,13 @@ class Piece:
 
 
 class ShownLabel(NamedTuple):
-    """A label that the report mentions: its name, what is said of it, p in words (empty: what is said is all,
-    or it has none), and how it is coloured, as a row is.
+    """A label that the report mentions.
+
+    Args:
+        name: of the label.
+        said: what is said of it.
+        p: in words; empty: what is said is all, or it has none.
+        tone: how it is coloured, as a row is.
     """
 
     name: str
@@ -135,15 +174,28 @@ class ShownLabel(NamedTuple):
     tone: str
 
 
+class Contradiction(NamedTuple):
+    """A finding, and what is said of it, with what became of each side."""
+
+    title: str
+    sides: str
+
+
 @dataclass(frozen=True)
 class ShownReport:
     """Everything about one report.
 
     Args:
+        study_id: the caller's.
+        views: in the written form.
+        remarks: notes on the reading, in words.
+        pieces: the text; the pieces joined are the text.
         rows: stated findings, each before what it implies.
-        contradictions: finding and place, and what is said of it, with what became of each side.
+        left_out: stated rows that are not among the findings.
+        contradictions: between rows.
         labels: without unmentioned ones.
-        is_read: findings were looked for: no row broke a rule, and the report is in English.
+        is_read: findings were looked for: no row broke a rule, and the report is in
+            English.
     """
 
     study_id: str
@@ -152,7 +204,7 @@ class ShownReport:
     pieces: tuple[Piece, ...] = field(repr=False)
     rows: tuple[ShownRow, ...]
     left_out: tuple[ShownRow, ...]
-    contradictions: tuple[tuple[str, str], ...]
+    contradictions: tuple[Contradiction, ...]
     labels: tuple[ShownLabel, ...]
     is_read: bool = True
 
@@ -163,274 +215,336 @@ class ShownReport:
 
     @property
     def is_mostly_text(self) -> bool:
-        """Whether the text is so much longer than what was read in it that beside it nothing would stand; in
-        pixels of the page, as far as they can be known.
-        """
-        lines = "".join(piece.text for piece in self.pieces).split("\n")
-        height_of_text = 30 * sum(len(line) // 62 + 1 for line in lines)
-        short_lines = (
-            len(self.left_out) + 2 * len(self.contradictions) + len(self.labels) // 2
+        """Whether the text is so long that beside most of it nothing would stand."""
+        text = "".join(piece.text for piece in self.pieces)
+        text_lines = sum(
+            len(line) // _CHARACTERS_OF_A_LINE + 1 for line in text.split("\n")
         )
-        height_of_the_rest = 150 + 62 * len(self.rows) + 30 * short_lines
-        return height_of_text > 1.3 * height_of_the_rest
+        short_lines = len(self.left_out) + 2 * len(self.contradictions)
+        short_lines += len(self.labels) // 2
+        height_of_rows = _HEADER_HEIGHT + _ROW_HEIGHT * len(self.rows)
+        height_of_rows += _LINE_HEIGHT * short_lines
+        return _LINE_HEIGHT * text_lines > _MUCH_HIGHER * height_of_rows
 
     def read_in(self, piece: Piece) -> list[ShownRow]:
-        """The rows that were read in a piece of the text."""
-        return [self.by_id[own] for own in piece.rows]
+        """List the rows that were read in a piece of the text."""
+        return [self.by_id[finding_id] for finding_id in piece.rows]
 
 
 def shown_reports(annotation: Annotation) -> list[ShownReport]:
-    """The reports of an annotation, in their order."""
+    """Make the shown reports of an annotation, in their order."""
     return [_shown(report, parts) for report, parts in by_report(annotation)]
 
 
 def by_report(
     annotation: Annotation,
 ) -> Iterator[tuple[Record, dict[str, list[Record]]]]:
-    """Every row of `reports` with its rows of the other frames, in their order."""
-    found = {
-        name: {
-            study: rows.to_dict("records")
-            for study, rows in frame.groupby("study_id", sort=False)
-        }
-        for name, frame in ((name, getattr(annotation, name)) for name in PARTS)
-    }
+    """Read every row of `reports` with its rows of the other frames, in their order."""
+    rows_by_study: dict[str, dict[Any, list[Record]]] = {}
+    for part in PARTS:
+        groups = getattr(annotation, part).groupby("study_id", sort=False)
+        rows_by_study[part] = {study: rows.to_dict("records") for study, rows in groups}
     for report in annotation.reports.to_dict("records"):
-        yield (
-            report,
-            {name: rows.get(report["study_id"], []) for name, rows in found.items()},
-        )
+        study = report["study_id"]
+        yield report, {part: rows_by_study[part].get(study, []) for part in PARTS}
 
 
 def pieces(
     text: str, spans: Sequence[Record], sentences: Sequence[Record]
 ) -> list[Piece]:
-    """The whole text, in order: the pieces joined are the text.
+    """Cut a text where spans or sentences begin or end.
 
-    A piece that several rows share is of the first kind of finding, hedge, detail, cue.
+    Args:
+        text: the report.
+        spans: what was read, with `begin`, `end`, `column` and `finding_id`.
+        sentences: with `begin`, `end`, `section`, `sent_idx` and `account`.
+
+    Returns:
+        The whole text, in order: the pieces joined are the text.
     """
-    ends = chain.from_iterable(
-        (one["begin"], one["end"]) for one in (*spans, *sentences)
-    )
-    ordered = sorted(spans, key=lambda span: _KINDS.index(_kind(span)))
-    numbered = [one for one in sentences if one["section"] != "other"]
-    number_at = {one["begin"]: one["sent_idx"] for one in numbered}
-    stating = [one for one in numbered if one["account"] == "findings"]
-    found = []
-    for begin, end in pairwise(sorted({0, len(text), *ends})):
-        there = [span for span in ordered if span["begin"] <= begin < span["end"]]
-        is_plain = any(one["begin"] <= begin < one["end"] for one in stating)
-        kind = _kind(there[0]) if there else "plain" if is_plain else "silent"
-        rows = tuple(dict.fromkeys(one["finding_id"] for one in there))
-        found.append(Piece(text[begin:end], kind, rows, number_at.get(begin, 0)))
-    return found
+    edges = {0, len(text)}
+    for item in (*spans, *sentences):
+        edges.update((item["begin"], item["end"]))
+    in_order_of_kinds = sorted(spans, key=lambda span: _KINDS.index(_kind(span)))
+    numbered = [row for row in sentences if row["section"] != "other"]
+    number_by_begin = {row["begin"]: row["sent_idx"] for row in numbered}
+    with_findings = [row for row in numbered if row["account"] == "findings"]
+    result = []
+    for begin, end in pairwise(sorted(edges)):
+        covering = [span for span in in_order_of_kinds if _covers(span, begin)]
+        if covering:
+            kind = _kind(covering[0])
+        elif any(_covers(sentence, begin) for sentence in with_findings):
+            kind = "plain"
+        else:
+            kind = "silent"
+        rows = tuple(dict.fromkeys(span["finding_id"] for span in covering))
+        sentence = number_by_begin.get(begin, 0)
+        result.append(Piece(text[begin:end], kind, rows, sentence))
+    return result
+
+
+def _covers(item: Record, position: int) -> bool:
+    return bool(item["begin"] <= position < item["end"])
 
 
 def _kind(span: Record) -> str:
-    return {"ent": "finding", "phrase": "hedge", _CUE: "cue"}.get(
-        span["column"], "detail"
-    )
+    kinds = {"ent": "finding", "phrase": "hedge", _CUE: "cue"}
+    return kinds.get(span["column"], "detail")
 
 
 def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
     rows = _Rows(parts["findings"], parts["left_out"], parts["cues"])
     spans = [*parts["spans"], *({**cue, "column": _CUE} for cue in parts["cues"])]
-    remarks = [
-        reasons()["notes"][note] for note in report["notes"] if note != "unknown-view"
+    labels = [row for row in parts["labels"] if row["source"] != "unmentioned"]
+    left_out = [row for row in parts["left_out"] if row["source"] == "original"]
+    conflicts = [
+        conflict
+        for conflict in parts["conflicts"]
+        if conflict["conflict_type"] in _SHOWN_CONFLICTS
     ]
-    if not report["view_information"] and any(
-        r["match_reason"] == "unknown view" for r in parts["findings"]
-    ):
-        remarks.append(NO_VIEWS)
-    aside = [
-        f"Set aside, nothing is concluded from it: {one['rule']}."
-        for one in parts["set_aside"]
-    ]
+    is_english = NOT_ENGLISH not in report["notes"]
     return ShownReport(
         report["study_id"],
         report["view_information"],
-        (*remarks, *aside),
+        tuple(_remarks(report, parts)),
         tuple(pieces(report["report"], spans, parts["sentences"])),
         tuple(rows.finding(row, depth) for row, depth in rows.order),
-        tuple(
-            rows.left_out(row)
-            for row in parts["left_out"]
-            if row["source"] == "original"
-        ),
-        tuple(
-            rows.contradiction(conflict)
-            for conflict in parts["conflicts"]
-            if conflict["conflict_type"] in ("polarity", "stated_contradiction")
-        ),
-        tuple(_label(row) for row in parts["labels"] if row["source"] != "unmentioned"),
-        is_read=not aside and NOT_ENGLISH not in report["notes"],
+        tuple(map(rows.left_out, left_out)),
+        tuple(map(rows.contradiction, conflicts)),
+        tuple(map(_label, labels)),
+        is_read=is_english and not parts["set_aside"],
     )
 
 
+def _remarks(report: Record, parts: Mapping[str, list[Record]]) -> Iterator[str]:
+    for note in report["notes"]:
+        if note != "unknown-view":
+            yield str(reasons()["notes"][note])
+    # Unknown views matter only where a finding needed them.
+    needs_views = any(
+        row["match_reason"] == "unknown view" for row in parts["findings"]
+    )
+    if needs_views and not report["view_information"]:
+        yield NO_VIEWS
+    for invalid in parts["set_aside"]:
+        yield f"Set aside, nothing is concluded from it: {invalid['rule']}."
+
+
 class _Rows:
-    """The rows of one report as they are shown, numbered in the `order` in which they are: stated findings,
-    each before what it implies, with their depth.
+    """The rows of one report as they are shown.
+
+    `order` has the stated findings, each before what it implies, with their depth; rows
+    are numbered in it.
     """
 
     def __init__(
-        self, findings: Sequence[Record], out: Sequence[Record], cues: Sequence[Record]
+        self,
+        findings: Sequence[Record],
+        left_out: Sequence[Record],
+        cues: Sequence[Record],
     ) -> None:
-        self._cues: dict[str, list[DecidingCue]] = {}
+        self._left_out = left_out
+        self._by_id = {row["finding_id"]: row for row in (*findings, *left_out)}
+        self._cues: defaultdict[str, list[DecidingCue]] = defaultdict(list)
         for cue in cues:
             deciding = DecidingCue(*(cue[name] for name in DecidingCue._fields))
-            self._cues.setdefault(cue["finding_id"], []).append(deciding)
-        self._out, self._by_id = (
-            out,
-            {row["finding_id"]: row for row in (*findings, *out)},
-        )
-        self._children: dict[str, list[Record]] = {}
+            self._cues[cue["finding_id"]].append(deciding)
+        self._children: defaultdict[str, list[Record]] = defaultdict(list)
         for row in findings:
-            self._children.setdefault(row["parent_id"], []).append(row)
-        self.order = list(
-            self._walk([row for row in findings if row["source"] == "original"], 0)
-        )
+            self._children[row["parent_id"]].append(row)
+        stated = [row for row in findings if row["source"] == "original"]
+        self.order = list(self._walk(stated, 0))
         self._numbers = {
-            row["finding_id"]: at for at, (row, _) in enumerate(self.order, start=1)
+            row["finding_id"]: number
+            for number, (row, _) in enumerate(self.order, start=1)
         }
 
     def _walk(self, rows: Sequence[Record], depth: int) -> Iterator[tuple[Record, int]]:
         for row in rows:
             yield row, depth
-            yield from self._walk(self._children.get(row["finding_id"], ()), depth + 1)
+            children = self._children.get(row["finding_id"], ())
+            yield from self._walk(children, depth + 1)
 
     def finding(self, row: Record, depth: int) -> ShownRow:
-        own = row["finding_id"]
+        """Make the shown row of a finding."""
+        finding_id = row["finding_id"]
+        children = self._children.get(finding_id, ())
         return ShownRow(
-            self._numbers[own],
-            own,
-            finding_and_location(row),
-            tone_of(row),
-            status_of(row),
-            _where(row) if row["source"] == "original" else "",
-            tuple(self._reasons(row)),
-            _believed(
-                row["prob"], row["p_low"], row["p_high"], is_bound=row["prob_is_bound"]
-            ),
-            row["prob"],
-            row["p_low"],
-            row["p_high"],
-            attribute_words(row),
-            depth,
-            ", ".join(map(finding_and_location, self._children.get(own, ()))),
-            self._decided(own),
+            number=self._numbers[finding_id],
+            finding_id=finding_id,
+            title=finding_and_location(row),
+            tone=tone_of(row),
+            status=status_of(row),
+            where=_where(row) if row["source"] == "original" else "",
+            lines=tuple(self._reasons(row)),
+            believed=_believed(row),
+            p=row["prob"],
+            low=row["p_low"],
+            high=row["p_high"],
+            details=attribute_words(row),
+            depth=depth,
+            implied=", ".join(map(finding_and_location, children)),
+            cues=self._deciding_words(finding_id),
         )
 
     def left_out(self, row: Record) -> ShownRow:
-        number = self._numbers.get(row["survivor_id"], 0)
-        survivor = self._by_id.get(row["survivor_id"], row)
-        merged = "part" if tone_of(survivor) == "part" else tone_of(row)
-        tone = {"merged": merged, "excluded": "past"}.get(row["event"], "out")
+        """Make the shown row of a statement that is not among the findings."""
+        rule = RULE_WORDS.get(row["rule"], row["rule"])
         event = "not a finding" if row["event"] == "excluded" else row["event"]
-        fate = f"{event}{self._at(row)}: {RULE_WORDS.get(row['rule'], row['rule'])}"
-        own, title = row["finding_id"], finding_and_location(row)
-        said = number, own, title, tone, status_of(row), _where(row), (fate,)
-        return ShownRow(*said, cues=self._decided(own))
+        return ShownRow(
+            number=self._numbers.get(row["survivor_id"], 0),
+            finding_id=row["finding_id"],
+            title=finding_and_location(row),
+            tone=self._tone_of_left_out(row),
+            status=status_of(row),
+            where=_where(row),
+            lines=(f"{event}{self._see_survivor(row)}: {rule}",),
+            cues=self._deciding_words(row["finding_id"]),
+        )
 
-    def _decided(self, own: str) -> tuple[str, ...]:
-        return tuple(describe_cues(self._cues.get(own, ())))
+    def _tone_of_left_out(self, row: Record) -> str:
+        if row["event"] == "excluded":
+            return "past"
+        if row["event"] != "merged":
+            return "out"
+        # What is merged into a denial of a kind denies no more than that.
+        survivor = self._by_id.get(row["survivor_id"], row)
+        return "part" if tone_of(survivor) == "part" else tone_of(row)
 
-    def contradiction(self, conflict: Record) -> tuple[str, str]:
+    def _deciding_words(self, finding_id: str) -> tuple[str, ...]:
+        return tuple(describe_cues(self._cues.get(finding_id, ())))
+
+    def contradiction(self, conflict: Record) -> Contradiction:
+        """Describe the sides of a conflict, and what became of them."""
         sides = [
-            self._by_id[own] for own in conflict["finding_ids"] if own in self._by_id
+            self._by_id[finding_id]
+            for finding_id in conflict["finding_ids"]
+            if finding_id in self._by_id
         ]
-        rules = dict.fromkeys(
-            RULE_WORDS.get(one["rule"], one["rule"]) for one in sides if "rule" in one
-        )
-        said = " against ".join(map(self._side, sides))
-        title = finding_and_location(
-            {"ent": conflict["name"], "location": ", ".join(conflict["location_parts"])}
-        )
-        return title, f"{said}. {'; '.join(rules) or 'both stay'}"
+        rules = [
+            RULE_WORDS.get(side["rule"], side["rule"])
+            for side in sides
+            if "rule" in side
+        ]
+        outcome = "; ".join(dict.fromkeys(rules)) or "both stay"
+        locations = ", ".join(conflict["location_parts"])
+        title = finding_and_location({"ent": conflict["name"], "location": locations})
+        against = " against ".join(map(self._side, sides))
+        return Contradiction(title, f"{against}. {outcome}")
 
     def _side(self, row: Record) -> str:
-        said = f"in {_where(row)}" if row["source"] == "original" else "implied"
-        kept = f"kept, see {self._numbers.get(row['finding_id'])}"
-        return f"{status_of(row)} {said} ({row['event'] + self._at(row) if 'rule' in row else kept})"
+        where = "implied"
+        if row["source"] == "original":
+            where = f"in {_where(row)}"
+        fate = f"kept, see {self._numbers.get(row['finding_id'])}"
+        if "rule" in row:  # of the log: the row did not stay
+            fate = row["event"] + self._see_survivor(row)
+        return f"{status_of(row)} {where} ({fate})"
 
     def _reasons(self, row: Record) -> Iterator[str]:
-        phrase = "; ".join(row["phrases"])
+        """Say why a finding has its status and its p."""
         if row["past_hx"].lower().startswith("addend"):
             yield "taken back by the addendum"
-        if row["source"] == "expansion":
-            yield f"implied, pathway {row['parent_pathway_id']}"
-        elif row["p_source"] == "definitive":
-            yield "stated without doubt"
-        elif row["p_source"] == QUALIFIER:
-            yield "p: how often people coded it all the same"
-        elif row["p_source"] == "none":
-            yield "stated with doubt, but in no words that say how much"
-        elif row["p_source"] == "alternative":
-            yield f"one of several alternatives (“{phrase}”), which share the probability of the list"
-        else:
-            yield f"hedged by “{phrase}”" if phrase else "hedged, in no known phrase"
-            low, high = reader_range(
-                row["prob"], row["p_low"], row["p_high"], _spread()
-            )
-            yield f"another reader: {float(low):.2f} to {float(high):.2f}"
-        if len(row["merged_ids"]):
-            yield f"said {len(row['merged_ids']) + 1} times"
-        for other in self._out:
-            parent = other["finding_id"].rpartition("/")[0]
-            if other["event"] == "already stated" and parent == row["finding_id"]:
-                yield f"implies {finding_and_location(other)}, which is stated{self._at(other)}"
+        yield from _reasons_of_p(row)
+        merged = len(row["merged_ids"])
+        if merged:
+            yield f"said {merged + 1} times"
+        for other in self._left_out:
+            parent_id = other["finding_id"].rpartition("/")[0]
+            if other["event"] == "already stated" and parent_id == row["finding_id"]:
+                title = finding_and_location(other)
+                yield f"implies {title}, which is stated{self._see_survivor(other)}"
 
-    def _at(self, row: Record) -> str:
-        """`, see 3`: the row that stands for it."""
-        survivor = row["survivor_id"]
-        return f", see {self._numbers[survivor]}" if survivor in self._numbers else ""
+    def _see_survivor(self, row: Record) -> str:
+        """Name the row that stands for it: `, see 3`."""
+        number = self._numbers.get(row["survivor_id"])
+        return "" if number is None else f", see {number}"
+
+
+def _reasons_of_p(row: Record) -> Iterator[str]:
+    """Say where the probability of a finding is from."""
+    phrases = "; ".join(row["phrases"])
+    p_source = row["p_source"]
+    if row["source"] == "expansion":
+        yield f"implied, pathway {row['parent_pathway_id']}"
+    elif p_source == "definitive":
+        yield "stated without doubt"
+    elif p_source == QUALIFIER:
+        yield "p: how often people coded it all the same"
+    elif p_source == "none":
+        yield "stated with doubt, but in no words that say how much"
+    elif p_source == "alternative":
+        yield (
+            f"one of several alternatives (“{phrases}”), which share the probability "
+            "of the list"
+        )
+    else:
+        yield f"hedged by “{phrases}”" if phrases else "hedged, in no known phrase"
+        low, high = reader_range(row["prob"], row["p_low"], row["p_high"], _spread())
+        yield f"another reader: {float(low):.2f} to {float(high):.2f}"
 
 
 def tone_of(row: Record) -> str:
-    """The colour of a row or a label; a denial of a kind alone ("no large effusion") leaves nothing open."""
+    """Choose the colour of a row or a label.
+
+    A denial of a kind alone ("no large effusion") leaves nothing open.
+    """
     if row.get("currency") == "past dx":
         return "past"
     if row.get("p_source") == QUALIFIER:
         return "part"
-    if row["status"][0] == "t":
+    certainty, polarity = row["status"]
+    if certainty == "t":
         return "open"
-    return "present" if row["status"][1] == "p" else "absent"
+    return "present" if polarity == "p" else "absent"
 
 
 def _where(row: Record) -> str:
     return f"{SECTION_WORDS[row['section']]}, sentence {row['sent_idx']}"
 
 
-def _believed(p: float, low: float, high: float, *, is_bound: bool) -> str:
-    """`0.56 (0.49 to 0.62)`; a bound as `≥ 0.56 (0.49 to 1.00)`, or as `0.80 to 1.00` where p is 1, or as
-    `≤ 0.44` of what is denied.
+def _believed(row: Record) -> str:
+    """Write p with its interval: `0.56 (0.49 to 0.62)`.
+
+    A bound is `≥ 0.56 (0.49 to 1.00)`, `≤ 0.44` of what is denied, and `0.80 to 1.00`
+    of what is implied by what is certain: nothing is more than that.
     """
+    p = row["prob"]
+    low = row["p_low"]
+    high = row["p_high"]
     if low == high:
         return f"{p:.0f}"
-    if not is_bound:
+    if not row["prob_is_bound"]:
         return f"{p:.2f} ({low:.2f} to {high:.2f})"
     if low == 0.0:
         return f"≤ {high:.2f}"
-    if p > 0.995:  # implied by what is certain: nothing is more than that
+    if p > _NEARLY_ONE:
         return f"{low:.2f} to {high:.2f}"
     return f"≥ {p:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _label(row: Record) -> ShownLabel:
-    """What is said of a label; of "no finding" the other way round, as a person would say it."""
+    """Say what is said of a label."""
     said, tone = _said_of_label(row)
     p = _p_of_label(row)
-    if row["chexpert"] != NO_FINDING:
-        return ShownLabel(row["label"], said, p, tone)
+    if row["chexpert"] == NO_FINDING:
+        return _no_finding(row["label"], said, tone, p)
+    return ShownLabel(row["label"], said, p, tone)
+
+
+def _no_finding(label: str, said: str, tone: str, p: str) -> ShownLabel:
+    """Turn what is said of "no finding" round, as a person would say it."""
     turned = {"present": "absent", "absent": "present"}.get(tone, "open")
     certain = {"present": "1", "absent": "0"}.get(tone, "")
-    if said not in NO_FINDING_WORDS:  # denied in part, or at a place
+    if said not in NO_FINDING_WORDS:  # denied in part, or at a location
         said = "denied with doubt"
-    name = f"{row['label']} {certain or p}".rstrip()
+    name = f"{label} {certain or p}".rstrip()
     return ShownLabel(NO_FINDING_WORDS[said], name, "", turned)
 
 
 def _said_of_label(row: Record) -> tuple[str, str]:
-    """What the report says of a label, in a word or a few, and the colour of that."""
+    """Say what the report says of a label, in a word or a few, and its colour."""
     if pd.isna(row["p"]):
         return row["source"], "open"
     tone = tone_of(row)
@@ -440,27 +554,27 @@ def _said_of_label(row: Record) -> tuple[str, str]:
         return row["source"], tone
     if tone == "part":
         return "denied in part", tone
-    if row["p_high"] == 0.0:
-        return (
-            ("denied at a place", "part")
-            if row["denied_at_place"]
-            else ("denied", tone)
-        )
-    return "in doubt" if row["p_high"] >= _IN_DOUBT else "denied with doubt", tone
+    if row["p_high"] > 0.0:
+        is_in_doubt = row["p_high"] >= _IN_DOUBT
+        return "in doubt" if is_in_doubt else "denied with doubt", tone
+    if row["denied_at_place"]:
+        return "denied at a place", "part"
+    return "denied", tone
 
 
 def _p_of_label(row: Record) -> str:
-    """p in words: an interval of what is only a bound; empty where what is said of the label says it."""
-    if pd.isna(row["p"]) or (row["source"] == "denied" and row["p_high"] == 0.0):
+    """Write p; empty where what is said of the label says it."""
+    is_denied = row["source"] == "denied"
+    if pd.isna(row["p"]) or (is_denied and row["p_high"] == 0.0):
         return ""
     if not row["p_is_bound"]:
         return f"{row['p']:.2f}"
-    if row["source"] == "denied":
+    if is_denied:
         return f"at most {row['p_high']:.2f}"
     return f"{row['p_low']:.2f} to {row['p_high']:.2f}"
 
 
 @cache
 def _spread() -> ReaderSpread:
-    """Between readers, as the packaged anchors state it."""
+    """How readers differ, as the packaged anchors state it."""
     return chosen_anchors("published").spread

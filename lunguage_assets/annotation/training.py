@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lunguage_assets.annotation.annotation import is_missing
+from lunguage_assets.annotation.given_reports import is_missing
 from lunguage_assets.annotation.scoring import MEASURES, rewards, score
 from lunguage_assets.corpus.columns import shown_names
 from lunguage_assets.errors import InputError

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import pandas as pd
 
-from lunguage_assets.files import is_numeric
 from lunguage_assets.judges.asking.progress import (
     Fitting,
     Learning,
@@ -22,13 +21,14 @@ from lunguage_assets.judges.asking.progress import (
     Report,
     listening,
 )
+from lunguage_assets.wording import is_numeric
 from lunguage_assets.workspace.versions import current_version, report_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from lunguage_assets.cli.options import Chosen
-    from lunguage_assets.lineage.staleness import Stage
+    from lunguage_assets.lineage.run_plan import Stage
     from lunguage_assets.orchestration.runs.runner import RunSummary
     from lunguage_assets.workspace.home import Home
 

@@ -80,7 +80,7 @@ def _ranker(
     now: StalenessChecker, ranker: str, batches: int, spent: Mapping[str, float]
 ) -> Iterator[str]:
     """What there is of a ranker, and what a run for it would make; `spent` are US dollars by judge."""
-    from lunguage_assets.lineage.staleness import plan
+    from lunguage_assets.lineage.run_plan import plan
     from lunguage_assets.workspace.versions import current_version
 
     folder = now.home.release / ranker
@@ -150,7 +150,7 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     from datetime import UTC, datetime
 
     from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS
-    from lunguage_assets.judges.opening import ask_once, examine_judges
+    from lunguage_assets.judges.examination import ask_once, examine_judges
     from lunguage_assets.lineage.input_fingerprints import broken_files
     from lunguage_assets.orchestration.runs.instance import (
         examination as instance_examination,
@@ -159,7 +159,7 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     root, judges, today = chosen.home.root, chosen.judges(), datetime.now(UTC).date()
     is_new = chosen.home.corpus() is None
     given: DataClass = "synthetic" if is_new else chosen.data_class
-    lines = [*examine_judges(judges, given, today, os.environ)]
+    lines: list[tuple[str, str]] = [*examine_judges(judges, given, today, os.environ)]
     if is_new:  # nobody knows yet whose text it will hold
         told = "the home holds no corpus yet: judges may be asked about synthetic text where nothing is refused"
         of_patients = examine_judges(judges, "credentialed", today, os.environ)
@@ -231,7 +231,7 @@ def remove(key: str, yes: bool, chosen: Chosen) -> None:
     place = chosen.home
     if key in {batch.key for batch in place.registered()}:
         if not yes:
-            tables, review = place.following(key)
+            tables, review = place.files_of(key)
             names = ", ".join(sorted({table for table, _ in tables})) or "none"
             raise LunguageError(
                 f"nothing was removed. Its files, {len(tables)} tables ({names}), {len(review)} review "
@@ -294,7 +294,9 @@ def ledger_stats(chosen: Chosen) -> None:
 @click.argument("file", type=FILE)
 def ledger_export(chosen: Chosen, file: Path) -> None:
     """Add all attempts to a ledger in FILE (SQLite), for others to import; prompts stay out."""
-    click.echo(f"{_opened(chosen).export(file)} attempts in {file}")
+    from lunguage_assets.judges.ledger.transfer import export_attempts
+
+    click.echo(f"{export_attempts(_opened(chosen), file)} attempts in {file}")
 
 
 def _opened(chosen: Chosen) -> Ledger:
@@ -317,6 +319,7 @@ def ledger_import(chosen: Chosen, file: Path) -> None:
     Each answer is read as when it was given. A row that does not fit is named and left out.
     """
     from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.judges.ledger.transfer import import_attempts
     from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
     from lunguage_assets.structuring.model.grounding import parse_answer
 
@@ -326,7 +329,9 @@ def ledger_import(chosen: Chosen, file: Path) -> None:
         "compare": choice_of,
         "structure": parse_answer,
     }
-    added, known, refused = Ledger.open(chosen.ledger_place).import_(file, parsers)
+    added, known, refused = import_attempts(
+        Ledger.open(chosen.ledger_place), file, parsers
+    )
     for error in refused[:_NAMED]:
         click.echo(str(error), err=True)
     if len(refused) > _NAMED:

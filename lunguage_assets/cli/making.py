@@ -26,7 +26,8 @@ from lunguage_assets.errors import ConfigurationError, LunguageError, printable
 
 if TYPE_CHECKING:
     from lunguage_assets.judges.configuration import JudgesConfiguration
-    from lunguage_assets.lineage.staleness import Stage, StalenessChecker
+    from lunguage_assets.lineage.run_plan import Stage
+    from lunguage_assets.lineage.staleness import StalenessChecker
     from lunguage_assets.orchestration.runs.runner import RunSummary
 
 
@@ -81,7 +82,7 @@ def run(
         run_display,
         spending_lines,
     )
-    from lunguage_assets.lineage.staleness import plan
+    from lunguage_assets.lineage.run_plan import plan
     from lunguage_assets.settings import departures
 
     place, judges = chosen.home, chosen.judges(ranker)
@@ -150,7 +151,7 @@ def _require_judges(
     """
     from datetime import UTC, datetime
 
-    from lunguage_assets.judges.opening import examine_judges
+    from lunguage_assets.judges.examination import examine_judges
     from lunguage_assets.lineage.staleness import asks_judges
 
     asked: set[str] = set()
@@ -325,7 +326,7 @@ def analyse(chosen: Chosen, ranker: str, cues: bool, against: Path | None) -> No
         _print_cue_counts(chosen, against)
         return
     from lunguage_assets.cli.console import print_analyses, run_display
-    from lunguage_assets.lineage.staleness import Stage
+    from lunguage_assets.lineage.run_plan import Stage
     from lunguage_assets.orchestration.runs.runner import Runner
 
     chosen.judges(ranker)
@@ -403,7 +404,7 @@ def distill(chosen: Chosen, ranker: str, encoder: str | None, tune: bool) -> Non
         print_table,
         run_display,
     )
-    from lunguage_assets.lineage.staleness import Stage
+    from lunguage_assets.lineage.run_plan import Stage
     from lunguage_assets.orchestration.resources import distilled_training
     from lunguage_assets.orchestration.runs.runner import Runner
 
@@ -448,8 +449,9 @@ def land(chosen: Chosen, now: bool) -> None:
     The sensor `landing`, when it runs, or the job `ingest` then ingests the batches. Ends with status 1 when
     a delivery was put aside.
     """
-    from lunguage_assets.workspace.landing import QUARANTINE, landing_folder
+    from lunguage_assets.workspace.landed_delivery import QUARANTINE
     from lunguage_assets.workspace.landing import land as make_pass
+    from lunguage_assets.workspace.landing import landing_folder
 
     settings = chosen.settings.landing
     if (folder := landing_folder(chosen.home, settings)) is None:

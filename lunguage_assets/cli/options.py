@@ -188,7 +188,7 @@ class Chosen:
 
     def register(self) -> list[Batch]:
         """The batches that the files are; says so when they were registered under another key."""
-        from lunguage_assets.workspace.home import batch_keys
+        from lunguage_assets.workspace.batch_keys import batch_keys
 
         key, registered = self._taken_by(self.home.register)
         for one, asked in zip(
@@ -206,7 +206,7 @@ class Chosen:
 
     def _taken_by(self, take: Callable[..., Any]) -> tuple[str, Any]:
         """The key for the files, and what a method of the home makes of them."""
-        from lunguage_assets.workspace.home import batch_key
+        from lunguage_assets.workspace.batch_keys import batch_key
 
         if self.data is None:
             raise click.UsageError("Missing option '--data'.")

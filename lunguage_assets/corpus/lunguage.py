@@ -1,17 +1,18 @@
-"""The published form of findings, `Lunguage.csv`: each delivered record is read as a typed row, or rejected
-with its reason; rows of a structurer are written in the same columns.
+"""The published form of findings, `Lunguage.csv`.
 
-What concerns a row alone, and what it may not share with earlier ones (its number, its study's patient), is
-decided here; what needs the study as a whole is in `findings.py`.
+`RowReader` reads each delivered record as a typed row, or rejects it with its reason.
+`lunguage_frame` writes the rows of a structurer in the same columns. What concerns a
+row alone, and what it may not share with earlier ones (its number, its study's
+patient), is decided here; what needs the study as a whole is in `findings.py`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -22,273 +23,344 @@ from lunguage_assets.corpus.columns import (
     clean_list,
     first_alternative,
 )
-from lunguage_assets.corpus.findings import DeliveredRow, DeliveredStudy, Target
+from lunguage_assets.corpus.delivered import (
+    DeliveredRow,
+    DeliveredStudy,
+    SectionPosition,
+)
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import ENCODING, Record, read_records
+from lunguage_assets.corpus.references import Target
 from lunguage_assets.corpus.vocabulary import Vocabulary, category_code, plain
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 
 MOST_ROWS_OF_A_STUDY = 5_000
 """No report has as many findings; a file whose column of study ids is constant has."""
-_MISSING = {ROW_NUMBER: "row-numbers-made"} | dict.fromkeys(
-    ("sent_idx", "ent_idx"), "positions-derived"
-)
-"""Reasons of notes on missing columns whose values are counted."""
+_NOTE_ON_MISSING_COLUMN = {
+    ROW_NUMBER: "row-numbers-made",
+    "sent_idx": "positions-derived",
+    "ent_idx": "positions-derived",
+}
+"""Reasons of notes on missing columns whose values are counted instead."""
+_POLARITIES = ("positive", "negative")
+_CERTAINTIES = ("definitive", "tentative")
+_STATUS_WORDS = {word[0]: word for word in (*_POLARITIES, *_CERTAINTIES)}
+_NO_SENTENCE = -1
+
+Cells = Mapping[str, str]
+"""Cleaned cells of a record by column; empty where the file has no such column."""
+
+
+class _Refusal(NamedTuple):
+    """Why a record is not used, and the column that is wrong; empty: none is."""
+
+    reason: str
+    column: str
+
+
+class _Meaning(NamedTuple):
+    """How the cells of a column are read, and the reason of a rejection.
+
+    `read` returns None for a cell that means nothing.
+    """
+
+    read: Callable[[str], Any]
+    reason: str
 
 
 def _optional_number(value: str) -> int | str | None:
-    """Empty stays empty; None when it is no number."""
+    """Read a number; empty stays empty."""
     return columns.whole_number(value) if value else ""
 
 
 def _finding_name(value: str) -> str | None:
-    """None when there is no letter in it."""
+    """Read the name of a finding, which has a letter or digit."""
     name = clean_list(value)
     return name if any(map(str.isalnum, name)) else None
 
 
 def _category(value: str) -> str | None:
-    return category_code(columns.said_once(first_alternative(value))) if value else ""
+    """Read a category; empty stays empty."""
+    if not value:
+        return ""
+    return category_code(columns.said_once(first_alternative(value)))
 
 
-_POLARITIES, _CERTAINTIES = ("positive", "negative"), ("definitive", "tentative")
-_WRITTEN_STATUS = {word[0]: word for word in (*_POLARITIES, *_CERTAINTIES)}
-_MEANINGS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "section": (columns.section, "section"),
-    "dx_status": (lambda value: columns.status_code(value, _POLARITIES), "dx-status"),
-    "dx_certainty": (
-        lambda value: columns.status_code(value, _CERTAINTIES),
-        "dx-certainty",
-    ),
-    "ent": (_finding_name, "finding-empty"),
-    "cat": (_category, "category"),
-    "sequence": (_optional_number, "number"),
-    "sent_idx": (_optional_number, "number"),
-    "ent_idx": (_optional_number, "number"),
+def _polarity(value: str) -> str | None:
+    return columns.status_code(value, _POLARITIES)
+
+
+def _certainty(value: str) -> str | None:
+    return columns.status_code(value, _CERTAINTIES)
+
+
+_MEANINGS = {
+    "section": _Meaning(columns.section, "section"),
+    "dx_status": _Meaning(_polarity, "dx-status"),
+    "dx_certainty": _Meaning(_certainty, "dx-certainty"),
+    "ent": _Meaning(_finding_name, "finding-empty"),
+    "cat": _Meaning(_category, "category"),
+    "sequence": _Meaning(_optional_number, "number"),
+    "sent_idx": _Meaning(_optional_number, "number"),
+    "ent_idx": _Meaning(_optional_number, "number"),
 }
-"""The meaning of a cell by column, in the order of looking, and the reason of the rejection if it is None."""
+"""By column, in the order in which a record is looked through: the first cell that
+means nothing is the reason of its rejection.
+"""
 
 
 class RowReader:
     """Reads the findings file into `studies`, by study id."""
 
     def __init__(self, path: Path, vocabulary: Vocabulary, log: IntakeLog) -> None:
-        self.file, self._vocabulary, self._log = path.name, vocabulary, log
+        """Open the file and note which columns are missing or unknown.
+
+        Args:
+            path: a CSV or Parquet file with the columns of Lunguage.csv.
+            vocabulary: names rejected rows, and gives categories that are missing.
+            log: takes rejected rows and notes.
+
+        Raises:
+            InputError: a required column is missing, or the file cannot be read.
+        """
+        self.file = path.name
         self.studies: dict[str, DeliveredStudy] = {}
+        self._vocabulary = vocabulary
+        self._log = log
         self._header, self._records = read_records(path)
-        self._at, ignored, self._in_passage = columns.map_columns(
-            self._header, self.file
-        )
-        self._numbers_seen: set[int] = set()
-        # in a million rows coded columns repeat a handful of texts
-        self._passages = cache(columns.numbered_sentences)
-        self._lists = cache(clean_list)
-        self._meanings = {
-            name: cache(meaning) for name, (meaning, _) in _MEANINGS.items()
+        layout = columns.map_columns(self._header, self.file)
+        self._index_by_column = layout.index_by_column
+        self._has_passages = layout.has_passages
+        self._row_numbers: set[int] = set()
+        # In a million rows coded columns repeat a handful of texts.
+        self._sentences_of = cache(columns.numbered_sentences)
+        self._clean_list = cache(clean_list)
+        self._read_cell = {
+            column: cache(meaning.read) for column, meaning in _MEANINGS.items()
         }
-        for name in ignored:
+        for name in layout.ignored:
             log.note("column-ignored", self.file, column=name)
         for name in columns.OPTIONAL:
-            if name not in self._at:
-                log.note(_MISSING.get(name, "column-missing"), self.file, column=name)
+            if name not in self._index_by_column:
+                reason = _NOTE_ON_MISSING_COLUMN.get(name, "column-missing")
+                log.note(reason, self.file, column=name)
 
     def read(self) -> dict[str, DeliveredStudy]:
-        """All studies with a readable id; rejections go to the log."""
-        absent = len(self._header)
-        places = [
-            (name, self._at.get(name, absent))
-            for name in (*columns.REQUIRED, *columns.OPTIONAL)
-        ]
+        """Read all studies with a readable id; rejections go to the log."""
         for record in self._records:
-            values = record.values
-            cells = {
-                name: clean(values[at]) if at < len(values) else ""
-                for name, at in places
-            }
-            if self._in_passage and not record.broken:
-                cells["sent"] = self._sentence(cells["sent"], cells["sent_idx"])
-            study = self._study(record, cells)
-            reason, column = record.broken, ""
-            if not record.broken:
-                reason, column = "study-id", "study_id"
-                if study is not None:
-                    reason, column = self._read(record.number, cells, study)
-            if reason:
-                self._reject(record, cells, study, reason, column)
+            cells = self._cells(record)
+            study = self._study_of(record, cells)
+            refusal = self._add(record, cells, study)
+            if refusal is not None:
+                self._reject(record, cells, study, refusal)
         for study in self.studies.values():
             if len(study.rows) > MOST_ROWS_OF_A_STUDY:
-                found = f"{len(study.rows):,} rows of {study.study_id}"
-                place = {
-                    "column": "study_id",
-                    "study_id": study.study_id,
-                    "found": found,
-                }
-                for row in study.rows:
-                    self._log.reject("study-too-long", self.file, row.line, **place)
-                study.rows = []
+                self._reject_all_rows(study)
         return self.studies
 
+    def _cells(self, record: Record) -> Cells:
+        cells = dict.fromkeys((*columns.REQUIRED, *columns.OPTIONAL), "")
+        for name, index in self._index_by_column.items():
+            if index < len(record.values):
+                cells[name] = clean(record.values[index])
+        if self._has_passages and not record.broken:
+            cells["sent"] = self._sentence(cells["sent"], cells["sent_idx"])
+        return cells
+
     def _sentence(self, passage: str, number: str) -> str:
-        """The row's own sentence of a numbered passage; empty when the passage has none of that number."""
-        sentences, place = self._passages(passage), columns.whole_number(number)
-        return (
-            sentences.get(-1 if place is None else place, "") if sentences else passage
+        """Choose a row's sentence in a numbered passage; empty when it has none."""
+        sentences = self._sentences_of(passage)
+        if not sentences:
+            return passage
+        index = columns.whole_number(number)
+        return sentences.get(_NO_SENTENCE if index is None else index, "")
+
+    def _study_of(self, record: Record, cells: Cells) -> DeliveredStudy | None:
+        study_id = columns.study_id(cells["study_id"])
+        if study_id is None:
+            return None
+        # In a broken record another column may stand in the place of the study.
+        if record.broken and not columns.is_plainly_study(cells["study_id"]):
+            return None
+        if study_id not in self.studies:
+            self.studies[study_id] = DeliveredStudy(
+                study_id, source_id=cells["study_id"], first_line=record.number
+            )
+        study = self.studies[study_id]
+        study.rows_delivered += 1
+        if not study.subject_id:
+            study.subject_id = columns.subject_id(cells["subject_id"]) or ""
+        return study
+
+    def _add(
+        self, record: Record, cells: Cells, study: DeliveredStudy | None
+    ) -> _Refusal | None:
+        """Add a record to its study, or return the first reason against it."""
+        if record.broken:
+            return _Refusal(record.broken, "")
+        if study is None:
+            return _Refusal("study-id", "study_id")
+        # Rejected records are counted too: the numbers are those of the file.
+        position = self._next_position(cells, study)
+        subject = columns.subject_id(cells["subject_id"])
+        if not subject:
+            return _Refusal("subject-id", "subject_id")
+        if subject != study.subject_id:
+            return _Refusal("study-of-two-patients", "subject_id")
+        row_number = self._row_number(record, cells)
+        if row_number is None:
+            return _Refusal("row-number", ROW_NUMBER)
+        if row_number in self._row_numbers:
+            return _Refusal("duplicate-row-number", ROW_NUMBER)
+        self._row_numbers.add(row_number)
+        meant: dict[str, Any] = {}
+        for column, read_cell in self._read_cell.items():
+            meant[column] = read_cell(cells[column])
+            if meant[column] is None:
+                return _Refusal(_MEANINGS[column].reason, column)
+        row = self._row(record, cells, meant, position, study, row_number)
+        study.rows.append(row)
+        self._learn(record.number, study, meant["sequence"], cells["report"])
+        self._note_derived(record.number, study, cells)
+        return None
+
+    def _row_number(self, record: Record, cells: Cells) -> int | None:
+        if ROW_NUMBER in self._index_by_column:
+            return columns.whole_number(cells[ROW_NUMBER])
+        return record.number - 1
+
+    def _row(
+        self,
+        record: Record,
+        cells: Cells,
+        meant: Mapping[str, Any],
+        position: SectionPosition,
+        study: DeliveredStudy,
+        row_number: int,
+    ) -> DeliveredRow:
+        normed_ent = first_alternative(self._clean_list(cells["normed_ent"]))
+        sent_idx = meant["sent_idx"]
+        ent_idx = meant["ent_idx"]
+        listed_category = self._vocabulary.category(normed_ent or meant["ent"])
+        return DeliveredRow(
+            line=record.number,
+            row=row_number,
+            finding_id=f"{study.study_id}:{row_number}",
+            section=meant["section"],
+            sent_idx=position.sentences if sent_idx == "" else sent_idx,
+            sent=position.last_sentence,
+            ent_idx=position.findings if ent_idx == "" else ent_idx,
+            ent=meant["ent"],
+            normed_ent=normed_ent,
+            cat=meant["cat"] or listed_category or "OTH",
+            status=meant["dx_certainty"] + meant["dx_status"],
+            location=self._clean_list(cells["location"]),
+            evidence=cells["evidence"],
+            associate=cells["associate"],
+            attributes=tuple([self._clean_list(cells[name]) for name in ATTRIBUTES]),
         )
 
-    def _study(self, record: Record, cells: dict[str, str]) -> DeliveredStudy | None:
-        study_id = columns.study_id(cells["study_id"])
-        if study_id is None or (
-            record.broken and not columns.is_plainly_study(cells["study_id"])
-        ):
-            return None  # in a broken record another column may stand in the place of the study
-        study = self.studies.setdefault(
-            study_id,
-            DeliveredStudy(
-                study_id, source_id=cells["study_id"], first_line=record.number
-            ),
+    def _next_position(self, cells: Cells, study: DeliveredStudy) -> SectionPosition:
+        """Count a record inside its section, for a file without numbers of its own.
+
+        Sentences are counted from 0 and findings from 1, by file order; a sentence is
+        new when its text differs from the one before.
+        """
+        section = self._read_cell["section"](cells["section"]) or ""
+        before = study.positions.get(section, SectionPosition())
+        is_new = before.sentences < 0 or cells["sent"] != before.last_sentence
+        position = SectionPosition(
+            before.sentences + is_new, cells["sent"], before.findings + 1
         )
-        study.rows_delivered += 1
-        study.subject_id = (
-            study.subject_id or columns.subject_id(cells["subject_id"]) or ""
-        )
-        return study
+        study.positions[section] = position
+        return position
 
     def _reject(
         self,
         record: Record,
-        cells: dict[str, str],
+        cells: Cells,
         study: DeliveredStudy | None,
-        reason: str,
-        column: str,
+        refusal: _Refusal,
     ) -> None:
-        """Reject a record, and keep it as a target: a reference to it must not find another row instead."""
+        """Reject a record, and keep it as a target of references.
+
+        A reference to it must not find another row instead.
+        """
         labels = [
-            name or (columns.unnamed(at) if at else "")
-            for at, name in enumerate(self._header)
+            name or (columns.unnamed(index) if index else "")
+            for index, name in enumerate(self._header)
         ]
         content = dict(zip(labels, record.values, strict=False))
         self._log.reject(
-            reason,
+            refusal.reason,
             self.file,
             record.number,
             study_id=study.study_id if study is not None else "",
-            column=column,
-            found=record.found or cells.get(column) or "nothing",
+            column=refusal.column,
+            found=record.found or cells.get(refusal.column) or "nothing",
             content=record.raw or json.dumps(content, ensure_ascii=False),
         )
-        in_place = record.broken in ("", ENCODING)  # every value stands in its column
-        if study is None or not in_place or reason == "study-of-two-patients":
+        values_stand_in_columns = record.broken in ("", ENCODING)
+        if study is None or not values_stand_in_columns:
             return
-        ent, normed = cells["ent"], first_alternative(cells["normed_ent"])
-        section, number = (
-            columns.section(cells["section"]) or "",
-            columns.whole_number(cells["ent_idx"]),
-        )
-        wordings = frozenset({plain(ent), plain(normed)} - {""})
-        study.refused.append(
-            Target(
-                "", section, number, wordings, self._vocabulary.finding(normed or ent)
-            )
+        if refusal.reason != "study-of-two-patients":
+            study.refused.append(self._target(cells))
+
+    def _target(self, cells: Cells) -> Target:
+        """Describe a rejected row, by which references recognise it."""
+        ent = cells["ent"]
+        normed_ent = first_alternative(cells["normed_ent"])
+        return Target(
+            finding_id="",
+            section=columns.section(cells["section"]) or "",
+            ent_idx=columns.whole_number(cells["ent_idx"]),
+            wordings=frozenset({plain(ent), plain(normed_ent)} - {""}),
+            name=self._vocabulary.finding(normed_ent or ent),
         )
 
-    def _read(
-        self, line: int, cells: dict[str, str], study: DeliveredStudy
-    ) -> tuple[str, str]:
-        """Add a record to its study; else the first of the reasons against it, and the column."""
-        sentence, finding, sent = self._counted(cells, study)
-        subject = columns.subject_id(cells["subject_id"])
-        if subject != study.subject_id or not subject:
-            return "study-of-two-patients" if subject else "subject-id", "subject_id"
-        number = (
-            columns.whole_number(cells[ROW_NUMBER])
-            if ROW_NUMBER in self._at
-            else line - 1
-        )
-        if number is None or number in self._numbers_seen:
-            return (
-                "row-number" if number is None else "duplicate-row-number",
-                ROW_NUMBER,
+    def _reject_all_rows(self, study: DeliveredStudy) -> None:
+        for row in study.rows:
+            self._log.reject(
+                "study-too-long",
+                self.file,
+                row.line,
+                study_id=study.study_id,
+                column="study_id",
+                found=f"{len(study.rows):,} rows of {study.study_id}",
             )
-        self._numbers_seen.add(number)
-        known: dict[str, Any] = {}
-        for column, meaning in self._meanings.items():
-            known[column] = meaning(cells[column])
-            if known[column] is None:
-                return _MEANINGS[column][1], column
-        normed_ent = first_alternative(self._lists(cells["normed_ent"]))
-        study.rows.append(
-            DeliveredRow(
-                line=line,
-                row=number,
-                finding_id=f"{study.study_id}:{number}",
-                section=known["section"],
-                sent_idx=sentence if known["sent_idx"] == "" else known["sent_idx"],
-                sent=sent,
-                ent_idx=finding if known["ent_idx"] == "" else known["ent_idx"],
-                ent=known["ent"],
-                normed_ent=normed_ent,
-                cat=known["cat"]
-                or self._vocabulary.category(normed_ent or known["ent"])
-                or "OTH",
-                status=known["dx_certainty"] + known["dx_status"],
-                location=self._lists(cells["location"]),
-                evidence=cells["evidence"],
-                associate=cells["associate"],
-                attributes=tuple([self._lists(cells[column]) for column in ATTRIBUTES]),
-            )
-        )
-        self._learn(line, study, known["sequence"], cells["report"])
-        self._note_derived(line, study, cells)
-        return "", ""
-
-    def _counted(
-        self, cells: dict[str, str], study: DeliveredStudy
-    ) -> tuple[int, int, str]:
-        """Numbers by file order inside the section (sentences from 0, findings from 1, also rejected ones),
-        for a file without its own, and the sentence.
-        """
-        section = self._meanings["section"](cells["section"]) or ""
-        sentences, last, findings = study.places.get(section, (-1, "", 0))
-        sent = cells["sent"]
-        if sentences < 0 or sent != last:
-            sentences, last = sentences + 1, sent
-        study.places[section] = (sentences, last, findings + 1)
-        return sentences, findings + 1, last
+        study.rows = []
 
     def _learn(
         self, line: int, study: DeliveredStudy, sequence: int | str, report: str
     ) -> None:
-        """Note the report and the place in time, which all rows of a study share."""
+        """Keep the report and the sequence, which all rows of a study share."""
         if isinstance(sequence, int):
-            study.sequence = sequence if study.sequence is None else study.sequence
+            if study.sequence is None:
+                study.sequence = sequence
             if sequence != study.sequence:
-                self._note(study, "sequence-differs", line, "sequence", once=True)
+                self._note_once(study, "sequence-differs", line, "sequence")
         study.report = study.report or report
         if report and report != study.report:
-            self._note(study, "reports-differ", line, "report", once=True)
+            self._note_once(study, "reports-differ", line, "report")
 
-    def _note_derived(
-        self, line: int, study: DeliveredStudy, cells: dict[str, str]
-    ) -> None:
+    def _note_derived(self, line: int, study: DeliveredStudy, cells: Cells) -> None:
+        """Note values that the cells do not have, or have more than one of."""
         for column in ("sent_idx", "ent_idx"):
-            if column in self._at and not cells[column]:
-                self._note(study, "positions-derived", line, column, once=True)
-        if "cat" in self._at and not cells["cat"]:
+            if column in self._index_by_column and not cells[column]:
+                self._note_once(study, "positions-derived", line, column)
+        if "cat" in self._index_by_column and not cells["cat"]:
             self._note(study, "category-derived", line, "cat")
         for column in ("section", "dx_status", "dx_certainty", "normed_ent", "cat"):
             if "|" in cells[column]:
                 self._note(study, "first-of-alternatives", line, column)
 
-    def _note(
-        self,
-        study: DeliveredStudy,
-        reason: str,
-        line: int,
-        column: str,
-        once: bool = False,
+    def _note_once(
+        self, study: DeliveredStudy, reason: str, line: int, column: str
     ) -> None:
-        if once and reason + column in study.noted:
-            return
+        if reason + column not in study.noted:
+            self._note(study, reason, line, column)
+
+    def _note(self, study: DeliveredStudy, reason: str, line: int, column: str) -> None:
         study.noted.add(reason + column)
         self._log.note(
             reason, self.file, line=line, study_id=study.study_id, column=column
@@ -298,51 +370,53 @@ class RowReader:
 def lunguage_frame(
     report_texts: pd.DataFrame, structured_findings: pd.DataFrame
 ) -> pd.DataFrame:
-    """Rows in the columns of Lunguage.csv, by study, section and number; `frame.to_csv(path, index=False)`.
+    """Write rows in the columns of Lunguage.csv, by study, section and number.
+
+    `frame.to_csv(path, index=False)` makes the file.
 
     Args:
         report_texts: `tables.REPORT_TEXTS` of all studies of the rows.
         structured_findings: `tables.STRUCTURED_FINDINGS` of one structurer.
     """
-    rank = {section: place for place, section in enumerate(SECTIONS)}
-    rows = structured_findings.assign(_rank=structured_findings["section"].map(rank))
+    rank_by_section = {section: rank for rank, section in enumerate(SECTIONS)}
+    rows = structured_findings.assign(
+        _rank=structured_findings["section"].map(rank_by_section)
+    )
     rows = rows.sort_values(
         ["study_id", "_rank", "ent_idx"], kind="stable", ignore_index=True
     )
-    own = report_texts.set_index("study_id")
-    names = {
-        (study, f"{section}:{number}"): f"{name}, idx{number}"
-        for study, section, number, name in zip(
-            rows["study_id"],
-            rows["section"],
-            rows["ent_idx"],
-            rows["normed_ent"],
-            strict=True,
-        )
-    }
+    texts = report_texts.set_index("study_id")
+    written_reference: dict[tuple[str, str], str] = {}
+    row: Any
+    for row in rows[["study_id", "section", "ent_idx", "normed_ent"]].itertuples():
+        reference = f"{row.section}:{row.ent_idx}"
+        written = f"{row.normed_ent}, idx{row.ent_idx}"
+        written_reference[row.study_id, reference] = written
 
-    def named(column: str) -> list[str]:
-        cells = zip(rows["study_id"], rows[column], strict=True)
+    def references(column: str) -> list[str]:
         return [
-            ", ".join(names[study, reference] for reference in written)
-            for study, written in cells
+            ", ".join(written_reference[study_id, reference] for reference in cell)
+            for study_id, cell in zip(rows["study_id"], rows[column], strict=True)
         ]
 
-    columns = {
-        "": range(len(rows)),
-        "subject_id": rows["study_id"].map(own["subject_id"]),
-        "study_id": rows["study_id"],
-        "section": rows["section"],
-        "report": rows["study_id"].map(own["report"]),
-        **{
-            name: rows[name]
-            for name in ("sent_idx", "sent", "ent_idx", "ent", "normed_ent", "cat")
-        },
-        "dx_status": rows["status"].str[1].map(_WRITTEN_STATUS),
-        "dx_certainty": rows["status"].str[0].map(_WRITTEN_STATUS),
-        "location": rows["location"],
-        "evidence": named("evidence"),
-        "associate": named("associate"),
-        **{published: rows[column] for column, published in ATTRIBUTES.items()},
-    }
-    return pd.DataFrame(columns)
+    return pd.DataFrame(
+        {
+            "": range(len(rows)),
+            "subject_id": rows["study_id"].map(texts["subject_id"]),
+            "study_id": rows["study_id"],
+            "section": rows["section"],
+            "report": rows["study_id"].map(texts["report"]),
+            "sent_idx": rows["sent_idx"],
+            "sent": rows["sent"],
+            "ent_idx": rows["ent_idx"],
+            "ent": rows["ent"],
+            "normed_ent": rows["normed_ent"],
+            "cat": rows["cat"],
+            "dx_status": rows["status"].str[1].map(_STATUS_WORDS),
+            "dx_certainty": rows["status"].str[0].map(_STATUS_WORDS),
+            "location": rows["location"],
+            "evidence": references("evidence"),
+            "associate": references("associate"),
+            **{published: rows[column] for column, published in ATTRIBUTES.items()},
+        }
+    )

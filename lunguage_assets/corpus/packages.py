@@ -1,4 +1,8 @@
-"""Files in a `.zip`: reports of one file each, or one table or JSON file (`master_table.csv.zip`)."""
+"""Files in a `.zip`.
+
+A package holds reports of one file each, or one table or JSON file
+(`master_table.csv.zip`).
+"""
 
 from __future__ import annotations
 
@@ -15,18 +19,30 @@ MOST_ENTRIES = 1_000_000
 """Files and folders in one `.zip`; MIMIC-CXR's has 300,000."""
 TABLE_FORM = re.compile(r"\.csv$", re.IGNORECASE)
 DAMAGES = (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, RuntimeError)
-"""What reading a member may raise. RuntimeError: it has a password, or asks for a newer unpacker."""
-_UNUSED = re.compile(r"(?:^|/)(?:[._~]|__MACOSX/)")
+"""What reading a member may raise.
+
+RuntimeError: it has a password, or asks for a newer unpacker.
+"""
+_NOT_DELIVERED = re.compile(r"(?:^|/)(?:[._~]|__MACOSX/)")
 """Hidden files, and what a Mac lays beside each file."""
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def is_package(path: Path) -> bool:
-    """Whether a file is a `.zip` by its name."""
+    """Tell whether a file is a `.zip` by its name."""
     return path.name.lower().endswith(".zip")
 
 
 def open_unpacked(path: Path, form: re.Pattern[str]) -> IO[bytes]:
-    """Open a file, unpacked where its name says `.gz`, or `.zip` with one file of the form in it."""
+    """Open a file, unpacked where its name says `.gz` or `.zip`.
+
+    Args:
+        path: any file.
+        form: that of the only such file in a package.
+
+    Raises:
+        InputError: a package cannot be opened, or has not one such file.
+    """
     if is_package(path):
         return open_only_member(path, form)
     if path.name.lower().endswith(".gz"):
@@ -35,41 +51,44 @@ def open_unpacked(path: Path, form: re.Pattern[str]) -> IO[bytes]:
 
 
 def names_in_package(path: Path) -> list[str]:
-    """The files of a package. Raises `InputError`: it cannot be opened, or has too many."""
+    """List the files of a package.
+
+    Raises:
+        InputError: it cannot be opened, or has too many.
+    """
     try:
         with zipfile.ZipFile(path) as package:
             names = [item.filename for item in package.infolist() if not item.is_dir()]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise damaged(
-            path.name, "a package that cannot be opened", error, "a whole .zip file"
-        ) from None
+        found = "a package that cannot be opened"
+        raise damaged(path.name, found, error, "a whole .zip file") from None
     if len(names) > MOST_ENTRIES:
-        expected, remedy = (
+        raise InputError(
+            path.name,
+            f"{len(names):,} files in one package",
             f"at most {MOST_ENTRIES:,}",
             "Deliver it in several packages.",
-        )
-        raise InputError(
-            path.name, f"{len(names):,} files in one package", expected, remedy
         )
     return names
 
 
 def open_member(package: zipfile.ZipFile, name: str) -> IO[bytes]:
-    """Open a file of a package, packed so that its unpacking can be stopped. Raises one of `DAMAGES`."""
-    if package.getinfo(name).compress_type not in (
-        zipfile.ZIP_STORED,
-        zipfile.ZIP_DEFLATED,
-    ):
+    """Open a file of a package, if its unpacking can be stopped at a size.
+
+    Raises:
+        Exception: one of `DAMAGES`.
+    """
+    if package.getinfo(name).compress_type not in _COMPRESSIONS:
         raise zipfile.BadZipFile("packed otherwise than usual")
     return package.open(name)
 
 
 def only_member(path: Path, form: re.Pattern[str]) -> str:
-    """The only file of a form in a package; empty without one, or with several."""
+    """Name the only file of a form in a package; empty without one, or with several."""
     names = [
         name
         for name in names_in_package(path)
-        if form.search(name) and not _UNUSED.search(name)
+        if form.search(name) and not _NOT_DELIVERED.search(name)
     ]
     return names[0] if len(names) == 1 else ""
 
@@ -82,13 +101,11 @@ def open_only_member(path: Path, form: re.Pattern[str]) -> IO[bytes]:
     """
     name = only_member(path, form)
     if not name:
+        found = "no such file, or several"
         remedy = "Deliver the file itself, or a package with it alone."
-        raise InputError(
-            path.name, "no such file, or several", "one file of the delivery", remedy
-        )
+        raise InputError(path.name, found, "one file of the delivery", remedy)
     try:
         return open_member(zipfile.ZipFile(path), name)
     except DAMAGES as error:
-        raise damaged(
-            path.name, "a file that cannot be unpacked", error, "a whole file"
-        ) from None
+        found = "a file that cannot be unpacked"
+        raise damaged(path.name, found, error, "a whole file") from None

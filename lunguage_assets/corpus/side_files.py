@@ -1,13 +1,13 @@
 """The optional files of a delivery: vocabulary, image metadata, texts beside findings.
 
-A missing file is noted and stops nothing. A row that cannot be used is noted, never put among the rejected
-rows: those are rows of findings and are accounted for one by one.
+A missing file is noted and stops nothing. A row that cannot be used is noted, never put
+among the rejected rows: those are rows of findings and are accounted for one by one.
 """
 
 from __future__ import annotations
 
 import csv
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,22 +15,29 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import clean, column_places, study_id
+from lunguage_assets.corpus.columns import clean, index_by_name, study_id
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.records import read_cells, read_records
+from lunguage_assets.corpus.records import Cells, read_cells, read_records
 from lunguage_assets.corpus.views import coded_views, named_views, written
 from lunguage_assets.corpus.vocabulary import category_code, plain
 from lunguage_assets.tables import TERMS
 
+_TERM_COLUMNS = ("category", "target_term", "normed_term", "subcategory")
 _POSITION = "viewposition"
 _ORIENTATION = "patientorientationcodesequence_codemeaning"
 _PROCEDURES = ("performedprocedurestepdescription", "procedurecodesequence_codemeaning")
-_DATE, _TIME, _PATIENT = "studydate", "studytime", "subject_id"
+_DATE = "studydate"
+_TIME = "studytime"
+_PATIENT = "subject_id"
+_METADATA_ROW_IGNORED = "metadata-row-ignored"
 
 
 @dataclass(slots=True)
 class StudyMetadata:
-    """The images of a study: views by source, and time and patient as written (empty when unknown)."""
+    """The images of a study: views by source, and time and patient as written.
+
+    Time and patient are empty when unknown.
+    """
 
     coded: set[str] = field(default_factory=set)
     from_procedure: set[str] = field(default_factory=set)
@@ -41,153 +48,185 @@ class StudyMetadata:
     def views(self) -> tuple[str, str]:
         """The views and their source; both empty when unknown."""
         views = written(self.coded | self.from_procedure)
-        return views, ("metadata" if self.coded else "procedure text") if views else ""
+        if not views:
+            return "", ""
+        return views, "metadata" if self.coded else "procedure text"
 
 
 def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
-    """`tables.TERMS` from `Lunguage_vocab.csv`, lower case, sorted, each line once."""
+    """Read `tables.TERMS` from `Lunguage_vocab.csv`.
+
+    Terms are in lower case, sorted, each line once.
+    """
     if path is None:
         log.note("vocabulary-missing", "Lunguage_vocab.csv")
         return TERMS.frame()
     terms: set[tuple[str, ...]] = set()
-    columns = ("category", "target_term", "normed_term", "subcategory")
-    for line, row in _rows(
-        path, columns[:3], columns[3:], log, "vocabulary-row-ignored"
-    ):
+    rows = _rows(
+        path, _TERM_COLUMNS[:3], _TERM_COLUMNS[3:], log, "vocabulary-row-ignored"
+    )
+    for line, row in rows:
         category = category_code(row["category"]) or row["category"].lower()
-        target, normed = plain(row["target_term"]), plain(row["normed_term"])
+        target = plain(row["target_term"])
+        normed = plain(row["normed_term"])
         if category and target and normed:
             terms.add((category, target, normed, row["subcategory"]))
-        else:
-            log.note(
-                "vocabulary-row-ignored",
-                path.name,
-                line=line,
-                column="" if category else "category",
-            )
-    forms: dict[tuple[bool, str], set[str]] = {}
-    for category, target, normed, _ in terms:
-        if category == "location" or category_code(category):
-            forms.setdefault((category == "location", target), set()).add(normed)
-    for (_, target), found in sorted(forms.items()):
-        if len(found) > 1:
-            log.note(
-                "vocabulary-contradiction",
-                path.name,
-                column="normed_term",
-                found=target,
-            )
+            continue
+        column = "" if category else "category"
+        log.note("vocabulary-row-ignored", path.name, line=line, column=column)
+    _note_contradictions(terms, path.name, log)
     return TERMS.frame(
-        [dict(zip(columns, term, strict=True)) for term in sorted(terms)]
+        [dict(zip(_TERM_COLUMNS, term, strict=True)) for term in sorted(terms)]
     )
+
+
+def _note_contradictions(
+    terms: Collection[tuple[str, ...]], file: str, log: IntakeLog
+) -> None:
+    """Note every term of a finding or location that has several canonical forms."""
+    forms: defaultdict[tuple[bool, str], set[str]] = defaultdict(set)
+    for category, target, normed, _ in terms:
+        is_location = category == "location"
+        if is_location or category_code(category):
+            forms[is_location, target].add(normed)
+    for (_, target), normed_forms in sorted(forms.items()):
+        if len(normed_forms) > 1:
+            log.note(
+                "vocabulary-contradiction", file, column="normed_term", found=target
+            )
 
 
 def read_metadata(
     path: Path | None, wanted: Collection[str], log: IntakeLog
 ) -> dict[str, StudyMetadata]:
-    """Views, time and patient by study id, united over the images of each wanted study; the patient is that
-    of its first image. The name of the procedure counts only where the view position is empty.
+    """Read views, time and patient of studies, united over the images of each.
+
+    The patient is that of the first image. The name of the procedure counts only where
+    the view position is empty.
+
+    Args:
+        path: `mimic-cxr-2.0.0-metadata.csv`, or a table of its columns; None: there is
+            none, which is noted.
+        wanted: ids of the studies that are read.
+        log: takes notes on rows, columns and codes that are not understood.
+
+    Returns:
+        The metadata by study id.
     """
     if path is None:
         log.note("metadata-missing", "mimic-cxr-2.0.0-metadata.csv")
         return {}
     studies: dict[str, StudyMetadata] = {}
-    unknown: Counter[tuple[str, str]] = Counter()
-    views_of, names_of = (
-        cache(coded_views),
-        cache(named_views),
-    )  # images repeat a handful of words
+    images_by_unknown_code: Counter[tuple[str, str]] = Counter()
+    # Images repeat a handful of words.
+    views_of_codes = cache(coded_views)
+    views_of_procedure = cache(named_views)
     optional = (_POSITION, _ORIENTATION, *_PROCEDURES, _DATE, _TIME, _PATIENT)
-    for line, row in _rows(path, ("study_id",), optional, log, "metadata-row-ignored"):
-        study = study_id(row["study_id"])
-        if study is None:
-            log.note(
-                "metadata-row-ignored",
-                path.name,
-                line=line,
-                column="study_id",
-                found=row["study_id"],
-            )
+    for line, row in _rows(path, ("study_id",), optional, log, _METADATA_ROW_IGNORED):
+        study = _noted_study_id(row, path, line, log, _METADATA_ROW_IGNORED)
+        if study is None or study not in wanted:
             continue
-        if study not in wanted:
-            continue
-        coded, without_view = views_of(row[_POSITION], row[_ORIENTATION])
-        known = studies.setdefault(study, StudyMetadata())
-        known.coded |= coded
+        metadata = studies.setdefault(study, StudyMetadata())
+        coded, unknown_codes = views_of_codes(row[_POSITION], row[_ORIENTATION])
+        metadata.coded |= coded
+        images_by_unknown_code.update(unknown_codes)
         if not row[_POSITION]:
-            known.from_procedure |= names_of(
-                " ; ".join(row[name] for name in _PROCEDURES)
-            )
-        unknown.update(without_view)
+            procedures = " ; ".join(row[name] for name in _PROCEDURES)
+            metadata.from_procedure |= views_of_procedure(procedures)
         if row[_DATE]:
-            taken = f"{row[_DATE].split('.')[0]:0>8}{row[_TIME].split('.')[0]:0>6}"
-            known.taken_at = min(known.taken_at or taken, taken)
-        known.patient = known.patient or row[_PATIENT]
-    for (column, code), count in sorted(unknown.items()):
-        log.note(
-            "unknown-view-code",
-            path.name,
-            column=column,
-            found=f"{code} ({count} images)",
-        )
+            taken_at = _taken_at(row)
+            metadata.taken_at = min(metadata.taken_at or taken_at, taken_at)
+        metadata.patient = metadata.patient or row[_PATIENT]
+    for (column, code), count in sorted(images_by_unknown_code.items()):
+        found = f"{code} ({count} images)"
+        log.note("unknown-view-code", path.name, column=column, found=found)
     return studies
 
 
+def _taken_at(row: Cells) -> str:
+    """Write date and time as 14 digits; a number may have lost its zeros in front."""
+    date = row[_DATE].split(".")[0]
+    time = row[_TIME].split(".")[0]
+    return f"{date:0>8}{time:0>6}"
+
+
+def _noted_study_id(
+    row: Cells, path: Path, line: int, log: IntakeLog, reason: str
+) -> str | None:
+    """Read the study's id; what is none is noted."""
+    study = study_id(row["study_id"])
+    if study is None:
+        log.note(reason, path.name, line=line, column="study_id", found=row["study_id"])
+    return study
+
+
 def read_patients(path: Path) -> dict[str, str]:
-    """Patients by study id, both as far as `read_metadata` reads them."""
+    """Read patients by study id, both as far as `read_metadata` reads them."""
     patients: dict[str, str] = {}
-    for _, row in _rows(
-        path, ("study_id",), (_PATIENT,), IntakeLog(), "metadata-row-ignored"
-    ):
+    rows = _rows(path, ("study_id",), (_PATIENT,), IntakeLog(), _METADATA_ROW_IGNORED)
+    for _, row in rows:
         if row[_PATIENT]:
             patients.setdefault(study_id(row["study_id"]) or "", row[_PATIENT])
     return patients
 
 
 def split_metadata(path: Path, places: Mapping[Path, Collection[str]]) -> None:
-    """Write the rows of the studies of each place there, with the same header, as plain CSV."""
+    """Divide image metadata among files, as plain CSV with the same header.
+
+    Args:
+        path: the metadata as they were delivered.
+        places: ids of studies by the file that their rows go to.
+    """
     header, records = read_records(path, may_be_empty=True)
-    at = column_places(header).get("study_id", len(header))
-    whole = [record.values for record in records if not record.broken]
-    owners = [
-        study_id(clean(values[at])) if at < len(values) else None for values in whole
+    index = index_by_name(header).get("study_id", len(header))
+    rows = [record.values for record in records if not record.broken]
+    studies = [
+        study_id(clean(row[index])) if index < len(row) else None for row in rows
     ]
-    for place, studies in places.items():
+    for place, studies_there in places.items():
+        rows_there = [
+            row
+            for row, study in zip(rows, studies, strict=True)
+            if study in studies_there
+        ]
         with place.open("w", encoding="utf-8", newline="") as stream:
-            rows = (
-                values
-                for values, study in zip(whole, owners, strict=True)
-                if study in studies
-            )
-            csv.writer(stream, lineterminator="\n").writerows([header, *rows])
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(header)
+            writer.writerows(rows_there)
 
 
 def read_reports(
     path: Path | None, wanted: Collection[str], log: IntakeLog
 ) -> dict[str, str]:
-    """Raw report texts of the wanted studies by study id."""
+    """Read raw report texts that lie beside findings.
+
+    Args:
+        path: a table with `study_id` and `report`, if there is one.
+        wanted: ids of the studies that are read; others are counted in a note.
+        log: takes notes.
+
+    Returns:
+        The texts by study id.
+    """
     texts: dict[str, str] = {}
     if path is None:
         return texts
-    others: set[str] = set()
+    unwanted: set[str] = set()
     for line, row in _rows(path, ("study_id", "report"), (), log, "report-row-ignored"):
-        study, report = study_id(row["study_id"]), row["report"]
+        study = _noted_study_id(row, path, line, log, "report-row-ignored")
         if study is None:
-            log.note(
-                "report-row-ignored",
-                path.name,
-                line=line,
-                column="study_id",
-                found=row["study_id"],
-            )
-        elif study not in wanted:
-            others.add(study)
-        elif report and texts.setdefault(study, report) != report:
+            continue
+        if study not in wanted:
+            unwanted.add(study)
+            continue
+        report = row["report"]
+        if report and texts.setdefault(study, report) != report:
             log.note(
                 "reports-differ", path.name, line=line, study_id=study, column="report"
             )
-    if others:
-        log.note("reports-without-rows", path.name, found=f"{len(others)} studies")
+    if unwanted:
+        found = f"{len(unwanted)} studies"
+        log.note("reports-without-rows", path.name, found=found)
     return texts
 
 
@@ -197,17 +236,21 @@ def _rows(
     optional: tuple[str, ...],
     log: IntakeLog,
     ignored: str,
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Record number and cleaned cells. A broken record is noted under `ignored`, a file without rows, too."""
-    there, records = read_cells(path, required, optional, may_be_empty=True)
+) -> Iterator[tuple[int, Cells]]:
+    """Read the number and the cleaned cells of every record.
+
+    A broken record is noted under the reason `ignored`; a file without rows is noted.
+    """
+    present, records = read_cells(path, required, optional, may_be_empty=True)
     for name in optional:
-        if name not in there and ignored == "metadata-row-ignored":
+        if name not in present and ignored == _METADATA_ROW_IGNORED:
             log.note("metadata-column-missing", path.name, column=name)
-    record = None
+    has_rows = False
     for record, cells in records:
+        has_rows = True
         if record.broken:
             log.note(ignored, path.name, line=record.number)
         else:
             yield record.number, cells
-    if record is None:
+    if not has_rows:
         log.note("side-file-without-rows", path.name)

@@ -1,5 +1,6 @@
-"""Projections and postures of a study from its images' metadata, or from words for the examination
-(implicit.md section 1, "Views").
+"""Projections and postures of a study (implicit.md section 1, "Views").
+
+They are read from its images' metadata, or from words for the examination.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _POSITION_CODES = {
     "axial": "",  # a tilt of the beam, not another projection
     "xtable": "",  # cross-table
 }
-# Possessive (`++`): of a long row of blanks or dots the two parts would try every division.
+# Possessive (`++`): of a long row of blanks or dots the two parts would try every
+# division.
 _DECUBITUS = re.compile(
     r"\b(?:(?:l|r|left|right|bilat|bilateral)\W++)?(?:lat|lateral)?\W*+decub(?:itus)?\b"
 )
@@ -49,75 +51,89 @@ _NO_PROJECTION = re.compile(
 def coded_views(
     view_position: str, orientation: str
 ) -> tuple[set[str], list[tuple[str, str]]]:
-    """Views of an image, and the words without a known view as (column, word).
+    """Read the views of an image from its metadata.
 
     Args:
         view_position: `ViewPosition`, such as PA, AP, LATERAL, LL.
-        orientation: `PatientOrientationCodeSequence_CodeMeaning`, such as Erect or Recumbent.
+        orientation: `PatientOrientationCodeSequence_CodeMeaning`, such as Erect or
+            Recumbent.
+
+    Returns:
+        The views, and the words without a known view as (column, word).
     """
     codes = re.findall(r"[^\W_]+", view_position.lower())
-    postures = _postures(orientation.lower())
     unknown = [("ViewPosition", code) for code in codes if code not in _POSITION_CODES]
+    projections = {_POSITION_CODES.get(code, "") for code in codes} - {""}
+    postures = _postures(orientation.lower())
     if orientation.strip() and not postures:
-        unknown.append(
-            ("PatientOrientationCodeSequence_CodeMeaning", orientation.strip().lower())
-        )
-    return postures | {_POSITION_CODES.get(code, "") for code in codes} - {""}, unknown
+        column = "PatientOrientationCodeSequence_CodeMeaning"
+        unknown.append((column, orientation.strip().lower()))
+    return postures | projections, unknown
 
 
 def named_views(procedure: str) -> set[str]:
-    """Views in the name of a procedure, such as CHEST (PORTABLE AP); a lateral decubitus is a posture."""
+    """Read the views in the name of a procedure, such as CHEST (PORTABLE AP)."""
     text = procedure.lower()
-    rest = _DECUBITUS.sub(" ", text)
-    return _postures(text) | {
-        view for view, words in _PROJECTION_WORDS.items() if words.search(rest)
+    # A lateral decubitus is a posture: its "lateral" is no projection.
+    without_decubitus = _DECUBITUS.sub(" ", text)
+    projections = {
+        view
+        for view, words in _PROJECTION_WORDS.items()
+        if words.search(without_decubitus)
     }
+    return _postures(text) | projections
 
 
 def study_views(words: str) -> frozenset[str]:
-    """Views of a study that a person names in words ("Chest, frontal and lateral"). The frontal film beside a
-    lateral one is PA, unless AP, portable or supine is said; a frontal film alone may be either. Two views
+    """Read the views of a study that a person names in words.
+
+    In "Chest, frontal and lateral" the frontal film beside a lateral one is PA, unless
+    AP, portable or supine is said; a frontal film alone may be either. Two views
     without more are a frontal and a lateral one.
     """
     text = _NO_PROJECTION.sub(" ", words.lower())
     views = named_views(text)
-    if _TWO.search(text):
+    has_two_views = _TWO.search(text) is not None
+    if has_two_views:
         views.add("lateral")
-    if not views & {"ap", "pa"}:
-        if _PORTABLE.search(text):
-            views.add("ap")
-        elif (
-            "lateral" in views
-            and "supine" not in views
-            and (_FRONTAL.search(text) or _TWO.search(text))
-        ):
-            views.add("pa")
+    if views & {"ap", "pa"}:
+        return frozenset(views)
+    is_frontal = has_two_views or _FRONTAL.search(text) is not None
+    if _PORTABLE.search(text):
+        views.add("ap")
+    elif is_frontal and "lateral" in views and "supine" not in views:
+        views.add("pa")
     return frozenset(views)
 
 
 def _postures(text: str) -> set[str]:
-    said = _SEMI.sub(" ", text)
-    postures = {
-        posture for posture, words in _POSTURE_WORDS.items() if words.search(said)
-    }
-    return postures | {"recumbent"} if _DECUBITUS.search(said) else postures
+    text = _SEMI.sub(" ", text)
+    postures = {view for view, words in _POSTURE_WORDS.items() if words.search(text)}
+    if _DECUBITUS.search(text):
+        postures.add("recumbent")
+    return postures
 
 
 def written(views: Iterable[str]) -> str:
-    """The set as text, in the fixed order ap, pa, lateral, erect, supine, recumbent; empty when unknown."""
+    """Write a set of views in the order ap, pa, lateral, erect, supine, recumbent.
+
+    It is empty when nothing is known.
+    """
     present = set(views)
     return ", ".join(view for view in VIEWS if view in present)
 
 
 def parse_default_view(option: str) -> str:
-    """The corpus option `default_view` in the written form. Raises `ConfigurationError`: it names an unknown
-    view.
+    """Read the corpus option `default_view` into the written form.
+
+    Raises:
+        ConfigurationError: it names an unknown view.
     """
     named = [part.strip().lower() for part in option.split(",") if part.strip()]
     unknown = [part for part in named if part not in VIEWS]
     if unknown:
         raise ConfigurationError(
-            f"option corpus.default_view: found {unknown}; expected views out of {list(VIEWS)}, "
-            "comma-separated. Correct it in settings.toml."
+            f"option corpus.default_view: found {unknown}; expected views out of "
+            f"{list(VIEWS)}, comma-separated. Correct it in settings.toml."
         )
     return written(named)

@@ -1,4 +1,4 @@
-"""One name for every finding and place (implicit.md section 3).
+"""One name for every finding and location (implicit.md section 3).
 
 The delivered vocabulary is joined with the built-in forms of `resources/terms.yaml`.
 """
@@ -6,6 +6,7 @@ The delivered vocabulary is joined with the built-in forms of `resources/terms.y
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 
@@ -17,15 +18,18 @@ from lunguage_assets.caches import remembered
 from lunguage_assets.packaged_data import read_as, resource
 from lunguage_assets.tables.columns import CATEGORIES
 
-_WORD = re.compile(r"[^\W_]+")
-_DASHES = str.maketrans(
+_TO_ASCII = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-")
     | {"\u2019": "'", "\u00ad": ""}
 )
+"""One kind of dash and apostrophe, and no soft hyphen."""
 
 
 class BuiltInForms(BaseModel):
-    """`resources/terms.yaml`: form -> spellings; the header of the file says where each group applies."""
+    """`resources/terms.yaml`: spellings by form.
+
+    The header of the file says where each group applies.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -39,121 +43,133 @@ class BuiltInForms(BaseModel):
 
 @cache
 def built_in_forms() -> BuiltInForms:
-    """The packaged `terms.yaml`; no spelling in it has two forms."""
-    return read_as(
-        resource("terms.yaml"),
-        BuiltInForms,
-        "The header of the file explains its form.",
-    )
+    """Read the packaged `terms.yaml`; no spelling in it has two forms."""
+    remedy = "The header of the file explains its form."
+    return read_as(resource("terms.yaml"), BuiltInForms, remedy)
 
 
 @remembered
 def plain(text: str) -> str:
-    """The form in which terms are compared: lower case, one kind of dash and apostrophe, single blanks, no
-    punctuation at the ends.
+    """Bring a term into the form in which terms are compared.
+
+    Lower case, one kind of dash and apostrophe, single blanks, no punctuation at the
+    ends.
     """
-    return " ".join(text.translate(_DASHES).lower().split()).strip(" .,;:")
+    return " ".join(text.translate(_TO_ASCII).lower().split()).strip(" .,;:")
 
 
 def category_code(written: str) -> str | None:
-    """The category code that a cell means ("patient info" is PATIENT INFO.), or None."""
+    """Read a category ("patient info" is PATIENT INFO.); None for anything else."""
     code = " ".join(written.upper().split())
-    code = "PATIENT INFO." if code == "PATIENT INFO" else code
+    if code == "PATIENT INFO":
+        code = "PATIENT INFO."
     return code if code in CATEGORIES else None
 
 
-def _by_spelling(*groups: Mapping[str, list[str]]) -> dict[str, str]:
-    """Plain spelling -> plain form."""
-    return {
-        plain(spelling): plain(form)
-        for group in groups
-        for form, spellings in group.items()
-        for spelling in spellings
-    }
+def _form_by_spelling(*groups: Mapping[str, list[str]]) -> dict[str, str]:
+    """Index the plain forms of these groups by plain spelling."""
+    form_by_spelling = {}
+    for group in groups:
+        for form, spellings in group.items():
+            for spelling in spellings:
+                form_by_spelling[plain(spelling)] = plain(form)
+    return form_by_spelling
+
+
+def _longest_first(spellings: Iterable[str]) -> list[str]:
+    return sorted(spellings, key=lambda spelling: (-len(spelling), spelling))
 
 
 class _Spellings:
-    """Spellings that are replaced anywhere in a text, as whole words, the longest first."""
+    """Spellings that are replaced anywhere in a text, as whole words."""
 
     def __init__(self, *groups: Mapping[str, list[str]]) -> None:
-        known = _by_spelling(*groups).items()
-        self.forms = {spelling.replace("-", " "): form for spelling, form in known}
-        longest_first = sorted(
-            self.forms, key=lambda spelling: (-len(spelling), spelling)
-        )
+        self.forms = {
+            spelling.replace("-", " "): form
+            for spelling, form in _form_by_spelling(*groups).items()
+        }
+        # The longest first: "pleural effusions" before "effusions".
         patterns = [
-            re.escape(spelling).replace(r"\ ", r"[ -]") for spelling in longest_first
+            re.escape(spelling).replace(r"\ ", r"[ -]")
+            for spelling in _longest_first(self.forms)
         ]
         self._pattern = re.compile(
             r"(?<![^\W_])(?:" + "|".join(patterns) + r")(?![^\W_])\.?"
         )
 
     def replaced(self, text: str) -> str:
-        return self._pattern.sub(
-            lambda found: self.forms[found.group().rstrip(".").replace("-", " ")], text
-        )
+        """Replace every spelling in a text by its form."""
+        return self._pattern.sub(self._form, text)
+
+    def _form(self, spelling: re.Match[str]) -> str:
+        return self.forms[spelling.group().rstrip(".").replace("-", " ")]
 
 
 class Vocabulary:
-    """Canonical names of findings and places, idempotent, whatever the order of the vocabulary's rows."""
+    """Canonical names of findings and locations.
+
+    They are idempotent, whatever the order of the vocabulary's rows.
+    """
 
     def __init__(
         self, terms: Iterable[tuple[str, str, str]], forms: BuiltInForms
     ) -> None:
-        """Build the vocabulary from `terms`: (category, target_term, normed_term); attributes are unused."""
-        findings: dict[str, set[str]] = {}
-        locations: dict[str, set[str]] = {}
-        self._categories: dict[str, set[str]] = {}
+        """Build the vocabulary.
+
+        Args:
+            terms: (category, target_term, normed_term); terms of attributes are unused.
+            forms: those of `terms.yaml`.
+        """
+        findings: defaultdict[str, set[str]] = defaultdict(set)
+        locations: defaultdict[str, set[str]] = defaultdict(set)
+        self._categories: defaultdict[str, set[str]] = defaultdict(set)
         for category, target, normed in terms:
-            spelling, form = plain(target), plain(normed)
+            spelling = plain(target)
+            form = plain(normed)
             code = category_code(category)
             if not spelling or not form:
                 continue
             if code is not None:
-                findings.setdefault(spelling, set()).add(form)
-                self._categories.setdefault(spelling, set()).add(code)
-                self._categories.setdefault(form, set()).add(code)
+                findings[spelling].add(form)
+                self._categories[spelling].add(code)
+                self._categories[form].add(code)
             elif category.strip().lower() == "location":
-                locations.setdefault(spelling, set()).add(form)
+                locations[spelling].add(form)
         self._singulars = Singulars(forms.plurals, forms.invariable)
-        self._whole = _by_spelling(forms.whole)
+        self._whole_names = _form_by_spelling(forms.whole)
         self._in_findings = _Spellings(forms.words, forms.findings)
         self._in_locations = _Spellings(forms.words, forms.locations)
-        self._findings = {
-            spelling: _one_of(spelling, found) for spelling, found in findings.items()
-        }
-        self._locations = {
-            spelling: _one_of(spelling, found) for spelling, found in locations.items()
-        }
-        self._known_finding = remembered(self._settled_finding)
-        self._known_places = remembered(self._settled_places)
-        self._spellings: dict[str, list[str]] = {}
+        self._findings = _one_form_each(findings)
+        self._locations = _one_form_each(locations)
+        self._remembered_finding = remembered(self._canonical_finding)
+        self._remembered_locations = remembered(self._canonical_locations)
+        self._spellings_by_finding: dict[str, list[str]] = {}
 
     @classmethod
     def from_terms(cls, terms: pd.DataFrame) -> Vocabulary:
-        """From a `tables.TERMS` frame; an empty one leaves the built-in forms."""
-        columns = (
-            terms[name].tolist() for name in ("category", "target_term", "normed_term")
-        )
-        return cls(zip(*columns, strict=True), built_in_forms())
+        """Build it from `tables.TERMS`; an empty frame leaves the built-in forms."""
+        category = terms["category"].tolist()
+        target = terms["target_term"].tolist()
+        normed = terms["normed_term"].tolist()
+        return cls(zip(category, target, normed, strict=True), built_in_forms())
 
     def finding(self, ent: str) -> str:
-        """The canonical name of a finding; of an unknown one lower case, single blanks and the singular."""
-        return self._known_finding(ent)
+        """Name a finding canonically.
 
-    def _settled_finding(self, ent: str) -> str:
-        return self._settled(plain(ent), self._findings, self._in_findings, self._whole)
+        An unknown one is in lower case, with single blanks and in the singular.
+        """
+        return self._remembered_finding(ent)
 
     def location_parts(self, location: str) -> tuple[str, ...]:
-        """The set of places in a location cell: canonical comma parts, sorted and distinct."""
-        return self._known_places(location)
+        """Name the locations of a cell: canonical comma parts, sorted and distinct."""
+        return self._remembered_locations(location)
 
     def word_forms(self, word: str) -> set[str]:
-        """Singular and plurals of one word, lower case."""
+        """List singular and plurals of one word, in lower case."""
         return self._singulars.with_plurals(plain(word))
 
     def category(self, name: str) -> str | None:
-        """The category code under which the vocabulary lists a finding; None for none or several."""
+        """Look up the category of a finding; None when it has none or several."""
         for form in (plain(name), self.finding(name)):
             codes = self._categories.get(form, set())
             if len(codes) == 1:
@@ -161,58 +177,73 @@ class Vocabulary:
         return None
 
     def spellings(self, name: str) -> tuple[str, ...]:
-        """All known spellings of a finding, longest first, the canonical form among them."""
-        if not self._spellings:
-            known = set[str]()
-            for forms in (self._findings, self._whole, self._in_findings.forms):
-                known.update(forms, forms.values())
-            for spelling in sorted(
-                known, key=lambda spelling: (-len(spelling), spelling)
-            ):
-                self._spellings.setdefault(self.finding(spelling), []).append(spelling)
+        """List all known spellings of a finding, longest first, its form among them."""
+        if not self._spellings_by_finding:
+            self._index_spellings()
         form = self.finding(name)
-        return tuple(self._spellings.get(form, (form,)))
+        return tuple(self._spellings_by_finding.get(form, (form,)))
 
-    def _settled_places(self, location: str) -> tuple[str, ...]:
-        """Canonical places of a cell, until nothing changes: a canonical place with a comma is several."""
-        path: list[tuple[str, ...]] = []
-        found = _pieces([location])
-        while found not in path:
-            path.append(found)
-            found = _pieces(
-                self._settled(place, self._locations, self._in_locations, {})
-                for place in found
+    def _index_spellings(self) -> None:
+        spellings: set[str] = set()
+        for forms in (self._findings, self._whole_names, self._in_findings.forms):
+            spellings.update(forms, forms.values())
+        for spelling in _longest_first(spellings):
+            finding = self.finding(spelling)
+            self._spellings_by_finding.setdefault(finding, []).append(spelling)
+
+    def _canonical_finding(self, ent: str) -> str:
+        return self._canonical(
+            plain(ent), self._findings, self._in_findings, self._whole_names
+        )
+
+    def _canonical_locations(self, location: str) -> tuple[str, ...]:
+        """Name locations until nothing changes: a form with a comma is several."""
+        seen: list[tuple[str, ...]] = []
+        parts = _comma_parts([location])
+        while parts not in seen:
+            seen.append(parts)
+            parts = _comma_parts(
+                self._canonical(part, self._locations, self._in_locations, {})
+                for part in parts
             )
-        return min(path[path.index(found) :])
+        return min(seen[seen.index(parts) :])
 
-    def _settled(
+    def _canonical(
         self,
         text: str,
         delivered: Mapping[str, str],
         spellings: _Spellings,
-        whole: Mapping[str, str],
+        whole_names: Mapping[str, str],
     ) -> str:
-        """Apply the delivered and the built-in forms until nothing changes; of a circle ("a" is "b", "b" is
-        "a") the first in alphabetical order stands for all.
+        """Apply the delivered and the built-in forms until nothing changes.
+
+        Of a circle ("a" is "b", "b" is "a") the first in alphabetical order stands for
+        all.
         """
-        path: list[str] = []
-        while text not in path:
-            path.append(text)
+        seen: list[str] = []
+        while text not in seen:
+            seen.append(text)
             text = delivered.get(text, text)
             text = plain(self._singulars.of_text(spellings.replaced(text)))
-            text = whole.get(text, text)
-        return min(path[path.index(text) :])
+            text = whole_names.get(text, text)
+        return min(seen[seen.index(text) :])
 
 
-def _pieces(cells: Iterable[str]) -> tuple[str, ...]:
-    """The plain comma parts of cells, sorted and distinct."""
-    return tuple(
-        sorted(
-            {piece for cell in cells for piece in map(plain, cell.split(",")) if piece}
-        )
-    )
+def _comma_parts(cells: Iterable[str]) -> tuple[str, ...]:
+    """Cut cells at commas; plain, sorted and distinct."""
+    parts: set[str] = set()
+    for cell in cells:
+        parts.update(map(plain, cell.split(",")))
+    return tuple(sorted(parts - {""}))
 
 
-def _one_of(spelling: str, forms: set[str]) -> str:
-    """The canonical form of a spelling with several: itself when it is one, else the alphabet's first."""
-    return spelling if spelling in forms else min(forms)
+def _one_form_each(forms_by_spelling: Mapping[str, set[str]]) -> dict[str, str]:
+    """Choose the form of each spelling.
+
+    Of several it is the spelling itself when that is one of them, else the first in the
+    alphabet.
+    """
+    return {
+        spelling: spelling if spelling in forms else min(forms)
+        for spelling, forms in forms_by_spelling.items()
+    }

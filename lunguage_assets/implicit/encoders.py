@@ -1,21 +1,20 @@
-"""Sentence encoders, which measure the similarity of two phrases (implicit.md section 2).
+"""Sentence encoders, which measure how similar two phrases are (implicit.md section 2).
 
-An encoder is part of the provenance: its `identity` is stored with every row. One that cannot be opened is an
-error, never a reason to take another. Vectors are in a Parquet file with the columns `phrase` and `vector`
-and the encoder's name in its metadata; phrases are words of the reports, so only their owner can read it.
+An encoder is part of the provenance: its `identity` is stored with every row. One that
+cannot be opened is an error, never a reason to take another. Vectors are in a Parquet
+file with the columns `phrase` and `vector` and the encoder's name in its metadata;
+phrases are words of the reports, so only their owner can read it. The built-in encoder
+is in `lexical_encoder.py`, what is compared in `similarity.py`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from itertools import combinations
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -24,19 +23,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from lunguage_assets.caches import remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.files import replace_file
 from lunguage_assets.hub import found_model, quiet_transformers
-from lunguage_assets.implicit.rows import tokens
+from lunguage_assets.implicit.lexical_encoder import IDENTITY, LexicalEmbedder
 from lunguage_assets.settings import ImplicitSettings
 
 KEPT_EVERY = 20_000
-"""Phrases that are encoded before their vectors are kept: what a run that is killed loses at most."""
+"""Phrases after which vectors are kept: what a run that is killed loses at most."""
 
 _ENCODER_KEY = b"lunguage encoder"
-_SHORTEST, _UNIT_TOLERANCE = 1e-12, 1e-3
+_SHORTEST = 1e-12
+_UNIT_TOLERANCE = 1e-3
+_HASH_LENGTH = 16
 
 BIOLORD = "FremyCompany/BioLORD-2023"
 """The encoder of the paper."""
@@ -55,66 +55,88 @@ class VectorEmbedder(Protocol):
         """Name and revision, recorded with every result."""
 
     def encode(self, phrases: Sequence[str]) -> Floats:
-        """One L2-normalised row per phrase, n x d; a phrase's row does not depend on the other phrases."""
+        """Encode n phrases as n x d, each as it would be alone, with length 1."""
 
 
 def checked_vectors(identity: str, answer: Floats, rows: int) -> Floats:
-    """The encoder's answer as `rows` finite unit vectors; raises `MethodError` when it is not."""
+    """Check that an encoder's answer is one finite unit vector per phrase.
+
+    Args:
+        identity: of the encoder.
+        answer: n x d.
+        rows: how many phrases it was asked for.
+
+    Raises:
+        MethodError: it is not.
+    """
     vectors = np.asarray(answer)
-    right = vectors.ndim == 2 and len(vectors) == rows
-    if not right or not np.allclose(
-        np.linalg.norm(vectors, axis=1), 1.0, rtol=0.0, atol=_UNIT_TOLERANCE
-    ):
-        raise MethodError(
-            f"encoder {identity}: found an array of shape {vectors.shape}, expected {rows} finite vectors of "
-            "length 1."
-        )
-    return vectors
+    if vectors.ndim == 2 and len(vectors) == rows:
+        lengths = np.linalg.norm(vectors, axis=1)
+        if np.allclose(lengths, 1.0, rtol=0.0, atol=_UNIT_TOLERANCE):
+            return vectors
+    raise MethodError(
+        f"encoder {identity}: found an array of shape {vectors.shape}, expected {rows} "
+        "finite vectors of length 1."
+    )
 
 
 class SentenceEmbedder:
-    """A model of sentence-transformers in this process, loaded at the first phrase; one of the hub is fetched
-    when it is not here. Only safetensors are read, and no code of a model's own is run.
+    """A model of sentence-transformers in this process, loaded at the first phrase.
 
-    It pools as the model's own files say (BioLORD-2023: the mean); vectors are L2-normalised, 32-bit floats.
-    Its identity is the name and the exact revision, the same on every machine.
+    One of the hub is fetched when it is not here. Only safetensors are read, and no
+    code of a model's own is run. It pools as the model's own files say (BioLORD-2023:
+    the mean); vectors are L2-normalised, 32-bit floats. Its identity is the name and
+    the exact revision, the same on every machine.
     """
 
     def __init__(
         self, name: str, revision: str = "", device: str = "auto", batch_size: int = 64
     ) -> None:
-        """Find the model: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`), known by the SHA-256 of
-        its files, or a name on the hub with a commit, tag or branch as `revision` (empty: `main`, of
-        BioLORD-2023 the one this package was written for). `device` is torch's name, or `auto`: a GPU if
-        there is one. Raises `ConfigurationError` for a missing library, or a model that cannot be found,
-        fetched or read.
+        """Find the model.
+
+        Args:
+            name: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`), known by
+                the SHA-256 of its files, or a name on the hub.
+            revision: on the hub a commit, tag or branch; empty: `main`, of BioLORD-2023
+                the one this package was written for.
+            device: torch's name, or `auto`: a GPU if there is one.
+            batch_size: phrases that go through the model together.
+
+        Raises:
+            ConfigurationError: a library is missing, or the model cannot be found,
+                fetched or read.
         """
         if find_spec("sentence_transformers") is None:
             raise ConfigurationError(
-                "encoder 'sentence' needs sentence_transformers, which is not installed. Run: pip install "
-                "'lunguage-assets[models]'"
+                "encoder 'sentence' needs sentence_transformers, which is not "
+                "installed. Run: pip install 'lunguage-assets[models]'"
             )
-        self._device, self._batch_size = device, batch_size
+        self._device = device
+        self._batch_size = batch_size
         pinned = revision or (BIOLORD_REVISION if name == BIOLORD else "main")
         self._folder, self.identity, files = found_model(name, pinned, "encoder_model")
-        if self._folder / "modules.json" not in files or all(
-            one.suffix != ".safetensors" for one in files
-        ):
+        has_safetensors = any(file.suffix == ".safetensors" for file in files)
+        if self._folder / "modules.json" not in files or not has_safetensors:
             raise ConfigurationError(
-                f"encoder_model, folder {self._folder}: found no sentence encoder in safetensors (other "
-                "formats can hold code), expected one. Save it with sentence-transformers."
+                f"encoder_model, folder {self._folder}: found no sentence encoder in "
+                "safetensors (other formats can hold code), expected one. Save it with "
+                "sentence-transformers."
             )
 
-    def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """One vector per phrase, n x d; raises `ConfigurationError` when the model cannot be loaded."""
-        found: NDArray[np.float32] = self._model.encode(
+    def encode(self, phrases: Sequence[str]) -> Floats:
+        """Encode n phrases as n x d.
+
+        Raises:
+            ConfigurationError: the model cannot be loaded.
+        """
+        vectors: Floats = self._model.encode(
             list(phrases),
             batch_size=self._batch_size,
             show_progress_bar=False,
             convert_to_numpy=True,
             normalize_embeddings=True,
         )
-        return found
+        return vectors
 
     @cached_property
     def _model(self) -> Any:
@@ -122,123 +144,137 @@ class SentenceEmbedder:
         from sentence_transformers import SentenceTransformer
 
         quiet_transformers()
-        where = (
-            self._device
-            if self._device != "auto"
-            else "cuda"
-            if torch.cuda.is_available()
-            else "cpu"
-        )
+        device = self._device
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
         try:
             return SentenceTransformer(
                 str(self._folder),
-                device=where,
+                device=device,
                 local_files_only=True,
                 trust_remote_code=False,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             ).eval()
-        except (
-            Exception
-        ) as error:  # each library has its own errors; the text of some is a page long
+        # Each library has its own errors; the text of some is a page long.
+        except Exception as error:
             raise ConfigurationError(
-                f"encoder {self.identity} cannot be loaded on device {where!r} ({type(error).__name__}). "
-                "Expected the files of a sentence encoder without code of its own, and a device that torch "
-                "knows: implicit.encoder_model, implicit.encoder_device."
+                f"encoder {self.identity} cannot be loaded on device {device!r} "
+                f"({type(error).__name__}). Expected the files of a sentence encoder "
+                "without code of its own, and a device that torch knows: "
+                "implicit.encoder_model, implicit.encoder_device."
             ) from None
 
 
 class PrecomputedEmbedder:
-    """Vectors from a file, normalised to length 1; raises `InputError` when it cannot be used."""
+    """Vectors from a file, normalised to length 1.
+
+    Raises:
+        InputError: the file cannot be used.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            name = (pq.read_schema(path).metadata or {}).get(
-                _ENCODER_KEY, path.stem.encode()
-            )
+            metadata = pq.read_schema(path).metadata or {}
             with path.open("rb") as stream:
-                content = hashlib.file_digest(stream, "sha256").hexdigest()
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
         except (OSError, pa.ArrowException) as error:
             raise _unusable(path, f"no Parquet file ({type(error).__name__})") from None
-        self.identity = (
-            f"precomputed {name.decode('utf-8', 'replace')}, sha256:{content[:16]}"
-        )
+        name = metadata.get(_ENCODER_KEY, path.stem.encode()).decode("utf-8", "replace")
+        self.identity = f"precomputed {name}, sha256:{digest[:_HASH_LENGTH]}"
 
     def encode(self, phrases: Sequence[str]) -> Floats:
-        """n x d; raises `InputError` for phrases without a vector, or vectors that cannot be used."""
-        missing = len(set(phrases) - self._known.keys())
+        """Look up n phrases as n x d.
+
+        Raises:
+            InputError: phrases have no vector, or vectors cannot be used.
+        """
+        missing = set(phrases) - self._vector_by_phrase.keys()
         if missing:
-            found = f"no vector for {missing} of {len(phrases)} phrases"
-            remedy = "Make the file again from all phrases that are compared; docs/models.md shows how."
             raise InputError(
-                str(self._path), found, "one for every phrase", remedy, column="phrase"
+                str(self._path),
+                f"no vector for {len(missing)} of {len(phrases)} phrases",
+                "one for every phrase",
+                "Make the file again from all phrases that are compared; "
+                "docs/models.md shows how.",
+                column="phrase",
             )
-        return np.stack([self._known[phrase] for phrase in phrases])
+        return np.stack([self._vector_by_phrase[phrase] for phrase in phrases])
 
     @cached_property
-    def _known(self) -> dict[str, Floats]:
-        names, vectors = _read_vectors(self._path)
+    def _vector_by_phrase(self) -> dict[str, Floats]:
+        phrases, vectors = _read_vectors(self._path)
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-        if (
-            len(set(names)) < len(names)
-            or not (np.isfinite(lengths) & (lengths > _SHORTEST)).all()
-        ):
+        is_usable = np.isfinite(lengths) & (lengths > _SHORTEST)
+        if len(set(phrases)) < len(phrases) or not is_usable.all():
             raise _unusable(
                 self._path,
                 "two vectors for one phrase, one of zeros, or a number that is none",
             )
-        return dict(zip(names, (vectors / lengths).astype(np.float32), strict=True))
+        unit_vectors = (vectors / lengths).astype(np.float32)
+        return dict(zip(phrases, unit_vectors, strict=True))
 
 
 class CachedEmbedder:
-    """Another encoder's vectors, kept in `folder`. Of two processes that write at once the last one wins."""
+    """Another encoder's vectors, kept in a folder.
+
+    Of two processes that write at once the last one wins.
+    """
 
     def __init__(self, inner: VectorEmbedder, folder: Path) -> None:
-        self._inner, self.identity = inner, inner.identity
+        self._inner = inner
+        self.identity = inner.identity
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.identity)[:60].strip("-.")
-        digest = hashlib.sha256(self.identity.encode()).hexdigest()[:16]
+        digest = hashlib.sha256(self.identity.encode()).hexdigest()[:_HASH_LENGTH]
         self.path = folder / f"{name}-{digest}.parquet"
 
     def encode(self, phrases: Sequence[str]) -> Floats:
-        """n x d, as the inner encoder says; when it fails, what was encoded until then is kept."""
-        known = (
-            dict(zip(*_read_vectors(self.path), strict=True))
-            if self.path.exists()
-            else {}
-        )
+        """Encode n phrases as n x d; when it fails, what there is then is kept."""
+        vector_by_phrase: dict[str, Floats] = {}
+        if self.path.exists():
+            vector_by_phrase.update(zip(*_read_vectors(self.path), strict=True))
+        # Phrases of one length go through a model together.
         missing = sorted(
-            set(phrases) - known.keys(), key=lambda phrase: (len(phrase), phrase)
+            set(phrases) - vector_by_phrase.keys(),
+            key=lambda phrase: (len(phrase), phrase),
         )
         for start in range(0, len(missing), KEPT_EVERY):
-            said = missing[start : start + KEPT_EVERY]
-            fresh = checked_vectors(
-                self.identity, self._inner.encode(said), len(said)
-            ).astype(np.float32)
-            known.update(zip(said, fresh, strict=True))
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_vectors(
-                self.path, list(known), np.stack(list(known.values())), self.identity
-            )
-        return np.stack([known[phrase] for phrase in phrases])
+            part = missing[start : start + KEPT_EVERY]
+            answer = self._inner.encode(part)
+            vectors = checked_vectors(self.identity, answer, len(part))
+            vector_by_phrase.update(zip(part, vectors.astype(np.float32), strict=True))
+            self._keep(vector_by_phrase)
+        return np.stack([vector_by_phrase[phrase] for phrase in phrases])
+
+    def _keep(self, vector_by_phrase: dict[str, Floats]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        vectors = np.stack(list(vector_by_phrase.values()))
+        write_vectors(self.path, list(vector_by_phrase), vectors, self.identity)
 
 
 def _read_vectors(path: Path) -> tuple[list[str], Floats]:
-    """The phrases of a file, and their vectors, n x d, as they are; raises `InputError` for another form."""
+    """Read the phrases of a file, and their vectors, n x d, as they are."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as source:
             table = source.read(["phrase", "vector"], use_threads=False)
         vectors = np.stack(table.column("vector").to_numpy()).astype(np.float32)
         return list(map(str, table.column("phrase").to_pylist())), vectors
     except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        raise _unusable(
-            path, f"a file that cannot be read ({type(error).__name__})"
-        ) from None
+        found = f"a file that cannot be read ({type(error).__name__})"
+        raise _unusable(path, found) from None
 
 
 def write_vectors(
     path: Path, phrases: Sequence[str], vectors: Floats, encoder: str
 ) -> None:
-    """Write a file for `PrecomputedEmbedder` from n phrases and an n x d array."""
+    """Write a file for `PrecomputedEmbedder`.
+
+    Args:
+        path: of the file.
+        phrases: n distinct ones.
+        vectors: of them, n x d.
+        encoder: its name, for the provenance.
+    """
     numbers = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
     lists = pa.FixedSizeListArray.from_arrays(numbers, vectors.shape[1])
     table = pa.table({"phrase": pa.array(phrases, type=pa.string()), "vector": lists})
@@ -252,245 +288,59 @@ def write_vectors(
 
 
 def _unusable(path: Path, found: str) -> InputError:
-    expected = "Parquet with 'phrase' (text, each once) and 'vector' (finite numbers, of one length)"
-    remedy = "Make the file again, as docs/models.md shows; one below `encodings` only delete."
-    return InputError(str(path), found, expected, remedy)
+    return InputError(
+        str(path),
+        found,
+        "Parquet with 'phrase' (text, each once) and 'vector' (finite numbers, of one "
+        "length)",
+        "Make the file again, as docs/models.md shows; one below `encodings` only "
+        "delete.",
+    )
 
 
-IDENTITY = "lexical-1"
-"""Of the built-in encoder."""
-
-_LONGEST_TERM = 6
-_FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "in", "of", "the"})
-
-_DECIMALS = 6
-"""Cosines are rounded to this many decimals before any comparison: no platform's last bit decides a merge."""
-
-_AT_ONCE = 8192
-_ROWS_AT_ONCE = 1024
-_PRODUCT_ERROR = 1e-3
-"""How far a product of matrices in single precision may be from the cosine, generously."""
-_FEW_PHRASES = 24
-"""So few phrases are compared every two of them: an index would cost more than it saves."""
+Embedder = VectorEmbedder | LexicalEmbedder
+"""What measures similarity; one's own has the members of `VectorEmbedder`."""
 
 
 def make_embedder(
     settings: ImplicitSettings, vocabulary: Vocabulary, home: Path
 ) -> Embedder:
-    """The configured encoder, opened; a model keeps its vectors in `encodings` of the home. Raises
-    `ConfigurationError` without library, model, revision or named file, `InputError` for an unusable file.
+    """Open the configured encoder.
+
+    Args:
+        settings: that name it.
+        vocabulary: of the built-in encoder.
+        home: a model keeps its vectors in its `encodings`.
+
+    Raises:
+        ConfigurationError: library, model, revision or named file is missing.
+        InputError: a file cannot be used.
     """
-    return (
-        LexicalEmbedder(vocabulary)
-        if settings.encoder == "lexical"
-        else _from_outside(settings, home)
-    )
+    if settings.encoder == "lexical":
+        return LexicalEmbedder(vocabulary)
+    return _vector_embedder(settings, home)
 
 
 def encoder_identity(settings: ImplicitSettings, home: Path) -> str:
-    """The identity of the encoder that `make_embedder` would open; raises as that does."""
-    return (
-        IDENTITY
-        if settings.encoder == "lexical"
-        else _from_outside(settings, home).identity
-    )
+    """Name the encoder that `make_embedder` would open; raises as that does."""
+    if settings.encoder == "lexical":
+        return IDENTITY
+    return _vector_embedder(settings, home).identity
 
 
-def _from_outside(settings: ImplicitSettings, home: Path) -> VectorEmbedder:
+def _vector_embedder(settings: ImplicitSettings, home: Path) -> VectorEmbedder:
     if settings.encoder == "sentence":
-        name, revision = settings.encoder_model, settings.encoder_revision
         model = SentenceEmbedder(
-            name, revision, settings.encoder_device, settings.encoder_batch_size
+            settings.encoder_model,
+            settings.encoder_revision,
+            settings.encoder_device,
+            settings.encoder_batch_size,
         )
         return CachedEmbedder(model, home / "encodings")
     if not settings.encoder_vectors:
         raise ConfigurationError(
-            "settings.toml, option implicit.encoder_vectors: found nothing, expected the Parquet file with "
-            "the vectors of encoder 'precomputed'. docs/models.md shows how to make one."
+            "settings.toml, option implicit.encoder_vectors: found nothing, expected "
+            "the Parquet file with the vectors of encoder 'precomputed'. "
+            "docs/models.md shows how to make one."
         )
     return PrecomputedEmbedder(home / Path(settings.encoder_vectors).expanduser())
-
-
-def close_pairs(
-    embedder: Embedder, groups: Sequence[Collection[str]], threshold: float
-) -> list[dict[tuple[str, str], float]]:
-    """Find the pairs of phrases that are similar enough, without comparing every two in Python.
-
-    Args:
-        embedder: what measures similarity; it encodes every phrase once.
-        groups: distinct phrases; those of different groups are not compared.
-        threshold: the least rounded cosine of a pair.
-
-    Returns:
-        For each group its pairs, the phrases of each in alphabetical order, with their rounded cosine.
-
-    Raises:
-        MethodError: the encoder's answer is not one finite unit vector per phrase.
-    """
-    phrases = sorted({phrase for group in groups for phrase in group})
-    number = {phrase: row for row, phrase in enumerate(phrases)}
-    if isinstance(embedder, LexicalEmbedder):
-        candidates = [
-            embedder.candidate_pairs(sorted(group), threshold) for group in groups
-        ]
-        distinct_pairs = sorted({pair for pairs in candidates for pair in pairs})
-        first, second = (
-            [number[pair[side]] for pair in distinct_pairs] for side in (0, 1)
-        )
-        cosines = embedder.cosines(phrases, first, second)
-    else:
-        vectors: NDArray[Any] = np.zeros((0, 1))
-        if phrases:
-            vectors = checked_vectors(
-                embedder.identity, embedder.encode(phrases), len(phrases)
-            )
-        candidates = [
-            _candidates_by_vectors(sorted(group), number, vectors, threshold)
-            for group in groups
-        ]
-        distinct_pairs = sorted({pair for pairs in candidates for pair in pairs})
-        cosines = _cosines_of_vectors(distinct_pairs, number, vectors)
-    rounded = dict(
-        zip(distinct_pairs, np.round(cosines, _DECIMALS).tolist(), strict=True)
-    )
-    return [
-        {pair: rounded[pair] for pair in pairs if rounded[pair] >= threshold}
-        for pairs in candidates
-    ]
-
-
-def _cosines_of_vectors(
-    pairs: Sequence[tuple[str, str]], number: Mapping[str, int], vectors: NDArray[Any]
-) -> NDArray[np.float64]:
-    """The cosine of every pair of phrases, computed alone: the same on every machine."""
-    found = np.empty(len(pairs))
-    for start in range(
-        0, len(pairs), _AT_ONCE
-    ):  # bounds the memory of the gathered rows
-        part = pairs[start : start + _AT_ONCE]
-        first = vectors[[number[one] for one, _ in part]]
-        second = vectors[[number[other] for _, other in part]]
-        found[start : start + len(part)] = np.einsum(
-            "ij,ij->i", first, second, dtype=np.float64
-        )
-    return found
-
-
-def _candidates_by_vectors(
-    group: Sequence[str],
-    number: Mapping[str, int],
-    vectors: NDArray[Any],
-    threshold: float,
-) -> list[tuple[str, str]]:
-    """Pairs whose product of vectors comes near the threshold; their cosines are computed one by one then,
-    since the last bits of a product of matrices differ from machine to machine.
-    """
-    own = vectors[[number[phrase] for phrase in group]]
-    pairs: list[tuple[str, str]] = []
-    for start in range(0, len(group), _ROWS_AT_ONCE):
-        products = own[start : start + _ROWS_AT_ONCE] @ own.T
-        rows, columns = np.nonzero(products >= threshold - _PRODUCT_ERROR)
-        pairs += [
-            (group[start + row], group[column])
-            for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
-            if start + row < column
-        ]
-    return pairs
-
-
-class LexicalEmbedder:
-    """Phrases as sets of the vocabulary's words ("effusion RUL": "pleural effusion right upper lobe")."""
-
-    identity = IDENTITY
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
-        self._singular = remembered(self._singular_of)
-        self._finding = remembered(
-            lambda said: self._rewritten(said, vocabulary.finding)
-        )
-        self._location = remembered(lambda said: self._rewritten(said, self._place))
-        self._bag = remembered(self._bag_of)
-
-    def cosines(
-        self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
-    ) -> NDArray[np.float64]:
-        """Exact cosines: shared words over the geometric mean of both counts."""
-        bags = [self._bag(phrase) for phrase in phrases]
-        shared = [
-            len(bags[a] & bags[b]) / math.sqrt(len(bags[a]) * len(bags[b]))
-            for a, b in zip(first, second, strict=True)
-        ]
-        return np.array(shared, dtype=np.float64)
-
-    def candidate_pairs(
-        self, phrases: Sequence[str], threshold: float
-    ) -> list[tuple[str, str]]:
-        """Find the pairs of phrases that may reach a cosine, of many phrases by their rarest words.
-
-        Two bags with a cosine of t share at least t² of the words of either. So they share one of the first
-        n - ceil(t² n) + 1 words of each, whatever the order of the words, as long as it is one for all; with
-        the rarest first, few pairs are left ("prefix filtering" in the literature of similarity joins).
-        """
-        if len(phrases) <= _FEW_PHRASES:
-            return list(combinations(phrases, 2))
-        bags = [self._bag(phrase) for phrase in phrases]
-        frequency = Counter(word for bag in bags for word in bag)
-        found: set[tuple[int, int]] = set()
-        numbers_by_word: dict[str, list[int]] = {}
-        least = max(threshold - 10.0**-_DECIMALS, 0.0) ** 2
-        for number, bag in enumerate(bags):
-            rarest_first = sorted(bag, key=lambda word: (frequency[word], word))
-            shared_at_least = max(1, math.ceil(least * len(bag) - 1e-9))
-            for word in rarest_first[: len(bag) - shared_at_least + 1]:
-                known = numbers_by_word.setdefault(word, [])
-                found.update((earlier, number) for earlier in known)
-                known.append(number)
-        return [(phrases[one], phrases[other]) for one, other in sorted(found)]
-
-    def _bag_of(self, phrase: str) -> frozenset[str]:
-        """Words of a phrase; one without any word (only punctuation) is a word of its own."""
-        said = tokens(phrase)
-        words: list[str] = []
-        start = 0
-        for length in range(
-            min(_LONGEST_TERM, len(said)), 0, -1
-        ):  # the finding comes first
-            if term := self._finding(said[:length]):
-                words += term
-                start = length
-                break
-        while start < len(said):
-            for taken in (
-                2,
-                1,
-            ):  # abbreviated places have at most two words ("cp angle", "rul")
-                place = (
-                    self._location(said[start : start + taken])
-                    if start + taken <= len(said)
-                    else ()
-                )
-                if place:
-                    break
-            words += place or (self._singular(said[start]),)
-            start += taken
-        return frozenset(words) - _FUNCTION_WORDS or frozenset((phrase,))
-
-    def _rewritten(
-        self, said: tuple[str, ...], form: Callable[[str], str]
-    ) -> tuple[str, ...]:
-        """The vocabulary's words for some words; empty when they are the same, word by word."""
-        term = tuple(map(self._singular, tokens(form(" ".join(said)))))
-        return () if set(term) == set(map(self._singular, said)) else term
-
-    def _place(self, span: str) -> str:
-        return " ".join(self._vocabulary.location_parts(span))
-
-    def _singular_of(self, word: str) -> str:
-        """The vocabulary's one-word form of a word, as a finding or else as a place; else the word itself."""
-        forms = (tokens(self._vocabulary.finding(word)), tokens(self._place(word)))
-        return next((form[0] for form in forms if len(form) == 1), word)
-
-
-Embedder = VectorEmbedder | LexicalEmbedder
-"""What measures the similarity of two phrases; one's own has the members of `VectorEmbedder`."""

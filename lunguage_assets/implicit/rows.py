@@ -1,4 +1,9 @@
-"""Findings as plain objects for the work between two frames, and the words of their cells."""
+"""Findings as plain objects for the work between two frames, and their words.
+
+What belongs here: the row, how it is read and written, the orders in which rows stand
+and are preferred (implicit.md section 2), and the words of a cell. What does not: what
+a row says (`statements/`), and any rule about two rows.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +18,33 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.caches import remembered
+from lunguage_assets.implicit.policy import POLICIES, Policy
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 from lunguage_assets.tables.schema import Table
 
 CLAIM_DECIMALS = 12
 
-PAPER = "paper"
-"""The mode that follows the paper where the method departs from it (implicit.md section 6)."""
-
 BARE = "~"
 """First character of a reference that is a bare name and resolves to no row."""
+
+GENERATED = "generated"
+ALREADY_STATED = "already stated"
+SPOKEN_AGAINST = "spoken against"
+"""Outcomes of a sub-finding (implicit.md section 4)."""
 
 POSITIVE = frozenset({"dp", "tp"})
 ATTRIBUTE_NAMES = tuple(ATTRIBUTES)
 CLINICAL_ATTRIBUTES = (
-    "morphology", "distribution", "measurement", "severity", "onset", "improved", "no_change", "worsened",
-)  # fmt: skip
-"""The clinical attributes of implicit.md section 2, in the order in which they are linearised."""
+    "morphology",
+    "distribution",
+    "measurement",
+    "severity",
+    "onset",
+    "improved",
+    "no_change",
+    "worsened",
+)
+"""The clinical attributes of section 2, in the order of a compared phrase."""
 
 _SECTION_ORDER = {section: number for number, section in enumerate(SECTIONS)}
 _SECTION_PREFERENCE = {"impr": 0, "find": 1, "hist": 2}
@@ -37,13 +52,13 @@ _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?")
 
 
 def rounded(p: float) -> float:
-    """A probability as it is stored and compared: 1 - 0.9 must tie with 0.1."""
+    """Round a probability as it is stored and compared: 1 - 0.9 must tie with 0.1."""
     return round(p, CLAIM_DECIMALS)
 
 
 @dataclass(slots=True, eq=False)
 class Row:
-    """One finding with its belief; the field names are the columns of the tables, lists are tuples."""
+    """One finding with its probability; its fields are columns of the tables."""
 
     finding_id: str
     subject_id: str
@@ -104,17 +119,28 @@ class Row:
     depth: int = 1
 
     @property
+    def policy(self) -> Policy:
+        """What the mode of the row decides."""
+        return POLICIES[self.mode]
+
+    @property
     def positive(self) -> bool:
+        """Whether the row says that its finding is present."""
         return self.status in POSITIVE
 
     @property
+    def is_generated(self) -> bool:
+        """Whether a pathway implies the row, and no sentence states it."""
+        return self.source == "expansion"
+
+    @property
     def claim(self) -> float:
-        """The number by which rows are preferred: support, or in mode `paper` the probability."""
-        return rounded(self.prob) if self.mode == PAPER else self.support
+        """The number by which rows are preferred."""
+        return self.support if self.policy.prefers_support else rounded(self.prob)
 
 
 _FIELDS = fields(Row)
-_CELLS_OF = attrgetter(*(one.name for one in _FIELDS))
+_CELLS_OF = attrgetter(*(field.name for field in _FIELDS))
 
 
 class Content(NamedTuple):
@@ -136,23 +162,23 @@ content_of = attrgetter(*Content._fields)
 
 
 def copied(row: Row) -> Row:
-    """A row with the same values."""
+    """Copy a row."""
     return Row(*_CELLS_OF(row))
 
 
 def read_rows(frame: pd.DataFrame) -> list[Row]:
-    """The frame's rows; what is no column keeps its default. Missing text is None, lists are tuples."""
-    read: list[Iterable[Any]] = [
-        column_values(frame, one.name)
-        if one.name in frame or one.default is MISSING
-        else repeat(one.default, len(frame))
-        for one in _FIELDS
-    ]
-    return list(map(Row, *read))
+    """Read the rows of a frame; what is no column of it keeps its default."""
+    columns: list[Iterable[Any]] = []
+    for field in _FIELDS:
+        if field.name in frame or field.default is MISSING:
+            columns.append(column_values(frame, field.name))
+        else:
+            columns.append(repeat(field.default, len(frame)))
+    return list(map(Row, *columns))
 
 
 def column_values(frame: pd.DataFrame, name: str) -> list[Any]:
-    """A column as Python values: None where it is missing, and a tuple for every list."""
+    """Read a column as Python values: None where it is missing, lists as tuples."""
     column = frame[name]
     values: list[Any] = column.tolist()
     if column.dtype == object and values and isinstance(values[0], (list, np.ndarray)):
@@ -163,19 +189,19 @@ def column_values(frame: pd.DataFrame, name: str) -> list[Any]:
 
 
 def values_of(frame: pd.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
-    """The values of several columns, row by row."""
+    """Read the values of several columns, row by row."""
     return zip(*(column_values(frame, name) for name in names), strict=True)
 
 
 def write_rows(table: Table, rows: Sequence[Row]) -> pd.DataFrame:
-    """A typed frame of the table, of whose columns rows have a field each."""
+    """Write rows as a typed frame of a table, whose columns they have as fields."""
     return table.frame(
         {name: list(map(attrgetter(name), rows)) for name in table.names}
     )
 
 
 def by_study(rows: Iterable[Row]) -> list[list[Row]]:
-    """Rows of each study in report order, studies sorted by their id."""
+    """Group rows by study, each in report order, the studies sorted by their id."""
     studies: dict[str, list[Row]] = {}
     for row in rows:
         studies.setdefault(row.study_id, []).append(row)
@@ -183,12 +209,12 @@ def by_study(rows: Iterable[Row]) -> list[list[Row]]:
 
 
 def natural(finding_id: str) -> tuple[int, str]:
-    """Sort key of the ids of a study: s1:2 before s1:11, a parent before its children."""
+    """Sort ids of a study: s1:2 before s1:11, a parent before its children."""
     return len(finding_id), finding_id
 
 
 def report_position(row: Row) -> tuple[int, int, int, int, str]:
-    """The position of a row in the report: section, sentence, finding, id."""
+    """Sort rows as they stand in the report: section, sentence, finding, id."""
     return (
         _SECTION_ORDER[row.section],
         row.sent_idx,
@@ -197,48 +223,64 @@ def report_position(row: Row) -> tuple[int, int, int, int, str]:
     )
 
 
-def priority(row: Row, status: int = 0) -> tuple[bool, float, int, int, Any]:
-    """Sort key, preferred row first (implicit.md section 2): a row without information (p 0.5 in [0, 1])
-    never wins against an estimate; then highest claim, impression before findings, report order.
+class Priority(NamedTuple):
+    """By what the rows of one finding are preferred; the lowest is preferred most.
+
+    Of equal claims `rule` decides: the status in resolution, whether a row names a
+    diagnosis among repeated statements. Then the impression goes before the findings,
+    and then comes the order of the report.
     """
-    uninformed = row.p_source == "none" and row.mode != PAPER
-    return (
-        uninformed,
-        -row.claim,
-        status,
-        _SECTION_PREFERENCE[row.section],
-        report_position(row),
+
+    is_uninformed: bool
+    minus_claim: float
+    rule: int
+    section: int
+    position: tuple[int, int, int, int, str]
+
+
+def priority(row: Row, rule: int = 0) -> Priority:
+    """Rank a row among those of its finding (implicit.md section 2).
+
+    A row without information (p 0.5 in [0, 1]) never wins against one that has some.
+    """
+    return Priority(
+        is_uninformed=row.p_source == "none" and row.policy.prefers_informed,
+        minus_claim=-row.claim,
+        rule=rule,
+        section=_SECTION_PREFERENCE[row.section],
+        position=report_position(row),
     )
 
 
 @remembered
 def tokens(text: str) -> tuple[str, ...]:
-    """Lower-case words in order; all punctuation splits, but a decimal number stays whole."""
+    """Split into lower-case words at all punctuation; a decimal number stays whole."""
     return tuple(_TOKEN.findall(text.lower()))
 
 
 @remembered
 def collapsed(text: str) -> str:
-    """Lower case, runs of white space as one blank: the form in which two wordings are compared."""
+    """Bring to lower case and single blanks, the form in which wordings compare."""
     return " ".join(text.lower().split())
 
 
 def cell_parts(cell: str) -> list[str]:
-    """Non-empty comma parts of an attribute or location cell, in order."""
-    return [part for part in (piece.strip() for piece in cell.split(",")) if part]
+    """Split an attribute or location cell at commas into its non-empty parts."""
+    parts = (part.strip() for part in cell.split(","))
+    return [part for part in parts if part]
 
 
 def united_cells(cells: Iterable[str]) -> str:
-    """Comma-separated cells as one, in order and without repeats; the first wording of a part stays."""
+    """Unite comma-separated cells in order; of equal parts the first wording stays."""
     present = list(dict.fromkeys(cell for cell in cells if cell))
     if len(present) < 2:
         return "".join(present)
-    kept: dict[str, str] = {}
+    wording_by_part: dict[str, str] = {}
     for part in chain.from_iterable(map(cell_parts, present)):
-        kept.setdefault(collapsed(part), part)
-    return ", ".join(kept.values())
+        wording_by_part.setdefault(collapsed(part), part)
+    return ", ".join(wording_by_part.values())
 
 
 def united_tokens(*lists: tuple[str, ...]) -> tuple[str, ...]:
-    """Reference lists as one, in order and without repeats."""
+    """Unite reference lists in order and without repeats."""
     return tuple(dict.fromkeys(chain(*lists)))

@@ -1,4 +1,8 @@
-"""The judges file: which judges there are and how they are pooled. The environment is not read here."""
+"""The judges file: which judges there are, and how they are pooled.
+
+One judge's table is `judge_config.py`. The environment is not read here: whoever loads
+the file says which variables its path and names came from.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +22,8 @@ from lunguage_assets.judges.judge_config import (
 from lunguage_assets.packaged_data import read_as, resource
 
 PANEL = "panel"
-"""The ranker that pools the panel of the home's preset; that of another preset is named as the preset, and
-every other ranker is one judge alone.
+"""The ranker that pools the panel of the home's preset; that of another preset is named
+as the preset, and every other ranker is one judge alone.
 """
 
 RULES = "rules"
@@ -34,8 +38,13 @@ RADGRAPH_SECOND = "radgraph-2"
 OFFLINE_STRUCTURERS = (RULES, RADGRAPH, RADGRAPH_SECOND)
 """Structurers of this package; every other one is a language model among the judges."""
 
+_REMEDY = (
+    "Fix the judges file; a key stands once and for one model: a changed model gets a "
+    "new key."
+)
 
-def _free(key: str) -> str:
+
+def _unreserved(key: str) -> str:
     if key in (PANEL, *OFFLINE_STRUCTURERS):
         raise ValueError(
             f"key {key!r} is reserved for the active preset's panel or a structurer"
@@ -44,19 +53,24 @@ def _free(key: str) -> str:
 
 
 Key = Annotated[
-    str, Field(pattern=r"^[a-z0-9_-][a-z0-9._-]{0,127}$"), AfterValidator(_free)
+    str, Field(pattern=r"^[a-z0-9_-][a-z0-9._-]{0,127}$"), AfterValidator(_unreserved)
 ]
 
 
 class Panel(TomlTable):
-    """One `[panels.NAME]` table; the order of the members is the order in which their answers are used."""
+    """One `[panels.NAME]` table.
+
+    The order of the members is the order in which their answers are used.
+    """
 
     members: tuple[Key, ...] = Field(min_length=1)
 
 
 class Preset(TomlTable):
-    """One `[presets.NAME]` table. A candidate is asked and is a ranker of its own, but the panel does not
-    pool it: a new judge is tried so, and no result of the panel changes.
+    """One `[presets.NAME]` table.
+
+    A candidate is asked and is a ranker of its own, but the panel does not pool it: a
+    new judge is tried so, and no result of the panel changes.
     """
 
     panel: str
@@ -75,37 +89,40 @@ class JudgesConfiguration(TomlTable):
     _panel_ranker: str = PrivateAttr(default=PANEL)
 
     @model_validator(mode="after")
-    def _names_exist(self) -> JudgesConfiguration:
-        _expect("preset", (self.preset,), self.presets)
+    def _check_names(self) -> JudgesConfiguration:
+        _require_known("preset", (self.preset,), self.presets)
         for name, panel in self.panels.items():
-            _expect(f"panels.{name}.members", panel.members, self.judges)
-            if copies := [key for key in panel.members if self._is_distilled(key)]:
-                raise ValueError(
-                    f"panels.{name}.members names {copies[0]!r}, a distilled model: it repeats those whom it "
-                    "learnt from. Name it in candidates = [...] of a preset: it then ranks alone, beside them"
-                )
-            if len(set(panel.members)) != len(panel.members):
-                raise ValueError(
-                    f"panels.{name}.members names a judge twice; expected every member once"
-                )
+            self._check_panel(f"panels.{name}.members", panel.members)
         for name, preset in self.presets.items():
-            _expect(f"presets.{name}.panel", (preset.panel,), self.panels)
-            extractors = [key for key in self.judges if not self._is_distilled(key)]
-            _expect(f"presets.{name}.extractor", (preset.extractor,), extractors)
-            _expect(f"presets.{name}.candidates", preset.candidates, self.judges)
-            _expect(
-                f"presets.{name}.structurer",
-                (preset.structurer,),
-                self.known_structurers,
-            )
+            self._check_preset(f"presets.{name}", preset)
         return self
 
+    def _check_panel(self, field: str, members: tuple[str, ...]) -> None:
+        _require_known(field, members, self.judges)
+        for key in members:
+            if self._is_distilled(key):
+                raise ValueError(
+                    f"{field} names {key!r}, a distilled model: it repeats those whom "
+                    "it learnt from. Name it in candidates = [...] of a preset: it "
+                    "then ranks alone, beside them"
+                )
+        if len(set(members)) != len(members):
+            raise ValueError(f"{field} names a judge twice; expected every member once")
+
+    def _check_preset(self, field: str, preset: Preset) -> None:
+        # A distilled model compares sentences; it names no phrases.
+        extractors = [key for key in self.judges if not self._is_distilled(key)]
+        structurers = self.known_structurers
+        _require_known(f"{field}.panel", (preset.panel,), self.panels)
+        _require_known(f"{field}.extractor", (preset.extractor,), extractors)
+        _require_known(f"{field}.candidates", preset.candidates, self.judges)
+        _require_known(f"{field}.structurer", (preset.structurer,), structurers)
+
     def _is_distilled(self, key: str) -> bool:
-        slot = self.judges[key]
-        return isinstance(slot, OfflineJudgeConfig) and slot.provider == "distilled"
+        return self.judges[key].provider == "distilled"
 
     @property
-    def _active(self) -> Preset:
+    def _active_preset(self) -> Preset:
         return self.presets[self.preset]
 
     @property
@@ -116,17 +133,17 @@ class JudgesConfiguration(TomlTable):
     @property
     def panel_members(self) -> tuple[str, ...]:
         """Judges of the active preset's panel, in panel order."""
-        return self.panels[self._active.panel].members
+        return self.panels[self._active_preset.panel].members
 
     @property
     def extractor(self) -> str:
         """Judge of the active preset that extracts the hedging phrases."""
-        return self._active.extractor
+        return self._active_preset.extractor
 
     @property
     def structurer(self) -> str:
         """Who reads findings in raw reports, of `known_structurers`."""
-        return self._active.structurer
+        return self._active_preset.structurer
 
     @property
     def structurers(self) -> tuple[str, ...]:
@@ -137,50 +154,55 @@ class JudgesConfiguration(TomlTable):
     def known_structurers(self) -> tuple[str, ...]:
         """Those of this package, and every language model of the file."""
         models = [
-            key for key, slot in self.judges.items() if isinstance(slot, LLMJudgeConfig)
+            key
+            for key, config in self.judges.items()
+            if isinstance(config, LLMJudgeConfig)
         ]
         return (*OFFLINE_STRUCTURERS, *models)
 
     @property
     def active_judges(self) -> tuple[str, ...]:
-        """All judges of the active preset, in the file's order: only these are ever asked."""
-        used = {
+        """All judges of the active preset, in the file's order: no others are asked."""
+        active = {
             *self.panel_members,
             self.extractor,
-            *self._active.candidates,
+            *self._active_preset.candidates,
             self.structurer,
         }
-        return tuple(key for key in self.judges if key in used)
+        return tuple(key for key in self.judges if key in active)
 
     @property
     def rankers(self) -> tuple[str, ...]:
-        """The panel, then every judge of the preset's panel and every candidate, in the file's order."""
-        alone = {*self.panel_members, *self._active.candidates}
-        return (self.panel_ranker, *(key for key in self.judges if key in alone))
+        """The panel, then each of its judges and candidates, in the file's order."""
+        single = {*self.panel_members, *self._active_preset.candidates}
+        return (self.panel_ranker, *(key for key in self.judges if key in single))
 
     @property
     def models(self) -> dict[str, LLMJudgeConfig]:
         """The language models among the active judges, by key."""
-        return {
-            key: slot
-            for key in self.active_judges
-            if isinstance(slot := self.judges[key], LLMJudgeConfig)
-        }
+        models: dict[str, LLMJudgeConfig] = {}
+        for key in self.active_judges:
+            config = self.judges[key]
+            if isinstance(config, LLMJudgeConfig):
+                models[key] = config
+        return models
 
     def judge_config(self, key: str) -> OfflineJudgeConfig | LLMJudgeConfig:
-        """The table of a judge.
+        """Find the table of a judge.
 
         Raises:
             ConfigurationError: no such judge.
         """
-        if (slot := self.judges.get(key)) is None:
+        config = self.judges.get(key)
+        if config is None:
             raise ConfigurationError(
-                f"judge {key!r} is not known; expected one of {', '.join(self.judges)}. Add [judges.{key}]."
+                f"judge {key!r} is not known; expected one of "
+                f"{', '.join(self.judges)}. Add [judges.{key}]."
             )
-        return slot
+        return config
 
     def members(self, ranker: str) -> tuple[str, ...]:
-        """Judges that a ranker pools, in panel order.
+        """List the judges that a ranker pools, in panel order.
 
         Raises:
             ConfigurationError: no such ranker.
@@ -190,8 +212,9 @@ class JudgesConfiguration(TomlTable):
         if ranker in self.rankers:
             return (ranker,)
         raise ConfigurationError(
-            f"ranker {ranker!r} is not known; expected one of {', '.join(self.rankers)}. Choose the preset "
-            f"whose panel it is in, or name it in candidates = [...] of [presets.{self.preset}]."
+            f"ranker {ranker!r} is not known; expected one of "
+            f"{', '.join(self.rankers)}. Choose the preset whose panel it is in, or "
+            f"name it in candidates = [...] of [presets.{self.preset}]."
         )
 
 
@@ -203,61 +226,95 @@ def load_judges(
     of_home: str = "",
     variables: Mapping[str, str] | None = None,
 ) -> JudgesConfiguration:
-    """The judges file at `path`, or the bundled one; `preset` is active, or the home's, or the file's own.
+    """Load a judges file with one preset active.
 
-    `of_home` is the preset of the home: the panel of another one ranks under the name of its preset.
-    `structurer` stands in for the preset's own. `variables` are the names of the environment variables from
-    which `judges_file`, `preset` and `structurer` came: a message names the variable and never its value,
-    which may be anything, a key too.
+    Args:
+        path: of the file; None: the bundled one.
+        preset: that is active; None: the home's, or the file's own.
+        structurer: stands in for the preset's own.
+        of_home: preset of the home. The panel of another one ranks under the name of
+            its preset, so that both keep their results.
+        variables: `judges_file`, `preset`, `structurer` -> the environment variable
+            that gave it. A message names the variable and never its value, which may be
+            anything, a key too.
 
     Raises:
         ConfigurationError: names the file and the field.
     """
-    file = path or resource("judges.toml")
-    remedy = "Fix the judges file; a key stands once and for one model: a changed model gets a new key."
     variables = variables or {}
-    if "judges_file" in variables and not file.is_file():
-        raise ConfigurationError(
-            f"${variables['judges_file']} names no file. Fix or unset it."
-        )
-    configuration = read_as(file, JudgesConfiguration, remedy)
-    chosen = preset or of_home or configuration.preset
-    if chosen not in configuration.presets:
-        expected = f"expected one of {', '.join(configuration.presets)}"
-        nearest = did_you_mean(chosen, configuration.presets)
-        if preset and "preset" in variables:
+    file = path or resource("judges.toml")
+    _require_named_file(file, variables.get("judges_file", ""))
+    configuration = read_as(file, JudgesConfiguration, _REMEDY)
+    active_name = preset or of_home or configuration.preset
+    if active_name not in configuration.presets:
+        variable = variables.get("preset", "") if preset else ""
+        source = "--preset" if preset else "settings.toml"
+        raise _unknown_preset(configuration, file, active_name, source, variable)
+    if structurer is not None and structurer not in configuration.known_structurers:
+        variable = variables.get("structurer", "")
+        raise _unknown_structurer(configuration, file, structurer, variable)
+    loaded = _with_active_preset(configuration, active_name, structurer)
+    if of_home and active_name != of_home:
+        if active_name in loaded.judges:
             raise ConfigurationError(
-                f"${variables['preset']} names no preset of {file}; {expected}.{nearest} Fix or unset it."
+                f"{file}: preset {active_name!r} is named as a judge is, so that the "
+                "two rankers cannot be told apart. Rename the preset."
             )
-        named_by = "--preset" if preset else "settings.toml"
-        raise ConfigurationError(
-            f"{named_by}: preset {chosen!r} is not in {file}; {expected}.{nearest}"
-        )
-    active, known = configuration.presets[chosen], configuration.known_structurers
-    if structurer is not None and structurer not in known:
-        expected = f"expected one of {', '.join(known)}"
-        if "structurer" in variables:
-            raise ConfigurationError(
-                f"${variables['structurer']} names no structurer of {file}; {expected}. Fix or unset it."
-            )
-        raise ConfigurationError(
-            f"structurer {structurer!r} is not known in {file}; {expected}. Choose one with --structurer or "
-            "$LUNGUAGE_STRUCTURER."
-        )
-    active = active.model_copy(update={"structurer": structurer or active.structurer})
-    presets = {**configuration.presets, chosen: active}
-    loaded = configuration.model_copy(update={"preset": chosen, "presets": presets})
-    if chosen != (of_home or chosen):
-        loaded._panel_ranker = chosen
-        if chosen in loaded.judges:
-            raise ConfigurationError(
-                f"{file}: preset {chosen!r} is named as a judge is, so that the two rankers cannot be told "
-                "apart. Rename the preset."
-            )
+        loaded._panel_ranker = active_name
     return loaded
 
 
-def _expect(field: str, names: Collection[str], known: Collection[str]) -> None:
+def _require_named_file(file: Path, variable: str) -> None:
+    """Refuse a variable that names no file; without one, the reader names the path."""
+    if variable and not file.is_file():
+        raise ConfigurationError(f"${variable} names no file. Fix or unset it.")
+
+
+def _with_active_preset(
+    configuration: JudgesConfiguration, name: str, structurer: str | None
+) -> JudgesConfiguration:
+    """Make a preset the active one, with its own structurer or another."""
+    active = configuration.presets[name]
+    if structurer:
+        active = active.model_copy(update={"structurer": structurer})
+    presets = {**configuration.presets, name: active}
+    return configuration.model_copy(update={"preset": name, "presets": presets})
+
+
+def _unknown_preset(
+    configuration: JudgesConfiguration,
+    file: Path,
+    preset: str,
+    source: str,
+    variable: str,
+) -> ConfigurationError:
+    expected = f"expected one of {', '.join(configuration.presets)}"
+    nearest = did_you_mean(preset, configuration.presets)
+    if variable:
+        return ConfigurationError(
+            f"${variable} names no preset of {file}; {expected}.{nearest} Fix or "
+            "unset it."
+        )
+    return ConfigurationError(
+        f"{source}: preset {preset!r} is not in {file}; {expected}.{nearest}"
+    )
+
+
+def _unknown_structurer(
+    configuration: JudgesConfiguration, file: Path, structurer: str, variable: str
+) -> ConfigurationError:
+    expected = f"expected one of {', '.join(configuration.known_structurers)}"
+    if variable:
+        return ConfigurationError(
+            f"${variable} names no structurer of {file}; {expected}. Fix or unset it."
+        )
+    return ConfigurationError(
+        f"structurer {structurer!r} is not known in {file}; {expected}. Choose one "
+        "with --structurer or $LUNGUAGE_STRUCTURER."
+    )
+
+
+def _require_known(field: str, names: Collection[str], known: Collection[str]) -> None:
     for name in names:
         if name not in known:
             raise ValueError(

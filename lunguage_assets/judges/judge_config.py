@@ -1,7 +1,8 @@
-"""One `[judges.KEY]` table of the judges file: a rule-based judge, or a language model with everything that
-has to be known before it is asked.
+"""One `[judges.KEY]` table of the judges file: an offline judge, or a language model.
 
-Names and numbers only: no SDK, no key, nothing is read from the environment.
+It has everything that has to be known before a model is asked, as names and numbers: no
+SDK is imported, no key is held, and nothing is read from the environment. The whole
+file is `configuration.py`; what a model may be sent is decided in `opening.py`.
 """
 
 from __future__ import annotations
@@ -40,16 +41,21 @@ ModelProvider = Literal[
 
 _NOT_PARAMETERS = frozenset(
     {
-        "model", "messages", "contents", "system", "system_instruction", "stream", "n", "candidate_count",
-        "tools", "response_format", "response_mime_type", "response_schema", "response_json_schema",
-        "structured_outputs", "http_options", "extra_body", "extra_headers", "api_key", "timeout",
+        "model", "messages", "contents", "system", "system_instruction", "stream", "n",
+        "candidate_count", "tools", "response_format", "response_mime_type",
+        "response_schema", "response_json_schema", "structured_outputs",
+        "http_options", "extra_body", "extra_headers", "api_key", "timeout",
     }
 )  # fmt: skip
-"""Fields of a request that the package sets itself, or that would bring several answers or none in text."""
+"""Fields of a request that are set for every judge, or that would bring several
+answers, or none in text.
+"""
+
+_DEFAULT_BATCH_SIZE = 8
 
 
 class TomlTable(BaseModel):
-    """A table of the judges file: no field that is not known, no change after reading."""
+    """A table of the judges file: no unknown field, no change after reading."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -62,16 +68,22 @@ class Price(TomlTable):
     as_of: date
 
     def cost(self, input_tokens: float, output_tokens: float) -> float:
-        """US dollars for that many tokens, reasoning counted among the output."""
+        """Compute US dollars for tokens, with reasoning counted among the output."""
         return (input_tokens * self.input + output_tokens * self.output) / 1e6
 
 
 class Limits(TomlTable):
     """What a judge's service and its user allow.
 
-    `requests_per_minute` None: no limit. `timeout_s` bounds one answer, `deadline_s` all answers that one
-    partition, or one round of a fit, needs. After a failure a request waits a random time up to `backoff_s`,
-    doubled for every failure before it, and is given up after `failures_per_request`.
+    Attributes:
+        requests_per_minute: None: any number.
+        in_flight: calls at the same time.
+        timeout_s: for one answer.
+        deadline_s: for all answers that one partition, or one round of a fit, needs;
+            None: any time.
+        failures_per_request: after so many a question is given up.
+        backoff_s: after a failure a request waits a random time up to this, doubled for
+            every failure before.
     """
 
     requests_per_minute: float | None = Field(default=None, ge=1, allow_inf_nan=False)
@@ -83,7 +95,13 @@ class Limits(TomlTable):
 
 
 class OfflineJudgeConfig(TomlTable):
-    """A rule-based judge, or a model that was distilled from judges, in `folder`: no network, no cost."""
+    """A judge that asks nobody: no network, no cost.
+
+    Attributes:
+        provider: rules, or a model that was distilled from judges.
+        description: for people.
+        folder: of a distilled model.
+    """
 
     provider: OfflineProvider
     description: str = ""
@@ -93,14 +111,17 @@ class OfflineJudgeConfig(TomlTable):
     def _has_folder(self) -> OfflineJudgeConfig:
         if bool(self.folder) != (self.provider == "distilled"):
             raise ValueError(
-                "folder: expected for provider 'distilled' (lunguage distill names it), and no other"
+                "folder: expected for provider 'distilled' (lunguage distill names "
+                "it), and no other"
             )
         return self
 
 
 class GenerationParameters(TomlTable):
-    """Parameters of a model in this process; unless given, plain sampling, as in the paper (explicit.md
-    section 2). `do_sample` false: always the likeliest token.
+    """Parameters of a model in this process.
+
+    Unless given, plain sampling, as in the paper (explicit.md section 2). `do_sample`
+    false: always the likeliest token.
     """
 
     max_new_tokens: int = Field(ge=1, strict=True)
@@ -115,38 +136,44 @@ class GenerationParameters(TomlTable):
 def on_this_machine(base_url: str) -> bool:
     """Whether an address is this machine's own (localhost, 127.0.0.0/8, ::1)."""
     host = urlsplit(base_url).hostname or ""
+    if host == "localhost":
+        return True
     try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
 
 def checked_base_url(base_url: str) -> str:
-    """The address, if text may be sent there.
+    """Give an address back if text may be sent there.
 
     Raises:
-        ValueError: no http(s) address, or with a password, or text would leave this machine unencrypted.
+        ValueError: no http(s) address, or with a password, or text would leave this
+            machine unencrypted.
     """
-    # a tab or line end would be left out silently
-    if not base_url.isprintable() or not re.fullmatch(
-        r"https?://[^\s/@?#]+(/[^\s@?#]*)?", base_url
-    ):
+    is_address = re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*)?", base_url)
+    # HTTP clients leave out a tab or line end silently: another address than was
+    # checked.
+    if not base_url.isprintable() or not is_address:
         raise ValueError(
-            "base_url is not usable; expected an address such as https://host/v1 and no user name, password "
-            "or query: keys come from the environment"
+            "base_url is not usable; expected an address such as https://host/v1 and "
+            "no user name, password or query: keys come from the environment"
         )
     if base_url.startswith("http:") and not on_this_machine(base_url):
         raise ValueError(
-            "base_url is http and leads off this machine; expected https. Let the server speak TLS, or reach "
-            "it through a tunnel that ends on this machine (ssh -L)"
+            "base_url is http and leads off this machine; expected https. Let the "
+            "server speak TLS, or reach it through a tunnel that ends on this "
+            "machine (ssh -L)"
         )
     return base_url
 
 
 def _checked_parameters(params: dict[str, Any]) -> dict[str, Any]:
-    if taken := sorted(_NOT_PARAMETERS & params.keys()):
+    reserved = sorted(_NOT_PARAMETERS & params.keys())
+    if reserved:
         raise ValueError(
-            f"{taken[0]!r} is not a parameter; expected only how the model draws its answer"
+            f"{reserved[0]!r} is not a parameter; expected only how the model draws "
+            "its answer"
         )
     try:
         json.dumps(params, allow_nan=False)
@@ -161,9 +188,7 @@ _VARIABLE = r"^([A-Z_][A-Z0-9_]*)?$"
 
 
 class LLMJudgeConfig(TomlTable):
-    """A language model; the judges file explains each field, `opening.preflight` what it may be sent. A model
-    in this process costs nothing unless a price is given; unless limited, two of its batches are in flight.
-    """
+    """A language model; the comments of `resources/judges.toml` explain each field."""
 
     provider: ModelProvider
     model: str = Field(pattern=r"^\S(.*\S)?$")
@@ -186,64 +211,82 @@ class LLMJudgeConfig(TomlTable):
     revision: str = Field(default="main", min_length=1)
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$")
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    batch_size: int = Field(default=8, ge=1, le=4096)
+    batch_size: int = Field(default=_DEFAULT_BATCH_SIZE, ge=1, le=4096)
 
     @property
     def binding(self) -> ModelBinding:
-        """What of the slot decides its answers; needs no key, no endpoint and no SDK."""
+        """What decides its answers; needs no key, no endpoint and no SDK."""
         parameters = dict(self.params)
         if self.provider == "transformers":
-            # other weights, or coarser ones, answer otherwise; another device or batch size does not
-            parameters |= {"revision": self.revision, "dtype": self.dtype}
+            # Other weights, or coarser ones, answer otherwise; another device or batch
+            # size does not.
+            parameters["revision"] = self.revision
+            parameters["dtype"] = self.dtype
         return ModelBinding(
-            self.provider,
-            self.provider,
-            self.model,
-            tuple(sorted(parameters.items())),
-            self.aliases,
+            provider=self.provider,
+            endpoint_class=self.provider,
+            model=self.model,
+            parameters=tuple(sorted(parameters.items())),
+            aliases=self.aliases,
         )
 
     def leaves_machine(self, environ: Mapping[str, str]) -> bool:
-        """Whether what is sent goes to somebody else; a gateway on this machine to a public service does, an
-        own server here does not, unless it is named by a variable that is not set.
+        """Whether what is sent goes to somebody else.
+
+        Args:
+            environ: holds the address where a variable is named. One that is not set
+                leads anywhere.
         """
         if self.provider == "transformers":
             return False
-        address = (
-            environ.get(self.base_url_env, "").strip()
-            if self.base_url_env
-            else self.base_url
-        )
-        return not (self.provider == "openai-compatible" and on_this_machine(address))
+        # Behind an address here a gateway may stand that leads to a public service:
+        # only a server of one's own, which speaks the compatible protocol, stays.
+        if self.provider != "openai-compatible":
+            return True
+        if self.base_url_env:
+            return not on_this_machine(environ.get(self.base_url_env, "").strip())
+        return not on_this_machine(self.base_url)
 
     @model_validator(mode="before")
     @classmethod
-    def _in_process(cls, values: Any) -> Any:
+    def _complete_model_in_process(cls, values: Any) -> Any:
+        """Give a model in this process its defaults.
+
+        It costs nothing, and two of its batches are in flight: one is answered while
+        the next one gathers.
+        """
         if not isinstance(values, dict) or values.get("provider") != "transformers":
             return values
-        free = {"input": 0.0, "output": 0.0, "as_of": date(2026, 11, 20)}
-        batch, limits = values.get("batch_size", 8), values.get("limits", {})
-        if isinstance(batch, int) and batch > 0 and isinstance(limits, dict):
-            limits = {"in_flight": 2 * batch, **limits}
-        return {"price": free, **values, "limits": limits}
+        no_cost = {"input": 0.0, "output": 0.0, "as_of": date(2026, 11, 20)}
+        batch_size = values.get("batch_size", _DEFAULT_BATCH_SIZE)
+        limits = values.get("limits", {})
+        # What is no number or no table is refused afterwards, with its field's name.
+        is_number = isinstance(batch_size, int) and batch_size > 0
+        if is_number and isinstance(limits, dict):
+            limits = {"in_flight": 2 * batch_size, **limits}
+        return {"price": no_cost, **values, "limits": limits}
 
     @model_validator(mode="after")
-    def _reachable(self) -> LLMJudgeConfig:
+    def _check_endpoint(self) -> LLMJudgeConfig:
         if self.base_url:
             checked_base_url(self.base_url)
         if self.base_url and self.base_url_env:
             raise ValueError(
                 "base_url and base_url_env are both given; expected one of them"
             )
-        if self.provider == "openai-compatible" and not (
-            self.base_url or self.base_url_env
-        ):
+        has_address = bool(self.base_url or self.base_url_env)
+        if self.provider == "openai-compatible" and not has_address:
             raise ValueError(
                 "base_url is missing; expected the server's address, or base_url_env"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _check_params(self) -> LLMJudgeConfig:
         if self.provider == "anthropic" and "max_tokens" not in self.params:
             raise ValueError(
-                "params.max_tokens is missing; anthropic expects a whole number of at least 1"
+                "params.max_tokens is missing; anthropic expects a whole number of at "
+                "least 1"
             )
         if self.provider == "transformers":
             try:
@@ -261,12 +304,18 @@ JudgeConfig = Annotated[
 ]
 
 
-def bound_to(slot: JudgeConfig) -> dict[str, Any]:
-    """What answers under a slot's key, readable, with the hash of everything in the ledger key that the slot
-    decides.
+def bound_to(config: JudgeConfig) -> dict[str, Any]:
+    """Describe what answers under a judge's key, for a person who compares releases.
+
+    With the hash of everything in the ledger's key that the configuration decides.
     """
-    if not isinstance(slot, LLMJudgeConfig):
-        return {"provider": slot.provider}
-    decided = request_key(slot.binding, Request("compare", Prompt("", ""), slot.mode))
-    named = {"provider": slot.provider, "model": slot.model, "mode": slot.mode}
-    return {**named, "parameters": dict(slot.binding.parameters), "sha256": decided}
+    if not isinstance(config, LLMJudgeConfig):
+        return {"provider": config.provider}
+    without_question = Request("compare", Prompt("", ""), config.mode)
+    return {
+        "provider": config.provider,
+        "model": config.model,
+        "mode": config.mode,
+        "parameters": dict(config.binding.parameters),
+        "sha256": request_key(config.binding, without_question),
+    }

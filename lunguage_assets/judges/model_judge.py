@@ -1,10 +1,13 @@
-"""A language model as a judge: questions become prompts by templates that a person may replace, an asker gets
-the answers, and they are read strictly: what is not exactly an answer is none, and nothing is ever evaluated
-(explicit.md sections 1 and 2).
+"""A language model as a judge: questions become prompts, and answers are read strictly.
 
-A folder of templates has `extraction/` and `comparison/`, each with `system.txt` and `user.txt`. Places for
-the question are `$finding` and `$sentence`, or `$sentence_1` and `$sentence_2`, in `user.txt`; a dollar sign
-is written `$$`. The content of all four files gives the version, which is part of every ledger key.
+What is not exactly an answer is none, and nothing is ever evaluated (explicit.md
+sections 1 and 2). An asker gets the answers (`asking/`).
+
+Prompts are templates that a person may replace. Their folder has `extraction/` and
+`comparison/`, each with `system.txt` and `user.txt`. Placeholders for the question are
+`$finding` and `$sentence`, or `$sentence_1` and `$sentence_2`, in `user.txt`; a dollar
+sign is written `$$`. The content of all four files gives the version, which is part of
+every ledger key.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import Asker
@@ -33,183 +36,241 @@ from lunguage_assets.packaged_data import resource
 LABELS = ("sentence_1", "sentence_2")
 """The allowed answers of a comparison."""
 
-_PLACES: Mapping[tuple[str, str], frozenset[str]] = {
+TemplateName = tuple[str, str]
+"""Task and role: the file `TASK/ROLE.txt`."""
+
+_PLACEHOLDERS: Mapping[TemplateName, frozenset[str]] = {
     ("extraction", "system"): frozenset(),
     ("extraction", "user"): frozenset({"finding", "sentence"}),
     ("comparison", "system"): frozenset(),
     ("comparison", "user"): frozenset({"sentence_1", "sentence_2"}),
 }
 
-_LABEL = re.compile(r"^[A-Za-z][\w /-]{0,40}:\s*")
-_FENCE = re.compile(r"^```[a-zA-Z]*\s*\n?(.*?)\n?\s*```$", re.DOTALL)
-_AROUND = " \t\r\n.,;:!*`'\"“”‘’()[]<>"
-_ANSWER = re.compile(r"^answer\s*:\s*", re.IGNORECASE)
+_LEADING_LABEL = re.compile(r"^[A-Za-z][\w /-]{0,40}:\s*")
+_LEADING_ANSWER = re.compile(r"^answer\s*:\s*", re.IGNORECASE)
+_CODE_FENCE = re.compile(r"^```[a-zA-Z]*\s*\n?(.*?)\n?\s*```$", re.DOTALL)
+_AROUND_A_LABEL = " \t\r\n.,;:!*`'\"“”‘’()[]<>"
+
+
+class Templates(NamedTuple):
+    """Prompt templates with their version: 12 hexadecimal digits of a hash of them."""
+
+    version: str
+    by_name: dict[TemplateName, string.Template]
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Templates of both tasks, ready to be filled; `version` is 12 hexadecimal digits of their content's
-    hash.
+    """Templates of both questions, ready to be filled.
+
+    Attributes:
+        version: of their content.
+        templates: by task and role.
     """
 
     version: str
-    templates: Mapping[tuple[str, str], string.Template] = field(repr=False)
+    templates: Mapping[TemplateName, string.Template] = field(repr=False)
 
     def extraction(self, question: ExtractionQuestion) -> Request:
-        """Which words of the sentence hedge this finding? The sentence is shown unmasked, as in the paper
-        (explicit.md section 1). A free list cannot be constrained to labels, so its mode is always `text`.
+        """Ask which words of the sentence hedge this finding.
+
+        The sentence is shown unmasked, as in the paper (explicit.md section 1). A free
+        list cannot be constrained to labels, so that its mode is always `text`.
         """
-        asked = {"finding": question.finding, "sentence": question.sentence}
-        return Request("extract", self._filled("extraction", asked))
+        texts = {"finding": question.finding, "sentence": question.sentence}
+        return Request("extract", self._filled("extraction", texts))
 
     def comparison(self, question: ComparisonQuestion, mode: Mode = "text") -> Request:
-        """Which of two masked sentences is closer to "finding certainly present" (explicit.md section 2)?"""
-        asked = {"sentence_1": question.sentence_1, "sentence_2": question.sentence_2}
+        """Ask which of two masked sentences is surer (explicit.md section 2)."""
+        texts = {"sentence_1": question.sentence_1, "sentence_2": question.sentence_2}
         return Request(
-            "compare",
-            self._filled("comparison", asked),
-            mode,
-            LABELS,
-            question.replicate,
+            task="compare",
+            prompt=self._filled("comparison", texts),
+            mode=mode,
+            labels=LABELS,
+            replicate=question.replicate,
         )
 
     def _filled(self, task: str, texts: Mapping[str, str]) -> Prompt:
-        # a line break would end the sentence in the prompt
+        # A line break in a sentence would end it in the prompt.
         one_line = {name: " ".join(text.split()) for name, text in texts.items()}
-        system, user = self.templates[task, "system"], self.templates[task, "user"]
-        return Prompt(system.substitute(), user.substitute(one_line), self.version)
+        system = self.templates[task, "system"].substitute()
+        user = self.templates[task, "user"].substitute(one_line)
+        return Prompt(system, user, self.version)
 
 
 def load_prompts(folder: Path | None = None) -> Prompts:
-    """The templates in `folder`, or the bundled ones; a folder replaces all four files.
+    """Load the templates in a folder, or the bundled ones; it replaces all four files.
 
     Raises:
-        ConfigurationError: a file is missing, is not UTF-8, or lacks a place for the question; names the
-            file.
+        ConfigurationError: a file is missing, is not UTF-8, or lacks a placeholder;
+            names the file.
     """
-    return Prompts(*read_templates(folder or resource("prompts"), _PLACES))
+    version, templates = read_templates(folder or resource("prompts"), _PLACEHOLDERS)
+    return Prompts(version, templates)
 
 
 def read_templates(
-    root: Path, places_of: Mapping[tuple[str, str], frozenset[str]]
-) -> tuple[str, dict[tuple[str, str], string.Template]]:
-    """Version and templates of the files `root/TASK/ROLE.txt`, each with exactly its places to fill.
+    root: Path, placeholders: Mapping[TemplateName, frozenset[str]]
+) -> Templates:
+    """Read the files `root/TASK/ROLE.txt`, each with exactly its placeholders.
+
+    Args:
+        root: the folder.
+        placeholders: of every template. Their order decides the version.
 
     Raises:
         ConfigurationError: see `load_prompts`.
     """
     if not root.is_dir():
-        # Not what was found: the variable may hold a key by mistake, and messages go into logs.
+        # Not what was found: the variable may hold a key by mistake, and messages go
+        # into logs.
         raise ConfigurationError(
-            "the folder of your prompts ($LUNGUAGE_PROMPTS) is not there; expected a folder such as "
-            "resources/prompts. Fix or unset it."
+            "the folder of your prompts ($LUNGUAGE_PROMPTS) is not there; expected a "
+            "folder such as resources/prompts. Fix or unset it."
         )
-    digest, templates = hashlib.sha256(), {}
-    for (task, role), places in places_of.items():
-        file = root / task / f"{role}.txt"
-        try:
-            text = "\n".join(file.read_text(encoding="utf-8-sig").splitlines()).strip()
-        except (OSError, UnicodeDecodeError) as error:
-            problem = f"cannot be read as UTF-8 text ({type(error).__name__}). Put a prompt template there."
-            raise ConfigurationError(f"{file}: {problem}") from None
-        template = templates[task, role] = string.Template(text)
-        found = set(template.get_identifiers())
-        if not text or not template.is_valid() or found != places:
-            expected, named = (
-                ", ".join(f"${name}" for name in sorted(names))
-                for names in (places, found)
-            )
-            raise ConfigurationError(
-                f"{file}: found {'places' if text else 'an empty file'} {named or '(none)'}; expected a "
-                f"prompt with {expected or 'no places to fill'}. Write a dollar sign as $$."
-            )
+    digest = hashlib.sha256()
+    templates: dict[TemplateName, string.Template] = {}
+    for (task, role), expected in placeholders.items():
+        text = _read_template(root / task / f"{role}.txt", expected)
+        templates[task, role] = string.Template(text)
         digest.update(f"{task}/{role}\x1f{len(text)}\x1f{text}\x1e".encode())
-    return digest.hexdigest()[:12], templates
+    return Templates(digest.hexdigest()[:12], templates)
+
+
+def _read_template(file: Path, expected: frozenset[str]) -> str:
+    """Read the text of a template that has these placeholders, and no others."""
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"{file}: cannot be read as UTF-8 text ({type(error).__name__}). Put a "
+            "prompt template there."
+        ) from None
+    text = "\n".join(lines).strip()
+    template = string.Template(text)
+    placeholders = set(template.get_identifiers())
+    if text and template.is_valid() and placeholders == expected:
+        return text
+    kind = "places" if text else "an empty file"
+    raise ConfigurationError(
+        f"{file}: found {kind} {_listed(placeholders) or '(none)'}; expected a prompt "
+        f"with {_listed(expected) or 'no places to fill'}. Write a dollar sign as $$."
+    )
+
+
+def _listed(placeholders: set[str] | frozenset[str]) -> str:
+    return ", ".join(f"${name}" for name in sorted(placeholders))
 
 
 class ModelJudge:
-    """A language model as a judge; several threads may ask at once."""
+    """A language model as a judge; several threads may ask at once.
+
+    Args:
+        asker: asks the model.
+        prompts: the templates.
+        mode: how the model answers a comparison.
+    """
 
     def __init__(self, asker: Asker, prompts: Prompts, mode: Mode = "text") -> None:
-        self.key, self.identity = (
-            asker.key,
-            self.identity_of(asker.binding, prompts, mode),
-        )
+        self.key = asker.key
+        self.identity = self.identity_of(asker.binding, prompts, mode)
         self.interrupt = asker.interrupt
-        self._asker, self._prompts, self._mode = asker, prompts, mode
+        self._asker = asker
+        self._prompts = prompts
+        self._mode = mode
 
     @staticmethod
     def identity_of(binding: ModelBinding, prompts: Prompts, mode: Mode) -> str:
-        """What changes the answers of a slot that nobody has opened: everything in a ledger key but the
-        question.
+        """Name what changes the answers of a judge, without opening it.
+
+        It is everything in a ledger key but the question.
+
+        Args:
+            binding: the model.
+            prompts: the templates.
+            mode: how the model answers a comparison.
         """
-        # of both tasks: one version since the first release
+        # Once for each question: they had versions of their own before the first
+        # release, and results are bound to this form.
         versions = json.dumps([prompts.version, prompts.version])
-        blank = Request("compare", Prompt("", "", versions), mode, LABELS)
-        return model_identity(binding, mode, request_key(binding, blank))
+        without_question = Request("compare", Prompt("", "", versions), mode, LABELS)
+        return model_identity(binding, mode, request_key(binding, without_question))
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]
     ) -> list[ExtractionAnswer]:
-        """Phrases per question, in the questions' order.
+        """Name the hedging phrases of each question, in the questions' order.
 
         Raises:
-            LunguageError: see `Asker.ask`, or none of many answers can be read; what was answered is in the
-                ledger.
+            LunguageError: see `Asker.ask`, or none of many answers can be read; what
+                was answered is in the ledger.
         """
-        found = self._asker.ask(
-            [self._prompts.extraction(one) for one in questions], parse_phrase_list
-        )
-        self._asker.require_readable(found)
+        requests = [self._prompts.extraction(question) for question in questions]
+        phrase_lists = self._asker.ask(requests, parse_phrase_list)
+        self._asker.require_readable(phrase_lists)
         return [
-            ExtractionAnswer(tuple(phrases or ()), phrases is not None)
-            for phrases in found
+            ExtractionAnswer(tuple(phrases or ()), valid=phrases is not None)
+            for phrases in phrase_lists
         ]
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
-        """A label per question, in the questions' order; errors as in `extract`."""
-        requests = [self._prompts.comparison(one, self._mode) for one in questions]
-        found = self._asker.ask(requests, choice_of)
-        self._asker.require_readable(found)
-        return [cast(Choice, choice or "invalid") for choice in found]
+        """Choose a sentence for each question; order and errors as in `extract`."""
+        requests = [
+            self._prompts.comparison(question, self._mode) for question in questions
+        ]
+        choices = self._asker.ask(requests, choice_of)
+        self._asker.require_readable(choices)
+        return [cast(Choice, choice or "invalid") for choice in choices]
 
 
 def choice_of(text: str) -> Choice | None:
-    """The sentence that an answer chooses; None: it cannot be read."""
+    """Read the sentence that an answer chooses; None: it cannot be read."""
     return cast(Choice | None, parse_label(text, LABELS))
 
 
 def parse_phrase_list(text: str) -> list[str] | None:
-    """The JSON list of strings in a model's answer, or None when there is none: the answer is then invalid.
+    """Read the JSON list of strings in a model's answer; None: there is none.
 
-    A leading label ("Answer: [...]") and one code fence around the list are tolerated; anything else, such as
-    a Python list in single quotes, text after the list or a list with something else than strings, is not.
-    Never evaluated.
+    A leading label ("Answer: [...]") and one code fence around the list are tolerated.
+    A Python list in single quotes, text after the list, or a list with something else
+    than strings is not. Never evaluated.
     """
     body = text.strip()
     for _ in range(2):  # a label may stand before the fence or inside it
-        body = _LABEL.sub("", body, count=1)
-        fenced = _FENCE.match(body)
-        body = fenced.group(1).strip() if fenced else body
+        body = _LEADING_LABEL.sub("", body, count=1)
+        fenced = _CODE_FENCE.match(body)
+        if fenced:
+            body = fenced.group(1).strip()
     try:
-        value = json.loads(body)
-        if not isinstance(value, list) or not all(
-            isinstance(item, str) for item in value
-        ):
-            return None
-        "".join(
-            value
-        ).encode()  # half a surrogate pair is valid JSON and cannot be stored
+        phrases = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return value
+    if not isinstance(phrases, list):
+        return None
+    if not all(isinstance(phrase, str) for phrase in phrases):
+        return None
+    return phrases if _is_storable(phrases) else None
+
+
+def _is_storable(phrases: Sequence[str]) -> bool:
+    """Whether texts can be encoded: half a surrogate pair is valid JSON, and cannot."""
+    try:
+        "".join(phrases).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def parse_label(text: str, labels: Sequence[str]) -> str | None:
-    """The one of `labels` that a model's answer is, or None: the answer is then invalid.
+    """Read which label a model's answer is; None: none, and the answer is invalid.
 
-    Quotes, brackets, emphasis and punctuation around it, upper or lower case, and a leading "Answer:" are
-    tolerated; a second label, a reason, or any other word is not.
+    Quotes, brackets, emphasis and punctuation around it, upper or lower case, and a
+    leading "Answer:" are tolerated; a second label, a reason, or any other word is not.
     """
-    body = _ANSWER.sub("", text.strip(_AROUND), count=1).strip(_AROUND).casefold()
-    return next((label for label in labels if label.casefold() == body), None)
+    body = _LEADING_ANSWER.sub("", text.strip(_AROUND_A_LABEL), count=1)
+    answer = body.strip(_AROUND_A_LABEL).casefold()
+    for label in labels:
+        if label.casefold() == answer:
+            return label
+    return None

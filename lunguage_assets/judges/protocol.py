@@ -1,7 +1,8 @@
-"""What a judge is asked and what it answers; nothing here knows how an answer comes about.
+"""What a judge is asked, and what it answers.
 
-A judge answers many questions in one call, in their order. A question that could not be answered validly is
-answered as invalid: it is never left out and never guessed (explicit.md sections 1 and 2).
+A judge answers many questions in one call, in their order. A question that could not be
+answered validly is answered as invalid: it is never left out and never guessed
+(explicit.md sections 1 and 2). How an answer comes about is not here.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ Choice = Literal["sentence_1", "sentence_2", "invalid"]
 
 @dataclass(frozen=True, slots=True)
 class ExtractionQuestion:
-    """Which words or phrases of `sentence` express uncertainty about `finding`, and about that finding only?
+    """Which words of a sentence express uncertainty about this finding only?
 
-    `masked_sentence` is the same sentence with the finding as `<finding>`, or None when it could not be
-    located: a rule-based judge reads the place from it, a language model is shown the other two.
+    Attributes:
+        finding: as the report names it.
+        sentence: in which it stands.
+        masked_sentence: the same with the finding as `<finding>`; None: it could not be
+            located. A rule-based judge reads from it where the finding is; a language
+            model is shown the other two.
     """
 
     finding: str
@@ -33,7 +38,12 @@ class ExtractionQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionAnswer:
-    """The phrases as the judge gave them (none: also an answer); not `valid` when none could be read."""
+    """The phrases that hedge a finding.
+
+    Attributes:
+        phrases: as the judge gave them; none is an answer, too.
+        valid: False: no answer could be read.
+    """
 
     phrases: tuple[str, ...]
     valid: bool = True
@@ -43,8 +53,11 @@ class ExtractionAnswer:
 class ComparisonQuestion:
     """Which of two masked sentences is closer to "finding certainly present"?
 
-    `replicate` numbers repeated draws of one question, which deserve independent answers of a judge that
-    draws at random.
+    Attributes:
+        sentence_1: the sentence that is shown first.
+        sentence_2: the other one.
+        replicate: numbers repeated draws of one question, which deserve independent
+            answers of a judge that draws at random.
     """
 
     sentence_1: str
@@ -53,54 +66,57 @@ class ComparisonQuestion:
 
 
 class Judge(Protocol):
-    """A named slot that answers.
-
-    `key` is the slot's name in judges.toml. `identity` names everything that changes its answers (method or
-    model, version, parameters, word lists) and nothing that does not (limits, retries, prices): rankings and
-    fits are bound to it.
-    """
+    """Whoever answers, under a key of the judges file."""
 
     @property
-    def key(self) -> str: ...
+    def key(self) -> str:
+        """Its name in the judges file."""
+        ...
 
     @property
-    def identity(self) -> str: ...
+    def identity(self) -> str:
+        """Names everything that changes its answers, and nothing that does not.
+
+        Method or model, version, parameters and word lists do; limits, retries and
+        prices do not. Rankings and fits are bound to it.
+        """
+        ...
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]
-    ) -> list[ExtractionAnswer]: ...
+    ) -> list[ExtractionAnswer]:
+        """Name the hedging phrases of each question, in the questions' order."""
+        ...
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]: ...
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
+        """Choose a sentence for each question, in the questions' order."""
+        ...
 
 
 def ask_panel(
     panel: Sequence[Judge], questions: Sequence[Sequence[ComparisonQuestion]]
 ) -> list[list[Choice]]:
-    """Every judge's answers to its own questions, in panel order; all judges are asked at the same time.
+    """Ask every judge of a panel its own questions, all judges at the same time.
 
-    When one judge fails, the others still finish, as what they answer is paid; then the first failure in
-    panel order is raised. An interruption ends the asking of all judges that have a method `interrupt`.
+    When one judge fails, the others still finish, as what they answer is paid; then the
+    first failure in panel order is raised. An interruption ends the asking of all
+    judges that have a method `interrupt`.
+
+    Returns:
+        Every judge's answers, in panel order.
 
     Raises:
-        MethodError: a judge gave one answer too few or too many, which would shift every later one.
+        MethodError: a judge gave one answer too few or too many, which would shift
+            every later one.
     """
-
-    def asked(judge: Judge, those: Sequence[ComparisonQuestion]) -> list[Choice]:
-        answers = judge.compare(those) if those else []
-        if len(answers) != len(those):
-            raise MethodError(
-                f"judge {judge.key!r} gave {len(answers)} answers to {len(those)} questions; expected one "
-                "each. Fix the judge's implementation."
-            )
-        return answers
-
-    if (
-        sum(map(bool, questions)) < 2
-    ):  # no threads for one, as with most rounds of offline judges
-        return list(map(asked, panel, questions))
+    asked_judges = sum(bool(own_questions) for own_questions in questions)
+    if asked_judges < 2:
+        # Most rounds of offline judges ask one: it needs no threads.
+        return list(map(_ask, panel, questions))
     with ThreadPoolExecutor(len(panel), thread_name_prefix="panel") as threads:
         futures = [
-            threads.submit(asked, *one) for one in zip(panel, questions, strict=True)
+            threads.submit(_ask, judge, own_questions)
+            for judge, own_questions in zip(panel, questions, strict=True)
         ]
         try:
             for future in futures:
@@ -110,3 +126,13 @@ def ask_panel(
                 getattr(judge, "interrupt", lambda: None)()
             raise
     return [future.result() for future in futures]
+
+
+def _ask(judge: Judge, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
+    answers = judge.compare(questions) if questions else []
+    if len(answers) != len(questions):
+        raise MethodError(
+            f"judge {judge.key!r} gave {len(answers)} answers to {len(questions)} "
+            "questions; expected one each. Fix the judge's implementation."
+        )
+    return answers

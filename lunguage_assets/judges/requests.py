@@ -1,5 +1,7 @@
-"""What is sent to a language model and what comes back, whoever the provider is. Prompts are patient text:
-nothing in this module prints or logs one, nor does `repr` show one.
+"""What is sent to a language model and what comes back, whoever the provider is.
+
+Prompts are patient text: nothing in this module prints or logs one, nor does `repr`
+show one.
 """
 
 from __future__ import annotations
@@ -9,12 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 Task = Literal["extract", "compare", "structure"]
-"""The two questions of the method, and the one before them: what a report states. Ledgers say `stage`."""
+"""The two questions of the method, and the one before them: what a report states.
+Ledgers say `stage`.
+"""
 
 Mode = Literal["text", "enum"]
+"""How a model answers: freely, or constrained to labels or a schema."""
+
 FailureKind = Literal[
-    "rate_limited", "overloaded", "timeout", "connection", "server", "rejected", "authentication",
-    "malformed",
+    "rate_limited", "overloaded", "timeout", "connection", "server", "rejected",
+    "authentication", "malformed",
 ]  # fmt: skip
 
 MOST_TOKENS = 1_000_000_000
@@ -23,7 +29,13 @@ MOST_TOKENS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """System and user text of one request; `template_version` names the template files that made it."""
+    """The text of one request.
+
+    Attributes:
+        system: for the role of that name.
+        user: for the role of that name.
+        template_version: names the template files that made it.
+    """
 
     system: str = field(repr=False)
     user: str = field(repr=False)
@@ -32,11 +44,17 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a model. `labels` are the allowed answers of a comparison, `schema` the JSON schema (as
-    text) of a structured answer; in mode `enum` the provider constrains to them.
+    """One question to a model.
 
-    `replicate` separates draws that are wanted, and is in the ledger key. `attempt` counts the answers to
-    this very question that could not be used, and is not: a model in this process draws anew by it.
+    Attributes:
+        task: what is asked.
+        prompt: its text.
+        mode: in `enum` the provider constrains the answer to `labels` or `schema`.
+        labels: the allowed answers of a comparison.
+        replicate: separates draws that are wanted; in the ledger's key.
+        attempt: counts the answers to this very question that could not be used; not in
+            the key. A model in this process draws anew by it.
+        schema: the JSON schema, as text, of a structured answer.
     """
 
     task: Task
@@ -54,7 +72,7 @@ class Request:
 
     @property
     def structure(self) -> dict[str, Any] | None:
-        """The JSON schema to which the provider is to constrain a structured answer; None: without one."""
+        """The JSON schema of a constrained structured answer; None: it is free."""
         if self.mode != "enum" or not self.schema:
             return None
         schema: dict[str, Any] = json.loads(self.schema)
@@ -62,20 +80,26 @@ class Request:
 
     @property
     def answer_schema(self) -> dict[str, Any] | None:
-        """Schema of a constrained answer, `{"answer": LABEL}` or a structure; None: the answer is free."""
+        """The JSON schema of a constrained answer; None: it is free.
+
+        A label is given as `{"answer": LABEL}`.
+        """
         if not self.is_choice:
             return self.structure
         label = {"type": "string", "enum": list(self.labels)}
-        form = {
+        return {
             "type": "object",
             "properties": {"answer": label},
             "required": ["answer"],
+            "additionalProperties": False,
         }
-        return form | {"additionalProperties": False}
 
 
 def bare_label(text: str) -> str:
-    """The label in `{"answer": LABEL}`; any other text as it is, for the parser to refuse."""
+    """Read the label in `{"answer": LABEL}`.
+
+    Any other text is given back as it is, for the parser to refuse.
+    """
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -86,10 +110,17 @@ def bare_label(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered. Tokens are those billed; `output_tokens` includes `reasoning_tokens`. `refused`:
-    a safety refusal or filter.
+    """What a model answered.
 
-    `metered` is False when the service did not say what it billed: the tokens are then 0, and mean nothing.
+    Attributes:
+        text: the answer.
+        returned_model: that answered, as the service names it.
+        input_tokens: billed.
+        output_tokens: billed, with `reasoning_tokens`.
+        reasoning_tokens: billed.
+        refused: by a safety refusal or filter.
+        metered: False: the service did not say what it billed. The tokens are then 0,
+            and mean nothing.
     """
 
     text: str = field(repr=False)
@@ -102,8 +133,15 @@ class Reply:
 
 
 class ProviderFailure(Exception):
-    """A request that brought no reply. Carries a kind, a status, and `about` what it is: an address, a
-    variable; never the SDK's exception: that holds the prompt.
+    """A request that brought no reply.
+
+    It never carries the SDK's exception: that holds the prompt.
+
+    Args:
+        kind: of failure.
+        status: of HTTP, where there was one.
+        retry_after: seconds that the service asks to wait.
+        about: what it is about, such as an address or a variable.
     """
 
     def __init__(
@@ -113,22 +151,30 @@ class ProviderFailure(Exception):
         retry_after: float | None = None,
         about: str = "",
     ) -> None:
-        known = (f"HTTP {status}" if status is not None else "", about)
-        told = ", ".join(filter(None, known))
-        super().__init__(f"{kind} ({told})" if told else kind)
-        self.kind, self.status, self.retry_after = kind, status, retry_after
+        details = [f"HTTP {status}"] if status is not None else []
+        if about:
+            details.append(about)
+        super().__init__(f"{kind} ({', '.join(details)})" if details else kind)
+        self.kind = kind
+        self.status = status
+        self.retry_after = retry_after
 
     @property
     def retryable(self) -> bool:
+        """Whether another try may bring a reply."""
         return self.kind not in ("rejected", "authentication")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelBinding:
-    """What decides a model's answers: the part of a judge's configuration that is in the ledger key.
+    """What decides a model's answers, and is therefore in the ledger's key.
 
-    `endpoint_class` is the kind of service (`openai`, `azure-openai`, `anthropic`, `gemini`, `vertex`,
-    `openai-compatible`, `transformers`), not its URL.
+    Attributes:
+        provider: of the judge.
+        endpoint_class: the kind of service, such as `azure-openai`; not its URL.
+        model: that is requested.
+        parameters: how it draws its answer.
+        aliases: other names under which the service answers; not in the key.
     """
 
     provider: str
@@ -142,10 +188,12 @@ class Provider(Protocol):
     """One model behind one SDK."""
 
     @property
-    def binding(self) -> ModelBinding: ...
+    def binding(self) -> ModelBinding:
+        """What decides its answers."""
+        ...
 
     async def answer(self, request: Request) -> Reply:
-        """One attempt, no retry.
+        """Ask once; nothing is tried again.
 
         Raises:
             ProviderFailure: no reply; the SDK's own exception is not chained.

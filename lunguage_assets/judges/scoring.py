@@ -1,5 +1,7 @@
-"""Scorers: masked sentences in, places out. A judge compares two scores; the rule-based judges are scorers
-themselves, and so is a model that was distilled from a panel (`distilled.py`).
+"""Scorers: masked sentences in, scores out; a judge compares two of them.
+
+The rule-based judges are scorers themselves, and so is a model that was distilled from
+a panel (`distilled.py`).
 """
 
 from __future__ import annotations
@@ -7,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -29,28 +31,43 @@ class Scorer(Protocol):
         """Names everything that changes a score."""
 
     def scores(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
-        """mu and mu_sd of each sentence, NaN where it cannot say. A sentence's score depends on no other."""
+        """Score sentences, each without regard to the others.
+
+        Returns:
+            mu and mu_sd of each sentence, NaN where it cannot say.
+        """
 
 
-def chosen(
-    method: str, question: ComparisonQuestion, first: float | None, second: float | None
+def choose_sentence(
+    method: str,
+    question: ComparisonQuestion,
+    score_1: float | None,
+    score_2: float | None,
 ) -> Choice:
-    """The sentence with the higher score; without a score of both, the answer is invalid (explicit.md
-    section 6).
+    """Choose the sentence with the higher score (explicit.md section 6).
 
-    Equal scores are decided by a coin hashed from the two sentences and the method, the same coin whichever
-    is shown first; between identical sentences it falls on the position, anew for every replicate.
+    Equal scores are decided by a coin hashed from the two sentences and the method, the
+    same coin whichever is shown first. Between identical sentences it falls on the
+    position, anew for every replicate.
+
+    Args:
+        method: whose scores they are: coins of different methods fall independently.
+        question: the two sentences.
+        score_1: of the first sentence; None: it has none, and the answer is invalid.
+        score_2: of the second sentence.
     """
-    if first is None or second is None:
+    if score_1 is None or score_2 is None:
         return "invalid"
-    one, two = question.sentence_1, question.sentence_2
-    if first != second:
-        wins = first > second
-    elif one == two:
-        wins = _coin(method, one, str(question.replicate))
+    sentence_1 = question.sentence_1
+    sentence_2 = question.sentence_2
+    if score_1 != score_2:
+        is_first = score_1 > score_2
+    elif sentence_1 == sentence_2:
+        is_first = _coin(method, sentence_1, str(question.replicate))
     else:
-        wins = _coin(method, *sorted((one, two))) == (one < two)
-    return "sentence_1" if wins else "sentence_2"
+        is_lower = _coin(method, *sorted((sentence_1, sentence_2)))
+        is_first = is_lower == (sentence_1 < sentence_2)
+    return "sentence_1" if is_first else "sentence_2"
 
 
 def _coin(*parts: str) -> bool:
@@ -58,49 +75,72 @@ def _coin(*parts: str) -> bool:
     return bool(hashlib.blake2b(text, digest_size=1).digest()[0] & 1)
 
 
+class _Score(NamedTuple):
+    """Of one sentence."""
+
+    mu: float
+    mu_sd: float
+
+
 class ScorerJudge:
-    """A judge that compares two scores of a scorer. It extracts no phrases: such an answer is invalid."""
+    """A judge that compares two scores of a scorer.
+
+    It extracts no phrases: such an answer is invalid.
+
+    Args:
+        key: of the judge.
+        scorer: scores the sentences.
+    """
 
     def __init__(self, key: str, scorer: Scorer) -> None:
-        self.key, self.identity, self._scorer = key, scorer.identity, scorer
-        self._known: dict[str, tuple[float, float]] = {}
+        self.key = key
+        self.identity = scorer.identity
+        self._scorer = scorer
+        # A fit compares the same sentences round after round.
+        self._score_by_sentence: dict[str, _Score] = {}
 
     def extract(
         self, questions: Sequence[ExtractionQuestion]
     ) -> list[ExtractionAnswer]:
-        """Nothing valid."""
+        """Answer every question as invalid."""
         return [ExtractionAnswer((), valid=False) for _ in questions]
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
-        """The more certain sentence of each question, as `chosen` says."""
-        first = self._mu_of([question.sentence_1 for question in questions])
-        second = self._mu_of([question.sentence_2 for question in questions])
-        scored = zip(questions, first, second, strict=True)
+        """Choose the surer sentence of each question; see `choose_sentence`."""
+        scores_1 = self._known_mu([question.sentence_1 for question in questions])
+        scores_2 = self._known_mu([question.sentence_2 for question in questions])
         return [
-            chosen(self.identity, question, one, other)
-            for question, one, other in scored
+            choose_sentence(self.identity, question, score_1, score_2)
+            for question, score_1, score_2 in zip(
+                questions, scores_1, scores_2, strict=True
+            )
         ]
 
     def scores(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
-        """mu and mu_sd of each sentence, as of any `Scorer`; the scorer sees a sentence once."""
-        if new := sorted(set(masked_sentences) - self._known.keys()):
-            mu, mu_sd = self._scorer.scores(new)
-            self._known |= dict(
-                zip(new, zip(mu.tolist(), mu_sd.tolist(), strict=True), strict=True)
-            )
-        found = np.array(
-            [self._known[sentence] for sentence in masked_sentences], dtype=np.float64
+        """Score sentences as any `Scorer` does; the scorer sees a sentence once."""
+        unknown = sorted(set(masked_sentences) - self._score_by_sentence.keys())
+        if unknown:
+            mu, mu_sd = self._scorer.scores(unknown)
+            scores = map(_Score, mu.tolist(), mu_sd.tolist())
+            self._score_by_sentence |= dict(zip(unknown, scores, strict=True))
+        known = [self._score_by_sentence[sentence] for sentence in masked_sentences]
+        return (
+            np.array([score.mu for score in known], dtype=np.float64),
+            np.array([score.mu_sd for score in known], dtype=np.float64),
         )
-        return found.reshape(-1, 2)[:, 0], found.reshape(-1, 2)[:, 1]
 
-    def _mu_of(self, masked_sentences: Sequence[str]) -> list[float | None]:
-        return [
-            None if math.isnan(mu) else mu
-            for mu in self.scores(masked_sentences)[0].tolist()
-        ]
+    def _known_mu(self, masked_sentences: Sequence[str]) -> list[float | None]:
+        """Score sentences; None where the scorer cannot say."""
+        mu, _ = self.scores(masked_sentences)
+        return [None if math.isnan(score) else score for score in mu.tolist()]
 
 
-def unknown_deviation(mu: Sequence[float | None]) -> tuple[Floats, Floats]:
-    """Scores of a scorer that does not know how far it errs."""
-    found = np.array([math.nan if one is None else one for one in mu], dtype=np.float64)
-    return found, np.full(len(found), math.nan)
+def unknown_deviation(scores: Sequence[float | None]) -> tuple[Floats, Floats]:
+    """Give the scores of a scorer that does not know how far it errs.
+
+    Returns:
+        mu, NaN for None, and mu_sd, NaN for all.
+    """
+    known = [math.nan if score is None else score for score in scores]
+    mu = np.array(known, dtype=np.float64)
+    return mu, np.full(len(mu), math.nan)

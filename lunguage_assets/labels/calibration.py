@@ -18,7 +18,7 @@ from scipy.special import expit, logit, ndtri
 from lunguage_assets.explicit.fit.anchors import AnchorSet, ratings_of, reader_means
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.fit.readers import ReaderSpread
-from lunguage_assets.files import replace_file, shown_phrase, write_csv
+from lunguage_assets.files import replace_file, write_csv
 from lunguage_assets.labels.measures import (
     bins,
     calibration_in_the_large,
@@ -31,6 +31,7 @@ from lunguage_assets.labels.measures import (
 from lunguage_assets.pictures.plots import reliability_diagram
 from lunguage_assets.randomness import Floats
 from lunguage_assets.tables.released import CALIBRATION
+from lunguage_assets.wording import shown_phrase
 
 ANCHOR_FILE = "anchor_ratings.csv"
 MIN_CELLS_FOR_ANCHORS = 50

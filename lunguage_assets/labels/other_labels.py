@@ -16,14 +16,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.texts import published
+from lunguage_assets.corpus.texts.json_entries import holds_json, json_lines
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, InputError
-from lunguage_assets.files import edited_rows
 from lunguage_assets.implicit.statements.label_file import LabelList
+from lunguage_assets.spreadsheets import edited_rows
 from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.released import CHEXPERT, LABELS
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import partition_path, read_rows, row_groups
+from lunguage_assets.workspace.parquet_rows import read_rows, row_groups
+from lunguage_assets.workspace.store import partition_path
 from lunguage_assets.workspace.versions import current_version
 
 ANSWERS = ("1", "0", "-1", "blank")
@@ -78,7 +80,7 @@ def read_label_file(path: Path, listed: LabelList) -> pd.DataFrame:
             table.
     """
     differing = 0
-    if published.holds_json(path):
+    if holds_json(path):
         frame, differing = _read_lines(path)
     else:
         frame = _read(path, ("study_id",))
@@ -124,7 +126,7 @@ def _read_lines(path: Path) -> tuple[pd.DataFrame, int]:
     first_of_study: dict[str, dict[str, str]] = {}
     line_of_study: dict[str, int] = {}
     differing = set()
-    for number, line in published.json_lines(path):
+    for number, line in json_lines(path):
         image = line.pop("path_to_image", None)
         named = published.study_of_image(image) if isinstance(image, str) else None
         if named is None:

@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.implicit.rows import PAPER, column_values, natural, rounded
+from lunguage_assets.implicit.policy import POLICIES
+from lunguage_assets.implicit.rows import column_values, natural, rounded
 from lunguage_assets.implicit.statements.contradictions import (
     QUALIFIER,
     belief_of,
@@ -328,7 +329,8 @@ def _said(
                 qualifier = None
                 if status[1] == "n" and not resolved:
                     qualifier = qualifying(name, ent, sent, (measurement, *refining))
-                if qualifier is not None and qualifier[0].certain and mode != PAPER:
+                reads_kind = POLICIES[mode].reads_restrictions
+                if qualifier is not None and qualifier[0].certain and reads_kind:
                     _leave_open(claim, qualifier[0])
                 claim.denies_only_more = qualifier is not None or (
                     meaning.reads in ("size", "whole") and is_borderline(measurement)

@@ -23,7 +23,7 @@ from lunguage_assets.errors import ConfigurationError, InputError, did_you_mean
 from lunguage_assets.files import replace_file
 from lunguage_assets.implicit.statements.contradictions import QUALIFIER
 from lunguage_assets.tables.released import CHEXPERT, LABELS, NO_FINDING
-from lunguage_assets.workspace.store import row_groups
+from lunguage_assets.workspace.parquet_rows import row_groups
 from lunguage_assets.workspace.versions import current_version
 
 ORDERS: dict[str, tuple[str, ...]] = {

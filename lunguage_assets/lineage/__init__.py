@@ -1,1 +1,5 @@
-"""What is current: each table's recipe, what it was made of, and what a run has to make."""
+"""Where every table comes from, and whether it is still current.
+
+What belongs here: recipes, fingerprints of inputs, staleness, the plan of a run. What
+does not: making tables (`orchestration/`), and their records in files (`workspace/`).
+"""

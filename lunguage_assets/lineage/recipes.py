@@ -1,6 +1,10 @@
-"""Recipes: what every table is made of, declared once. Dagster's dependencies and partition mappings, the
-record in every stored file, the answer to "is it current?" and the plan of a run are derived from them.
-Nothing is read here.
+"""Recipes: what every table is made of, declared once.
+
+Dagster's dependencies and partition mappings, the record in every stored file, the
+answer to "is it current?" and the plan of a run are derived from them. Nothing is read
+here.
+
+Not here: the facts about a table itself, such as its partitions (`tables/`).
 """
 
 from __future__ import annotations
@@ -14,20 +18,31 @@ from lunguage_assets.tables import TABLES
 BATCH = "report_batch"
 STRUCTURER = "structurer"
 RELEASE = "release"
+"""The step that writes the release of a ranker; it makes files, and no stored table."""
 RESULT = "lunguage_plus_plus"
+SCORER = "scorer"
+"""Among a recipe's `reads`: the distilled model by which a batch is fitted, or none."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """A table that a step reads. Batch and ranker are the step's own; a step without batches reads them all.
+    """A table that a step reads.
 
-    Args:
-        judge: whose partition is read of a table by judge or structurer: the step's own, the extractor's (or
-            the preset's structurer's), those of the ranker's members, all.
-        on_request: another version of it makes nothing stale: new phrases do not renew the reference scale.
+    Batch and ranker are those of the step's own partition; a step without batches reads
+    the partitions of all.
+
+    Attributes:
+        table: its name.
+        judge: whose partition is read of a table by judge or structurer: the step's
+            own, the extractor's (or the preset's structurer's), those of the ranker's
+            members, all.
+        on_request: another version of it makes nothing stale: new phrases do not renew
+            the reference scale, which would ask every judge again.
         optional: read when it is there.
-        of_texts: read only of batches that were delivered as raw reports; others have no such table.
-        by_panel: read only of batches that the judges have fitted, and no distilled model.
+        of_texts: read only of batches that were delivered as raw reports; others have
+            no such table.
+        by_panel: read only of batches that the judges have fitted, and no distilled
+            model.
     """
 
     table: str
@@ -40,15 +55,18 @@ class Input:
 
 @dataclass(frozen=True)
 class Recipe:
-    """One asset: its own table, named as the asset, and the side tables made with it, for one partition.
+    """How a step makes its tables for one partition.
 
-    Args:
-        tables: all by the same partition keys.
+    Attributes:
+        tables: the step's own, named as the asset, then side tables that are made with
+            it; all are partitioned alike.
         inputs: tables that it reads.
         reads: what it reads besides, by the names that `InputFingerprints` knows.
-        code: raised by one whenever the code of the step gives another result for the same inputs.
+        code: raised by one whenever the code of the step gives another result for the
+            same inputs.
         asks_judges: whether making it may cost money.
-        by_query: it reads the complete batches of its ranker by SQL, a part at a time; no table whole.
+        by_query: it reads the complete batches of its ranker by SQL, a part at a time;
+            no table whole.
     """
 
     tables: tuple[str, ...]
@@ -60,169 +78,175 @@ class Recipe:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Partition dimensions, in the order of the store's paths."""
+        """Partition dimensions, in the order of `Table.partitioned_by`."""
         return dimensions_of(self.tables[0])
 
 
-def _inputs(
-    *tables: str, optional: bool = False, of_texts: bool = False
-) -> tuple[Input, ...]:
-    return tuple(Input(table, optional=optional, of_texts=of_texts) for table in tables)
-
-
-SCORER = "scorer"
-"""Among the `reads`: the distilled model by which a batch is fitted, or none."""
-_VOCABULARY, _MATCHES = (
-    Input("hedge_vocabulary", "extractor"),
-    Input("comparison_matches", "members"),
-)
-_RESULT = (RESULT, "resolution_log", "conflicts", "accounting", "set_aside")
-_ANALYSES = tuple(
-    name for name, table in TABLES.items() if table.released == "analysis"
-)
+_FROM_VOCABULARY = Input("hedge_vocabulary", judge="extractor")
+_FROM_COMPARISONS = Input("comparison_matches", judge="members")
+_FROM_RANKING = Input("reference_ranking")
+# A distilled model learns from what judges said, never from what such a model scored.
 _LEARNT_FROM = (
-    *(
-        Input(table, by_panel=True)
-        for table in ("findings", "fitted_probabilities", "fit_log")
-    ),
-    *(_MATCHES, Input("reference_ranking")),
+    Input("findings", by_panel=True),
+    Input("fitted_probabilities", by_panel=True),
+    Input("fit_log", by_panel=True),
+    _FROM_COMPARISONS,
+    _FROM_RANKING,
+)
+_ANALYSES = tuple(
+    Input(name, optional=True)
+    for name, table in TABLES.items()
+    if table.released == "analysis"
 )
 
 RECIPES: Mapping[str, Recipe] = {
     "report_texts": Recipe(
-        ("report_texts", "report_sentences", "rejected_reports", "reading_notes"),
+        tables=(
+            "report_texts",
+            "report_sentences",
+            "rejected_reports",
+            "reading_notes",
+        ),
         reads=("delivery", "text rules"),
         code="5",
     ),
     "structured_findings": Recipe(
-        ("structured_findings", "sentence_accounts", "refused_values"),
-        _inputs("report_texts", "report_sentences"),
-        ("delivery", "structurer"),
+        tables=("structured_findings", "sentence_accounts", "refused_values"),
+        inputs=(Input("report_texts"), Input("report_sentences")),
+        reads=("delivery", "structurer"),
         code="2",
         asks_judges=True,
     ),
     "findings": Recipe(
-        ("findings", "reports", "rejected", "intake_notes", "terms"),
-        _inputs(
-            "report_texts",
-            "rejected_reports",
-            "reading_notes",
-            "structured_findings",
-            of_texts=True,
+        tables=("findings", "reports", "rejected", "intake_notes", "terms"),
+        inputs=(
+            Input("report_texts", of_texts=True),
+            Input("rejected_reports", of_texts=True),
+            Input("reading_notes", of_texts=True),
+            Input("structured_findings", of_texts=True),
         ),
-        ("delivery", "corpus settings", "terms"),
+        reads=("delivery", "corpus settings", "terms"),
         code="4",
     ),
     "hedge_phrases": Recipe(
-        ("hedge_phrases",),
-        _inputs("findings"),
-        ("corrections", "judge"),
+        tables=("hedge_phrases",),
+        inputs=(Input("findings"),),
+        reads=("corrections", "judge"),
         code="2",
         asks_judges=True,
     ),
     "hedge_vocabulary": Recipe(
-        ("hedge_vocabulary",),
-        (Input("hedge_phrases", on_request=True),),
-        ("vocabulary settings", "judge"),
+        tables=("hedge_vocabulary",),
+        inputs=(Input("hedge_phrases", on_request=True),),
+        reads=("vocabulary settings", "judge"),
         code="2",
     ),
     "comparison_matches": Recipe(
-        ("comparison_matches",),
-        (_VOCABULARY,),
-        ("comparison settings", "judge"),
+        tables=("comparison_matches",),
+        inputs=(_FROM_VOCABULARY,),
+        reads=("comparison settings", "judge"),
         asks_judges=True,
     ),
     "reference_ranking": Recipe(
-        ("reference_ranking",), (_VOCABULARY, _MATCHES), ("ranking settings",), code="5"
+        tables=("reference_ranking",),
+        inputs=(_FROM_VOCABULARY, _FROM_COMPARISONS),
+        reads=("ranking settings",),
+        code="5",
     ),
     "fitted_probabilities": Recipe(
-        ("fitted_probabilities", "fit_log"),
-        (
-            *_inputs("findings", "reference_ranking"),
-            Input("hedge_phrases", "extractor"),
-            _VOCABULARY,
+        tables=("fitted_probabilities", "fit_log"),
+        inputs=(
+            Input("findings"),
+            _FROM_RANKING,
+            Input("hedge_phrases", judge="extractor"),
+            _FROM_VOCABULARY,
         ),
-        ("fit settings", "anchors", "members", SCORER),
+        reads=("fit settings", "anchors", "members", SCORER),
         code="4",
         asks_judges=True,
     ),
-    "distilled_scorer": Recipe(("distilled_scorer",), _LEARNT_FROM),
+    "distilled_scorer": Recipe(
+        tables=("distilled_scorer",),
+        inputs=_LEARNT_FROM,
+    ),
     "distilled_evaluation": Recipe(
-        ("distilled_evaluation",),
-        (*_LEARNT_FROM, Input("distilled_scorer"), _VOCABULARY),
-        ("anchors",),
+        tables=("distilled_evaluation",),
+        inputs=(*_LEARNT_FROM, Input("distilled_scorer"), _FROM_VOCABULARY),
+        reads=("anchors",),
     ),
     "deduplicated_findings": Recipe(
-        ("deduplicated_findings",),
-        _inputs("findings", "terms", "fitted_probabilities"),
-        ("merge settings", "encoder", "blacklist", "statements", "labels"),
+        tables=("deduplicated_findings",),
+        inputs=(Input("findings"), Input("terms"), Input("fitted_probabilities")),
+        reads=("merge settings", "encoder", "blacklist", "statements", "labels"),
         code="7",
     ),
     "expansions": Recipe(
-        ("expansions", "pathway_matches"),
-        _inputs("terms", "deduplicated_findings"),
-        ("pathways", "labels", "statements"),
+        tables=("expansions", "pathway_matches"),
+        inputs=(Input("terms"), Input("deduplicated_findings")),
+        reads=("pathways", "labels", "statements"),
         code="6",
     ),
     RESULT: Recipe(
-        _RESULT,
-        (
-            *_inputs(
-                "reports",
-                "rejected",
-                "terms",
-                "reference_ranking",
-                "fitted_probabilities",
-            ),
-            *_inputs("deduplicated_findings", "pathway_matches", "expansions"),
+        tables=(RESULT, "resolution_log", "conflicts", "accounting", "set_aside"),
+        inputs=(
+            Input("reports"),
+            Input("rejected"),
+            Input("terms"),
+            _FROM_RANKING,
+            Input("fitted_probabilities"),
+            Input("deduplicated_findings"),
+            Input("pathway_matches"),
+            Input("expansions"),
         ),
-        ("pathways", "blacklist", "labels", "statements"),
+        reads=("pathways", "blacklist", "labels", "statements"),
         code="5",
     ),
     "structuring_agreement": Recipe(
-        ("structuring_agreement", "cue_counts"),
-        (Input("structured_findings", "all", optional=True),),
-        ("corpus settings", "gold findings"),
+        tables=("structuring_agreement", "cue_counts"),
+        inputs=(Input("structured_findings", judge="all", optional=True),),
+        reads=("corpus settings", "gold findings"),
     ),
     "judge_agreement": Recipe(
-        ("judge_agreement", "ranking_correlations", "expert_agreement"),
-        (_MATCHES, Input("reference_ranking")),
-        ("comparison settings", "ranking settings", "expert responses"),
+        tables=("judge_agreement", "ranking_correlations", "expert_agreement"),
+        inputs=(_FROM_COMPARISONS, _FROM_RANKING),
+        reads=("comparison settings", "ranking settings", "expert responses"),
         code="4",
     ),
     "fit_validation": Recipe(
-        ("fit_validation", "ranking_robustness"),
-        (Input("reference_ranking"), _MATCHES),
-        ("comparison settings", "ranking settings", "fit settings"),
+        tables=("fit_validation", "ranking_robustness"),
+        inputs=(_FROM_RANKING, _FROM_COMPARISONS),
+        reads=("comparison settings", "ranking settings", "fit settings"),
         code="3",
     ),
     "pathway_audit": Recipe(
-        ("pathway_audit",),
-        _inputs(
-            "terms",
-            "reports",
-            "pathway_matches",
-            "lunguage_plus_plus",
-            "resolution_log",
+        tables=("pathway_audit",),
+        inputs=(
+            Input("terms"),
+            Input("reports"),
+            Input("pathway_matches"),
+            Input(RESULT),
+            Input("resolution_log"),
         ),
-        ("pathways", "labels", "statements"),
+        reads=("pathways", "labels", "statements"),
         code="4",
         by_query=True,
     ),
     RELEASE: Recipe(
-        (RELEASE,),
-        (
-            *_inputs(
-                "reference_ranking",
-                "reports",
-                "rejected",
-                "fitted_probabilities",
-                "pathway_matches",
-            ),
-            *_inputs(*_RESULT),
-            *_inputs(*_ANALYSES, optional=True),
+        tables=(RELEASE,),
+        inputs=(
+            _FROM_RANKING,
+            Input("reports"),
+            Input("rejected"),
+            Input("fitted_probabilities"),
+            Input("pathway_matches"),
+            Input(RESULT),
+            Input("resolution_log"),
+            Input("conflicts"),
+            Input("accounting"),
+            Input("set_aside"),
+            *_ANALYSES,
         ),
-        ("labels", "statements", "release settings"),
+        reads=("labels", "statements", "release settings"),
         code="12",
         by_query=True,
     ),
@@ -236,7 +260,7 @@ STEP_OF: Mapping[str, str] = {
 
 
 def dimensions_of(table: str) -> tuple[str, ...]:
-    """Partition dimensions of a table, or of the release."""
+    """Find the partition dimensions of a table, or of the release."""
     return ("ranker",) if table == RELEASE else TABLES[table].partitioned_by
 
 
@@ -263,6 +287,7 @@ REBUILT = ("build_vocabulary", "compare", "rank")
 
 
 def not_there(table: str, keys: Sequence[str]) -> str:
-    """The message about a table that a step reads and nobody has made."""
+    """Write the message about a table that a step reads and nobody has made."""
     job = next(job for job, steps in STEPS_OF_JOB.items() if STEP_OF[table] in steps)
-    return f"{table} ({', '.join(keys)}) is not there. Launch the job `{job}` for it first."
+    partition = f"{table} ({', '.join(keys)})"
+    return f"{partition} is not there. Launch the job `{job}` for it first."

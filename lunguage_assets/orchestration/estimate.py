@@ -1,6 +1,6 @@
 """What a run would ask and spend, counted beforehand: nothing is written or sent.
 
-The plan of the run (`lineage.staleness.plan`) says which steps it would make. They are
+The plan of the run (`lineage.run_plan.plan`) says which steps it would make. They are
 made here in memory, by the functions that the assets call, with judges that only look
 into the ledger. What a step reads is what was made here before it, else what is stored.
 
@@ -52,7 +52,8 @@ from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.judges.requests import Prompt
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.lineage.recipes import RECIPES, STEPS_OF_JOB
-from lunguage_assets.lineage.staleness import Keys, Stage, asks_judges, plan
+from lunguage_assets.lineage.run_plan import Stage, plan
+from lunguage_assets.lineage.staleness import Keys, asks_judges
 from lunguage_assets.orchestration.assets.corpus import read_texts, take_in_batch
 from lunguage_assets.orchestration.assets.explicit import (
     extract_phrases,
@@ -83,7 +84,8 @@ from lunguage_assets.structuring.model.structurer import (
 from lunguage_assets.structuring.rows import sectioned_reports, structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.workspace.home import Batch, Home, Registration
-from lunguage_assets.workspace.store import Lineage, stored_partitions
+from lunguage_assets.workspace.store import stored_partitions
+from lunguage_assets.workspace.table_record import Lineage
 
 LEARNT_FROM = 2000
 """Sentences that a panel is asked about, once, so that a distilled model can learn

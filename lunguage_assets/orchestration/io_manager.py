@@ -26,13 +26,9 @@ from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace import store
-from lunguage_assets.workspace.store import (
-    EncodedTable,
-    is_local,
-    open_place,
-    partition_path,
-    publish,
-)
+from lunguage_assets.workspace.catalog import create_catalog
+from lunguage_assets.workspace.store import EncodedTable, partition_path
+from lunguage_assets.workspace.tables_location import is_local, open_location, publish
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class TableStore(dg.IOManager):
     @property
     def tables(self) -> UPath:
         """Where the tables lie."""
-        return UPath(open_place(self.root))
+        return UPath(open_location(self.root))
 
     def handle_output(
         self, context: dg.OutputContext, obj: Sequence[EncodedTable] | pd.DataFrame
@@ -175,7 +171,7 @@ def build_catalog(root: UPath | Path, database: Path) -> None:
         with DuckDBResource(database=str(temporary)).get_connection() as connection:
             if not is_local(root):
                 connection.register_filesystem(UPath(root).fs)
-            store.create_catalog(connection, root)
+            create_catalog(connection, root)
         temporary.replace(database)
     finally:
         temporary.unlink(missing_ok=True)

@@ -18,8 +18,8 @@ from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.settings import LandingSettings
 from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.landed_delivery import QUARANTINE
 from lunguage_assets.workspace.landing import (
-    QUARANTINE,
     PassReport,
     land,
     landing_folder,

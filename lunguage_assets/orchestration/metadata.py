@@ -15,11 +15,11 @@ from typing import Any, TypedDict
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.files import literal
 from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import choices_told
 from lunguage_assets.tables.schema import Column, Table
+from lunguage_assets.wording import literal
 
 COSTS = (
     "Asks judges: paid for where these are language models. `lunguage estimate` says "

@@ -25,7 +25,7 @@ from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.orchestration.metadata import markdown
 from lunguage_assets.orchestration.partitions import store_keys
-from lunguage_assets.workspace.store import fingerprint
+from lunguage_assets.workspace.table_record import fingerprint
 
 LOG_EVERY_S = 30.0
 """A judge that is being asked reports so often in the run's log."""

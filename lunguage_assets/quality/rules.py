@@ -1,9 +1,13 @@
-"""Rules that rows must hold, and studies that break one: each is set aside whole, the others go on.
+"""Rules that rows must hold, and studies that break one: each is set aside whole.
 
-A rule about single rows costs its study. A rule about the whole (keys, one version) refuses the table, as the
-store refuses one that lists what was delivered (docs/ui.md). Beside the rules of the schema stand those about
-single probabilities: of the status, of the support, of a row beside its parent (explicit.md section 6,
-implicit.md section 4). They look at stored numbers alone; the tests compute them a second time.
+A rule about single rows costs its study, and the others go on. A rule about the whole
+(keys, one version) refuses the table, as the store refuses one that lists what was
+delivered (docs/ui.md). Beside the rules of the schema (`tables/schema.py`) stand those
+about single probabilities: of the status, of the support, of a row beside its parent
+(explicit.md section 6, implicit.md section 4). They look at stored numbers alone; the
+tests compute these a second time.
+
+Not here: what people expect of a table (`suites.py`), which only warns.
 """
 
 from __future__ import annotations
@@ -29,14 +33,33 @@ from lunguage_assets.tables.schema import Table
 
 MAX_QUARANTINED_SHARE = 0.01
 """Share of a batch's studies that may be set aside, one study at least."""
+TOLERANCE = 1e-9
+"""Difference at which two probabilities are the same."""
 
-_SHOWN = frozenset({"p", "prob", "p_low", "p_high", "support"})
-_ROWS_SHOWN = 3
+_ALWAYS_SHOWN = frozenset({"p", "prob", "p_low", "p_high", "support"})
+_MAX_ROWS_SHOWN = 3
+_MAX_KEYS_SHOWN = 5
 _NUMBERS = ("int", "float", "bool")
 
 
+class Rule(NamedTuple):
+    """A rule in words, and which rows break it."""
+
+    words: str
+    is_broken: NDArray[np.bool_]
+
+
 class InvalidStudy(NamedTuple):
-    """A rule that a study breaks: the step and table where, the rows, and their values without any text."""
+    """A rule that a study breaks. Its fields are the columns of SET_ASIDE.
+
+    Attributes:
+        study_id: the study.
+        step: that made the table.
+        table: whose rule it is.
+        rule: in words.
+        finding_ids: of the rows that break it.
+        found: numbers and codes of the first of these rows, never a text.
+    """
 
     study_id: str
     step: str
@@ -46,112 +69,151 @@ class InvalidStudy(NamedTuple):
     found: str
 
 
-TOLERANCE = 1e-9
-
-Rule = tuple[str, NDArray[np.bool_]]
-"""A rule in words, and the rows that break it."""
-
-
-def place_rules(fitted: pd.DataFrame) -> list[Rule]:
-    """Every rule about the probabilities of `FITTED_PROBABILITIES`, with the rows that break it."""
-    p, low, high = (
-        fitted[name].to_numpy(dtype=np.float64) for name in ("p", "p_low", "p_high")
+def fit_rules(fitted: pd.DataFrame) -> list[Rule]:
+    """Hold the probabilities of FITTED_PROBABILITIES against their rules."""
+    p = _floats(fitted, "p")
+    knows_nothing = (
+        _is_near(p, 0.5)
+        & _is_near(_floats(fitted, "p_low"), 0.0)
+        & _is_near(_floats(fitted, "p_high"), 1.0)
     )
-    nothing = _near(p, 0.5) & _near(low, 0.0) & _near(high, 1.0)
     return [
-        (
+        Rule(
             "a pair without information has p 0.5, from 0 to 1",
-            _is(fitted, "p_source", "none") & ~nothing,
+            _is_one_of(fitted, "p_source", "none") & ~knows_nothing,
         ),
-        ("a tentative finding is never certain: 0 < p < 1", (p <= 0.0) | (p >= 1.0)),
+        Rule(
+            "a tentative finding is never certain: 0 < p < 1", (p <= 0.0) | (p >= 1.0)
+        ),
     ]
 
 
 def belief_rules(rows: pd.DataFrame) -> list[Rule]:
-    """Every rule about the probabilities of `LUNGUAGE_PLUS_PLUS`, with the rows that break it."""
-    p, low, high, support = (
-        rows[name].to_numpy(dtype=np.float64)
-        for name in ("prob", "p_low", "p_high", "support")
-    )
-    stated, positive = _is(rows, "source", "original"), _is(rows, "status", "dp", "tp")
-    definite = stated & _is(rows, "status", "dp", "dn")
-    tentative, generated = stated & ~definite, _is(rows, "source", "expansion")
-    certain = np.where(positive, 1.0, 0.0)
-    all_certain = _near(p, certain) & _near(low, certain) & _near(high, certain)
-    of_tentative = _is(
-        rows, "p_source", "fitted", "phrase", ALTERNATIVE, QUALIFIER, "none"
-    )
-    is_bound = _is(rows, "p_source", "pathway") & rows["prob_is_bound"].to_numpy(
-        dtype=bool
-    )
-    by_id = dict(zip(rows["finding_id"], p, strict=True))
-    of_parent = np.array(
-        [by_id.get(parent, np.nan) for parent in rows["parent_id"]], dtype=np.float64
-    )
-    said = np.where(positive, p, 1.0 - p)
+    """Hold the probabilities of LUNGUAGE_PLUS_PLUS against their rules."""
+    is_positive = _is_one_of(rows, "status", "dp", "tp")
     return [
-        (
-            "a definite finding is certain: 1 if present, 0 if absent",
-            definite & ~all_certain,
-        ),
-        (
-            "a definite finding has p by its status",
-            definite & ~_is(rows, "p_source", "definitive"),
-        ),
-        (
-            "a tentative finding has p by its fit, its phrases or nothing",
-            tentative & ~of_tentative,
-        ),
-        (
-            "a tentative finding is never certain: 0 < p < 1",
-            tentative & ((p <= 0.0) | (p >= 1.0)),
-        ),
-        (
-            "the support of a stated finding is p, or 1 - p of a denied one",
-            stated & ~_near(support, said),
-        ),
-        (
-            "a generated row has p by its pathway, and says that it is a bound",
-            generated & ~is_bound,
-        ),
-        (
-            "an implied finding is not more probable than its parent",
-            generated & positive & (p > of_parent + TOLERANCE),
-        ),
+        *_rules_of_definite(rows, is_positive),
+        *_rules_of_tentative(rows),
+        *_rules_of_support(rows, is_positive),
+        *_rules_of_generated(rows, is_positive),
     ]
 
 
-def _is(rows: pd.DataFrame, column: str, *values: str) -> NDArray[np.bool_]:
+def _rules_of_definite(
+    rows: pd.DataFrame, is_positive: NDArray[np.bool_]
+) -> Iterator[Rule]:
+    is_stated = _is_one_of(rows, "source", "original")
+    is_definite = is_stated & _is_one_of(rows, "status", "dp", "dn")
+    certain = np.where(is_positive, 1.0, 0.0)
+    is_certain = (
+        _is_near(_floats(rows, "prob"), certain)
+        & _is_near(_floats(rows, "p_low"), certain)
+        & _is_near(_floats(rows, "p_high"), certain)
+    )
+    yield Rule(
+        "a definite finding is certain: 1 if present, 0 if absent",
+        is_definite & ~is_certain,
+    )
+    yield Rule(
+        "a definite finding has p by its status",
+        is_definite & ~_is_one_of(rows, "p_source", "definitive"),
+    )
+
+
+def _rules_of_tentative(rows: pd.DataFrame) -> Iterator[Rule]:
+    is_stated = _is_one_of(rows, "source", "original")
+    is_tentative = is_stated & ~_is_one_of(rows, "status", "dp", "dn")
+    has_own_source = _is_one_of(
+        rows, "p_source", "fitted", "phrase", ALTERNATIVE, QUALIFIER, "none"
+    )
+    p = _floats(rows, "prob")
+    yield Rule(
+        "a tentative finding has p by its fit, its phrases or nothing",
+        is_tentative & ~has_own_source,
+    )
+    yield Rule(
+        "a tentative finding is never certain: 0 < p < 1",
+        is_tentative & ((p <= 0.0) | (p >= 1.0)),
+    )
+
+
+def _rules_of_support(
+    rows: pd.DataFrame, is_positive: NDArray[np.bool_]
+) -> Iterator[Rule]:
+    p = _floats(rows, "prob")
+    claimed = np.where(is_positive, p, 1.0 - p)
+    yield Rule(
+        "the support of a stated finding is p, or 1 - p of a denied one",
+        _is_one_of(rows, "source", "original")
+        & ~_is_near(_floats(rows, "support"), claimed),
+    )
+
+
+def _rules_of_generated(
+    rows: pd.DataFrame, is_positive: NDArray[np.bool_]
+) -> Iterator[Rule]:
+    is_generated = _is_one_of(rows, "source", "expansion")
+    says_bound = rows["prob_is_bound"].to_numpy(dtype=bool)
+    is_bound = _is_one_of(rows, "p_source", "pathway") & says_bound
+    p = _floats(rows, "prob")
+    p_by_id = dict(zip(rows["finding_id"], p, strict=True))
+    # Without its parent, which may be merged away, a row is compared with nothing.
+    p_of_parent = np.array(
+        [p_by_id.get(parent, np.nan) for parent in rows["parent_id"]], dtype=np.float64
+    )
+    yield Rule(
+        "a generated row has p by its pathway, and says that it is a bound",
+        is_generated & ~is_bound,
+    )
+    yield Rule(
+        "an implied finding is not more probable than its parent",
+        is_generated & is_positive & (p > p_of_parent + TOLERANCE),
+    )
+
+
+def _account_rules(accounts: pd.DataFrame) -> list[Rule]:
+    says_balanced = accounts["balanced"].to_numpy()
+    return [Rule("the accounts balance", ~(says_balanced & balance(accounts)))]
+
+
+RULES: Mapping[str, Callable[[pd.DataFrame], list[Rule]]] = {
+    "fitted_probabilities": fit_rules,
+    "lunguage_plus_plus": belief_rules,
+    "accounting": _account_rules,
+}
+"""Table -> rules besides those of its schema."""
+
+
+def _floats(rows: pd.DataFrame, column: str) -> NDArray[np.float64]:
+    return rows[column].to_numpy(dtype=np.float64)
+
+
+def _is_one_of(rows: pd.DataFrame, column: str, *values: str) -> NDArray[np.bool_]:
     return rows[column].isin(values).to_numpy(dtype=bool)
 
 
-def _near(
+def _is_near(
     values: NDArray[np.float64], expected: NDArray[np.float64] | float
 ) -> NDArray[np.bool_]:
     return np.asarray(np.abs(values - expected) <= TOLERANCE)
 
 
-RULES: Mapping[str, Callable[[pd.DataFrame], list[Rule]]] = {
-    "fitted_probabilities": place_rules,
-    "lunguage_plus_plus": belief_rules,
-    "accounting": lambda rows: [
-        ("the accounts balance", ~(rows["balanced"].to_numpy() & balance(rows)))
-    ],
-}
-"""Table -> rules besides those of its schema."""
-
-
 def refuse_broken(table: str, rows: pd.DataFrame) -> None:
-    """Raise `InvalidTable` when a probability of a table with `RULES` breaks one."""
-    broken = [
-        f"{rule} ({', '.join(rows.loc[wrong, 'finding_id'].head(5))})"
-        for rule, wrong in RULES[table](rows)
-        if wrong.any()
-    ]
-    if broken:
+    """Refuse rows of a table with `RULES` that break one.
+
+    Raises:
+        InvalidTable: they do; names rules and findings.
+    """
+    messages = []
+    for rule in RULES[table](rows):
+        if rule.is_broken.any():
+            findings = rows.loc[rule.is_broken, "finding_id"].head(_MAX_KEYS_SHOWN)
+            messages.append(f"{rule.words} ({', '.join(findings)})")
+    if messages:
         raise InvalidTable(
-            f"{table}: {len(broken)} rules broken, nothing stored: {'; '.join(broken[:5])}. Make the table "
-            "again. If the rows are still wrong, report it: do not use them."
+            f"{table}: {len(messages)} rules broken, nothing stored: "
+            f"{'; '.join(messages[:5])}. Make the table again. If the rows are still "
+            "wrong, report it: do not use them."
         )
 
 
@@ -161,88 +223,157 @@ def broken_studies(
     delivered: Iterable[str] = (),
     processes: int | None = 1,
 ) -> list[InvalidStudy]:
-    """Every rule that a study breaks in the tables that a step made, sorted; `delivered` studies must be in
-    LUNGUAGE_PLUS_PLUS, or explained by ACCOUNTING; `processes` as in `parallel.map_studies`. Raises
-    `InvalidTable` when columns or types are not those of the table, rows break a rule about the whole, or a
-    row that breaks a rule has no study.
+    """Find every rule that a study breaks in the tables that a step made.
+
+    Args:
+        step: that made them.
+        frames: the tables by name.
+        delivered: studies that must be in LUNGUAGE_PLUS_PLUS, or be explained by
+            ACCOUNTING.
+        processes: as in `parallel.map_studies`.
+
+    Returns:
+        A study once for each rule, sorted.
+
+    Raises:
+        InvalidTable: columns or types are not those of the table, rows break a rule
+            about the whole, or a row that breaks a rule has no study.
     """
-    found: set[InvalidStudy] = set()
+    invalid: set[InvalidStudy] = set()
     for name, frame in frames.items():
-        if TABLES[name].per_study:
-            TABLES[name].require_columns(frame)
-            for rule, broken in _rules(TABLES[name], frame):
-                for study, rows in frame[broken].groupby("study_id", dropna=False):
-                    listed = rows.get("finding_id", ())
-                    found.add(
-                        _aside(
-                            str(study) if pd.notna(study) else "",
-                            step,
-                            name,
-                            rule,
-                            rows,
-                            listed,
-                        )
-                    )
+        if name in TABLES and TABLES[name].per_study:
+            invalid.update(_studies_breaking_rules(step, TABLES[name], frame))
     if "lunguage_plus_plus" in frames and "accounting" in frames:
-        resolved, explained = (
-            frames["lunguage_plus_plus"],
-            explained_studies(frames["accounting"]),
-        )
-        for guarantee, study, ids in violations(
-            resolved, delivered, explained, processes
+        rows = frames["lunguage_plus_plus"]
+        explained = explained_studies(frames["accounting"])
+        for guarantee, study, finding_ids in violations(
+            rows, delivered, explained, processes
         ):
-            rows = resolved[resolved["finding_id"].isin(ids)]
-            found.add(_aside(study, step, "lunguage_plus_plus", guarantee, rows, ids))
-    return sorted(found)
+            broken = rows[rows["finding_id"].isin(finding_ids)]
+            invalid.add(
+                _invalid_study(
+                    study,
+                    step,
+                    TABLES["lunguage_plus_plus"],
+                    guarantee,
+                    broken,
+                    finding_ids,
+                )
+            )
+    return sorted(invalid)
 
 
-def _aside(
-    study: str, step: str, table: str, rule: str, rows: pd.DataFrame, ids: Iterable[str]
+def _studies_breaking_rules(
+    step: str, table: Table, frame: pd.DataFrame
+) -> Iterator[InvalidStudy]:
+    table.require_columns(frame)
+    for rule in _broken_rules(table, frame):
+        by_study = frame[rule.is_broken].groupby("study_id", dropna=False)
+        for study, rows in by_study:
+            study_id = str(study) if pd.notna(study) else ""
+            finding_ids = rows.get("finding_id", ())
+            yield _invalid_study(study_id, step, table, rule.words, rows, finding_ids)
+
+
+def _broken_rules(table: Table, frame: pd.DataFrame) -> Iterator[Rule]:
+    """List the rules about single rows that some rows break.
+
+    Raises:
+        InvalidTable: rows break a rule about the whole, for which no study is to blame.
+    """
+    rules_of_whole = {
+        f"({', '.join(table.key)}) is unique",
+        *(f"{name} has one value" for name in table.constant),
+    }
+    for words, is_broken in table.broken(frame):
+        if words in rules_of_whole:
+            keys = table.keys_of(frame[is_broken].head(_MAX_KEYS_SHOWN))
+            raise InvalidTable(
+                f"table {table.name}: rows break '{words}', nothing stored, for "
+                f"instance {keys}"
+            )
+        yield Rule(words, is_broken)
+    if table.name in RULES:
+        for rule in RULES[table.name](frame):
+            if rule.is_broken.any():
+                yield rule
+
+
+def _invalid_study(
+    study_id: str,
+    step: str,
+    table: Table,
+    rule: str,
+    rows: pd.DataFrame,
+    finding_ids: Iterable[str],
 ) -> InvalidStudy:
-    """A broken rule with the numbers of the columns that it speaks of and of the belief, never a text."""
-    if not study:
+    """Tell a broken rule with the numbers that it speaks of, never with a text.
+
+    Args:
+        study_id: the study; empty where the rows have none.
+        step: that made the table.
+        table: whose rule it is.
+        rule: in words.
+        rows: of the study that break it.
+        finding_ids: of these rows.
+    """
+    if not study_id:
         raise InvalidTable(
-            f"{table}: rows without a study break '{rule}', nothing stored. Report it."
+            f"{table.name}: rows without a study break '{rule}', nothing stored. "
+            "Report it."
         )
-    spoken_of = _SHOWN | set(re.findall(r"\w+", rule))
-    numbers = [
-        one.name
-        for one in TABLES[table].columns
-        if one.type in _NUMBERS and one.name in spoken_of
+    spoken_of = _ALWAYS_SHOWN | set(re.findall(r"\w+", rule))
+    columns = [
+        column.name
+        for column in table.columns
+        if column.type in _NUMBERS and column.name in spoken_of
     ]
-    values = (
-        ", ".join(
-            f"{name} {_number(value)}" for name, value in zip(numbers, row, strict=True)
-        )
-        for row in rows.head(_ROWS_SHOWN)[numbers].itertuples(index=False)
-    )
+    shown_rows = rows.head(_MAX_ROWS_SHOWN)[columns].itertuples(index=False)
+    found = "; ".join(_shown_values(columns, row) for row in shown_rows)
     return InvalidStudy(
-        study, step, table, rule, tuple(map(str, ids)), "; ".join(values)
+        study_id, step, table.name, rule, tuple(map(str, finding_ids)), found
     )
+
+
+def _shown_values(columns: Sequence[str], row: Iterable[Any]) -> str:
+    return ", ".join(
+        f"{column} {_shown_number(value)}"
+        for column, value in zip(columns, row, strict=True)
+    )
+
+
+def _shown_number(value: Any) -> str:
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def set_aside_frame(
-    asides: Sequence[InvalidStudy], reports: pd.DataFrame
+    invalid: Sequence[InvalidStudy], reports: pd.DataFrame
 ) -> pd.DataFrame:
-    """SET_ASIDE, with the patients of REPORTS."""
-    patients = dict(zip(reports["study_id"], reports["subject_id"], strict=True))
-    return SET_ASIDE.frame(
-        [
-            one._asdict() | {"subject_id": patients.get(one.study_id, "")}
-            for one in asides
-        ]
+    """Make the SET_ASIDE frame of studies that are set aside, with their patients."""
+    patient_by_study = dict(
+        zip(reports["study_id"], reports["subject_id"], strict=True)
     )
+    rows = []
+    for study in invalid:
+        patient = patient_by_study.get(study.study_id, "")
+        rows.append(study._asdict() | {"subject_id": patient})
+    return SET_ASIDE.frame(rows)
 
 
-def studies_of(asides: Iterable[InvalidStudy]) -> frozenset[str]:
-    """The studies that are set aside."""
-    return frozenset(one.study_id for one in asides)
+def studies_of(invalid: Iterable[InvalidStudy]) -> frozenset[str]:
+    """Collect the ids of studies that are set aside."""
+    return frozenset(study.study_id for study in invalid)
 
 
 def without_studies(
     frames: Mapping[str, Any], studies: frozenset[str]
 ) -> dict[str, Any]:
-    """The frames, those whose rows go with their study without the rows of some studies; what is no frame stays."""
+    """Leave some studies out of the tables whose rows go with their study.
+
+    Args:
+        frames: tables by name; what is no frame stays.
+        studies: their ids.
+    """
     kept = dict(frames)
     if not studies:
         return kept
@@ -255,48 +386,35 @@ def without_studies(
 
 def require_few(
     new: Sequence[InvalidStudy],
-    asides: Sequence[InvalidStudy],
+    invalid: Sequence[InvalidStudy],
     of: int,
     *,
     strict: bool,
 ) -> None:
-    """Raise `InvalidTable` where too many of a batch's (`of`) studies break a rule, or any when strict; `new`
-    is what the step itself found, `asides` all so far.
+    """Refuse a table of which too many studies break a rule: it is wrong as a whole.
+
+    Args:
+        new: what the step itself found.
+        invalid: all studies set aside so far.
+        of: how many studies the batch has.
+        strict: whether one is too many.
+
+    Raises:
+        InvalidTable: they are too many.
     """
-    if not strict and len(studies_of(asides)) <= max(1, MAX_QUARANTINED_SHARE * of):
+    most = max(1, MAX_QUARANTINED_SHARE * of)
+    if not strict and len(studies_of(invalid)) <= most:
         return
-    named = (
-        f"{one.rule} ({one.table}, {one.study_id}: {one.found or 'no row'})"
-        for one in new[:5]
-    )
-    why = (
-        "and the option strict is set"
-        if strict
-        else f"more than {MAX_QUARANTINED_SHARE:.0%}"
-    )
+    reason = f"more than {MAX_QUARANTINED_SHARE:.0%}"
+    if strict:
+        reason = "and the option strict is set"
+    examples = [
+        f"{study.rule} ({study.table}, {study.study_id}: {study.found or 'no row'})"
+        for study in new[:5]
+    ]
     raise InvalidTable(
-        f"{new[0].table}: {len(studies_of(new))} of {of} studies break a rule, {why}; nothing stored: "
-        f"{'; '.join(dict.fromkeys(named))}. Run it again with the newest version; if the rows still break "
-        "the rule, report it with this message."
+        f"{new[0].table}: {len(studies_of(new))} of {of} studies break a rule, "
+        f"{reason}; nothing stored: {'; '.join(dict.fromkeys(examples))}. Run it "
+        "again with the newest version; if the rows still break the rule, report it "
+        "with this message."
     )
-
-
-def _rules(table: Table, frame: pd.DataFrame) -> Iterator[Rule]:
-    """The rules about single rows that some rows break; raises `InvalidTable` for one about the whole."""
-    whole = {
-        f"({', '.join(table.key)}) is unique",
-        *(f"{name} has one value" for name in table.constant),
-    }
-    for rule, rows in table.broken(frame):
-        if rule in whole:
-            keys = table.keys_of(frame[rows].head(5))
-            raise InvalidTable(
-                f"table {table.name}: rows break '{rule}', nothing stored, for instance {keys}"
-            )
-        yield rule, rows
-    if more := RULES.get(table.name):
-        yield from ((rule, rows) for rule, rows in more(frame) if rows.any())
-
-
-def _number(value: Any) -> str:
-    return f"{value:.12g}" if isinstance(value, float) else str(value)

@@ -1,6 +1,10 @@
-"""Expectations that people write about the tables of the method, run by Great Expectations:
-`expectations/<table>.yaml`, or a file of that name in the folder `expectations` of the home. They only warn.
-Results carry keys and counts of rows, never their values: those may be report text.
+"""Expectations that people write about tables, held against them by Great Expectations.
+
+They stand in `expectations/<table>.yaml`, or in a file of that name in the folder
+`expectations` of the home, and only warn. Results carry keys and counts of rows, never
+their values: those may be report text. `docs/ui.md` says how to write one.
+
+Not here: rules that a table must hold before it is stored (`rules.py`).
 """
 
 from __future__ import annotations
@@ -17,18 +21,27 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from lunguage_assets.files import is_numeric, shown_phrase
 from lunguage_assets.packaged_data import expectation, read_as
 from lunguage_assets.tables.schema import Table
+from lunguage_assets.wording import is_numeric, shown_phrase
 
 EXAMPLES = 20
+"""Keys of rows that a result shows."""
 
-_FIX = "Fix the file, as docs/ui.md says; the other expectations of the file are looked at all the same."
+_REMEDY = (
+    "Fix the file, as docs/ui.md says; the other expectations of the file are looked "
+    "at all the same."
+)
 
 
 class Rule(BaseModel):
-    """An expectation as a person writes it: `type` and its arguments as in the gallery of Great Expectations,
-    `where` for the rows that it is about, `why` and `remedy` for whoever reads that it does not hold.
+    """An expectation as a person writes it.
+
+    Attributes:
+        type: as in the gallery of Great Expectations; its arguments stand beside it.
+        why: what stands behind it.
+        remedy: for whoever reads that it does not hold.
+        where: of which rows it is, as pandas queries them; empty: of all.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -38,13 +51,24 @@ class Rule(BaseModel):
     remedy: str
     where: str = ""
 
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """What Great Expectations gets besides the type."""
+        return self.model_extra or {}
+
+    @property
+    def column(self) -> str:
+        """The column that it is about; empty where it is about the table."""
+        return str(self.arguments.get("column", ""))
+
     def __str__(self) -> str:
-        shown = ", ".join(
-            f"{name}: {value}" for name, value in (self.model_extra or {}).items()
-        )
-        return f"{self.type} ({shown})" + (
-            f", where {self.where}" if self.where else ""
-        )
+        arguments = [f"{name}: {value}" for name, value in self.arguments.items()]
+        return f"{self.type} ({', '.join(arguments)}){self.condition}"
+
+    @property
+    def condition(self) -> str:
+        """The words ", where ..."; empty without a condition."""
+        return f", where {self.where}" if self.where else ""
 
 
 class Suite(BaseModel):
@@ -58,11 +82,12 @@ class Suite(BaseModel):
 class Examined(NamedTuple):
     """An expectation that was held against a table.
 
-    Args:
+    Attributes:
         rule: it, as it is written.
         why: what stands behind it.
         expected: it in words, bounds included.
-        observed: what the table has instead: numbers and shares of rows, never words of a report.
+        observed: what the table has instead: numbers and shares of rows, never words of
+            a report.
         is_met: whether it holds.
         rows: how many rows do not meet it.
         keys: the keys of up to `EXAMPLES` of them.
@@ -80,31 +105,49 @@ class Examined(NamedTuple):
 
 
 def suite_file(table: str, home: Path | None = None) -> Path:
-    """The file of a table's suite: the home's own, else the packaged one."""
-    own = home / "expectations" / f"{table}.yaml" if home is not None else None
-    return own if own is not None and own.exists() else expectation(f"{table}.yaml")
+    """Find the file of a table's suite: the home's own, else the packaged one."""
+    if home is not None:
+        own_file = home / "expectations" / f"{table}.yaml"
+        if own_file.exists():
+            return own_file
+    return expectation(f"{table}.yaml")
 
 
 def load_suite(file: Path) -> Suite:
-    """The suite of a file; raises `ConfigurationError`, with file and field, when it cannot be read."""
-    return read_as(file, Suite, _FIX)
+    """Read the suite of a file.
+
+    Raises:
+        ConfigurationError: it cannot be read; names file and field.
+    """
+    return read_as(file, Suite, _REMEDY)
 
 
 def examined(table: Table, frame: pd.DataFrame, file: Path) -> list[Examined]:
-    """Hold a table's rows against all expectations of a file, in its order; an empty table against none.
-    Raises as `load_suite`.
+    """Hold a table's rows against all expectations of a file, in their order.
+
+    Args:
+        table: whose rows they are.
+        frame: the rows; an empty table is held against nothing.
+        file: of the suite.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
     """
     rules = load_suite(file).expectations
     if frame.empty or not rules:
         return []
     results = _run(rules, frame[columns_named(rules, table)].reset_index(drop=True))
     return [
-        _examined(*of, table, frame, file) for of in zip(rules, results, strict=True)
+        _examined(rule, result, table, frame, file)
+        for rule, result in zip(rules, results, strict=True)
     ]
 
 
 def columns_named(rules: Sequence[Rule], table: Table) -> list[str]:
-    """The key and the columns that rules name: Great Expectations hashes every column that it gets."""
+    """List the key and the columns that rules name.
+
+    Great Expectations hashes every column that it gets, which takes most of its time.
+    """
     if any(rule.type.startswith("expect_table_column") for rule in rules):
         return table.names
     words = {*table.key, *re.findall(r"\w+", " ".join(map(str, rules)))}
@@ -112,44 +155,56 @@ def columns_named(rules: Sequence[Rule], table: Table) -> list[str]:
 
 
 def _run(rules: Sequence[Rule], frame: pd.DataFrame) -> list[Any]:
-    """Result of every rule, in their order; None of one that Great Expectations does not know."""
+    """Run all rules, and give their results in order.
+
+    Returns:
+        For each rule what Great Expectations says; None where it cannot run it.
+    """
     import great_expectations as gx
+
+    expectations = []
+    for position, rule in enumerate(rules):
+        expectation_of_rule = _expectation_of(rule, position)
+        if expectation_of_rule is not None:
+            expectations.append(expectation_of_rule)
+    # Given at once: `add_expectation_configuration` keeps one of several for a column.
+    suite = gx.ExpectationSuite(name="rules", expectations=expectations)
+    batch = _batch_definition().get_batch(batch_parameters={"dataframe": frame})
+    result_format = {
+        "result_format": "COMPLETE",
+        "return_unexpected_index_query": False,
+    }
+    results: list[Any] = [None] * len(rules)
+    # They come in another order.
+    for result in batch.validate(suite, result_format=result_format).results:
+        # Where it raised, `exception_info` names measures, each with an error of its
+        # own.
+        if result.exception_info.get("raised_exception") is False:
+            results[result.expectation_config.meta["position"]] = result
+    return results
+
+
+def _expectation_of(rule: Rule, position: int) -> Any:
+    """Make the expectation of a rule; None where there is no such type or argument."""
     from great_expectations.exceptions import GreatExpectationsError
     from great_expectations.expectations.expectation_configuration import (
         ExpectationConfiguration,
     )
 
-    results: list[Any] = [None] * len(rules)
-    known = []
-    for position, rule in enumerate(rules):
-        of_rows = (
-            {"row_condition": rule.where, "condition_parser": "pandas"}
-            if rule.where
-            else {}
-        )
-        arguments = {**(rule.model_extra or {}), **of_rows}
-        written = ExpectationConfiguration(
-            rule.type, arguments, meta={"position": position}
-        )
-        with suppress(GreatExpectationsError, TypeError, ValueError):
-            known.append(written.to_domain_obj())
-    # given at once: `add_expectation_configuration` keeps one of several for a column
-    suite = gx.ExpectationSuite(name="rules", expectations=known)
-    batch = _whole_frames().get_batch(batch_parameters={"dataframe": frame})
-    shown = {"result_format": "COMPLETE", "return_unexpected_index_query": False}
-    for result in batch.validate(
-        suite, result_format=shown
-    ).results:  # not in their order
-        if (
-            result.exception_info.get("raised_exception") is False
-        ):  # else great_expectations names measures
-            results[result.expectation_config.meta["position"]] = result
-    return results
+    arguments = dict(rule.arguments)
+    if rule.where:
+        arguments |= {"row_condition": rule.where, "condition_parser": "pandas"}
+    configuration = ExpectationConfiguration(
+        rule.type, arguments, meta={"position": position}
+    )
+    with suppress(GreatExpectationsError, TypeError, ValueError):
+        return configuration.to_domain_obj()
+    return None
 
 
 @cache
-def _whole_frames() -> Any:
-    """The batch definition through which frames are handed over; one context per process, kept in memory."""
+def _batch_definition() -> Any:
+    """Make what frames are handed over through; one for a process, kept in memory."""
     import great_expectations as gx
 
     logging.getLogger("great_expectations").setLevel(logging.ERROR)
@@ -163,88 +218,119 @@ def _whole_frames() -> Any:
 def _examined(
     rule: Rule, result: Any, table: Table, frame: pd.DataFrame, file: Path
 ) -> Examined:
-    """An expectation and what was observed. A mean of no rows is none, and says nothing."""
-    expected = _expected(rule)
+    """Tell an expectation and what was observed."""
     if result is None:
-        why = "Great Expectations cannot run this expectation: see its type, columns and arguments."
         return Examined(
-            str(rule), why, expected, "not run", False, 0, (), f"{file}: {_FIX}"
+            rule=str(rule),
+            why=(
+                "Great Expectations cannot run this expectation: see its type, columns "
+                "and arguments."
+            ),
+            expected=_expected(rule),
+            observed="not run",
+            is_met=False,
+            rows=0,
+            keys=(),
+            remedy=f"{file}: {_REMEDY}",
         )
     content = result.result
-    value = content.get("observed_value", 0)
+    # A mean of no rows is none, and says nothing.
+    has_no_value = content.get("observed_value", 0) is None
     is_met = bool(result.success) or (
-        value is None and not content.get("unexpected_count")
+        has_no_value and not content.get("unexpected_count")
     )
-    rows = [] if is_met else content.get("unexpected_index_list") or []
-    keys = table.keys_of(frame.iloc[rows[:EXAMPLES]])
-    if table.key == ("phrase",):
-        keys = [shown_phrase(key) for key in keys]
-    observed = _observed(rule, content, frame, rows, is_met=is_met)
+    positions = [] if is_met else content.get("unexpected_index_list") or []
     return Examined(
-        str(rule),
-        rule.why,
-        expected,
-        observed,
-        is_met,
-        len(rows),
-        tuple(keys),
-        rule.remedy,
+        rule=str(rule),
+        why=rule.why,
+        expected=_expected(rule),
+        observed=_observed(rule, content, frame, len(positions), is_met=is_met),
+        is_met=is_met,
+        rows=len(positions),
+        keys=_shown_keys(table, frame.iloc[positions[:EXAMPLES]]),
+        remedy=rule.remedy,
     )
+
+
+def _shown_keys(table: Table, rows: pd.DataFrame) -> tuple[str, ...]:
+    keys = table.keys_of(rows)
+    # A phrase of a judge may be a whole sentence of a report.
+    if table.key == ("phrase",):
+        return tuple(shown_phrase(key) for key in keys)
+    return tuple(keys)
 
 
 def _expected(rule: Rule) -> str:
-    """An expectation in words: "high at least 0.8, where ..."; of another form its type and arguments."""
-    arguments = rule.model_extra or {}
-    low, high = arguments.get("min_value"), arguments.get("max_value")
-    bounds = [f"at least {low:g}"] if isinstance(low, int | float) else []
-    bounds += [f"at most {high:g}"] if isinstance(high, int | float) else []
+    """Word an expectation: "high at least 0.8, where ...".
+
+    One without bounds is told by its type and arguments.
+    """
+    bounds = []
+    low = rule.arguments.get("min_value")
+    high = rule.arguments.get("max_value")
+    if isinstance(low, int | float):
+        bounds.append(f"at least {low:g}")
+    if isinstance(high, int | float):
+        bounds.append(f"at most {high:g}")
     if not bounds:
         return str(rule)
-    measured = rule.type.removeprefix("expect_").removesuffix("_to_be_between")
-    measured = measured.removeprefix("column_").replace("_", " ")
-    subject = str(arguments.get("column", "the table"))
-    if measured != "values":
-        subject = f"{measured} of {subject}"
-    if isinstance(mostly := arguments.get("mostly"), int | float):
+    mostly = rule.arguments.get("mostly")
+    if isinstance(mostly, int | float):
         bounds.append(f"in {100 * mostly:g}% of the rows")
-    return f"{subject} {' and '.join(bounds)}" + (
-        f", where {rule.where}" if rule.where else ""
-    )
+    measure = rule.type.removeprefix("expect_").removesuffix("_to_be_between")
+    measure = measure.removeprefix("column_").replace("_", " ")
+    subject = rule.column or "the table"
+    if measure != "values":
+        subject = f"{measure} of {subject}"
+    return f"{subject} {' and '.join(bounds)}{rule.condition}"
 
 
 def _observed(
     rule: Rule,
     content: Mapping[str, Any],
     frame: pd.DataFrame,
-    rows: Sequence[int],
+    broken_rows: int,
     *,
     is_met: bool,
 ) -> str:
-    """What the table has: a number, the range of a column of numbers, or a share of its rows."""
-    share, value = content.get("unexpected_percent"), content.get("observed_value", 0)
+    """Word what the table has: a number, a range of numbers, or a share of its rows.
+
+    Args:
+        rule: that was held against it.
+        content: what Great Expectations says.
+        frame: the table's rows.
+        broken_rows: how many do not meet it.
+        is_met: whether it holds.
+    """
+    share = content.get("unexpected_percent")
     if share is None:
-        if "observed_value" in content and isinstance(value, int | float | np.number):
-            return f"{value:g}"
-        return "as expected" if is_met else "other values"  # they may be report text
-    column = str((rule.model_extra or {}).get("column", ""))
-    there = int(content.get("element_count", 0))
-    if column in frame.columns and is_numeric(frame[column]):
-        seen = _rows_of(rule, frame)[column].dropna()
-        spread = (
-            f"{seen.min():g}"
-            if seen.nunique() == 1
-            else f"{seen.min():g} to {seen.max():g}"
-        )
-        if not len(seen):
-            return "nothing to observe"
-        return (
-            f"{spread}; {len(rows)} of {there} rows outside"
-            if rows
-            else f"{spread} in {there} rows"
-        )
-    return f"{share:.1f}% of {there} rows otherwise" if rows else f"all {there} rows"
+        return _observed_value(content, is_met=is_met)
+    rows = int(content.get("element_count", 0))
+    if rule.column in frame.columns and is_numeric(frame[rule.column]):
+        return _observed_range(rule, frame, rows, broken_rows)
+    return (
+        f"{share:.1f}% of {rows} rows otherwise" if broken_rows else f"all {rows} rows"
+    )
 
 
-def _rows_of(rule: Rule, frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows that an expectation is about."""
-    return frame.query(rule.where, engine="python") if rule.where else frame
+def _observed_value(content: Mapping[str, Any], *, is_met: bool) -> str:
+    value = content.get("observed_value")
+    if isinstance(value, int | float | np.number):
+        return f"{value:g}"
+    # Other values are not shown: they may be report text.
+    return "as expected" if is_met else "other values"
+
+
+def _observed_range(
+    rule: Rule, frame: pd.DataFrame, rows: int, broken_rows: int
+) -> str:
+    chosen = frame.query(rule.where, engine="python") if rule.where else frame
+    values = chosen[rule.column].dropna()
+    if values.empty:
+        return "nothing to observe"
+    spread = f"{values.min():g}"
+    if values.nunique() > 1:
+        spread = f"{spread} to {values.max():g}"
+    if broken_rows:
+        return f"{spread}; {broken_rows} of {rows} rows outside"
+    return f"{spread} in {rows} rows"

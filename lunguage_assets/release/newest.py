@@ -22,7 +22,8 @@ from upath import UPath
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
-from lunguage_assets.workspace.store import is_local, is_stored
+from lunguage_assets.workspace.store import is_stored
+from lunguage_assets.workspace.tables_location import is_local
 
 TABLES_PER_BATCH = {
     name: table

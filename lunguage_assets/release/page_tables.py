@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lunguage_assets.files import cell_text, is_numeric
+from lunguage_assets.wording import cell_text, is_numeric
 
 LONG_CELL = 32
 """Characters from which a column gets a width of its own; its cells hold sentences, and

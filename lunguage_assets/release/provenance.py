@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 from scipy.special import logit
 
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread

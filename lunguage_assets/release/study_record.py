@@ -18,11 +18,8 @@ from lunguage_assets.errors import ConfigurationError, InvalidTable
 from lunguage_assets.release.row_words import Record
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import A_ROW
-from lunguage_assets.workspace.store import (
-    is_stored,
-    partition_path,
-    read_rows,
-)
+from lunguage_assets.workspace.parquet_rows import read_rows
+from lunguage_assets.workspace.store import is_stored, partition_path
 
 TABLES_OF_A_STUDY = {name: table for name, table in TABLES.items() if table.explained}
 """What is read of a study."""

@@ -18,7 +18,7 @@ from pandas.api.types import is_list_like
 
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.explicit.rating.trueskill import BETA
-from lunguage_assets.files import replace_text, sheet_frame, shown_phrase
+from lunguage_assets.files import replace_text
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.rows import BARE
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
@@ -40,6 +40,7 @@ from lunguage_assets.release.context import (
 from lunguage_assets.release.newest import Order, Part
 from lunguage_assets.release.provenance import Origin, json_text
 from lunguage_assets.release.report import report_figures, report_page
+from lunguage_assets.spreadsheets import sheet_frame
 from lunguage_assets.tables import ATTRIBUTES, REFERENCE_RANKING, RELEASE, TABLES
 from lunguage_assets.tables.columns import choices_told
 from lunguage_assets.tables.released import (
@@ -53,6 +54,7 @@ from lunguage_assets.tables.released import (
     STUDIES,
 )
 from lunguage_assets.tables.schema import Column, Table
+from lunguage_assets.wording import shown_phrase
 from lunguage_assets.workspace.versions import Written, publish
 
 _TEMPLATES = {

@@ -1,9 +1,13 @@
-"""The schema of every stored table, and nothing else: one module per half of the method, all names here.
+"""Every table, declared once: its columns, its rules, and the facts about it.
 
-One schema per table; the Parquet types, validations, expectation suites, data dictionary and UI column lists
-come from here. Absent text is the empty string. References (`evidence`, `associate`) are lists of tokens: the
-`finding_id` of a row of the same study, or `~name` for a bare name that resolves to no row (implicit.md
-section 1).
+What belongs here: one module for each half of the method (`corpus`, `explicit`,
+`implicit`), for analyses and for releases; a new table is a `Table` in one of them.
+What does not: how a table is made (`lineage/recipes.py`) and stored
+(`workspace/store.py`).
+
+Absent text is the empty string. References (`evidence`, `associate`) are lists of
+tokens: the `finding_id` of a row of the same study, or `~name` for a bare name that
+resolves to no row (implicit.md section 1).
 """
 
 from __future__ import annotations
@@ -39,6 +43,7 @@ from lunguage_assets.tables.implicit import (
 from lunguage_assets.tables.released import RELEASE
 from lunguage_assets.tables.schema import Table
 
+# The tables of `released` are in releases alone.
 _MODULES = (corpus, explicit, implicit, analyses)
 TABLES = {
     table.name: table

@@ -1,4 +1,8 @@
-"""Tables of `lunguage analyse`: agreement of judges and experts; trust in ranking, fit and pathways."""
+"""Tables of analyses: how far judges and experts agree, and what can be trusted.
+
+`lunguage analyse` makes them, and `lunguage distill` the last one. A release shows
+those that are there (`released="analysis"`).
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,12 @@
-"""Codes and columns that several tables share, and how a column is written."""
+"""Codes and columns that several tables share, and how a column is written.
+
+A table is written with `text`, `code`, `number` ... of this module, so that its columns
+read as a list. What only one table has stands in that table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,25 +33,52 @@ MODES = ("method", "paper")
 P_SOURCES = ("definitive", "fitted", "phrase", "alternative", "qualifier", "none")
 VIEWS = ("ap", "pa", "lateral", "erect", "supine", "recumbent")
 CONFLICT_TYPES = (
-    "polarity", "certainty_pos", "certainty_neg", "duplicate_pos", "duplicate_neg", "repeat_dp", "repeat_dn",
+    "polarity",
+    "certainty_pos",
+    "certainty_neg",
+    "duplicate_pos",
+    "duplicate_neg",
+    "repeat_dp",
+    "repeat_dn",
     "stated_contradiction",
-)  # fmt: skip
+)
 CONFLICT_SOURCES = ("original-original", "original-expansion", "expansion-expansion")
 MATCH_REASONS = (
-    "matched", "not a diagnosis", "history section", "past diagnosis", "negative", "resolved", "merged",
-    "no information on certainty", "device", "unknown view", "view not covered",
+    "matched",
+    "not a diagnosis",
+    "history section",
+    "past diagnosis",
+    "negative",
+    "resolved",
+    "merged",
+    "no information on certainty",
+    "device",
+    "unknown view",
+    "view not covered",
     "no pathway for this refinement",
-)  # fmt: skip
+)
 """Closed list: `matched`, or the reason for no pathway (implicit.md section 3)."""
 
+_PUBLISHED_ATTRIBUTES = (
+    "placement",
+    "morphology",
+    "distribution",
+    "measurement",
+    "severity",
+    "comparison",
+    "onset",
+    "no change",
+    "improved",
+    "worsened",
+    "past hx",
+    "other source",
+    "assessment limitations",
+)
 ATTRIBUTES: dict[str, str] = {
-    published.replace(" ", "_"): published
-    for published in (
-        "placement", "morphology", "distribution", "measurement", "severity", "comparison", "onset",
-        "no change", "improved", "worsened", "past hx", "other source", "assessment limitations",
-    )
-}  # fmt: skip
-"""Internal column -> published column of the 13 attributes, in the order of Lunguage.csv."""
+    published.replace(" ", "_"): published for published in _PUBLISHED_ATTRIBUTES
+}
+"""Internal column -> published column of the attributes, in the order of Lunguage.csv.
+"""
 
 A_STUDY = "s[0-9]{8,18}"
 A_PATIENT = "p[0-9]{8,18}"
@@ -58,51 +89,59 @@ MASK_SHOWN = "<finding>"
 SOME_TEXT = r"\S"
 """Patterns of identifiers and texts.
 
-A stated row is a study and its row number; a generated one appends the edges that lead to it.
+A stated row is a study and its row number; a generated one appends the edges that lead
+to it.
 """
 
 
 def whole(form: str, *, or_empty: bool = False) -> str:
-    """The pattern of a whole string of this form."""
+    """Write the pattern of a whole string of this form."""
     return f"^(?:{form})?$" if or_empty else f"^{form}$"
 
 
 def choices_told(column: Column) -> str:
-    """`One of: dp (certainly present), ...`; empty for a column without choices."""
-    told = [
-        f"{one} ({MEANINGS[one]})" if one in MEANINGS else str(one)
-        for one in column.choices
-    ]
-    if len(told) > 1:
-        return f"One of: {', '.join(told)}."
-    return f"Always {told[0] or 'empty'}." if told else ""
+    """Word the choices of a column: "One of: dp (certainly present), ..."."""
+    choices = [_choice_told(choice) for choice in column.choices]
+    if not choices:
+        return ""
+    if len(choices) > 1:
+        return f"One of: {', '.join(choices)}."
+    return f"Always {choices[0] or 'empty'}."
 
 
-def text(name: str, description: str, **more: Any) -> Column:
-    return Column(name, "string", description, **more)
+def _choice_told(choice: str | bool) -> str:
+    if isinstance(choice, str) and choice in MEANINGS:
+        return f"{choice} ({MEANINGS[choice]})"
+    return str(choice)
 
 
-def restricted(name: str, description: str, **more: Any) -> Column:
+def text(name: str, description: str, **facts: Any) -> Column:
+    """Text; `facts` are further fields of `Column`, here and below."""
+    return Column(name, "string", description, **facts)
+
+
+def restricted(name: str, description: str, **facts: Any) -> Column:
     """Text of a report, which never leaves the store."""
-    return text(name, description, restricted=True, **more)
+    return text(name, description, restricted=True, **facts)
 
 
-def row_id(name: str, description: str, form: str = A_ROW, **more: Any) -> Column:
+def row_id(name: str, description: str, form: str = A_ROW, **facts: Any) -> Column:
     """The finding id of another row."""
-    return text(name, description, pattern=whole(form), **more)
+    return text(name, description, pattern=whole(form), **facts)
 
 
-def code(name: str, description: str, choices: tuple[str, ...], **more: Any) -> Column:
+def code(name: str, description: str, choices: tuple[str, ...], **facts: Any) -> Column:
     """One of a closed list of words."""
-    return text(name, description, choices=choices, **more)
+    return text(name, description, choices=choices, **facts)
 
 
-def listed(name: str, description: str, **more: Any) -> Column:
+def listed(name: str, description: str, **facts: Any) -> Column:
     """A list of strings."""
-    return Column(name, "strings", description, **more)
+    return Column(name, "strings", description, **facts)
 
 
 def flag(name: str, description: str) -> Column:
+    """A yes or a no."""
     return Column(name, "bool", description)
 
 
@@ -111,10 +150,18 @@ def integer(
     description: str,
     minimum: int = 0,
     maximum: int | None = None,
-    **more: Any,
+    **facts: Any,
 ) -> Column:
-    """A count, or a number in a list; not negative unless it is said."""
-    return Column(name, "int", description, minimum=minimum, maximum=maximum, **more)
+    """A whole number, such as a count or a position.
+
+    Args:
+        name: of the column.
+        description: for readers.
+        minimum: it is not negative unless this says otherwise.
+        maximum: None: there is none.
+        facts: as in `text`.
+    """
+    return Column(name, "int", description, minimum=minimum, maximum=maximum, **facts)
 
 
 def number(
@@ -122,21 +169,38 @@ def number(
     description: str,
     minimum: float | None = None,
     maximum: float | None = None,
-    **more: Any,
+    **facts: Any,
 ) -> Column:
-    return Column(name, "float", description, minimum=minimum, maximum=maximum, **more)
+    """A measure.
+
+    Args:
+        name: of the column.
+        description: for readers.
+        minimum: None: there is none.
+        maximum: None: there is none.
+        facts: as in `text`.
+    """
+    return Column(name, "float", description, minimum=minimum, maximum=maximum, **facts)
 
 
-def probability(name: str, description: str, **more: Any) -> Column:
-    return number(name, description, 0.0, 1.0, **more)
+def probability(name: str, description: str, **facts: Any) -> Column:
+    """A number from 0 to 1."""
+    return number(name, description, 0.0, 1.0, **facts)
 
 
 def ends(
-    name: str, of: str, kind: Callable[..., Column] = probability, **more: Any
+    name: str, of: str, kind: Callable[..., Column] = probability, **facts: Any
 ) -> tuple[Column, Column]:
-    """The two ends of an interval, `NAME_low` and `NAME_high`."""
-    low = kind(f"{name}_low", f"Lower end of {of}", **more)
-    return low, kind(f"{name}_high", f"Upper end of {of}", **more)
+    """The two ends of an interval, `NAME_low` and `NAME_high`.
+
+    Args:
+        name: of the value.
+        of: what the interval is of, for readers.
+        kind: what the ends are.
+        facts: as in `text`.
+    """
+    low = kind(f"{name}_low", f"Lower end of {of}", **facts)
+    return low, kind(f"{name}_high", f"Upper end of {of}", **facts)
 
 
 MODE = code(
@@ -145,8 +209,8 @@ MODE = code(
 STUDY = text("study_id", "Study, 's' and 8 to 18 digits", pattern=whole(A_STUDY))
 FINDING_ID = row_id(
     "finding_id",
-    "Identity of the row: study:row number; of a raw report study:0001 and on; generated: its parent's and "
-    "/edge",
+    "Identity of the row: study:row number; of a raw report study:0001 and on; "
+    "generated: its parent's and /edge",
 )
 STATED_ID = replace(FINDING_ID, pattern=whole(A_STATED_ROW))
 SUBJECT = text(
@@ -194,8 +258,8 @@ REPORT_BATCH = text(
 _CUE = r"[a-z_]+\.[a-z0-9_]+ \d+-\d+"
 CUES = text(
     "cues",
-    "Cues that decided status and time: id and begin-end in the report of each, joined by '; '; empty where "
-    "none did, and of rows that no rules read",
+    "Cues that decided status and time: id and begin-end in the report of each, joined "
+    "by '; '; empty where none did, and of rows that no rules read",
     pattern=whole(f"(?:{_CUE}(?:; {_CUE})*)?"),
 )
 
@@ -241,19 +305,22 @@ FINDING: tuple[Column, ...] = (
 )
 """Columns that every table of findings shares."""
 
+
+def _replaced(
+    columns: Iterable[Column], names: Sequence[str], **facts: Any
+) -> Iterator[Column]:
+    """Change some of the columns."""
+    for column in columns:
+        yield replace(column, **facts) if column.name in names else column
+
+
 STATED_FINDING: tuple[Column, ...] = (
     STATED_ID,
-    *(
-        replace(one, pattern=SOME_TEXT) if one.name in ("ent", "name") else one
-        for one in FINDING[1:]
-    ),
+    *_replaced(FINDING[1:], ("ent", "name"), pattern=SOME_TEXT),
 )
 GENERATED_FINDING: tuple[Column, ...] = (
     replace(FINDING_ID, pattern=whole(f"{A_STATED_ROW}(?:/[0-9]+)+")),
-    *(
-        replace(one, choices=("",)) if one.name in ("sent", "cues") else one
-        for one in FINDING[1:]
-    ),
+    *_replaced(FINDING[1:], ("sent", "cues"), choices=("",)),
 )
 """The same columns where every row is stated in a report, or none is."""
 
@@ -265,7 +332,8 @@ BELIEF: tuple[Column, ...] = (
     *ends("p", "the interval of prob"),
     probability(
         "support",
-        "How surely the row is claimed: p or 1 - p by polarity; generated: its parent's",
+        "How surely the row is claimed: p or 1 - p by polarity; generated: its "
+        "parent's",
     ),
     code("p_source", "Where prob comes from", (*P_SOURCES, "pathway")),
     flag("prob_is_bound", "prob follows from a pathway: a bound, not an estimate"),

@@ -1,4 +1,7 @@
-"""Tables of what was delivered: reports, sentences, what structurers read, findings, rejected rows."""
+"""Tables of what was delivered, and of what structurers read in it.
+
+Reports, sentences, findings, and everything that cannot be used, with its reason.
+"""
 
 from __future__ import annotations
 
@@ -213,7 +216,9 @@ REPORT_SENTENCES = Table(
 
 REJECTED_REPORTS = Table(
     name="rejected_reports",
-    description="Raw reports that cannot be used, with the reason; `rejected` shows them, too.",
+    description=(
+        "Raw reports that cannot be used, with the reason; `rejected` shows them, too."
+    ),
     partitioned_by=("report_batch",),
     key=REJECTED.key,
     columns=REJECTED.columns,

@@ -1,4 +1,7 @@
-"""Tables of the explicit half: from hedging phrases to a probability per tentative finding."""
+"""Tables of the explicit half: from hedging phrases to a probability of each finding.
+
+`docs/method/explicit.md` has the steps.
+"""
 
 from __future__ import annotations
 

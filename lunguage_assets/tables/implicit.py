@@ -1,4 +1,7 @@
-"""Tables of the implicit half: merged findings, implied sub-findings, contradictions and their resolution."""
+"""Tables of the implicit half: merged and implied findings, contradictions, the result.
+
+`docs/method/implicit.md` has the steps.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Tables of a release that are stored nowhere else: the published columns and their provenance, labels for
-training classifiers (implicit.md section 6), the scale of phrases, calibration, the paper's tables (section
-7).
+"""Tables of a release that are stored nowhere else.
+
+The published columns and their provenance, labels for training classifiers (implicit.md
+section 6), the scale of phrases, calibration, the paper's tables (section 7).
 """
 
 from __future__ import annotations
@@ -187,13 +188,16 @@ CHEXPERT = (
     "Pneumothorax",
     "Support Devices",
 )
-"""Columns of `mimic-cxr-2.0.0-chexpert.csv` behind the two identifiers, in its order."""
+"""Columns of `mimic-cxr-2.0.0-chexpert.csv` behind the identifiers, in its order."""
 
 NO_FINDING = "No Finding"
-_SAID = "1: stated; -1: stated with doubt, in either direction; 0: denied; blank: not stated"
+_SAID = (
+    "1: stated; -1: stated with doubt, in either direction; 0: denied; blank: not "
+    "stated"
+)
 _NOTHING_SAID = (
-    "1: nothing else is stated, nor implied, with or without doubt, but for devices; else "
-    "blank"
+    "1: nothing else is stated, nor implied, with or without doubt, but for devices; "
+    "else blank"
 )
 _NUMBERS = (
     integer("subject_id", "Patient: the digits of the patient's identifier"),
@@ -397,7 +401,8 @@ CERTAINTY_TABLE = Table(
     columns=(
         text(
             "diagnosis",
-            f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and '{ALL_FINDINGS}' last",
+            f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and "
+            f"'{ALL_FINDINGS}' last",
         ),
         *(
             integer(name, f"Rows with status {status}")

@@ -1,4 +1,10 @@
-"""Schemas of tables: typed columns, a key, and the validation before anything is stored."""
+"""Schemas of tables: typed columns, a key, and what is asserted of rows.
+
+Everything that is derived from a table reads it here: Parquet types, validation, the
+data dictionary, columns in the UI, partitions.
+
+Not here: the tables themselves, one module for each half of the method.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +35,19 @@ _NUMPY = {"int": np.int64, "float": np.float64, "bool": np.bool_}
 
 @dataclass(frozen=True)
 class Column:
-    """One column. `strings` is a list of strings, never null. A `string` that is merely absent is the empty
-    string; it is nullable only where "unknown" and "empty" differ. `restricted` marks report text, which
-    never leaves the store. `pattern` is a regular expression (RE2) that is found in every present string.
+    """One column of a table.
+
+    Attributes:
+        name: as in the stored file.
+        type: `strings` is a list of strings, never null.
+        description: for the data dictionary and the UI.
+        nullable: whether a value may be missing. A string that is merely absent is the
+            empty string; it is nullable only where "unknown" and "empty" differ.
+        choices: the closed list of values; empty: any.
+        minimum: of a number.
+        maximum: of a number.
+        restricted: whether it is report text, which never leaves the store.
+        pattern: regular expression (RE2) that is found in every present string.
     """
 
     name: str
@@ -50,11 +66,24 @@ class Column:
 
 
 class Where(NamedTuple):
-    """A column, and the rows that may hold something in it: those in which `when` is one of `values`."""
+    """A column, and the rows in which it may hold something.
+
+    Attributes:
+        column: that may.
+        when: the column that decides.
+        values: of `when`, in these rows.
+    """
 
     column: str
     when: str
     values: tuple[str, ...]
+
+
+class BrokenRule(NamedTuple):
+    """A rule in words, and the rows that break it."""
+
+    rule: str
+    rows: NDArray[np.bool_]
 
 
 Dimension = Literal["report_batch", "structurer", "judge", "ranker"]
@@ -86,8 +115,8 @@ class Table:
     table of releases alone has none."""
 
     per_study: bool = False
-    """Whether its rows go with their study: a study that breaks a rule is set aside, and
-    is taken out of it. The others list what was delivered, or asked of judges."""
+    """Whether its rows go with their study: a study that breaks a rule is set aside,
+    and is taken out of it. The others list what was delivered, or asked of judges."""
 
     counted: str = ""
     """The column whose values the UI counts when the table is made; empty: none."""
@@ -100,7 +129,8 @@ class Table:
     under its own name, with the batch; it is shown where somebody has made it."""
 
     ordered: tuple[tuple[str, ...], ...] = ()
-    """Chains of columns that never fall from left to right, as far as they are filled."""
+    """Chains of columns that never fall from left to right, as far as they are filled.
+    """
 
     unique: tuple[tuple[str, ...], ...] = ()
     """Groups of columns that are unique together, besides the key."""
@@ -123,47 +153,56 @@ class Table:
         return pa.schema([column.arrow for column in self.columns])
 
     def column(self, name: str) -> Column:
-        """The column of this name; `KeyError` without one."""
+        """Find the column of this name; `KeyError` without one."""
         return {column.name: column for column in self.columns}[name]
+
+    # Frames of the table.
 
     def frame(
         self, rows: Iterable[Mapping[str, Any]] | Mapping[str, Sequence[Any]] = ()
     ) -> pd.DataFrame:
-        """A typed frame from row mappings or from column sequences; an empty one keeps its types."""
-        if not isinstance(rows, Mapping):
-            listed = list(rows)
-            rows = {name: [row[name] for row in listed] for name in self.names}
+        """Make a typed frame from row mappings, or from sequences by column.
+
+        An empty frame has the types, too.
+        """
+        if isinstance(rows, Mapping):
+            values_by_column = rows
+        else:
+            row_list = list(rows)
+            values_by_column = {
+                name: [row[name] for row in row_list] for name in self.names
+            }
         arrays = [
-            self._typed(column, list(rows[column.name])) for column in self.columns
+            self._typed(column, list(values_by_column[column.name]))
+            for column in self.columns
         ]
         return self.from_arrow(pa.table(arrays, names=self.names))
 
     def from_arrow(self, table: pa.Table) -> pd.DataFrame:
-        """The pandas form: `str`, int64 (Int64 when nullable), float64, bool and object columns of lists."""
-        data: dict[str, Any] = {}
-        for column in self.columns:
-            values = table.column(column.name)
-            if column.type == "strings":
-                data[column.name] = pd.Series(values.to_pylist(), dtype=object)
-            elif column.type == "int" and column.nullable:
-                data[column.name] = pd.array(values.to_pylist(), dtype="Int64")
-            elif column.type == "string":
-                data[column.name] = pd.array(values, dtype="str")
-            else:
-                data[column.name] = values.to_numpy(zero_copy_only=False).astype(
-                    _NUMPY[column.type]
-                )
-        return pd.DataFrame(data)
+        """Make a frame of an Arrow table.
+
+        Its columns are `str`, int64 (Int64 when nullable), float64, bool, and objects
+        for lists.
+        """
+        return pd.DataFrame(
+            {
+                column.name: _pandas_column(column, table.column(column.name))
+                for column in self.columns
+            }
+        )
 
     def to_arrow(self, frame: pd.DataFrame) -> pa.Table:
-        """The validated Arrow form of a frame, ready to be written; raises `InvalidTable` otherwise."""
+        """Validate a frame, and make the Arrow table that is written.
+
+        Raises:
+            InvalidTable: columns, types or values are not those of the table.
+        """
         self.require_columns(frame)
         arrays = [self._typed(column, frame[column.name]) for column in self.columns]
         self.require(frame)
         return pa.Table.from_arrays(arrays, schema=self.arrow)
 
     def _typed(self, column: Column, values: Any) -> pa.Array:
-        """The values as the column's Arrow type; Arrow's own message is not shown: it quotes a value."""
         try:
             return pa.array(values, type=_ARROW[column.type], from_pandas=True)
         except (
@@ -171,51 +210,78 @@ class Table:
             pa.ArrowTypeError,
             pa.ArrowNotImplementedError,
         ) as error:
-            found = (
-                f"pandas dtype {values.dtype}"
-                if isinstance(values, pd.Series)
-                else type(error).__name__
-            )
+            # Arrow's own message is not shown: it quotes a value.
+            found = type(error).__name__
+            if isinstance(values, pd.Series):
+                found = f"pandas dtype {values.dtype}"
             raise InvalidTable(
-                f"table {self.name}, column {column.name}: values do not fit type {column.type} ({found})"
+                f"table {self.name}, column {column.name}: values do not fit type "
+                f"{column.type} ({found})"
             ) from None
 
+    # Rules about values.
+
     def require_columns(self, frame: pd.DataFrame) -> None:
-        """Raise `InvalidTable` unless the frame has the columns of the table."""
-        if wrong := sorted({*self.names} ^ {*map(str, frame.columns)}):
+        """Refuse a frame without exactly the columns of the table.
+
+        Raises:
+            InvalidTable: some are missing, or not expected.
+        """
+        wrong = sorted({*self.names} ^ {*map(str, frame.columns)})
+        if wrong:
             raise InvalidTable(
-                f"table {self.name}: missing or unexpected columns {wrong}; expected {self.names}"
+                f"table {self.name}: missing or unexpected columns {wrong}; expected "
+                f"{self.names}"
             )
 
     def require(self, frame: pd.DataFrame, where: str = "") -> None:
-        """Raise `InvalidTable` for rows that break a rule about values; `where` says which stored rows these
-        are, that something other than this package changed.
+        """Refuse rows that break a rule about values.
+
+        Args:
+            frame: the rows.
+            where: which stored rows these are, that something other than this package
+                changed; empty: they are not stored yet.
+
+        Raises:
+            InvalidTable: rows break a rule.
         """
-        if problems := "; ".join(self.violations(frame)):
-            remedy = ". Materialise it again before anything reads it." if where else ""
+        problems = "; ".join(self.violations(frame))
+        if not problems:
+            return
+        if where:
             raise InvalidTable(
-                f"table {self.name}{where and ', '}{where}: {problems}{remedy}"
+                f"table {self.name}, {where}: {problems}. Materialise it again before "
+                "anything reads it."
             )
+        raise InvalidTable(f"table {self.name}: {problems}")
 
     def violations(self, frame: pd.DataFrame, within: Sequence[str] = ()) -> list[str]:
-        """Broken value rules with counts and up to five keys each, never a value of a restricted column; keys
-        are unique `within` the columns that say which partition a row is of.
+        """Say which rules rows break, with counts and up to five keys each.
+
+        A value of a restricted column is never shown.
+
+        Args:
+            frame: the rows.
+            within: columns that say which partition a row is of; keys are unique in it.
         """
         return [
-            f"{int(rows.sum())} rows break '{rule}', for instance {self.keys_of(frame[rows].head(5))}"
+            f"{int(rows.sum())} rows break '{rule}', for instance "
+            f"{self.keys_of(frame[rows].head(5))}"
             for rule, rows in self.broken(frame, within)
         ]
 
     def broken(
         self, frame: pd.DataFrame, within: Sequence[str] = ()
-    ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Value rules that some rows break, in words, each with a mask of these rows; as in `violations`."""
-        for rule, rows in self.rules(frame, within) if len(frame) else ():
-            if rows.any():
-                yield rule, rows
+    ) -> Iterator[BrokenRule]:
+        """List the rules that some rows break; `within` as in `violations`."""
+        if not len(frame):
+            return
+        for broken_rule in self.rules(frame, within):
+            if broken_rule.rows.any():
+                yield broken_rule
 
     def keys_of(self, rows: pd.DataFrame) -> list[str]:
-        """The key of every row, as messages quote it."""
+        """Write the key of every row, as messages quote it."""
         return [
             "|".join(map(str, key))
             for key in rows[list(self.key)].itertuples(index=False)
@@ -223,67 +289,88 @@ class Table:
 
     def rules(
         self, frame: pd.DataFrame, within: Sequence[str] = ()
-    ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Every rule about values in words, with the rows that break it; `within` as in `violations`."""
+    ) -> Iterator[BrokenRule]:
+        """Hold rows against every rule, broken or not; `within` as in `violations`."""
         for column in self.columns:
             yield from _column_rules(column, frame[column.name])
+        yield from self._order_rules(frame)
+        yield from self._presence_rules(frame)
+        yield from self._partition_rules(frame, within)
+
+    def _order_rules(self, frame: pd.DataFrame) -> Iterator[BrokenRule]:
         for chain in self.ordered:
             for low, high in pairwise(chain):
-                yield f"{low} <= {high}", _numbers(frame[low]) > _numbers(frame[high])
+                falls = _numbers(frame[low]) > _numbers(frame[high])
+                yield BrokenRule(f"{low} <= {high}", falls)
+
+    def _presence_rules(self, frame: pd.DataFrame) -> Iterator[BrokenRule]:
         for name, when, values in self.present:
-            expected = frame[when].isin(values).to_numpy()
+            is_expected = frame[when].isin(values).to_numpy()
             rule = f"{name} is there exactly where {when} is {' or '.join(values)}"
-            yield rule, frame[name].notna().to_numpy() != expected
+            yield BrokenRule(rule, frame[name].notna().to_numpy() != is_expected)
         for name, when, values in self.only:
-            held = frame[name].fillna("").astype(bool).to_numpy()
+            is_expected = frame[when].isin(values).to_numpy()
+            holds_something = frame[name].fillna("").astype(bool).to_numpy()
             rule = f"{name} holds something only where {when} is {' or '.join(values)}"
-            yield rule, held & ~frame[when].isin(values).to_numpy()
+            yield BrokenRule(rule, holds_something & ~is_expected)
+
+    def _partition_rules(
+        self, frame: pd.DataFrame, within: Sequence[str]
+    ) -> Iterator[BrokenRule]:
         for name in self.constant:
-            groups = frame.groupby(list(within))[name] if within else None
-            several = (
-                groups.transform("nunique") > 1
-                if groups is not None
-                else frame[name].nunique() > 1
-            )
-            yield f"{name} has one value", np.broadcast_to(several, len(frame))
+            if within:
+                values = frame.groupby(list(within))[name].transform("nunique")
+                has_several = (values > 1).to_numpy()
+            else:
+                has_several = np.full(len(frame), frame[name].nunique() > 1)
+            yield BrokenRule(f"{name} has one value", has_several)
         for group in (self.key, *self.unique):
-            twice = frame.duplicated([*within, *group], keep=False)
-            yield f"({', '.join(group)}) is unique", twice.to_numpy()
+            is_twice = frame.duplicated([*within, *group], keep=False).to_numpy()
+            yield BrokenRule(f"({', '.join(group)}) is unique", is_twice)
 
 
-def _column_rules(
-    column: Column, values: pd.Series
-) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    present = values.notna().to_numpy()
+def _pandas_column(column: Column, values: pa.ChunkedArray) -> Any:
+    if column.type == "strings":
+        return pd.Series(values.to_pylist(), dtype=object)
+    if column.type == "string":
+        return pd.array(values, dtype="str")
+    if column.type == "int" and column.nullable:
+        return pd.array(values.to_pylist(), dtype="Int64")
+    array = values.to_numpy(zero_copy_only=False)
+    return array.astype(_NUMPY[column.type])
+
+
+def _column_rules(column: Column, values: pd.Series) -> Iterator[BrokenRule]:
+    """Hold the values of a column against its own rules."""
+    is_present = values.notna().to_numpy()
     if not column.nullable:
-        yield f"{column.name} is never empty", ~present
+        yield BrokenRule(f"{column.name} is never empty", ~is_present)
     if column.choices:
-        known = values.isin(column.choices).to_numpy()
-        yield f"{column.name} is one of {list(column.choices)}", present & ~known
+        is_known = values.isin(column.choices).to_numpy()
+        rule = f"{column.name} is one of {list(column.choices)}"
+        yield BrokenRule(rule, is_present & ~is_known)
     if column.minimum is not None:
-        yield f"{column.name} >= {column.minimum}", _numbers(values) < column.minimum
+        is_low = _numbers(values) < column.minimum
+        yield BrokenRule(f"{column.name} >= {column.minimum}", is_low)
     if column.maximum is not None:
-        yield f"{column.name} <= {column.maximum}", _numbers(values) > column.maximum
+        is_high = _numbers(values) > column.maximum
+        yield BrokenRule(f"{column.name} <= {column.maximum}", is_high)
     if column.pattern:
-        yield (
-            f"{column.name} has the form {column.pattern}",
-            present & ~_matches(values, column.pattern),
-        )
+        has_form = _matches(values, column.pattern)
+        rule = f"{column.name} has the form {column.pattern}"
+        yield BrokenRule(rule, is_present & ~has_form)
 
 
 def _numbers(values: pd.Series) -> NDArray[Any]:
-    """Numbers as NumPy compares them; a missing one is NaN, of which no comparison holds."""
+    """Make numbers that NumPy compares; no comparison holds of a missing one (NaN)."""
     if values.dtype == "Int64" or values.dtype == object:
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
     return values.to_numpy()
 
 
 def _matches(values: pd.Series, pattern: str) -> NDArray[np.bool_]:
-    """Which strings match the pattern."""
-    found = pc.match_substring_regex(
-        pa.array(values, type=pa.string(), from_pandas=True), pattern
-    )
-    matching: NDArray[np.bool_] = pc.fill_null(found, False).to_numpy(
-        zero_copy_only=False
-    )
+    """Find which strings match a pattern; a missing one does not."""
+    strings = pa.array(values, type=pa.string(), from_pandas=True)
+    is_match = pc.fill_null(pc.match_substring_regex(strings, pattern), False)
+    matching: NDArray[np.bool_] = is_match.to_numpy(zero_copy_only=False)
     return matching

@@ -1,63 +1,70 @@
-"""The home: the folder with everything that a corpus produces, and the register of its batches, whose files
-come in as a whole or not at all.
+"""The home: the folder with everything that a corpus produces, and its batches.
 
-A home holds one corpus of one data class; a batch, once registered, never changes.
+A home holds one corpus of one data class. A batch comes in as a whole or not at all,
+and never changes once it is registered. `docs/dagster.md` says what lies where.
+
+Not here: how a delivery is recognised (`corpus/delivery.py`), the tables (`store.py`),
+and the landing folder, from which batches are registered without a person
+(`landing.py`).
 """
 
 from __future__ import annotations
 
-import fcntl
 import getpass
 import json
 import os
-import re
 import shutil
 import tomllib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from upath import UPath
 
+from lunguage_assets.corpus.declaration import DECLARATION, Corpus
 from lunguage_assets.corpus.delivery import (
-    DECLARATION,
     METADATA,
     PACKED,
-    Corpus,
     Delivery,
     DeliveryKind,
     content_hash,
-    find_delivery,
     in_parts,
     require_whole_files,
 )
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.side_files import split_metadata
 from lunguage_assets.corpus.texts.layouts import write_packed
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch, KeyTaken
 from lunguage_assets.files import replace_text
+from lunguage_assets.locks import exclusive_lock
 from lunguage_assets.permissions import require_private
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.store import (
-    claim_place,
-    partition_path,
-    stored_partitions,
-    tables_place,
-)
+from lunguage_assets.workspace.batch_keys import batch_keys, is_usable, require_usable
+from lunguage_assets.workspace.store import partition_path, stored_partitions
+from lunguage_assets.workspace.tables_location import claim_location, tables_location
 
 ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
-_KEY = re.compile(r"(?!\.)[a-z0-9._-]{1,128}")
+_MANIFEST = "batch.json"
+_REMOVALS = "removals.json"
+_HASH_SHOWN = 12
 
 
 @dataclass(frozen=True)
 class Batch:
-    """One delivered set of reports.
+    """A registered set of reports.
 
-    `number` counts registrations: of two versions of a study the one with the higher number is newer. `kind`
-    says whether findings or raw reports were delivered.
+    Attributes:
+        key: its partition key.
+        number: counts registrations: of two versions of a study the one with the higher
+            number is newer.
+        sha256: of its content, whatever the files are called.
+        files: names in its folder.
+        kind: whether findings or raw reports were delivered.
     """
 
     key: str
@@ -69,7 +76,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Registration:
-    """Preview of a registration: files, corpus, and the batch, new or registered."""
+    """What a registration does, or would do: files, corpus, and batch, new or known."""
 
     delivery: Delivery
     corpus: Corpus
@@ -87,14 +94,18 @@ class Removal:
     when: str
 
 
-class _Place:
-    """A file or folder of a home, by its name there."""
+class BatchFiles(NamedTuple):
+    """What is stored of one batch alone: tables with their keys, and review queues."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    tables: list[tuple[str, tuple[str, ...]]]
+    review_queues: list[Path]
 
-    def __get__(self, home: Home, kind: type[Home]) -> Path:
-        return home.root / self._name
+
+class _StagedBatch(NamedTuple):
+    """A new batch, and the hidden folder in which its files are put together."""
+
+    folder: Path
+    registration: Registration
 
 
 @dataclass(frozen=True)
@@ -105,252 +116,217 @@ class Home:
 
     @classmethod
     def from_environment(cls) -> Home:
-        """`$LUNGUAGE_HOME`, by default `.lunguage` in the working directory."""
-        return cls(
-            Path(os.environ.get(ENVIRONMENT_VARIABLE) or ".lunguage")
-            .expanduser()
-            .resolve()
-        )
+        """Find the home: `$LUNGUAGE_HOME`, by default `.lunguage` where one works."""
+        named = os.environ.get(ENVIRONMENT_VARIABLE) or ".lunguage"
+        return cls(Path(named).expanduser().resolve())
 
-    database = _Place("lunguage.duckdb")
-    dagster = _Place("dagster")
-    batches = _Place("batches")
-    release = _Place("release")
-    """Where releases go unless a run names another folder."""
-    settings_file = _Place("settings.toml")
-    distilled = _Place("distilled")
-    """What distilled models learnt, by ranker: as restricted as the reports."""
+    # Paths. What the package makes:
 
-    # what a person may put there, or not
-    anchor_ratings = _Place("anchor_ratings.csv")
-    corrections_file = _Place("corrections.csv")
-    gold_findings = _Place("gold_findings.csv")
-    expert_responses = _Place("expert_responses.csv")
-    expert_descriptions = _Place("experts.csv")
+    @property
+    def database(self) -> Path:
+        return self.root / "lunguage.duckdb"
+
+    @property
+    def dagster(self) -> Path:
+        return self.root / "dagster"
+
+    @property
+    def batches(self) -> Path:
+        return self.root / "batches"
 
     @property
     def tables(self) -> Path | UPath:
-        """The folder of the tables, or the home's place on other storage."""
-        return tables_place(self.root)
+        """The folder of the tables, or the home's location on other storage."""
+        return tables_location(self.root)
+
+    @property
+    def release(self) -> Path:
+        """Where releases go unless a run names another folder."""
+        return self.root / "release"
+
+    @property
+    def distilled(self) -> Path:
+        """What distilled models learnt, by ranker: as restricted as the reports."""
+        return self.root / "distilled"
+
+    def review_queue(self, judge: str, batch: str) -> Path:
+        """Name the review queue of a batch, by one judge's extraction."""
+        return self.root / "review" / judge / f"{batch}.csv"
+
+    # What a person may put there, or not:
+
+    @property
+    def settings_file(self) -> Path:
+        return self.root / "settings.toml"
+
+    @property
+    def anchor_ratings(self) -> Path:
+        return self.root / "anchor_ratings.csv"
+
+    @property
+    def corrections_file(self) -> Path:
+        return self.root / "corrections.csv"
+
+    @property
+    def gold_findings(self) -> Path:
+        return self.root / "gold_findings.csv"
+
+    @property
+    def expert_responses(self) -> Path:
+        return self.root / "expert_responses.csv"
+
+    @property
+    def expert_descriptions(self) -> Path:
+        return self.root / "experts.csv"
 
     @property
     def pathways_file(self) -> Path | None:
-        """The person's own pathways, in the form of resources/pathways.yaml, or None: the packaged ones."""
-        return self._if_there("pathways.yaml")
+        """The person's own pathways, in the place of the packaged ones, or None."""
+        return self._existing("pathways.yaml")
 
     @property
     def blacklist_file(self) -> Path | None:
-        """The person's own blacklist, in the form of resources/blacklist.yaml, or None: the packaged one."""
-        return self._if_there("blacklist.yaml")
+        """The person's own blacklist, in the place of the packaged one, or None."""
+        return self._existing("blacklist.yaml")
 
     @property
     def assertion_file(self) -> Path | None:
-        """The person's own cues, which are added to those of resources/assertion, or None."""
-        return self._if_there("assertion.yaml")
+        """The person's own cues, added to those of resources/assertion, or None."""
+        return self._existing("assertion.yaml")
 
-    def _if_there(self, name: str) -> Path | None:
-        return self.root / name if (self.root / name).exists() else None
+    def _existing(self, name: str) -> Path | None:
+        path = self.root / name
+        return path if path.exists() else None
 
-    def review_queue(self, judge: str, batch: str) -> Path:
-        """The review queue of a batch, by one judge's extraction."""
-        return self.root / "review" / judge / f"{batch}.csv"
+    # The corpus that the home holds.
 
     def create(self) -> None:
         """Make the folder, readable by its owner only: it will hold report text."""
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def corpus(self) -> Corpus | None:
-        """The corpus of this home; None while it is empty."""
+        """Read which corpus the home holds; None while it is empty."""
         path = self.root / "corpus.json"
-        return (
-            Corpus(**json.loads(path.read_text(encoding="utf-8")))
-            if path.exists()
-            else None
-        )
+        if not path.exists():
+            return None
+        return Corpus(**json.loads(path.read_text(encoding="utf-8")))
 
     def claim(self, corpus: Corpus) -> None:
-        """Bind the home to a corpus, or refuse when it holds another."""
-        self._require(corpus)
+        """Bind the home to a corpus.
+
+        Raises:
+            CorpusMismatch: it holds another one.
+            ConfigurationError: other accounts can read it, or its tables' location
+                belongs to another home.
+        """
+        self._require_same(corpus)
         self.create()
         self.require_private(corpus)
-        claim_place(self.root)
+        claim_location(self.root)
         if self.corpus() is None:
-            self._record("corpus.json", asdict(corpus))
-
-    def remember_preset(self, preset: str) -> None:
-        """Write the preset into the home's settings, unless one is there: further runs use it, when they name
-        no other.
-        """
-        file = self.settings_file
-        with (self.root / ".settings.lock").open("a") as lock:
-            fcntl.flock(
-                lock, fcntl.LOCK_EX
-            )  # two first runs would write over each other
-            text = file.read_text(encoding="utf-8") if file.exists() else ""
-            if "preset" not in tomllib.loads(text):
-                replace_text(file, f'preset = "{preset}"  # of the first run\n{text}')
+            self._write_json("corpus.json", asdict(corpus))
 
     def require_private(self, corpus: Corpus | None) -> None:
-        """Refuse a home of patients' reports that other accounts can read. Raises `ConfigurationError`: it is
-        open to others.
+        """Refuse a home of patients' reports that other accounts can read.
+
+        Raises:
+            ConfigurationError: it is open to others.
         """
         if corpus is not None and corpus.data_class == "credentialed":
             require_private(self.root, "the home")
 
-    def _require(self, corpus: Corpus) -> None:
+    def _require_same(self, corpus: Corpus) -> None:
         present = self.corpus()
-        if present is not None and present != corpus:
-            raise CorpusMismatch(
-                DECLARATION,
-                f"corpus {corpus.name!r} ({corpus.data_class}, as text without a declaration is)",
-                f"corpus {present.name!r} ({present.data_class}), which the home holds",
-                f"Name that one in {DECLARATION}, or use another home (--home).",
-                column="name"
-                if corpus.data_class == present.data_class
-                else "data_class",
-            )
-
-    def _record(self, name: str, values: object) -> None:
-        replace_text(
-            self.root / name, json.dumps(values, indent=2, sort_keys=True) + "\n"
+        if present is None or present == corpus:
+            return
+        is_same_class = corpus.data_class == present.data_class
+        raise CorpusMismatch(
+            DECLARATION,
+            f"corpus {corpus.name!r} ({corpus.data_class}, as text without a "
+            "declaration is)",
+            f"corpus {present.name!r} ({present.data_class}), which the home holds",
+            f"Name that one in {DECLARATION}, or use another home (--home).",
+            column="name" if is_same_class else "data_class",
         )
 
+    def remember_preset(self, preset: str) -> None:
+        """Write the preset of a first run into the settings, where none is set.
+
+        Further runs use it when they name no other.
+        """
+        file = self.settings_file
+        # Two first runs would write over each other.
+        with exclusive_lock(self.root / ".settings.lock"):
+            text = file.read_text(encoding="utf-8") if file.exists() else ""
+            if "preset" not in tomllib.loads(text):
+                replace_text(file, f'preset = "{preset}"  # of the first run\n{text}')
+
+    # The register of batches.
+
     def registered(self) -> list[Batch]:
-        """All batches in the order of their registration."""
-        found = map(
-            _read_batch, self.batches.glob("[!.]*/batch.json")
-        )  # others are being registered
-        return sorted(found, key=lambda batch: batch.number)
+        """List all batches in the order of their registration."""
+        # Hidden folders are of batches that are being registered.
+        manifests = self.batches.glob(f"[!.]*/{_MANIFEST}")
+        return sorted(map(_read_batch, manifests), key=lambda batch: batch.number)
 
     def batch(self, key: str) -> Batch:
-        """A registered batch. Raises `ConfigurationError`: no such batch."""
-        manifest = self.batches / key / "batch.json"
-        if _KEY.fullmatch(key) and manifest.exists():
+        """Find a registered batch.
+
+        Raises:
+            ConfigurationError: there is no such batch.
+        """
+        manifest = self.batches / key / _MANIFEST
+        if is_usable(key) and manifest.exists():
             return _read_batch(manifest)
         raise ConfigurationError(
-            f"batch {key!r} is not registered in {self.root}. Register its files first: lunguage register "
-            f"--data DIR --batch {key}. If the key was mistyped, `lunguage batches remove {key}` takes the "
-            "partition away."
+            f"batch {key!r} is not registered in {self.root}. Register its files "
+            f"first: lunguage register --data DIR --batch {key}. If the key was "
+            f"mistyped, `lunguage batches remove {key}` takes the partition away."
         )
 
     def delivery(self, key: str) -> Delivery:
-        """The files of a registered batch."""
+        """Find the files of a registered batch."""
         self.batch(key)
         return find_delivery(self.batches / key)
 
     def register(
         self,
-        place: Path,
+        path: Path,
         key: str,
         *,
         batch_reports: int | None = None,
         columns: tuple[str, str] | None = None,
     ) -> list[Batch]:
-        """Copy a delivery into the home as one immutable batch; raw reports of more than `batch_reports`
-        become batches `key-001`, `key-002`..., all reports of a patient in one of them. `columns` as in
-        `find_delivery`.
+        """Copy a delivery into the home as one immutable batch, or as several.
 
-        The same content changes nothing, also under another key: its batch is the one that is there. Raises
-        `LunguageError`: as `examine`.
+        The same content changes nothing, also under another key: its batch is the one
+        that is there.
+
+        Args:
+            path: folder or file of the delivery.
+            key: of the batch.
+            batch_reports: raw reports of more than so many become batches `key-001`,
+                `key-002`..., all reports of a patient in one of them; None: one batch.
+            columns: of the study and the text in a table of reports, as in
+                `find_delivery`.
+
+        Returns:
+            The batches with this content, new or known.
+
+        Raises:
+            LunguageError: as `examine`, and as `claim`.
         """
-        with self._registering():
-            found = self.examine(
-                place, key, batch_reports=batch_reports, columns=columns
+        with self._register_lock():
+            registrations = self.examine(
+                path, key, batch_reports=batch_reports, columns=columns
             )
-            self.claim(found[0].corpus)
-            self._store([one for one in found if one.is_new], in_parts=len(found) > 1)
-        return [one.batch for one in found]
-
-    @contextmanager
-    def _registering(self) -> Iterator[None]:
-        """One registration or removal at a time; what a killed one left is removed first."""
-        self.create()
-        self.batches.mkdir(parents=True, exist_ok=True)
-        with (self.batches / ".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            self._clear_abandoned()
-            yield
-
-    def _clear_abandoned(self) -> None:
-        for abandoned in self.batches.glob(".*.tmp"):
-            shutil.rmtree(abandoned)
-
-    def _aside(self, key: str) -> Path:
-        return self.batches / f".{key}.{uuid.uuid4().hex}.tmp"
-
-    def _store(self, new: list[Registration], *, in_parts: bool) -> None:
-        """Store batches: the files of findings as they are, raw reports packed; of a delivery in parts each
-        has the image metadata of its own studies.
-        """
-        metadata: dict[Path, set[str]] = {}
-        staged = [(self._aside(one.batch.key), one) for one in new]
-        for folder, one in staged:
-            folder.mkdir(parents=True)
-            delivery, copied = (
-                one.delivery,
-                [*one.delivery.tables, one.delivery.folder / DECLARATION],
-            )
-            if delivery.held is not None:
-                write_packed(delivery.held, folder / PACKED)
-            if in_parts and delivery.metadata is not None:
-                copied.remove(delivery.metadata)
-                metadata[folder / METADATA] = {
-                    study_of(own.study) for own in delivery.held or () if own.study
-                }
-            for path in copied:
-                if path.is_file():
-                    shutil.copyfile(path, folder / path.name)
-        if metadata and new[0].delivery.metadata is not None:
-            split_metadata(new[0].delivery.metadata, metadata)
-        for folder, one in staged:
-            self._record(f"batches/{folder.name}/batch.json", asdict(one.batch))
-            folder.rename(self.batches / one.batch.key)
-
-    def following(
-        self, key: str
-    ) -> tuple[list[tuple[str, tuple[str, ...]]], list[Path]]:
-        """What is stored of a registered batch alone: tables with their keys, review queues; raises as
-        `batch`.
-        """
-        self.batch(key)
-        tables = [
-            (table, keys)
-            for table, declared in TABLES.items()
-            if declared.partitioned_by[-1] == "report_batch"
-            for keys in stored_partitions(self.tables, table)
-            if keys[-1] == key
-        ]
-        return tables, sorted(self.root.glob(f"review/*/{key}.csv"))
-
-    def remove(self, key: str) -> None:
-        """Remove a registered batch with the tables of it alone, its files last: a removal that was killed is
-        done by doing it again. What several batches made together and sealed releases stay. Raises as
-        `batch`.
-        """
-        with self._registering():
-            batch, (tables, review) = self.batch(key), self.following(key)
-            for table, keys in tables:
-                partition_path(self.tables, table, *keys).unlink(missing_ok=True)
-            for file in review:
-                file.unlink(missing_ok=True)
-            when = datetime.now(UTC).isoformat(timespec="seconds")
-            removal = Removal(key, batch.sha256, getpass.getuser(), when)
-            self._record(
-                "removals.json", [asdict(one) for one in (*self.removed(), removal)]
-            )
-            (self.batches / key).rename(self._aside(key))
-            self._clear_abandoned()
-
-    def removed(self) -> list[Removal]:
-        """Batches that were removed, the oldest first."""
-        file = self.root / "removals.json"
-        noted = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-        names = [field.name for field in fields(Removal)]  # records of before have more
-        return [Removal(**{name: one[name] for name in names}) for one in noted]
+            self.claim(registrations[0].corpus)
+            self._store_new(registrations)
+        return [registration.batch for registration in registrations]
 
     def examine(
         self,
-        place: Path,
+        path: Path,
         key: str,
         *,
         batch_reports: int | None = None,
@@ -358,80 +334,197 @@ class Home:
     ) -> list[Registration]:
         """Preview what `register` would do.
 
+        Args:
+            path: as in `register`.
+            key: as in `register`.
+            batch_reports: as in `register`.
+            columns: as in `register`.
+
         Raises:
             CorpusMismatch: the home holds another corpus or data class.
             KeyTaken: the key is taken by other content.
             ConfigurationError: an unusable key.
-            InputError: there are neither Lunguage files nor raw reports, or they cannot be read.
+            InputError: there are neither Lunguage files nor raw reports, or they cannot
+                be read.
         """
-        if not _KEY.fullmatch(key):
-            raise ConfigurationError(
-                f"batch key {key[:200]!r} is not usable; expected up to 128 lower-case letters, digits, '.', "
-                "'_' and '-', and no '.' at the beginning. Name it with --batch KEY."
-            )
-        delivery = find_delivery(place, columns)
+        require_usable(key)
+        delivery = find_delivery(path, columns)
         corpus = self._corpus_of(delivery)
-        parts, batches = in_parts(delivery, batch_reports), self.registered()
-        of_key = {batch.key: batch for batch in batches}
-        of_content = {batch.sha256: batch for batch in reversed(batches)}
-        number = 1 + max((batch.number for batch in batches), default=-1)
-        registrations: list[Registration] = []
-        for own, part in zip(batch_keys(key, len(parts)), parts, strict=True):
-            sha256 = content_hash(part)
-            if own in of_key and of_key[own].sha256 != sha256:
-                raise KeyTaken(
-                    f"batch {own!r} is registered with other content (sha256 {of_key[own].sha256[:12]}, "
-                    f"found {sha256[:12]}). A batch never changes: give the new files another key with "
-                    "--batch."
-                )
-            files = ([PACKED] if part.kind == "text" else []) + [
-                path.name for path in part.tables
-            ]
-            known = of_key.get(own) or of_content.get(sha256)
-            batch = known or Batch(own, number, sha256, tuple(files), part.kind)
-            number += known is None
-            registrations.append(Registration(part, corpus, batch, known is None))
-        if any(one.is_new for one in registrations):
+        parts = in_parts(delivery, batch_reports)
+        registrations = self._matched(parts, batch_keys(key, len(parts)), corpus)
+        if any(registration.is_new for registration in registrations):
             require_whole_files(delivery)
         return registrations
 
     def _corpus_of(self, delivery: Delivery) -> Corpus:
-        """The corpus of a delivery; one without a name is the home's own if the data class agrees."""
-        declared, present = delivery.declared, self.corpus()
-        shared = present is not None and present.data_class == declared.data_class
-        name = declared.name or (
-            present.name if present is not None and shared else "unnamed"
-        )
-        corpus = Corpus(name, declared.data_class)
-        self._require(corpus)
+        """Name the corpus of a delivery, and refuse one that the home does not hold.
+
+        A delivery without a name is of the home's own corpus, if the data class agrees.
+        """
+        declared = delivery.declared
+        present = self.corpus()
+        name = declared.name
+        if not name and present is not None:
+            name = present.name if present.data_class == declared.data_class else ""
+        corpus = Corpus(name or "unnamed", declared.data_class)
+        self._require_same(corpus)
         return corpus
+
+    def _matched(
+        self, parts: Sequence[Delivery], keys: Sequence[str], corpus: Corpus
+    ) -> list[Registration]:
+        """Find for each part the batch that has its content, or make one."""
+        known = self.registered()
+        batch_by_key = {batch.key: batch for batch in known}
+        # The oldest one, where the same content was registered under two keys.
+        batch_by_content = {batch.sha256: batch for batch in reversed(known)}
+        number = 1 + max((batch.number for batch in known), default=-1)
+        registrations: list[Registration] = []
+        for key, part in zip(keys, parts, strict=True):
+            sha256 = content_hash(part)
+            batch = batch_by_key.get(key)
+            if batch is not None and batch.sha256 != sha256:
+                raise _key_taken(batch, sha256)
+            batch = batch or batch_by_content.get(sha256)
+            is_new = batch is None
+            if batch is None:
+                batch = Batch(key, number, sha256, _names_of_files(part), part.kind)
+                number += 1
+            registrations.append(Registration(part, corpus, batch, is_new))
+        return registrations
+
+    @contextmanager
+    def _register_lock(self) -> Iterator[None]:
+        """Hold the register; what a killed registration or removal left is removed."""
+        self.create()
+        self.batches.mkdir(parents=True, exist_ok=True)
+        with exclusive_lock(self.batches / ".lock"):
+            self._clear_abandoned()
+            yield
+
+    def _clear_abandoned(self) -> None:
+        for abandoned in self.batches.glob(".*.tmp"):
+            shutil.rmtree(abandoned)
+
+    def _hidden_folder(self, key: str) -> Path:
+        """Name a folder for a batch that is not there yet, or not there any more."""
+        return self.batches / f".{key}.{uuid.uuid4().hex}.tmp"
+
+    def _store_new(self, registrations: Sequence[Registration]) -> None:
+        """Store the new batches; each appears with all its files at once."""
+        staged = [
+            _StagedBatch(self._hidden_folder(registration.batch.key), registration)
+            for registration in registrations
+            if registration.is_new
+        ]
+        is_in_parts = len(registrations) > 1
+        for batch in staged:
+            _copy_files(batch, with_metadata=not is_in_parts)
+        if is_in_parts:
+            _split_image_metadata(staged)
+        for folder, registration in staged:
+            manifest = f"batches/{folder.name}/{_MANIFEST}"
+            self._write_json(manifest, asdict(registration.batch))
+            folder.rename(self.batches / registration.batch.key)
+
+    def files_of(self, key: str) -> BatchFiles:
+        """List what is stored of a registered batch alone.
+
+        Raises:
+            ConfigurationError: there is no such batch.
+        """
+        self.batch(key)
+        tables = []
+        for name, table in TABLES.items():
+            if table.partitioned_by[-1] == "report_batch":
+                partitions = stored_partitions(self.tables, name)
+                tables += [(name, keys) for keys in partitions if keys[-1] == key]
+        return BatchFiles(tables, sorted(self.root.glob(f"review/*/{key}.csv")))
+
+    def remove(self, key: str) -> None:
+        """Remove a registered batch with the tables of it alone.
+
+        Its own files go last: a removal that was killed is done by doing it again. What
+        several batches made together, and sealed releases, stay.
+
+        Raises:
+            ConfigurationError: there is no such batch.
+        """
+        with self._register_lock():
+            batch = self.batch(key)
+            files = self.files_of(key)
+            for table, keys in files.tables:
+                partition_path(self.tables, table, *keys).unlink(missing_ok=True)
+            for queue in files.review_queues:
+                queue.unlink(missing_ok=True)
+            when = datetime.now(UTC).isoformat(timespec="seconds")
+            removals = [
+                *self.removed(),
+                Removal(key, batch.sha256, getpass.getuser(), when),
+            ]
+            self._write_json(_REMOVALS, [asdict(removal) for removal in removals])
+            (self.batches / key).rename(self._hidden_folder(key))
+            self._clear_abandoned()
+
+    def removed(self) -> list[Removal]:
+        """List the batches that were removed, the oldest first."""
+        file = self.root / _REMOVALS
+        if not file.exists():
+            return []
+        # Records of older versions have more fields.
+        names = [field.name for field in fields(Removal)]
+        return [
+            Removal(**{name: record[name] for name in names})
+            for record in json.loads(file.read_text(encoding="utf-8"))
+        ]
+
+    def _write_json(self, name: str, values: object) -> None:
+        text = json.dumps(values, indent=2, sort_keys=True) + "\n"
+        replace_text(self.root / name, text)
 
 
 def _read_batch(manifest: Path) -> Batch:
-    """The record of a batch, also one from before there were kinds."""
+    """Read the record of a batch; one from before there were kinds is of findings."""
     values = json.loads(manifest.read_text(encoding="utf-8"))
     return Batch(**values | {"files": tuple(values["files"])})
 
 
-def batch_key(place: Path) -> str:
-    """A usable partition key from the name of a folder or file, without the file's ending; a folder that is
-    called by its version alone (`mimic-cxr/2.1.0`) is named with the one above it.
-    """
-    place = place.resolve()
-    if place.is_file():
-        return usable_key(place.name.split(".")[0])
-    is_version = re.fullmatch(r"v?\d+(\.\d+)+", place.name)
-    return usable_key(f"{place.parent.name}-{place.name}" if is_version else place.name)
+def _names_of_files(part: Delivery) -> tuple[str, ...]:
+    packed = [PACKED] if part.kind == "text" else []
+    return (*packed, *(path.name for path in part.tables))
 
 
-def batch_keys(key: str, parts: int) -> list[str]:
-    """Keys of the batches of a delivery in so many parts: its own, or `key-001`, `key-002`..."""
-    return [key] if parts == 1 else [f"{key}-{part + 1:03d}" for part in range(parts)]
-
-
-def usable_key(name: str) -> str:
-    """A partition key from any name: lower case, hyphens for other characters, at most a hundred of them."""
-    return (
-        re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:100].strip("-.")
-        or "batch"
+def _key_taken(batch: Batch, sha256: str) -> KeyTaken:
+    return KeyTaken(
+        f"batch {batch.key!r} is registered with other content (sha256 "
+        f"{batch.sha256[:_HASH_SHOWN]}, found {sha256[:_HASH_SHOWN]}). A batch never "
+        "changes: give the new files another key with --batch."
     )
+
+
+def _copy_files(batch: _StagedBatch, *, with_metadata: bool) -> None:
+    """Copy the files of findings as they are, and pack raw reports."""
+    delivery = batch.registration.delivery
+    batch.folder.mkdir(parents=True)
+    if delivery.held is not None:
+        write_packed(delivery.held, batch.folder / PACKED)
+    for path in (*delivery.tables, delivery.folder / DECLARATION):
+        is_left_out = path == delivery.metadata and not with_metadata
+        if path.is_file() and not is_left_out:
+            shutil.copyfile(path, batch.folder / path.name)
+
+
+def _split_image_metadata(staged: Sequence[_StagedBatch]) -> None:
+    """Give each part of a delivery the image metadata of its own studies."""
+    if not staged:
+        return
+    metadata = staged[0].registration.delivery.metadata
+    if metadata is None:
+        return
+    studies_by_file: dict[Path, set[str]] = {}
+    for folder, registration in staged:
+        reports = registration.delivery.held or ()
+        studies_by_file[folder / METADATA] = {
+            study_of(report.study) for report in reports if report.study
+        }
+    split_metadata(metadata, studies_by_file)

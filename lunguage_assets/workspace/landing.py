@@ -1,41 +1,32 @@
-"""New reports in a folder: every complete delivery is registered once, recognised, or put into quarantine.
+"""New reports in a folder: each delivery is registered, recognised or quarantined.
 
-Whoever delivers can lay anything there, so only regular files are opened. A pass may be killed anywhere and
-done again: the home registers a batch as a whole or not at all and knows the content of its batches, and a
-delivery is moved to quarantine last. Deliveries are taken in the order of their writing, so that of two
-versions of a study the newer is the amendment.
+A pass may be killed anywhere and done again: the home registers a batch as a whole or
+not at all and knows the content of its batches, and a delivery is moved to quarantine
+last. Deliveries are taken in the order of their writing, so that of two versions of a
+study the newer is the amendment. `docs/dagster.md` says how to deliver.
+
+Not here: what counts as a delivery (`landed_delivery.py`), copying it
+(`delivery_copy.py`), and the sensor that makes passes (`orchestration/automation.py`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import fcntl
-import gzip
-import hashlib
 import math
 import os
-import re
 import shutil
-import stat
 import time
-import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from lunguage_assets.corpus.delivery import (
-    DECLARATION,
-    METADATA,
-    VOCABULARY,
-    table_holds,
-)
+from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.intake import read_files
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.records import require_size
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.errors import (
     InputError,
@@ -45,36 +36,48 @@ from lunguage_assets.errors import (
     printable,
 )
 from lunguage_assets.files import replace_text
+from lunguage_assets.locks import LockHeld, exclusive_lock_at_once
 from lunguage_assets.settings import CorpusSettings, LandingSettings, load_settings
-from lunguage_assets.workspace.home import Home, Registration, usable_key
-
-QUARANTINE = "quarantine"
-_SHARED = (DECLARATION, VOCABULARY)
-"""Files that may lie beside deliveries, for all that have none of their own."""
-_BESIDE = {name.lower() for name in (*_SHARED, METADATA)}
-_TABLE = re.compile(r"\.(?:csv|csv\.gz|parquet|zip|json|json\.gz)$", re.IGNORECASE)
-_TAKEN = re.compile(
-    r"\.(?:(?:csv|txt|xml|json)(?:\.gz)?|parquet|zip)$|^corpus\.toml$", re.IGNORECASE
+from lunguage_assets.workspace.batch_keys import usable_key
+from lunguage_assets.workspace.delivery_copy import copy_delivery, copy_file
+from lunguage_assets.workspace.home import Home, Registration
+from lunguage_assets.workspace.landed_delivery import (
+    QUARANTINE,
+    SHARED_FILES,
+    TABLE_ENDING,
+    LandedDelivery,
+    Postponed,
+    is_passed_over,
+    look_at,
+    marker_beside,
+    passing_over_missing_marker,
+    unreadable,
 )
-_PASSED_OVER = re.compile(
-    rf"^[.~_]|^{QUARANTINE}$|(?:~|\.done|\.rejected\.csv)$"
-    r"|\.(?:te?mp|part|partial|filepart|crdownload|download|upload|uploading|incomplete|swp)"
-    r"(?:\.csv|\.csv\.gz|\.parquet)?$",
-    re.IGNORECASE,
-)
-_DEEPEST = 100
-"""Folders inside each other in one delivery; MIMIC-CXR has four."""
-_LONGEST_NAME = 255
-"""Bytes of the name of a file; file systems allow no more."""
+
+_MAX_NAME_BYTES = 255
+"""Of the name of a file; file systems allow no more."""
+_SIGNATURE_SHOWN = 8
+"""Digits of a delivery's signature that tell its name from another's."""
+
+State = Literal[
+    "registered", "skipped", "quarantined", "waiting", "passed over", "landed before"
+]
 
 
-class _Later(Exception):
-    """A delivery cannot be taken in this pass; the message says why."""
+class Outcome(NamedTuple):
+    """What became of a delivery, and why or as what."""
+
+    state: State
+    message: str
 
 
 class LandingRecord(BaseModel):
-    """Signature of each delivery that was dealt with, and the keys of the batches with its content; order and
-    sha256 of the registered batches by key. Its loss does no harm.
+    """What passes over a landing folder remember; its loss does no harm.
+
+    Attributes:
+        seen: signature of each delivery that was dealt with, and the keys of the
+            batches with its content, by name.
+        batches: order and sha256 of the registered batches, by key.
     """
 
     seen: dict[str, tuple[str, list[str]]] = {}
@@ -82,64 +85,76 @@ class LandingRecord(BaseModel):
 
 
 def record_folder(home: Home) -> Path:
-    """Where the record, the lock and the staging folder are."""
+    """Name the folder of the record, the lock and the staged delivery."""
     return home.root / "landing-record"
 
 
 def load_record(home: Home) -> LandingRecord:
-    """The record; an empty one when there is none that can be read."""
+    """Read the record; an empty one when there is none that can be read."""
+    file = record_folder(home) / "record.json"
     try:
-        return LandingRecord.model_validate_json(
-            (record_folder(home) / "record.json").read_bytes()
-        )
+        return LandingRecord.model_validate_json(file.read_bytes())
     except (FileNotFoundError, ValidationError):
         return LandingRecord()
 
 
-State = Literal[
-    "registered", "skipped", "quarantined", "waiting", "passed over", "landed before"
-]
-
-
 @dataclass
 class PassReport:
-    """What a pass did: state, name in the landing folder, and why or as what. A name, and what is said of a
-    quarantined delivery, may name a patient: not for logs.
+    """What a pass did: state, name in the landing folder, and why or as what.
+
+    A name, and what is said of a quarantined delivery, may name a patient: not for
+    logs.
     """
 
     outcomes: list[tuple[State, str, str]] = field(default_factory=list)
 
     def of(self, state: State) -> dict[str, str]:
-        """What is said of the deliveries in a state, by name."""
-        return {name: told for found, name, told in self.outcomes if found == state}
+        """Give the messages about the deliveries in a state, by name."""
+        return {
+            name: message
+            for outcome_state, name, message in self.outcomes
+            if outcome_state == state
+        }
+
+    def add(self, delivery_name: str, outcome: Outcome) -> None:
+        """Note what became of a delivery."""
+        self.outcomes.append((outcome.state, delivery_name, outcome.message))
 
     @property
     def summary(self) -> str:
-        """Numbers only."""
-        counts = {state: len(self.of(state)) for state in get_args(State)}
-        told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-        return f"Landing folder: {told or 'nothing there'}."
+        """How many deliveries are in which state: numbers only."""
+        count_by_state = {state: len(self.of(state)) for state in get_args(State)}
+        counts = [
+            f"{count} {state}" for state, count in count_by_state.items() if count
+        ]
+        return f"Landing folder: {', '.join(counts) or 'nothing there'}."
 
 
 def landing_folder(home: Home, settings: LandingSettings) -> Path | None:
-    """`$LUNGUAGE_LANDING`, else the option `url`, relative to the home; None: there is no landing folder."""
-    written = os.environ.get("LUNGUAGE_LANDING", "").strip() or settings.url.strip()
-    return home.root / Path(written).expanduser() if written else None
+    """Find the landing folder; None where there is none.
+
+    `$LUNGUAGE_LANDING` names it, else the option `url`, relative to the home.
+    """
+    named = os.environ.get("LUNGUAGE_LANDING", "").strip() or settings.url.strip()
+    return home.root / Path(named).expanduser() if named else None
 
 
-@contextlib.contextmanager
+@contextmanager
 def only_one(home: Home) -> Iterator[None]:
-    """Hold the landing of a home for this process; a `LunguageError` when another holds it."""
+    """Hold the landing of a home for this process.
+
+    Raises:
+        LunguageError: another process holds it.
+    """
     home.create()
     record_folder(home).mkdir(exist_ok=True, mode=0o700)
-    with (record_folder(home) / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise LunguageError(
-                "another process is at work on the landing folder of this home."
-            ) from None
-        yield
+    try:
+        with exclusive_lock_at_once(record_folder(home) / "lock"):
+            yield
+    except LockHeld:
+        raise LunguageError(
+            "another process is at work on the landing folder of this home."
+        ) from None
 
 
 def land(
@@ -149,458 +164,360 @@ def land(
     seconds: float = math.inf,
     clock: Callable[[], float] = time.time,
 ) -> PassReport:
-    """Make one pass; it begins no further delivery after so many `seconds`.
+    """Make one pass over a landing folder.
 
-    A delivery without a marker is complete when its files have not changed for `stable_s` seconds; None:
-    nothing is waited for. Raises `LunguageError`: the landing folder is the home or cannot be read, another
-    process makes a pass, or the folder's own `corpus.toml` or vocabulary is wrong.
+    Args:
+        home: that registers the deliveries.
+        folder: the landing folder.
+        stable_s: a delivery without a marker is complete when its files have not
+            changed for so many seconds; None: nothing is waited for.
+        seconds: after which no further delivery is begun.
+        clock: what tells the time, as seconds since 1970.
+
+    Raises:
+        LunguageError: the landing folder is the home or cannot be read, another process
+            makes a pass, or the folder's own `corpus.toml` or vocabulary is wrong.
     """
     with only_one(home):
         if folder.resolve() == home.root.resolve():
-            remedy = "Name another folder: url in [landing]."
             raise LunguageError(
-                f"landing folder {folder}: it is the home itself. {remedy}"
+                f"landing folder {folder}: it is the home itself. Name another folder: "
+                "url in [landing]."
             )
-        return _Pass(home, folder).make(clock(), stable_s, seconds)
-
-
-@dataclass(frozen=True)
-class _Entry:
-    """A delivery at one look: a file, or a folder with its files at any depth.
-
-    `files` are those to take, links whatever they point to. `signature` changes with every change of its
-    files, hidden ones among them. `written` is the time of the youngest, `changed` of a copy that keeps its
-    time that of the copying. A marker that is no older says that it is complete. `problem`: why it could not
-    be looked at as a whole.
-    """
-
-    path: Path
-    is_folder: bool
-    files: list[Path]
-    signature: str
-    written: float
-    changed: float
-    is_marked: bool
-    problem: InputError | _Later | None = None
-
-    @property
-    def name(self) -> str:
-        """Its name as it is told: on one line, with `\\udcff` in the place of a byte that is not UTF-8."""
-        return printable(self.path.name)
-
-    @property
-    def is_begun_only(self) -> bool:
-        """Whether neither findings nor reports lie in it, so that it is still to come."""
-        return all(
-            path.name.lower().removesuffix(".gz") in _BESIDE for path in self.files
-        )
-
-
-def _look(path: Path) -> _Entry:
-    """Look at a delivery; raises FileNotFoundError when it is not there any more."""
-    own_status = path.lstat()
-    is_folder = stat.S_ISDIR(own_status.st_mode)
-    problems: list[InputError | _Later] = []
-    closed: list[Path] = []
-
-    def cannot_be_listed(error: OSError) -> None:
-        closed.append(Path(error.filename or path))
-        problems.append(_unreadable(closed[-1], error))
-
-    inside, linked = [] if is_folder else [path], set[Path]()
-    for place, folders, names in (
-        os.walk(path, onerror=cannot_be_listed) if is_folder else ()
-    ):
-        folders[:] = [name for name in folders if not _PASSED_OVER.search(name)]
-        if folders and len(Path(place).relative_to(path).parts) >= _DEEPEST:
-            folders.clear()
-            problems.append(_too_deep(path))
-        linked.update(
-            Path(place, name) for name in folders if _is_link(Path(place, name))
-        )
-        inside += [Path(place, name) for name in names]
-    markers = [path.with_name(f"{path.name}.done"), path / ".done", path / "_SUCCESS"]
-    statuses = dict[Path, os.stat_result]()
-    for one in sorted({*inside, *linked, *closed}):
-        try:
-            statuses[one] = one.lstat()
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            problems.append(_unreadable(one, error))
-    if problems:  # of which so little may be seen that it would be signed as any other
-        statuses[path] = own_status
-    with _no_such_marker():
-        statuses[markers[0]] = markers[0].lstat()
-    marked = [statuses.pop(marker).st_mtime for marker in markers if marker in statuses]
-    written = max((status.st_mtime for status in statuses.values()), default=0.0)
-    signed = ""
-    for one, status in statuses.items():
-        signed += (
-            f"{one.relative_to(path.parent)}\0{status.st_size}\0{status.st_mtime_ns}\n"
-        )
-
-    def is_taken(one: Path) -> bool:
-        named = (
-            _TAKEN.search(one.name) is not None
-            and _PASSED_OVER.search(one.name) is None
-        )
-        return named or one == path or one in linked
-
-    return _Entry(
-        path,
-        is_folder,
-        list(filter(is_taken, statuses)),
-        hashlib.sha256(os.fsencode(signed)).hexdigest()[:32],
-        written,
-        max([written, *(status.st_ctime for status in statuses.values())]),
-        any(at >= written for at in marked),
-        next(iter(problems), None),
-    )
-
-
-def _is_link(path: Path) -> bool:
-    """Whether a path is a link; one that cannot be looked at is found out when it is listed."""
-    with contextlib.suppress(OSError):
-        return path.is_symlink()
-    return False
-
-
-@contextlib.contextmanager
-def _no_such_marker() -> Iterator[None]:
-    """Pass over a marker that is not there: none can be where its name is too long for a file."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
-            raise
-
-
-def _unreadable(path: Path, error: OSError) -> InputError | _Later:
-    """What becomes of a delivery of which a file or folder cannot be read: it is put aside where that lasts,
-    and waits where it may pass, as on a network.
-    """
-    name = printable(path.name)
-    if error.errno in (errno.EACCES, errno.EPERM):
-        expected = "what the account of this process may read"
-        remedy = "Change the rights (chmod -R u+rwX, chown) and deliver it again."
-        return InputError(
-            name, "a file or folder that may not be read", expected, remedy
-        )
-    if error.errno == errno.ENAMETOOLONG:
-        remedy = "Use shorter names, or fewer folders inside each other."
-        return InputError(
-            name, "a path that is too long", "a path that a file can have", remedy
-        )
-    return _Later(f"it cannot be read at present ({type(error).__name__})")
-
-
-def _too_deep(path: Path) -> InputError:
-    found = f"more than {_DEEPEST} folders inside each other"
-    remedy = "Lay the files into fewer folders."
-    return InputError(printable(path.name), found, f"at most {_DEEPEST}", remedy)
-
-
-def _require_unchanged(entry: _Entry) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        if _look(entry.path).signature == entry.signature:
-            return
-    raise _Later("it changed while it was read")
-
-
-def _fetch(entry: _Entry, folder: Path) -> None:
-    """Copy a delivery into a new folder, unpacked, a single file under the name of what it holds: the same
-    content packed or named otherwise is the same delivery.
-    """
-    folder.mkdir(parents=True)
-    unpacked = 0
-    for path in entry.files:
-        own = path.relative_to(entry.path).as_posix()
-        if not entry.is_folder:
-            own = "Lunguage" + path.name[len(_TABLE.sub("", path.name)) :].lower()
-        is_packed = own.lower().endswith(".gz")
-        target = folder / (own[: -len(".gz")] if is_packed else own)
-        if target.exists():
-            found, remedy = (
-                f"{target.name} in two forms",
-                "Remove all but the one to use.",
-            )
-            raise InputError(path.name, found, "each file once", remedy)
-        _copy(path, target)
-        unpacked += target.stat().st_size if is_packed else 0
-        require_size(path.name, unpacked)
-        if not entry.is_folder and table_holds(target) in (
-            "reports",
-            "open-i",
-            "chexpert-plus",
-        ):
-            target.rename(target.with_stem("reports"))
-
-
-def _copy(path: Path, target: Path) -> None:
-    """Copy a regular file, unpacked; a link is not followed, a FIFO is not waited for."""
-    try:
-        wrong = (
-            "" if stat.S_ISREG(path.lstat().st_mode) else "a link, a FIFO or the like"
-        )
-        wrong = wrong if _is_utf_8(str(path)) else "a name that is not UTF-8"
-        if wrong:
-            remedy = "Lay a copy of the file there."
-            raise InputError(printable(path.name), wrong, "a file of its own", remedy)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-        with os.fdopen(descriptor, "rb") as source, target.open("wb") as copy:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OSError("it was exchanged")
-            is_packed = path.name.lower().endswith(".gz")
-            stream = gzip.GzipFile(fileobj=source) if is_packed else source
-            while block := stream.read(1 << 20):
-                copy.write(block)
-                if is_packed:
-                    require_size(path.name, copy.tell())
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise damaged(
-            path.name, "a file that cannot be unpacked", error, "a whole .gz file"
-        ) from None
-    except OSError as error:
-        raise _unreadable(path, error) from None
-
-
-def _is_utf_8(name: str) -> bool:
-    return name == name.encode("utf-8", "replace").decode()
+        return _Pass(home, folder, stable_s).make(clock(), seconds)
 
 
 class _Pass:
     """A pass over a landing folder; the caller holds the landing of the home."""
 
-    def __init__(self, home: Home, folder: Path) -> None:
-        self.home, self.folder, self.report = home, folder, PassReport()
-        self.staged = record_folder(home) / "staging" / "delivery"
-        self.most = load_settings(home.settings_file).corpus.batch_reports
-        self.record, self.shared = load_record(home), dict[Path, float]()
+    def __init__(self, home: Home, folder: Path, stable_s: float | None) -> None:
+        self._home = home
+        self._folder = folder
+        self._stable_s = stable_s
+        self._report = PassReport()
+        self._record = load_record(home)
+        self._staged = record_folder(home) / "staging" / "delivery"
+        self._batch_reports = load_settings(home.settings_file).corpus.batch_reports
+        self._shared_files: dict[Path, float] = {}
+        """Files for all deliveries -> when they changed."""
 
-    def make(self, now: float, stable_s: float | None, seconds: float) -> PassReport:
-        begun, registered = (
-            time.monotonic(),
-            {one.key: one.sha256 for one in self.home.registered()},
-        )
-        for abandoned in record_folder(self.home).glob(
-            ".*.tmp"
-        ):  # by a pass that was killed
+    def make(self, now: float, seconds: float) -> PassReport:
+        """Deal with all deliveries, the oldest first."""
+        begun = time.monotonic()
+        # What a pass that was killed left.
+        for abandoned in record_folder(self._home).glob(".*.tmp"):
             abandoned.unlink()
-        entries, record = list(self._entries()), self.record
-        record.batches = {
-            k: one for k, one in record.batches.items() if registered.get(k) == one[1]
-        }
-        names = {entry.name for entry in entries}
-        record.seen = {name: one for name, one in record.seen.items() if name in names}
-        for entry in sorted(entries, key=lambda entry: (entry.written, entry.name)):
-            signature, keys = record.seen.get(entry.name, ("", []))
-            if signature == entry.signature and registered.keys() >= set(keys):
-                outcome: tuple[State, str] = "landed before", ""
-            elif entry.is_begun_only and entry.problem is None:
-                outcome = "waiting", "there is no Lunguage.csv and no raw report in it"
-            elif (
-                stable_s is not None
-                and not entry.is_marked
-                and now - entry.changed < stable_s
-            ):
-                outcome = "waiting", "it may still be written to"
-            elif (
-                stable_s is not None
-                and now - max(self.shared.values(), default=0.0) < stable_s
-            ):
-                outcome = "waiting", "a file for all deliveries may still be written to"
-            elif time.monotonic() - begun >= seconds:
-                outcome = "waiting", "it is for the next pass"
-            else:
-                outcome = self._taken(entry)
-            self.report.outcomes.append((outcome[0], entry.name, outcome[1]))
+        deliveries = list(self._deliveries())
+        self._forget_what_is_gone(deliveries)
+        deliveries.sort(key=lambda delivery: (delivery.written, delivery.name))
+        for delivery in deliveries:
+            is_out_of_time = time.monotonic() - begun >= seconds
+            outcome = self._left_alone(delivery, now)
+            if outcome is None and is_out_of_time:
+                outcome = Outcome("waiting", "it is for the next pass")
+            if outcome is None:
+                outcome = self._take(delivery)
+            self._report.add(delivery.name, outcome)
         self._save()
-        return self.report
+        return self._report
 
-    def _entries(self) -> Iterator[_Entry]:
-        """The deliveries; names of what is none go to the report."""
+    def _deliveries(self) -> Iterator[LandedDelivery]:
+        """List the deliveries; names of what is none go to the report."""
         try:
-            for path in sorted(self.folder.iterdir()):
-                if _PASSED_OVER.search(printable(path.name)):
+            for path in sorted(self._folder.iterdir()):
+                if is_passed_over(printable(path.name)):
                     continue
-                with contextlib.suppress(FileNotFoundError):
-                    entry = _look(path)
-                    if path.name in _SHARED:
-                        self.shared[path] = entry.changed
-                    elif entry.is_folder or (
-                        _TABLE.search(entry.name) and not entry.is_begun_only
-                    ):
-                        yield entry
+                # It may have been taken away since the folder was listed.
+                with suppress(FileNotFoundError):
+                    delivery = look_at(path)
+                    if path.name in SHARED_FILES:
+                        self._shared_files[path] = delivery.changed
+                    elif _may_be_delivery(delivery):
+                        yield delivery
                     else:
-                        told = "expected findings or reports, or a folder"
-                        self.report.outcomes.append(("passed over", entry.name, told))
+                        message = "expected findings or reports, or a folder"
+                        self._report.add(delivery.name, Outcome("passed over", message))
         except OSError as error:
-            found = f"it is not there or cannot be read ({type(error).__name__})"
-            remedy = (
-                "Make or mount it, look at its rights, or correct url in [landing]."
-            )
             raise LunguageError(
-                f"landing folder {self.folder}: {found}. {remedy}"
+                f"landing folder {self._folder}: it is not there or cannot be read "
+                f"({type(error).__name__}). Make or mount it, look at its rights, or "
+                "correct url in [landing]."
             ) from None
 
-    def _save(self) -> None:
-        replace_text(
-            record_folder(self.home) / "record.json", self.record.model_dump_json()
-        )
+    def _forget_what_is_gone(self, deliveries: Sequence[LandedDelivery]) -> None:
+        record = self._record
+        sha256_by_batch = {batch.key: batch.sha256 for batch in self._home.registered()}
+        record.batches = {
+            key: (number, sha256)
+            for key, (number, sha256) in record.batches.items()
+            if sha256_by_batch.get(key) == sha256
+        }
+        names = {delivery.name for delivery in deliveries}
+        # A delivery whose batch was removed since is looked at again.
+        record.seen = {
+            name: (signature, keys)
+            for name, (signature, keys) in record.seen.items()
+            if name in names and sha256_by_batch.keys() >= set(keys)
+        }
 
-    def _taken(self, entry: _Entry) -> tuple[State, str]:
+    def _left_alone(self, delivery: LandedDelivery, now: float) -> Outcome | None:
+        """Say why a delivery is not taken now; None where it is."""
+        signature, _ = self._record.seen.get(delivery.name, ("", []))
+        if signature == delivery.signature:
+            return Outcome("landed before", "")
+        if delivery.is_begun_only and delivery.problem is None:
+            return Outcome(
+                "waiting", "there is no Lunguage.csv and no raw report in it"
+            )
+        if self._stable_s is None:
+            return None
+        if not delivery.is_marked and now - delivery.changed < self._stable_s:
+            return Outcome("waiting", "it may still be written to")
+        shared_changed = max(self._shared_files.values(), default=0.0)
+        if now - shared_changed < self._stable_s:
+            return Outcome(
+                "waiting", "a file for all deliveries may still be written to"
+            )
+        return None
+
+    def _take(self, delivery: LandedDelivery) -> Outcome:
         """Register a delivery, recognise it, or put it aside; else say why it waits."""
-        lent = list[str]()
-        shutil.rmtree(self.staged.parent, ignore_errors=True)
+        lent_files: list[str] = []
+        shutil.rmtree(self._staged.parent, ignore_errors=True)
         try:
             try:
-                self._stage(entry, lent)
-                return self._registered(entry)
+                self._stage(delivery, lent_files)
+                return self._register(delivery)
             except Exception as failure:
-                error = _blamed_on(entry, failure)
+                error = _error_of_delivery(delivery, failure)
                 if error is None:
                     raise
-                _require_unchanged(entry)
-                named = Path(error.file).name
-                if named in lent:
-                    told = error.of_file(f"{named} in the landing folder")
-                    raise LunguageError(
-                        f"{told} No delivery is taken until then."
-                    ) from None
-                is_own = entry.is_folder and named != self.staged.name
-                return self._put_aside(
-                    entry, error.of_file(named if is_own else entry.name)
-                )
-        except _Later as why:
-            return "waiting", str(why)
+                # What was read half old, half new is not to blame.
+                delivery.require_unchanged()
+                return self._refuse(delivery, error, lent_files)
+        except Postponed as reason:
+            return Outcome("waiting", str(reason))
         finally:
-            shutil.rmtree(self.staged.parent, ignore_errors=True)
+            shutil.rmtree(self._staged.parent, ignore_errors=True)
 
-    def _stage(self, entry: _Entry, lent: list[str]) -> None:
-        """Copy a delivery, and what it has not of the files for all, whose names go to `lent`."""
-        if entry.problem is not None:
-            raise entry.problem
-        _fetch(entry, self.staged)
-        for path in self.shared:
-            if not (self.staged / path.name).exists():
-                lent.append(path.name)
-                _copy(path, self.staged / path.name)
-        _require_unchanged(entry)
+    def _stage(self, delivery: LandedDelivery, lent_files: list[str]) -> None:
+        """Copy a delivery, and of the files for all those that it has not.
 
-    def _registered(self, entry: _Entry) -> tuple[State, str]:
-        """Register the batches of a delivery, unless they are known by their content."""
-        key = usable_key(entry.name if entry.is_folder else _TABLE.sub("", entry.name))
+        Args:
+            delivery: that is copied.
+            lent_files: gets the names of the files for all, before they are copied.
+        """
+        if delivery.problem is not None:
+            raise delivery.problem
+        copy_delivery(delivery, self._staged)
+        for path in self._shared_files:
+            if not (self._staged / path.name).exists():
+                lent_files.append(path.name)
+                copy_file(path, self._staged / path.name)
+        delivery.require_unchanged()
+
+    def _register(self, delivery: LandedDelivery) -> Outcome:
+        """Register the batches of a delivery that are not known by their content."""
+        is_folder = delivery.is_folder
+        name = delivery.name if is_folder else TABLE_ENDING.sub("", delivery.name)
+        key = usable_key(name)
         try:
-            found = self.home.examine(self.staged, key, batch_reports=self.most)
+            registrations = self._examine(key)
         except KeyTaken:
-            key = f"{key}-{entry.signature[:8]}"
-            found = self.home.examine(self.staged, key, batch_reports=self.most)
-        new = {one.batch.sha256: one.batch.key for one in found if one.is_new}
-        for gone in self.home.removed():
-            if gone.sha256 in new:
-                when = (
-                    f"its content was removed as batch {gone.key} on {gone.when[:10]}"
-                )
-                raise _Later(f"{when}; `lunguage register` takes it in again")
-        outcome: tuple[State, str] = (
-            "skipped",
-            f"same content as batch {found[0].batch.key}",
-        )
-        if new:
-            outcome = "registered", f"batch {', '.join(new.values())}, {_counts(found)}"
-            last = max(
-                [
-                    time.time_ns(),
-                    *(number for number, _ in self.record.batches.values()),
-                ]
-            )
-            for number, (sha256, own) in enumerate(new.items(), last + 1):
-                self.record.batches[own] = (number, sha256)
-            self._save()  # first, so that after a kill the sensor asks for them
-            self.home.register(self.staged, key, batch_reports=self.most)
-        self.record.seen[entry.name] = (
-            entry.signature,
-            [one.batch.key for one in found],
-        )
+            # Another delivery of this name came before: this one is known by its
+            # content.
+            key = f"{key}-{delivery.signature[:_SIGNATURE_SHOWN]}"
+            registrations = self._examine(key)
+        key_by_content = {
+            registration.batch.sha256: registration.batch.key
+            for registration in registrations
+            if registration.is_new
+        }
+        self._postpone_removed(key_by_content)
+        if key_by_content:
+            keys = ", ".join(key_by_content.values())
+            counts = _counts(registrations)
+            outcome = Outcome("registered", f"batch {keys}, {counts}")
+            self._note_batches(key_by_content)
+            self._home.register(self._staged, key, batch_reports=self._batch_reports)
+        else:
+            known = registrations[0].batch.key
+            outcome = Outcome("skipped", f"same content as batch {known}")
+        batches = [registration.batch.key for registration in registrations]
+        self._record.seen[delivery.name] = (delivery.signature, batches)
         return outcome
 
-    def _put_aside(self, entry: _Entry, error: InputError) -> tuple[State, str]:
-        """Move a delivery with its marker to quarantine, the reason first and itself last."""
-        ending = f"-{entry.signature[:8]}"
-        beginning = entry.name.encode()[: _LONGEST_NAME - len(ending)].decode(
-            "utf-8", "ignore"
-        )
-        aside = self.folder / QUARANTINE / f"{beginning}{ending}"
-        told = "This delivery was not used.\n\n"
-        for part in ("file", "row", "column", "found", "expected", "remedy"):
-            if (value := getattr(error, part)) is not None:
-                told += f"{part + ':':<10} {printable(str(value))}\n"
-        told += "\nFix the delivery and put it into the landing folder again, under any name.\n"
-        marker = f"{entry.path.name}.done"
+    def _examine(self, key: str) -> list[Registration]:
+        return self._home.examine(self._staged, key, batch_reports=self._batch_reports)
+
+    def _postpone_removed(self, key_by_content: dict[str, str]) -> None:
+        """Leave to a person what a person has removed."""
+        for removal in self._home.removed():
+            if removal.sha256 in key_by_content:
+                raise Postponed(
+                    f"its content was removed as batch {removal.key} on "
+                    f"{removal.when[:10]}; `lunguage register` takes it in again"
+                )
+
+    def _note_batches(self, key_by_content: dict[str, str]) -> None:
+        """Number new batches and save the record, before they are registered.
+
+        After a kill in between the sensor asks for them; a number that no batch has
+        does no harm.
+        """
+        numbers = [number for number, _ in self._record.batches.values()]
+        first = max([time.time_ns(), *numbers]) + 1
+        for number, (sha256, key) in enumerate(key_by_content.items(), first):
+            self._record.batches[key] = (number, sha256)
+        self._save()
+
+    def _save(self) -> None:
+        file = record_folder(self._home) / "record.json"
+        replace_text(file, self._record.model_dump_json())
+
+    def _refuse(
+        self, delivery: LandedDelivery, error: InputError, lent_files: Sequence[str]
+    ) -> Outcome:
+        """Put a delivery aside, unless a file for all deliveries is to blame.
+
+        Args:
+            delivery: that cannot be used.
+            error: what is wrong with one of its files.
+            lent_files: names of the files for all that it uses.
+
+        Raises:
+            LunguageError: one of these is wrong.
+        """
+        file_name = Path(error.file).name
+        if file_name in lent_files:
+            message = error.of_file(f"{file_name} in the landing folder")
+            raise LunguageError(f"{message} No delivery is taken until then.") from None
+        # A single file was renamed in the copy: the name that was delivered says more.
+        is_own_name = delivery.is_folder and file_name != self._staged.name
+        shown_name = file_name if is_own_name else delivery.name
+        return self._put_aside(delivery, error.of_file(shown_name))
+
+    def _put_aside(self, delivery: LandedDelivery, error: InputError) -> Outcome:
+        """Move a delivery to quarantine: the reason first, its marker, itself last."""
+        folder = self._folder / QUARANTINE / _quarantine_name(delivery)
+        marker = marker_beside(delivery.path)
         try:
-            aside.mkdir(parents=True, exist_ok=True)
-            (aside / "REASON.txt").unlink(
-                missing_ok=True
-            )  # nothing is written through a link of that name
-            with (aside / "REASON.txt").open("x", encoding="utf-8") as reason:
-                reason.write(told)
-            with _no_such_marker():
-                (self.folder / marker).rename(aside / marker)
-            entry.path.rename(aside / entry.path.name)
+            folder.mkdir(parents=True, exist_ok=True)
+            # Nothing is written through a link of that name.
+            (folder / "REASON.txt").unlink(missing_ok=True)
+            with (folder / "REASON.txt").open("x", encoding="utf-8") as reason:
+                reason.write(_reason_text(error))
+            with passing_over_missing_marker():
+                marker.rename(folder / marker.name)
+            delivery.path.rename(folder / delivery.path.name)
         except OSError as problem:
-            remedy = f"{error.remedy} It stays where it lies ({type(problem).__name__} in {aside})."
-            error = InputError(error.file, error.found, error.expected, remedy)
-        return "quarantined", str(error)
+            stays = f"It stays where it lies ({type(problem).__name__} in {folder})."
+            error = InputError(
+                error.file, error.found, error.expected, f"{error.remedy} {stays}"
+            )
+        return Outcome("quarantined", str(error))
 
 
-def _blamed_on(entry: _Entry, failure: Exception) -> InputError | None:
-    """The failure of a delivery as an error of it; None where the delivery is not to blame: it waits, or the
-    home cannot take any.
+def _may_be_delivery(delivery: LandedDelivery) -> bool:
+    if delivery.is_folder:
+        return True
+    is_table = TABLE_ENDING.search(delivery.name) is not None
+    return is_table and not delivery.is_begun_only
+
+
+def _quarantine_name(delivery: LandedDelivery) -> str:
+    """Name the folder of a delivery in quarantine; two of one name are kept apart."""
+    ending = f"-{delivery.signature[:_SIGNATURE_SHOWN]}"
+    most = _MAX_NAME_BYTES - len(ending)
+    # A cut may fall inside a letter, which goes then.
+    beginning = delivery.name.encode()[:most].decode("utf-8", "ignore")
+    return f"{beginning}{ending}"
+
+
+def _reason_text(error: InputError) -> str:
+    lines = ["This delivery was not used.\n\n"]
+    for part in ("file", "row", "column", "found", "expected", "remedy"):
+        value = getattr(error, part)
+        if value is not None:
+            lines.append(f"{part + ':':<10} {printable(str(value))}\n")
+    lines.append(
+        "\nFix the delivery and put it into the landing folder again, under any name.\n"
+    )
+    return "".join(lines)
+
+
+def _error_of_delivery(
+    delivery: LandedDelivery, failure: Exception
+) -> InputError | None:
+    """Blame a failure on its delivery.
+
+    Returns:
+        The failure as an error of the delivery; None where it is not to blame: it
+        waits, or the home cannot take any.
     """
     if isinstance(failure, InputError):
         return failure
     if isinstance(failure, KeyTaken):
-        found = "a name whose batch keys stand for other content"
         return InputError(
-            entry.name, found, "a name of its own", "Give it another name."
+            delivery.name,
+            found="a name whose batch keys stand for other content",
+            expected="a name of its own",
+            remedy="Give it another name.",
         )
     if isinstance(failure, OSError) and failure.errno == errno.ENAMETOOLONG:
-        named = _unreadable(entry.path, failure)
-        return named if isinstance(named, InputError) else None
-    # An error of the system says which: of a full disk, say. One without comes from a reader of files.
-    is_of_home = isinstance(failure, OSError) and failure.errno is not None
-    if is_of_home or isinstance(failure, LunguageError | _Later):
+        error = unreadable(delivery.path, failure)
+        return error if isinstance(error, InputError) else None
+    # An error of the system has a number, as that of a full disk. One without comes
+    # from a reader of files.
+    is_of_system = isinstance(failure, OSError) and failure.errno is not None
+    if is_of_system or isinstance(failure, LunguageError | Postponed):
         return None
-    wrong, expected = (
+    return damaged(
+        delivery.name,
         "something that the readers do not expect",
+        failure,
         "findings or raw reports",
+        "Report this.",
     )
-    return damaged(entry.name, wrong, failure, expected, "Report this.")
 
 
-def _counts(found: Sequence[Registration]) -> str:
-    """Studies and rows in words; all files are read as the intake will. Raises `InputError`: no row can be
-    used; says of one what is wrong.
+class _UsableRows(NamedTuple):
+    """What can be used of a delivery, and the rows that cannot."""
+
+    studies: int
+    rows: int
+    rejected: list[Any]
+
+
+def _counts(registrations: Sequence[Registration]) -> str:
+    """Say how many studies and rows there are, by reading all as the intake will.
+
+    Raises:
+        InputError: no row can be used; says of one what is wrong.
     """
-    studies = used = 0
-    refused = list[Any]()
-    for delivery in (one.delivery for one in found):
-        if delivery.kind == "text":
-            received = receive(delivery, CorpusSettings())
-            rejected, read = received.rejected, len(received.report_texts)
-            used += read
-        else:
-            log = IntakeLog()
-            rows = read_files(delivery, log)[0].values()
-            rejected, read = log.rejected_frame(), len(rows)
-            used += sum(len(study.rows) for study in rows)
-        studies += read
-        refused += rejected.itertuples()
-    if not used:
-        one = refused[0]
-        unused = f"no record that can be used; this one for {one.reason!r}"
-        place = {"row": one.line, "column": one.column or None}
-        raise InputError(one.file, unused, one.expected, one.remedy, **place)
-    return f"{studies} studies, {used + len(refused)} rows ({len(refused)} rejected)"
+    counted = [_usable_rows(registration.delivery) for registration in registrations]
+    studies = sum(usable.studies for usable in counted)
+    rows = sum(usable.rows for usable in counted)
+    rejected = [row for usable in counted for row in usable.rejected]
+    if not rows:
+        first = rejected[0]
+        raise InputError(
+            first.file,
+            found=f"no record that can be used; this one for {first.reason!r}",
+            expected=first.expected,
+            remedy=first.remedy,
+            row=first.line,
+            column=first.column or None,
+        )
+    return f"{studies} studies, {rows + len(rejected)} rows ({len(rejected)} rejected)"
+
+
+def _usable_rows(delivery: Delivery) -> _UsableRows:
+    if delivery.kind == "text":
+        received = receive(delivery, CorpusSettings())
+        reports = len(received.report_texts)
+        return _UsableRows(reports, reports, list(received.rejected.itertuples()))
+    log = IntakeLog()
+    studies = read_files(delivery, log)[0].values()
+    rows = sum(len(study.rows) for study in studies)
+    return _UsableRows(len(studies), rows, list(log.rejected_frame().itertuples()))

@@ -1,103 +1,53 @@
-"""The store: one Parquet file per table partition, replaced atomically, and DuckDB views over them.
+"""The store: one Parquet file for each partition of a table, replaced as a whole.
 
-The layout follows `Table.partitioned_by`, as partitions in Dagster and columns of the views
-do. Each file has a record of what its rows were made of, with a digest that shows whether
-they are still those: it stands in the footer, so it can name the digest of all bytes before
-it.
+A frame is validated before it is written (`tables/schema.py`), and asserted again when
+it is read. Each file has the record of what its rows were made of in its footer
+(`table_record.py`).
 
-`$LUNGUAGE_TABLES` names a place on other storage, as any fsspec URL, when a home is made; the home keeps it.
-A small file there says whose it is, so that two homes never write over each other.
+Not here: where the files lie (`tables_location.py`), reading rows without asserting
+them (`parquet_rows.py`), and views over the files (`catalog.py`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import json
-import os
-import re
 import time
-import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from upath import UPath
 
-from lunguage_assets.errors import ConfigurationError, InvalidTable, NotWritten
-from lunguage_assets.files import replace_file, replace_text
+from lunguage_assets.errors import InvalidTable, NotWritten
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
+from lunguage_assets.workspace.parquet_rows import read_whole
+from lunguage_assets.workspace.table_record import (
+    FOOTER_KEY,
+    Lineage,
+    TableRecord,
+    record_in_footer,
+)
+from lunguage_assets.workspace.tables_location import is_local, publish
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-TABLES_VARIABLE = "LUNGUAGE_TABLES"
-_RECORD = "tables_at.json"
-OWNER = "+home.json"  # '+' occurs in no table's name
-"""The file at the place that says which home it belongs to."""
-VERSION, SET_ASIDE = "version", "set_aside"
-"""Keys in `DataFrame.attrs` of a table that was read: the version in its record, and the studies that
-were set aside before or while it was made.
+VERSION = "version"
+"""Key in `DataFrame.attrs` of a table that was read: the version of its record."""
+SET_ASIDE = "set_aside"
+"""Key in `DataFrame.attrs` of a table that was read: the studies that its record lists.
 """
+EMPTY_FILE = "+schema.parquet"
+"""A file without rows beside a table's partitions; no partition key has a "+" in it."""
 
-_EMPTY = "+schema.parquet"  # '+' occurs in no partition key, so the file can never be taken for a partition
-
-
-_KEY = b"lunguage"
-_TAIL = 8
-"""Bytes at the end of a Parquet file: length of the footer (four, little-endian) and the letters PAR1."""
-
-
-@dataclass(frozen=True)
-class Lineage:
-    """What a partition of a step was made of.
-
-    Args:
-        code: version of the step's code.
-        inputs: `table/key/key` of every partition that was read -> its version.
-        reads: settings, files and judges that were read, by name -> fingerprint.
-    """
-
-    code: str = ""
-    inputs: Mapping[str, str] = field(default_factory=dict)
-    reads: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class TableRecord:
-    """A stored table's record. `set_aside`: studies that are not in it because a row broke a rule, here or
-    before, each as the values of `quality.rules.InvalidStudy`.
-    """
-
-    table: str
-    keys: tuple[str, ...]
-    made_of: Lineage
-    content: str
-    set_aside: tuple[tuple[Any, ...], ...] = ()
-
-    @property
-    def version(self) -> str:
-        """Hash of the record: 16 hexadecimal digits; Dagster's data version of the partition."""
-        aside = [self.set_aside] if self.set_aside else []
-        return fingerprint(
-            [self.table, self.keys, asdict(self.made_of), self.content, *aside]
-        )
-
-    def written(self, indent: int | None = None) -> str:
-        """The record as JSON."""
-        values = {
-            name: value
-            for name, value in asdict(self).items()
-            if value or name != "set_aside"
-        }
-        return json.dumps(values, sort_keys=True, indent=indent)
+_TAIL_BYTES = 8
+"""End of a Parquet file: length of the footer (four bytes, little-endian), then PAR1.
+"""
+_KNOWN_RECORDS = 20_000
 
 
 @dataclass(frozen=True)
@@ -109,12 +59,25 @@ class EncodedTable:
     record: TableRecord
 
 
-def fingerprint(value: object) -> str:
-    """Hash of a JSON value, 16 hexadecimal digits."""
-    written = json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True
-    )
-    return hashlib.sha256(written.encode("ascii")).hexdigest()[:16]
+def partition_path(root: UPath | Path, table: str, *keys: str) -> UPath:
+    """Name the file of a partition; `keys` follow `Table.partitioned_by`."""
+    *folders, last = keys
+    return UPath(root).joinpath(table, *folders, f"{last}.parquet")
+
+
+def stored_partitions(root: UPath | Path, table: str) -> list[tuple[str, ...]]:
+    """List the keys of all stored partitions of a table, sorted."""
+    folder = UPath(root) / table
+    if not folder.exists():
+        return []
+    depth = len(TABLES[table].partitioned_by)
+    pattern = "*/" * (depth - 1) + "*.parquet"
+    partitions = []
+    for path in folder.glob(pattern):
+        if path.name != EMPTY_FILE:
+            *folders, file = path.parts[-depth:]
+            partitions.append((*folders, file.removesuffix(".parquet")))
+    return sorted(partitions)
 
 
 def encode(
@@ -124,93 +87,137 @@ def encode(
     made_of: Lineage | None = None,
     set_aside: Sequence[tuple[Any, ...]] = (),
 ) -> EncodedTable:
-    """Validate a frame and encode it with its record. Raises `InvalidTable`: the frame does not fit the
-    schema.
+    """Validate a frame and encode it with its record.
+
+    Args:
+        table: whose rows they are.
+        frame: the rows.
+        keys: of the partition, in the order of `Table.partitioned_by`.
+        made_of: what the rows were made of.
+        set_aside: studies that are not among them, as in `TableRecord`.
+
+    Raises:
+        InvalidTable: the frame does not fit the schema.
     """
-    content = table.to_arrow(frame)
+    rows = table.to_arrow(frame)
     stream = io.BytesIO()
-    with pq.ParquetWriter(stream, content.schema, compression="zstd") as writer:
-        writer.write_table(content)
-        rows = hashlib.sha256(stream.getbuffer()).hexdigest()
+    with pq.ParquetWriter(stream, rows.schema, compression="zstd") as writer:
+        writer.write_table(rows)
+        # Before the footer is written, which cannot hold a digest of itself.
+        digest = hashlib.sha256(stream.getbuffer()).hexdigest()
         record = TableRecord(
-            table.name, tuple(keys), made_of or Lineage(), rows, tuple(set_aside)
+            table=table.name,
+            keys=tuple(keys),
+            made_of=made_of or Lineage(),
+            content=digest,
+            set_aside=tuple(set_aside),
         )
-        writer.add_key_value_metadata({_KEY.decode(): record.written()})
+        writer.add_key_value_metadata({FOOTER_KEY.decode(): record.to_json()})
     return EncodedTable(frame, stream.getvalue(), record)
 
 
-def read_record(content: bytes) -> TableRecord | None:
-    """The record in the bytes of a stored table; None when there is none, or the rows are others."""
-    try:
-        record = _recorded(pq.read_metadata(io.BytesIO(content)))
-    except pa.ArrowInvalid:
-        return None
-    footer = int.from_bytes(content[-_TAIL:-4], "little")
-    rows = hashlib.sha256(
-        memoryview(content)[: len(content) - _TAIL - footer]
-    ).hexdigest()
-    return record if record is not None and rows == record.content else None
-
-
-def _recorded(metadata: pq.FileMetaData) -> TableRecord | None:
-    """The record in a file's footer; None where there is none."""
-    try:
-        values = json.loads((metadata.metadata or {})[_KEY])
-        aside = tuple(map(tuple, values.get("set_aside", ())))
-        made_of, keys = Lineage(**values["made_of"]), tuple(values["keys"])
-        return TableRecord(values["table"], keys, made_of, values["content"], aside)
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def partition_path(root: UPath | Path, table: str, *keys: str) -> UPath:
-    """Path of a partition; `keys` follow `Table.partitioned_by`."""
-    return UPath(root).joinpath(table, *keys[:-1], f"{keys[-1]}.parquet")
-
-
-def stored_partitions(root: UPath | Path, table: str) -> list[tuple[str, ...]]:
-    """Keys of all stored partitions of a table, in the order of its path, sorted."""
-    folder = UPath(root) / table
-    depth = len(TABLES[table].partitioned_by) - 1
-    files = folder.glob("*/" * depth + "*.parquet") if folder.exists() else ()
-    found = (path.parts[-1 - depth :] for path in files if path.name != _EMPTY)
-    return sorted((*folders, file.removesuffix(".parquet")) for *folders, file in found)
-
-
 def publish_table(encoded: EncodedTable, path: UPath | Path) -> None:
-    """Write under a temporary name, then rename: readers see the old table or the new one, never a part.
-    Raises `NotWritten`: the disk is full or forbids it; what was stored before is kept.
+    """Write a table, so that readers see the old one or the new one, never a part.
+
+    Raises:
+        NotWritten: the disk is full or forbids it; what was stored before is kept.
     """
     try:
         publish(encoded.content, UPath(path))
     except OSError as error:
+        reason = error.strerror or type(error).__name__
         raise NotWritten(
-            f"table {encoded.record.table}: could not be written to {path}"
-            f" ({error.strerror or type(error).__name__}). What was stored before is kept."
-            " Free space there, or fix its permissions, and do the same again."
+            f"table {encoded.record.table}: could not be written to {path} ({reason}). "
+            "What was stored before is kept. Free space there, or fix its permissions, "
+            "and do the same again."
         ) from None
 
 
-def stored_record(table: Table, path: UPath | Path) -> TableRecord | None:
-    """Read the record of a stored table from the file's footer; its rows are not read. None: of another
-    schema, or without a record. Raises `FileNotFoundError`: nothing is stored.
+def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
+    """Read a stored partition; its schema, its value rules and its record are asserted.
 
-    Whoever asks what is stale asks this of every table at every stage. That the rows are still those of the
-    record, `verified_record` and `read_table` see.
+    Returns:
+        The rows, with `VERSION` and `SET_ASIDE` in `attrs`.
+
+    Raises:
+        FileNotFoundError: the partition has not been materialised.
+        InvalidTable: another schema, rows that break a rule, or rows that are not those
+            of the record; the message names file and keys, never a value.
+    """
+    content = UPath(path).read_bytes()
+    rows = read_whole(pa.BufferReader(content))
+    _require_schema(table, rows.schema)
+    frame = table.from_arrow(rows)
+    table.require(frame, f"file {path}")
+    record = read_record(content)
+    if record is None or record.table != table.name:
+        raise InvalidTable(
+            f"table {table.name}, file {path}: its rows were changed after they were "
+            "stored, or another program wrote it. Materialise it again before anything "
+            "reads it."
+        )
+    frame.attrs[VERSION] = record.version
+    frame.attrs[SET_ASIDE] = record.set_aside
+    return frame
+
+
+def _require_schema(table: Table, stored: pa.Schema) -> None:
+    """Refuse rows that were stored under another schema."""
+    found = stored.remove_metadata()
+    expected = table.arrow
+    if found.equals(expected):
+        return
+    wrong = sorted({*found.names} ^ {*expected.names})
+    if not wrong:
+        wrong = [
+            column.name
+            for column in expected
+            if not found.field(column.name).equals(column)
+        ]
+    raise InvalidTable(
+        f"table {table.name}: a stored partition was written under another schema "
+        f"(columns {wrong}). Materialise it again."
+    )
+
+
+def read_record(content: bytes) -> TableRecord | None:
+    """Read the record in the bytes of a file; None also where the rows are others."""
+    try:
+        record = record_in_footer(pq.read_metadata(io.BytesIO(content)))
+    except pa.ArrowInvalid:
+        return None
+    if record is None:
+        return None
+    footer_length = int.from_bytes(content[-_TAIL_BYTES:-4], "little")
+    end_of_rows = len(content) - _TAIL_BYTES - footer_length
+    digest = hashlib.sha256(memoryview(content)[:end_of_rows]).hexdigest()
+    return record if digest == record.content else None
+
+
+def stored_record(table: Table, path: UPath | Path) -> TableRecord | None:
+    """Read the record of a stored table from the file's footer, without its rows.
+
+    Whoever asks what is stale asks this of every table at every stage. Whether the rows
+    are still those of the record, `verified_record` and `read_table` see.
+
+    Returns:
+        The record; None where the file has another schema, or no record.
+
+    Raises:
+        FileNotFoundError: nothing is stored.
     """
     if not is_local(path):
         return _footer_record(table, path)
-    state = Path(
-        str(path)
-    ).stat()  # a file is published by renaming: another one has another inode or time
+    # A file is published by renaming: another one has another inode or time.
+    state = Path(str(path)).stat()
     return _known_record(
         table.name, str(path), state.st_ino, state.st_mtime_ns, state.st_size
     )
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=_KNOWN_RECORDS)
 def _known_record(
-    table: str, path: str, _inode: int, _time: int, _size: int
+    table: str, path: str, _inode: int, _modified_ns: int, _size: int
 ) -> TableRecord | None:
     return _footer_record(TABLES[table], Path(path))
 
@@ -218,223 +225,61 @@ def _known_record(
 def _footer_record(table: Table, path: UPath | Path) -> TableRecord | None:
     try:
         with UPath(path).open("rb") as stream:
-            metadata = pq.read_metadata(stream)
+            footer = pq.read_metadata(stream)
     except pa.ArrowInvalid:
         return None
-    if not metadata.schema.to_arrow_schema().remove_metadata().equals(table.arrow):
-        return None
-    return _recorded(metadata)
+    has_schema = _has_schema(table, footer.schema.to_arrow_schema())
+    return record_in_footer(footer) if has_schema else None
 
 
 def verified_record(table: Table, path: UPath | Path) -> TableRecord | None:
-    """Read the record of a stored table as `stored_record` does, and hash the file. None also where its rows
-    are not those of the record.
+    """Read the record of a stored table, and hold the file's rows against it.
+
+    Returns:
+        As `stored_record`; None also where the rows are not those of the record.
+
+    Raises:
+        FileNotFoundError: nothing is stored.
     """
     content = UPath(path).read_bytes()
     try:
-        fits = (
-            pq.read_schema(pa.BufferReader(content))
-            .remove_metadata()
-            .equals(table.arrow)
-        )
+        schema = pq.read_schema(pa.BufferReader(content))
     except pa.ArrowInvalid:
         return None
-    return read_record(content) if fits else None
-
-
-def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
-    """A stored partition, its columns, types, value rules and record asserted, with `VERSION` and `SET_ASIDE`
-    in its `attrs`. Raises `FileNotFoundError`: the partition has not been materialised. Raises
-    `InvalidTable`: another schema, rows that break a rule, or rows that are not those of the record; names
-    the file and keys, never a value.
-    """
-    stored = UPath(path).read_bytes()
-    content = read_whole(pa.BufferReader(stored))
-    found, expected = content.schema.remove_metadata(), table.arrow
-    if not found.equals(expected):
-        wrong = sorted({*found.names} ^ {*expected.names}) or [
-            field.name
-            for field in expected
-            if not found.field(field.name).equals(field)
-        ]
-        raise InvalidTable(
-            f"table {table.name}: a stored partition was written under "
-            f"another schema (columns {wrong}). Materialise it again."
-        )
-    frame = table.from_arrow(content)
-    table.require(frame, f"file {path}")
-    record = read_record(stored)
-    if record is None or record.table != table.name:
-        raise InvalidTable(
-            f"table {table.name}, file {path}: its rows were changed after they were stored, or another "
-            "program wrote it. Materialise it again before anything reads it."
-        )
-    frame.attrs |= {VERSION: record.version, SET_ASIDE: record.set_aside}
-    return frame
-
-
-def read_whole(source: Path | BinaryIO) -> pa.Table:
-    """The rows of a file.
-
-    Not `pyarrow.parquet.read_table`: its scanner's threads may abort a process that ends (exit status -6).
-    """
-    with pq.ParquetFile(source, pre_buffer=False) as file:
-        return file.read(use_threads=False)
-
-
-def row_groups(
-    source: Path | BinaryIO, columns: Sequence[str] | None = None
-) -> Iterator[pa.Table]:
-    """The rows of a file, one row group after the other: what is written part by part is read so."""
-    with pq.ParquetFile(source, pre_buffer=False) as file:
-        for number in range(file.num_row_groups):
-            yield file.read_row_group(number, columns, use_threads=False)
-
-
-def read_rows(
-    source: Path | BinaryIO,
-    key: str,
-    values: Collection[str],
-    columns: Sequence[str] | None = None,
-) -> pa.Table:
-    """The rows whose `key` is one of these values; of a file without any the keys alone are read."""
-    wanted = pa.array(sorted(values), type=pa.string())
-    with pq.ParquetFile(source, pre_buffer=False) as file:
-        names = file.schema_arrow.names if columns is None else list(columns)
-        chosen = pc.is_in(
-            file.read([key], use_threads=False).column(key), value_set=wanted
-        )
-        if not pc.any(chosen).as_py():
-            return file.schema_arrow.empty_table().select(names)
-        return file.read(names, use_threads=False).filter(chosen)
+    return read_record(content) if _has_schema(table, schema) else None
 
 
 def is_stored(table: Table, path: UPath | Path) -> bool:
     """Whether a partition is stored with this version's schema."""
     try:
         with UPath(path).open("rb") as stream:
-            return bool(pq.read_schema(stream).remove_metadata().equals(table.arrow))
+            return _has_schema(table, pq.read_schema(stream))
     except FileNotFoundError:
         return False
 
 
+def _has_schema(table: Table, stored: pa.Schema) -> bool:
+    return bool(stored.remove_metadata().equals(table.arrow))
+
+
 def remove_abandoned_files(root: UPath | Path, older_than_s: float = 3600.0) -> int:
-    """Remove temporary files of killed writers from a local store and return how many; younger ones may
-    belong to a living writer.
+    """Remove temporary files that killed writers left in a local store.
+
+    Args:
+        root: of the store; on other storage an upload that was broken off is no object.
+        older_than_s: younger ones may belong to a living writer.
+
+    Returns:
+        How many were removed.
     """
-    if not is_local(root):  # an upload that was broken off is no object
+    if not is_local(root):
         return 0
+    now = time.time()
     abandoned = [
         path
         for path in root.rglob(".*.tmp")
-        if time.time() - path.stat().st_mtime > older_than_s
+        if now - path.stat().st_mtime > older_than_s
     ]
     for path in abandoned:
         path.unlink(missing_ok=True)
     return len(abandoned)
-
-
-def create_catalog(connection: DuckDBPyConnection, root: UPath | Path) -> None:
-    """Make one view per table over its Parquet files, with the partition keys as columns.
-
-    A view reads whatever partitions exist when it is queried; an empty file per table gives it its columns
-    before any does.
-    """
-    connection.execute("BEGIN")  # one, not one for each view: each waits for the disk
-    for name, table in TABLES.items():
-        if not is_stored(table, UPath(root) / name / _EMPTY):
-            publish(encode(table, table.frame()).content, UPath(root) / name / _EMPTY)
-        parts, dimensions = "string_split(filename, '/')", table.partitioned_by
-        keys = [
-            f"regexp_replace({parts}[{position - len(dimensions)}], '\\.parquet$', '') AS {dimension}"
-            for position, dimension in enumerate(dimensions)
-        ]
-        columns = ", ".join([*keys, *(f'"{column.name}"' for column in table.columns)])
-        place = re.sub(
-            r"[*?\[]", r"[\g<0>]", str(UPath(root) / name)
-        )  # names, and no patterns
-        pattern = f"{place}/**/*.parquet".replace("'", "''")
-        read = f"SELECT {columns} FROM read_parquet('{pattern}', filename = true)"
-        connection.execute(f"CREATE OR REPLACE VIEW {name} AS {read}")
-        connection.execute(
-            f"COMMENT ON VIEW {name} IS '{table.description.replace(chr(39), chr(39) * 2)}'"
-        )
-    connection.execute("COMMIT")
-
-
-def is_local(place: Path | UPath) -> bool:
-    """Whether a place is a folder of this machine's file systems."""
-    return getattr(place, "protocol", "") in ("", "file", "local")
-
-
-def open_place(named: str) -> Path | UPath:
-    """A place by its path or URL. Remote listings are never kept: another machine may have added a table.
-    Raises `ConfigurationError`: no installed package can open such a URL.
-    """
-    try:
-        place = UPath(named)
-        if is_local(place):
-            return Path(str(place.path)).expanduser().resolve()
-        place = UPath(named.rstrip("/"), use_listings_cache=False)
-        place.fs  # noqa: B018 - imports what the protocol needs
-    except (ImportError, ValueError) as error:
-        raise ConfigurationError(
-            f"{named} cannot be opened: {error}. For s3:// install the extra: pip install "
-            "'lunguage-assets[scale]'; else name a folder."
-        ) from None
-    return place
-
-
-def tables_place(home: Path) -> Path | UPath:
-    """Where the tables of a home lie. Raises `ConfigurationError`: `$LUNGUAGE_TABLES` names another place
-    than the one that the home keeps.
-    """
-    record, named = _read(home / _RECORD), os.environ.get(TABLES_VARIABLE, "").strip()
-    kept = open_place(record["tables"]) if record else home / "tables"
-    if not named or str(open_place(named)) == str(kept):
-        return kept
-    if (
-        not record and not (home / "corpus.json").exists()
-    ):  # a home that is still to be made
-        return open_place(named)
-    raise ConfigurationError(
-        f"{home} keeps its tables at {kept}; found ${TABLES_VARIABLE} = {named}. Unset it, or make a new "
-        "home with it set."
-    )
-
-
-def claim_place(home: Path) -> None:
-    """Make a place outside the home its own, recorded at both ends; the same again changes nothing. Raises
-    `ConfigurationError`: the place belongs to another home; else as in `tables_place`.
-    """
-    place = tables_place(home)
-    if place == home / "tables":
-        return
-    identity = _read(home / _RECORD).get("home") or uuid.uuid4().hex
-    owner = _read(place / OWNER).get("home", identity)
-    if owner != identity:
-        raise ConfigurationError(
-            f"{place} holds the tables of another home (id {owner}). Name another."
-        )
-    kept = (
-        json.dumps({"home": identity, "tables": str(place)}, indent=2, sort_keys=True)
-        + "\n"
-    )
-    replace_text(home / _RECORD, kept)
-    publish((json.dumps({"home": identity}) + "\n").encode(), place / OWNER)
-
-
-def publish(content: bytes, path: Path | UPath) -> None:
-    """Write a whole file at once: object stores show it when the upload is complete, and not before."""
-    if is_local(path):
-        replace_file(Path(UPath(path).path), lambda stream: stream.write(content))
-    else:
-        there = UPath(path)
-        there.parent.mkdir(parents=True, exist_ok=True)
-        there.fs.pipe_file(there.path, content)
-
-
-def _read(record: Path | UPath) -> dict[str, str]:
-    return (
-        dict(json.loads(record.read_text(encoding="utf-8"))) if record.exists() else {}
-    )

@@ -1,15 +1,14 @@
 """Versions of a release beside each other; what is in them is not known here.
 
     release/<ranker>/v1/...     a version: complete, sealed, never changed again
-    release/<ranker>/LATEST     the name of the current one: a file, as archives lose links
+    release/<ranker>/LATEST     names the current one: a file, as archives lose links
 
-A version is built aside and renamed, so that there is the whole of it or nothing; then `LATEST` is replaced.
-One writer at a time: others wait for the lock.
+A version is built aside and renamed, so that there is the whole of it or nothing; then
+`LATEST` is replaced. One writer at a time: others wait for the lock.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import re
 import shutil
@@ -21,6 +20,7 @@ from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_text
+from lunguage_assets.locks import exclusive_lock
 
 LATEST = "LATEST"
 """The file that names the current version."""
@@ -32,7 +32,13 @@ _WRITE_BITS = 0o222
 
 @dataclass(frozen=True)
 class Written:
-    """A written release: its version's folder, whether it is new, `summary.json`."""
+    """A written release.
+
+    Attributes:
+        folder: of its version.
+        is_new: whether no version with the same files was there.
+        summary: the content of `summary.json`.
+    """
 
     folder: Path
     is_new: bool
@@ -50,42 +56,55 @@ class Written:
 def publish(
     folder: Path, build: Callable[[Path], Mapping[str, Any]], keep: int = 0
 ) -> Written:
-    """Build a version below `folder` (`release/<ranker>`) and let `LATEST` name it; a sealed one of the same
-    files stands for it. `build` fills an empty folder and returns the summary; `keep` is how many of the
-    highest versions stay beside the current one, 0 all. Raises `ConfigurationError` when the sealed version
-    of the same files has lost one, or one was changed.
+    """Build a version, and let `LATEST` name it.
+
+    A sealed version of the same files stands for it.
+
+    Args:
+        folder: of a ranker's releases (`release/<ranker>`).
+        build: fills an empty folder, and returns the summary.
+        keep: how many of the highest versions stay beside the current one; 0: all.
+
+    Raises:
+        ConfigurationError: the sealed version of the same files has lost one, or one
+            was changed.
     """
     with _only_writer(folder):
-        before = _versions(folder)
+        sealed_before = _versions(folder)
         staging = folder / ".version.tmp"
         staging.mkdir()
         try:
             summary = build(staging)
-            version = _sealed(staging, before)
+            version = _seal(staging, sealed_before)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
         if current_version(folder) != version:
             replace_text(folder / LATEST, f"{version.name}\n")
-        for path in _versions(folder)[:-keep] if keep else ():
-            if path != version:  # a half-removed version must not look like one
-                shutil.rmtree(path.rename(folder / f".{path.name}.tmp"))
-    return Written(version, version not in before, summary)
+        if keep:
+            _remove_old(folder, keep, current=version)
+    return Written(version, version not in sealed_before, summary)
 
 
 def current_version(folder: Path) -> Path | None:
-    """The version that `LATEST` names, in the folder of a ranker's releases; None without that file."""
+    """Find the version of a ranker's releases that `LATEST` names; None without one."""
     file = folder / LATEST
-    return folder / file.read_text(encoding="utf-8").strip() if file.is_file() else None
+    if not file.is_file():
+        return None
+    return folder / file.read_text(encoding="utf-8").strip()
 
 
 def report_of(version: Path) -> Path:
-    """The report: in the open part of invented reports, in the restricted part of patients'."""
+    """Find the report of a version.
+
+    It stands in the open part where the reports are invented, and in the restricted
+    part where they are patients'.
+    """
     shared = version / "open" / "report.html"
     return shared if shared.exists() else version / "restricted" / "report.html"
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file, 64 hexadecimal digits."""
+    """Hash a file with SHA-256 into 64 hexadecimal digits."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -94,37 +113,44 @@ def file_digest(path: Path) -> str:
 def _only_writer(folder: Path) -> Iterator[None]:
     """Wait for other writers, and remove what a killed one left half-made."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with exclusive_lock(folder / ".lock"):
         for abandoned in folder.glob(".*.tmp"):
-            shutil.rmtree(abandoned) if abandoned.is_dir() else abandoned.unlink()
+            if abandoned.is_dir():
+                shutil.rmtree(abandoned)
+            else:
+                abandoned.unlink()
         yield
 
 
 def _versions(folder: Path) -> list[Path]:
-    """The folders of all sealed versions by number."""
-    found = [
+    """List the folders of all sealed versions by number."""
+    versions = [
         path
         for path in folder.iterdir()
         if _NAME.fullmatch(path.name) and path.is_dir()
     ]
-    return sorted(found, key=_number)
+    return sorted(versions, key=_number)
 
 
 def _number(version: Path) -> int:
     return int(version.name[1:])
 
 
-def _sealed(staging: Path, before: list[Path]) -> Path:
-    """Give what was built its checksums, write protection and name; or name the same files sealed before."""
-    for part in (*sorted(path for path in staging.iterdir() if path.is_dir()), staging):
-        paths = sorted(path for path in part.rglob("*") if path.is_file())
-        lines = [
-            f"{file_digest(path)}  {path.relative_to(part).as_posix()}\n"
-            for path in paths
-        ]
-        replace_text(part / SUMS, "".join(lines))  # each part can be passed on alone
-    for version in before:
+def _remove_old(folder: Path, keep: int, *, current: Path) -> None:
+    for path in _versions(folder)[:-keep]:
+        if path != current:
+            # Renamed first: a half-removed version must not look like one.
+            shutil.rmtree(path.rename(folder / f".{path.name}.tmp"))
+
+
+def _seal(staging: Path, sealed_before: list[Path]) -> Path:
+    """Give what was built its checksums, write protection and name.
+
+    Returns:
+        The new version, or the one of the same files that was sealed before.
+    """
+    _write_checksums(staging)
+    for version in sealed_before:
         sums = version / SUMS
         if sums.exists() and sums.read_bytes() == (staging / SUMS).read_bytes():
             _require_whole(version)
@@ -132,18 +158,31 @@ def _sealed(staging: Path, before: list[Path]) -> Path:
     for path in staging.rglob("*"):
         if path.is_file():
             path.chmod(path.stat().st_mode & ~_WRITE_BITS)
-    return staging.rename(
-        staging.with_name(f"v{max(map(_number, before), default=0) + 1}")
-    )
+    number = 1 + max(map(_number, sealed_before), default=0)
+    return staging.rename(staging.with_name(f"v{number}"))
+
+
+def _write_checksums(version: Path) -> None:
+    """Write checksums of each part, which can be passed on alone, and then of all."""
+    parts = sorted(path for path in version.iterdir() if path.is_dir())
+    for part in (*parts, version):
+        files = sorted(path for path in part.rglob("*") if path.is_file())
+        lines = [
+            f"{file_digest(file)}  {file.relative_to(part).as_posix()}\n"
+            for file in files
+        ]
+        replace_text(part / SUMS, "".join(lines))
 
 
 def _require_whole(version: Path) -> None:
+    """Refuse a sealed version of which a file is not as it was."""
     for line in (version / SUMS).read_text(encoding="utf-8").splitlines():
-        digest, path = line.split("  ", 1)
-        there = version / path
-        if not there.is_file() or file_digest(there) != digest:
+        digest, name = line.split("  ", 1)
+        file = version / name
+        if not file.is_file() or file_digest(file) != digest:
+            state = "another file" if file.exists() else "no file"
             raise ConfigurationError(
-                f"{there}: found {'another file' if there.exists() else 'no file'}; expected that of version "
-                f"{version.name}, which is sealed. Restore it, or remove the folder {version} and write the "
-                "release again."
+                f"{file}: found {state}; expected that of version {version.name}, "
+                f"which is sealed. Restore it, or remove the folder {version} and "
+                "write the release again."
             )

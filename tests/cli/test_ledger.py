@@ -8,6 +8,7 @@ from commands import lunguage
 
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger.transfer import export_attempts
 
 ANSWERS = {
     "extract": '["may represent"]',
@@ -25,7 +26,7 @@ def test_an_answer_that_cannot_be_read_is_named_and_left_out_at_every_stage(
             theirs.record(
                 Attempt(f"{2 * number + valid:064x}", "one", stage, "fake-1", text)
             )
-    theirs.export(tmp_path / "exported.sqlite")
+    export_attempts(theirs, tmp_path / "exported.sqlite")
     done = lunguage(tmp_path / "home", "ledger", "import", tmp_path / "exported.sqlite")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "3 attempts added, 0 were there already, 3 left out\n"

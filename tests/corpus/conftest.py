@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from delivered_rows import Deliver, Row, as_csv
 
-from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import Intake, take_in
 from lunguage_assets.settings import CorpusSettings
 

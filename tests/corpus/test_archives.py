@@ -11,7 +11,7 @@ import pytest
 from landing_drops import csv, packed
 
 from lunguage_assets.corpus import records
-from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.errors import InputError

@@ -9,11 +9,9 @@ import pandas as pd
 import pytest
 from delivered_rows import COLUMNS, as_csv, row
 
-from lunguage_assets.corpus.delivery import (
-    content_hash,
-    find_delivery,
-    read_declaration,
-)
+from lunguage_assets.corpus.declaration import read_declaration
+from lunguage_assets.corpus.delivery import content_hash
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.corpus.findings import Masker
+from lunguage_assets.corpus.masking import Masker
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.tables import TERMS
 

@@ -7,7 +7,7 @@ from delivered_rows import Deliver, noted, row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.corpus.findings import parse_references
+from lunguage_assets.corpus.references import parse_references
 
 STUDY = "s50000001"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from landing_drops import score_output
 
 from lunguage_assets.corpus.columns import numbered_sentences
-from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings

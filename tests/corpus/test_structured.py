@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import (
     Intake,
     row_of_a_study,

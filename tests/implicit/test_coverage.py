@@ -14,9 +14,11 @@ from generated_reports import ENTS, PLACES
 from invented_reports import Outcome, Said, dictionary, in_mode, run, said
 from resolution_oracle import oracle_violations
 
-from lunguage_assets.implicit.resolution import resolve as resolving
+from lunguage_assets.implicit.resolution import rules as rules_module
 from lunguage_assets.implicit.resolution.guarantees import violations
-from lunguage_assets.implicit.resolution.resolve import RULES, StudyResolver, resolve
+from lunguage_assets.implicit.resolution.resolve import resolve
+from lunguage_assets.implicit.resolution.rules import RULES
+from lunguage_assets.implicit.resolution.study import StudyResolver
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 
 POSSIBLE_CONFLICTS = {
@@ -162,14 +164,14 @@ def test_no_rule_can_be_left_out_unnoticed(
     left_out: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules = [rule for number, rule in enumerate(RULES) if number != left_out]
-    monkeypatch.setattr(resolving, "RULES", rules)
+    monkeypatch.setattr(rules_module, "RULES", rules)
     crippled = resolved()
     assert violations(crippled.rows) or oracle_violations(crippled)
 
 
 def test_the_order_of_the_rules_matters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 2 before rule 1 lets a generated row wipe out a stated one."""
-    monkeypatch.setattr(resolving, "PAPER_RULES", [RULES[1], RULES[0], RULES[2]])
+    monkeypatch.setattr(rules_module, "PAPER_RULES", [RULES[1], RULES[0], RULES[2]])
     assert oracle_violations(resolved(as_the_paper()))
 
 
@@ -181,9 +183,9 @@ def test_children_resolved_before_their_parents_decide_although_they_are_gone(
     """
     rows = [said("CHF"), said("pulmonary edema", "dn"), said("atelectasis")]
     assert "volume loss" in in_mode(rows, "paper").names()
-    in_order = StudyResolver._rank
+    in_order = StudyResolver.rank_of
     monkeypatch.setattr(
-        StudyResolver, "_rank", lambda self, group: -in_order(self, group)
+        StudyResolver, "rank_of", lambda self, group: -in_order(self, group)
     )
     assert "volume loss" not in in_mode(rows, "paper").names()
 
@@ -191,10 +193,10 @@ def test_children_resolved_before_their_parents_decide_although_they_are_gone(
 def test_without_taking_subtrees_along_rows_are_orphaned(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(StudyResolver, "_living_children", lambda self, row: [])
+    monkeypatch.setattr(StudyResolver, "living_children", lambda self, row: [])
     monkeypatch.setattr(
         StudyResolver,
-        "_numbered",
+        "numbered",
         lambda self: sorted(self.living.values(), key=lambda row: row.finding_id),
     )
     assert any(
@@ -203,5 +205,5 @@ def test_without_taking_subtrees_along_rows_are_orphaned(
 
 
 def test_without_redirection_references_dangle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(StudyResolver, "_redirect_references", lambda self, row: None)
+    monkeypatch.setattr(StudyResolver, "redirect_references", lambda self, row: None)
     assert any("reference" in found.guarantee for found in violations(resolved().rows))

@@ -29,14 +29,14 @@ from lunguage_assets.implicit.encoders import (
     BIOLORD,
     BIOLORD_REVISION,
     CachedEmbedder,
-    LexicalEmbedder,
     PrecomputedEmbedder,
     SentenceEmbedder,
-    close_pairs,
     make_embedder,
     write_vectors,
 )
+from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
 from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
+from lunguage_assets.implicit.similarity import close_pairs
 from lunguage_assets.settings import ImplicitSettings
 
 ROWS = [
@@ -79,7 +79,7 @@ def cosine(one: str, other: str) -> float:
         ("opacity right lower lobe", "opacity left lower lobe", 0.75),
     ],
 )
-def test_spellings_of_one_thing_are_alike_and_things_are_told_apart_by_their_words(
+def test_spellings_are_alike_and_findings_are_told_apart_by_their_words(
     one: str, other: str, alike: float
 ) -> None:
     assert cosine(one, other) == alike
@@ -134,7 +134,7 @@ def test_a_folder_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
 
 
 @needs_model
-def test_a_model_of_the_hub_is_recorded_by_its_commit_and_never_replaced(
+def test_a_model_of_the_hub_is_recorded_by_its_commit(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from huggingface_hub import constants

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,14 @@ from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.merging.merge_constraints import Blacklist, load_blacklist
+from lunguage_assets.implicit.policy import Policy
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "method" / "implicit.md"
+
+
+def test_the_page_lists_exactly_the_points_at_which_the_modes_differ() -> None:
+    listed = re.findall(r"^  \| `([a-z_]+)` \|", PAGE.read_text(), re.MULTILINE)
+    assert listed == [field.name for field in fields(Policy)]
 
 
 @pytest.mark.parametrize(("mode", "kept"), [("method", "dn"), ("paper", "tp")])
@@ -45,7 +55,7 @@ def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
     assert marking["prob_is_bound"]
 
 
-def test_the_papers_pairs_hold_in_both_modes_and_a_persons_own_in_the_method() -> None:
+def test_the_papers_pairs_hold_in_both_modes() -> None:
     own = Blacklist([("scar", "nodule")], [("blunting", "fluid")], [("left", "right")])
     sides = [said("opacity", location="left"), said("opacity", location="right")]
     others = [said("scar"), said("nodule"), said("blunting"), said("fluid")]
@@ -75,7 +85,7 @@ def test_a_blacklist_without_the_papers_pairs_is_refused_in_mode_paper(
 
 @examples(20)
 @given(reports)
-def test_in_mode_paper_the_winner_of_a_key_has_the_highest_stated_p(
+def test_the_winner_in_mode_paper_has_the_highest_stated_p(
     rows: list[Said],
 ) -> None:
     """Told without the resolver: of the stated rows of a key that do not contradict each other definitely,

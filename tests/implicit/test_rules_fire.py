@@ -21,8 +21,12 @@ from invented_reports import (
     vocabulary,
 )
 
-from lunguage_assets.implicit.expansion import expand
-from lunguage_assets.implicit.merging import deduplicate, merge_constraints
+from lunguage_assets.implicit.expansion import exceptions, matching, stated_signs
+from lunguage_assets.implicit.merging import (
+    deduplicate,
+    merge_constraints,
+    similar_findings,
+)
 from lunguage_assets.implicit.merging.merge_constraints import ExclusionTerms
 from lunguage_assets.implicit.pathways import pathway_file, pathways
 from lunguage_assets.implicit.pathways.pathways import (
@@ -85,7 +89,7 @@ RULES: list[Any] = [
         [said("mass"), said("mass", past_hx="old")], merged, 0, 1, id="currency keeps apart",
     ),
     pytest.param(
-        ExclusionTerms, "separate", without(False),
+        ExclusionTerms, "exclude", without(False),
         [said("mass", location="left"), said("mass", location="right")], merged, 0, 1, id="blacklist",
     ),
     pytest.param(
@@ -97,21 +101,21 @@ RULES: list[Any] = [
         [said("mass", improved="smaller"), said("mass", worsened="larger")], merged, 0, 1, id="courses",
     ),
     pytest.param(
-        deduplicate, "complete_link", single_link,
+        similar_findings, "complete_link", single_link,
         [said("mass", location="right"), said("mass"), said("mass", location="left")], merged, 1, 2,
         id="complete link",
     ),
     pytest.param(
-        pathways, "_not_expanding", without(""),
+        matching, "reason_not_expanding", without(""),
         [said("pneumonia", "dn")], reason_of(0), "negative", "matched", id="negatives do not expand",
     ),
     pytest.param(
-        pathways, "_not_taking_part", without(""),
+        matching, "reason_not_taking_part", without(""),
         [said("pneumonia", section="hist")], reason_of(0), "history section", "past diagnosis",
         id="history takes no part",
     ),
     pytest.param(
-        pathways, "is_of_device", without(False),
+        matching, "is_of_device", without(False),
         [said("fracture", location="lead")], reason_of(0), "device", "matched", id="devices",
     ),
     pytest.param(
@@ -125,12 +129,12 @@ RULES: list[Any] = [
         id="negated words",
     ),
     pytest.param(
-        expand, "compatible_places", without(True),
+        stated_signs, "compatible_locations", without(True),
         [said("consolidation", location="left"), said("opacity", location="right")],
         outcome_of_child("/0"), "generated", "already stated", id="a sign elsewhere does not state one here",
     ),
     pytest.param(
-        expand, "_near", without(False),
+        stated_signs, "is_near", without(False),
         [said("consolidation"), said("opacity", location="airspace")],
         outcome_of_child("/0"), "already stated", "generated", id="what is stated is not repeated",
     ),
@@ -146,17 +150,17 @@ RULES: list[Any] = [
         outcome_of_child("/0"), "spoken against", "generated", id="what is denied is not generated",
     ),
     pytest.param(
-        expand, "_denies", without(False),
+        exceptions, "denies_at", without(False),
         [said("pulmonary edema"), said("infiltrate", "dn")],
         outcome_of_child("/0"), "spoken against", "generated", id="denials of the pathway file",
     ),
     pytest.param(
-        expand, "defines", without(True),
+        stated_signs, "defines", without(True),
         [said("lung cancer"), said("opacity", location="right")],
         outcome_of_child("/0"), "generated", "already stated", id="defining attributes",
     ),
     pytest.param(
-        pathways, "says_resolved", without(False),
+        matching, "says_resolved", without(False),
         [said("pneumonia", improved="resolved")], reason_of(0), "resolved", "matched",
         id="what has resolved does not expand",
     ),
@@ -164,11 +168,11 @@ RULES: list[Any] = [
 
 
 @pytest.mark.parametrize(
-    ("place", "name", "off", "rows", "seen", "on_result", "off_result"), RULES
+    ("module", "name", "off", "rows", "seen", "on_result", "off_result"), RULES
 )
 def test_a_rule_that_is_switched_off_is_missed(
     monkeypatch: pytest.MonkeyPatch,
-    place: object,
+    module: object,
     name: str,
     off: object,
     rows: list[Said],
@@ -180,8 +184,8 @@ def test_a_rule_that_is_switched_off_is_missed(
         AlikeEmbedder() if seen is merged else None
     )  # merging is put to the test by an encoder that finds all alike
     assert seen(run(rows, embedder=embedder)) == on_result
-    monkeypatch.setattr(place, name, off)
+    monkeypatch.setattr(module, name, off)
     pathways = (
-        load_dictionary(None, vocabulary()) if place is pathway_file else None
+        load_dictionary(None, vocabulary()) if module is pathway_file else None
     )  # what has been read is remembered
     assert seen(run(rows, embedder=embedder, pathways=pathways)) == off_result

@@ -16,18 +16,19 @@ from lunguage_assets.judges.configuration import (
     JudgesConfiguration,
     load_judges,
 )
+from lunguage_assets.judges.data_policy import (
+    Diagnosis,
+    PolicyRefused,
+    preflight,
+    require,
+)
 from lunguage_assets.judges.judge_config import (
     LLMJudgeConfig,
     checked_base_url,
     on_this_machine,
 )
-from lunguage_assets.judges.opening import (
-    PolicyRefused,
-    judge_identity,
-    preflight,
-    require,
-)
-from lunguage_assets.judges.providers.base import variables_of
+from lunguage_assets.judges.opening import judge_identity
+from lunguage_assets.judges.providers.endpoints import variables_of
 
 HEAD = """
 preset = "offline"
@@ -101,7 +102,7 @@ def test_only_the_judges_of_the_active_preset_rank_and_are_asked(
         judge_identity("nobody", offline)
 
 
-def test_the_panel_of_another_preset_than_the_homes_ranks_under_the_name_of_its_preset(
+def test_the_panel_of_another_preset_ranks_under_its_name(
     tmp_path: Path,
 ) -> None:
     read(tmp_path, GPT)
@@ -169,9 +170,7 @@ def test_a_model_in_this_process_takes_its_own_parameters_only(tmp_path: Path) -
     ("https://gpu\u200b.example/v1", "not usable"), ("https://a:b@gpu.example/v1", "no user name"),
     ("ftp://gpu.example/v1", "not usable"),
 ])  # fmt: skip
-def test_text_leaves_the_machine_over_https_only_and_to_an_address_as_it_is_written(
-    address: str, why: str
-) -> None:
+def test_text_leaves_the_machine_over_https_only(address: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         checked_base_url(address)
 
@@ -187,7 +186,7 @@ def test_which_addresses_are_this_machine(address: str, here: bool) -> None:
     assert on_this_machine(address) == here
 
 
-def test_a_model_in_this_process_is_free_keeps_text_here_and_has_the_next_batch_waiting(
+def test_a_model_in_this_process_is_free_and_keeps_text_here(
     tmp_path: Path,
 ) -> None:
     slot = gpt_of(read(tmp_path, LOCAL + "batch_size = 24\n"))
@@ -227,9 +226,7 @@ def test_the_structurer_is_the_rules_or_a_language_model_of_the_file() -> None:
         load_judges(structurer="lexicon")
 
 
-def test_the_bundled_file_stays_offline_and_has_the_papers_panel_with_its_prices_and_ends() -> (
-    None
-):
+def test_the_bundled_file_stays_offline_and_has_the_papers_panel() -> None:
     judges = load_judges()
     assert (judges.preset, judges.active_judges, judges.models) == (
         "offline",
@@ -281,7 +278,7 @@ INSIDE = {"provider": "transformers", "model": "m", "params": {"max_new_tokens":
 
 def problems(
     slot: LLMJudgeConfig, environ: dict[str, str] | None = None
-) -> list[tuple[str, str]]:
+) -> list[Diagnosis]:
     return preflight("gpt", slot, environ or {}, "credentialed", TODAY)
 
 
@@ -309,7 +306,7 @@ def test_without_permission_and_attestation_credentialed_text_is_refused_with_th
     ("allowed", "refusals"),
     [(None, 0), (("synthetic",), 1), ((), 1), (("credentialed",), 0)],
 )
-def test_what_is_written_about_allowed_data_binds_a_server_and_a_model_on_this_machine(
+def test_allowed_data_binds_servers_and_models_on_this_machine_too(
     values: dict[str, Any], allowed: tuple[str, ...] | None, refusals: int
 ) -> None:
     found = problems(
@@ -325,7 +322,7 @@ def test_what_is_written_about_allowed_data_binds_a_server_and_a_model_on_this_m
     ("http://localhost:8000/v1", False), (" http://127.0.0.1:9/v1 ", False),
     ("https://gpu.example/v1", True), ("", True), (None, True),
 ])  # fmt: skip
-def test_a_server_that_only_the_environment_names_is_examined_there_and_refused_while_it_is_not_named(
+def test_a_server_named_by_a_variable_is_refused_while_unset(
     address: str | None, refused: bool
 ) -> None:
     slot = LLMJudgeConfig(
@@ -353,7 +350,7 @@ def test_a_server_that_only_the_environment_names_is_examined_there_and_refused_
         (None, None),
     ],
 )
-def test_a_retired_model_is_refused_and_one_that_soon_retires_is_warned_of(
+def test_a_retired_model_is_refused_and_a_retiring_one_warned_of(
     days: int | None, severity: str | None
 ) -> None:
     retires_on = None if days is None else TODAY + timedelta(days=days)

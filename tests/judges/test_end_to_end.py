@@ -88,7 +88,7 @@ def shown_with_the_partitions(home: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.lengthy
-def test_a_run_that_a_budget_stopped_goes_on_though_calls_fail_and_is_replayed_by_its_ledger(
+def test_a_run_stopped_by_a_budget_goes_on_and_replays(
     tmp_path: Path, delivery: Path
 ) -> None:
     with LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=1)) as server:
@@ -147,7 +147,7 @@ def shown_costs(home: Path) -> dict[str, float]:
 
 
 @pytest.mark.lengthy
-def test_killed_at_any_moment_the_costs_that_are_shown_are_those_of_the_ledger(
+def test_after_any_kill_shown_costs_are_those_of_the_ledger(
     tmp_path: Path, delivery: Path
 ) -> None:
     decide = failing_share(0.2, TROUBLES, seed=1)

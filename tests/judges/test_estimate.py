@@ -124,7 +124,7 @@ def spent(home: Path) -> float:
 
 
 @pytest.mark.lengthy
-def test_a_run_is_within_its_estimate_what_a_stopped_one_has_paid_is_deducted_and_then_nothing_is_left(
+def test_a_run_is_within_its_estimate_less_what_was_paid(
     home: Path, delivery: Path, tmp_path: Path
 ) -> None:
     with LoopbackServer() as server:
@@ -227,7 +227,7 @@ def test_an_estimate_needs_no_home_no_key_no_sdk(
     assert "as of 2025-11-01" in done.stdout
 
 
-def test_an_estimate_says_what_the_panel_and_what_a_distilled_model_would_cost(
+def test_an_estimate_prices_the_panel_beside_a_distilled_model(
     home: Path, delivery: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(orchestration_estimate, "LEARNT_FROM", 5)
@@ -325,7 +325,7 @@ def test_minutes_follow_calls_in_flight_rounds_or_rates_whichever_is_slowest() -
     assert estimated(limits=slow)["minutes"] == pytest.approx(10.0)
 
 
-def test_what_the_ledger_knows_of_judge_task_and_model_goes_before_what_is_assumed(
+def test_what_the_ledger_knows_goes_before_what_is_assumed(
     tmp_path: Path,
 ) -> None:
     ledger, guess = Ledger.open(tmp_path / "ledger.sqlite"), estimated()

@@ -74,7 +74,7 @@ def made(ledger: Ledger, model: Any = None, **options: Any) -> ModelJudge:
 
 
 @pytest.mark.parametrize("task", ["extract", "compare"])
-def test_a_judge_of_whose_many_answers_none_can_be_read_is_an_error_that_names_it(
+def test_a_judge_without_any_readable_answer_is_an_error(
     ledger: Ledger, task: str
 ) -> None:
     mute = made(ledger, FakeModel(answer=lambda *_: reply("I cannot say.")))
@@ -169,7 +169,7 @@ def test_any_sentence_is_put_into_its_place_and_fills_no_other(
     assert second == " ".join(two.split()) + "\nanswer:"
 
 
-def test_every_word_of_every_file_is_in_the_version_and_no_line_ending(
+def test_every_word_of_a_prompt_is_in_its_version(
     own: Path,
 ) -> None:
     versions = {load_prompts().version, load_prompts(own).version}

@@ -45,7 +45,7 @@ class ByLength:
     [LexiconJudge.bundled("a"), CuesJudge.bundled("a")],
     ids=["lexicon", "cues"],
 )
-def test_a_rule_judge_is_a_scorer_that_says_the_same_when_it_is_compared(
+def test_a_rule_judge_chooses_as_its_scores_say(
     judge: LexiconJudge | CuesJudge,
 ) -> None:
     scorer: Scorer = judge
@@ -84,7 +84,7 @@ def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does()
     )
 
 
-def test_equal_scores_are_a_coin_of_the_sentences_and_not_of_their_places() -> None:
+def test_equal_scores_are_a_coin_whichever_sentence_comes_first() -> None:
     judge = ScorerJudge("mine", ByLength())
     one, two = "Maybe <finding>, A.", "Maybe <finding>, B."
     first, turned = judge.compare(

@@ -208,7 +208,7 @@ def test_the_search_finds_the_words_in_whatever_form_they_are_written(
 
 
 @pytest.mark.lengthy
-def test_the_words_reach_what_needs_them_and_nothing_else_when_all_goes_well(
+def test_the_words_reach_only_what_needs_them(
     runs: Runs, server: LoopbackServer
 ) -> None:
     assert "rows accounted for" in runs.shown("well"), runs.shown("well")[-3000:]
@@ -265,7 +265,7 @@ def test_whatever_fails_the_reason_is_told_without_the_words(
 
 
 @pytest.mark.lengthy
-def test_after_all_failures_dagster_the_ledgers_and_the_catalog_are_free_of_the_words(
+def test_after_failures_no_database_holds_the_words(
     runs: Runs,
 ) -> None:
     # Wrong settings and a table without a header stop before there is a run.

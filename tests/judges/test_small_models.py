@@ -112,7 +112,7 @@ def new_home(folder: Path) -> Path:
 
 
 @pytest.mark.lengthy  # three runs of models
-def test_a_run_with_models_is_killed_resumed_and_replayed_from_the_ledger_without_them(
+def test_a_killed_run_with_models_resumes_and_replays_without_them(
     tmp_path: Path,
 ) -> None:
     delivery, home = tmp_path / "reports", new_home(tmp_path / "home")

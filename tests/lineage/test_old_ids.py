@@ -16,7 +16,8 @@ from lunguage_assets.explicit.hedges.hedging import load_corrections
 from lunguage_assets.lineage.old_ids import require_known_rows, translate_corrections
 from lunguage_assets.tables import FINDINGS
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import Lineage, partition_path
+from lunguage_assets.workspace.store import partition_path
+from lunguage_assets.workspace.table_record import Lineage
 
 OLD, NEW = "3", "4"
 FIRST, SECOND = "s50000001", "s50000002"

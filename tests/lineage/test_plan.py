@@ -19,13 +19,12 @@ from lunguage_assets.lineage.recipes import (
     STRUCTURER,
     dimensions_of,
 )
+from lunguage_assets.lineage.run_plan import Stage, plan
 from lunguage_assets.lineage.staleness import (
     CURRENT,
     MISSING,
-    Stage,
     Staleness,
     StalenessChecker,
-    plan,
 )
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.workspace.home import Home

@@ -22,21 +22,12 @@ from stored_tables import store_table
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.lineage.input_fingerprints import OPTIONS
 from lunguage_assets.lineage.recipes import RECIPES
-from lunguage_assets.lineage.staleness import (
-    CHANGED_BY_HAND,
-    CURRENT,
-    StalenessChecker,
-    plan,
-)
+from lunguage_assets.lineage.run_plan import plan
+from lunguage_assets.lineage.staleness import CHANGED_BY_HAND, CURRENT, StalenessChecker
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.store import (
-    TableRecord,
-    fingerprint,
-    partition_path,
-    read_table,
-    stored_record,
-)
+from lunguage_assets.workspace.store import partition_path, read_table, stored_record
+from lunguage_assets.workspace.table_record import TableRecord, fingerprint
 
 BATCHES = ("first", "second")
 OVER_ALL = ("pathway_audit", "release")

@@ -15,7 +15,7 @@ from small_homes import SmallHome
 
 from lunguage_assets.judges.ledger.bills import Bill, Charges, charge
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.lineage.staleness import Stage
+from lunguage_assets.lineage.run_plan import Stage
 from lunguage_assets.orchestration.runs.runner import RunFailed
 
 COMPARE = [Stage("compare", ("one",))]

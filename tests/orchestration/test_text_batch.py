@@ -17,11 +17,8 @@ from lunguage_assets.orchestration.automation import Ready, is_ready
 from lunguage_assets.structuring import rows as rows_of_texts
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace.store import (
-    Lineage,
-    partition_path,
-    read_table,
-)
+from lunguage_assets.workspace.store import partition_path, read_table
+from lunguage_assets.workspace.table_record import Lineage
 
 REPORTS = {
     "a1": "INDICATION: Cough.\nTECHNIQUE: PA and lateral views.\nFINDINGS: Possible pneumonia in the left "

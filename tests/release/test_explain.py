@@ -28,7 +28,7 @@ from lunguage_assets.assertion.categories import CATEGORIES
 from lunguage_assets.assertion.cues import bundled_cues
 from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.cli.reading import TextKeptBack, explain
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.release.code_words import (
     CUE_WORDS,

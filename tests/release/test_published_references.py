@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.annotation.method import bundled_method
-from lunguage_assets.corpus.delivery import find_delivery
-from lunguage_assets.corpus.findings import parse_references
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.corpus.references import parse_references
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.release.write import published_frame
 from lunguage_assets.settings import CorpusSettings

@@ -37,7 +37,7 @@ from lunguage_assets.implicit.resolution.guarantees import (
     violations,
 )
 from lunguage_assets.implicit.statements.locations import anatomical_parts
-from lunguage_assets.quality.rules import belief_rules, place_rules
+from lunguage_assets.quality.rules import belief_rules, fit_rules
 from lunguage_assets.release import write
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH
@@ -486,7 +486,7 @@ def broken(frames: Mapping[str, pd.DataFrame]) -> set[str]:
         one.guarantee
         for one in violations(rows, frames["reports"]["study_id"], explained)
     }
-    rules = [*belief_rules(rows), *place_rules(fitted)]
+    rules = [*belief_rules(rows), *fit_rules(fitted)]
     return guarantees | {rule for rule, wrong in rules if wrong.any()}
 
 
@@ -497,7 +497,7 @@ def test_every_guarantee_and_every_rule_about_probabilities_has_a_case() -> None
     )
     assert set(GUARANTEED) == set(GUARANTEES)
     assert set(BELIEVED) == {rule for rule, _ in belief_rules(rows)}
-    assert set(PLACED) == {rule for rule, _ in place_rules(fitted)}
+    assert set(PLACED) == {rule for rule, _ in fit_rules(fitted)}
 
 
 @pytest.fixture(scope="module")

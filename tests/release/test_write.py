@@ -24,7 +24,7 @@ from small_release import WORD, Made, opened, stored
 from upath import UPath
 
 from lunguage_assets import parallel
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.release import newest
 from lunguage_assets.release.context import Release
 from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from another_process import printed_here_and_elsewhere
 
-from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.sample import (

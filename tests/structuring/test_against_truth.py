@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.sample import write_raw_sample

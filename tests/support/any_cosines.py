@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from lunguage_assets.implicit.encoders import LexicalEmbedder
+from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
 
 
 class AnyCosines(LexicalEmbedder):

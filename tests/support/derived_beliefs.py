@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from lunguage_assets.implicit.merging.probabilities import ALTERNATIVE
-from lunguage_assets.implicit.rows import PAPER
 
 NAMES = ("prob", "p_low", "p_high", "p_source")
 
@@ -53,7 +52,7 @@ def _stated(row: dict[str, Any], fit: dict[str, Any] | None) -> tuple[Any, ...]:
 
 
 def _of_parent(row: dict[str, Any], parent: dict[str, Any]) -> tuple[Any, ...]:
-    paper, support = row["mode"] == PAPER, parent["support"]
+    paper, support = row["mode"] == "paper", parent["support"]
     low = parent["p_low"] * (1.0 if paper else 0.8)
     if row["status"] in ("dp", "tp"):
         return support, low, 1.0, "pathway"

@@ -22,7 +22,7 @@ from made_once import made_once
 from small_homes import SmallHome, write_deliveries
 
 from lunguage_assets.explicit.analysis import validation
-from lunguage_assets.lineage.staleness import Stage
+from lunguage_assets.lineage.run_plan import Stage
 from lunguage_assets.orchestration.assets import analysis
 from lunguage_assets.sample import write_sample
 

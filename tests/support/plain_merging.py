@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from lunguage_assets.implicit.encoders import Embedder, close_pairs
+from lunguage_assets.implicit.encoders import Embedder
 from lunguage_assets.implicit.merging.merge_constraints import (
     Blacklist,
     course,
@@ -14,7 +14,8 @@ from lunguage_assets.implicit.merging.merge_constraints import (
     stated_values,
     values_differ,
 )
-from lunguage_assets.implicit.rows import PAPER, Row
+from lunguage_assets.implicit.rows import Row
+from lunguage_assets.implicit.similarity import close_pairs
 
 
 def cosine_of(embedder: Embedder, one: str, other: str) -> float:
@@ -62,12 +63,14 @@ def _separated(one: Row, other: Row, blacklist: Blacklist) -> bool:
     said, values = [], []
     for row in (one, other):
         phrase = linearised(row)
-        said.append(blacklist.marks((phrase, row.name), ", ".join(row.location_parts)))
+        said.append(
+            blacklist.exclusion_terms((phrase, row.name), ", ".join(row.location_parts))
+        )
         values.append(
             stated_values(f"{phrase}, {row.placement}" if row.placement else phrase)
         )
-    if said[0].separate(said[1]):
+    if said[0].exclude(said[1]):
         return True
-    return one.mode != PAPER and (
+    return one.mode != "paper" and (
         values_differ(*values) or courses_differ(course(one), course(other))
     )

@@ -6,18 +6,21 @@ import pandas as pd
 
 from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
-from lunguage_assets.implicit.resolution import resolve
+from lunguage_assets.implicit.resolution.conflicts import Conflict, conflicts_of_keys
+from lunguage_assets.implicit.resolution.log import Event
+from lunguage_assets.implicit.resolution.resolve import Resolution, resolution_of
+from lunguage_assets.implicit.resolution.study import StudyResolver
 from lunguage_assets.implicit.rows import Row, by_study, read_rows
 
 
-def resolve_again(
-    rows: pd.DataFrame, dictionary: PathwayDictionary
-) -> resolve.Resolution:
+def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary) -> Resolution:
     """Resolve LUNGUAGE_PLUS_PLUS rows again; contradictions of stated rows, which stay, are not listed."""
-    resolved, log, conflicts = list[Row](), list[resolve.Event](), list[resolve.Event]()
+    resolved: list[Row] = []
+    log: list[Event] = []
+    conflicts: list[Conflict] = []
     for study in by_study(read_rows(rows)):
-        resolver = resolve.StudyResolver(study, dictionary, load_blacklist())
-        conflicts += resolve.detect(resolver.groups)
+        resolver = StudyResolver(study, dictionary, load_blacklist())
+        conflicts += conflicts_of_keys(resolver.groups)
         resolved += resolver.run()
         log += resolver.log
-    return resolve.resolution_of(resolved, log, conflicts)
+    return resolution_of(resolved, log, conflicts)

@@ -19,7 +19,8 @@ from quick_instance import quick_instance
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.recipes import RECIPES, STEP_OF, STEPS_OF_JOB
-from lunguage_assets.lineage.staleness import Stage, StalenessChecker, plan
+from lunguage_assets.lineage.run_plan import Stage, plan
+from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys

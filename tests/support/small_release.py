@@ -13,7 +13,7 @@ import duckdb
 import pandas as pd
 from stored_tables import store_table
 
-from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import Intake, take_in
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.fit.anchors import published_anchors
@@ -23,8 +23,8 @@ from lunguage_assets.explicit.rating.ranking import (
     comparison_matches,
     reference_ranking,
 )
-from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
 from lunguage_assets.implicit.pathways.pathways import (

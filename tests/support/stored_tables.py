@@ -9,7 +9,8 @@ import pandas as pd
 from upath import UPath
 
 from lunguage_assets.tables.schema import Table
-from lunguage_assets.workspace.store import EncodedTable, Lineage, encode, publish_table
+from lunguage_assets.workspace.store import EncodedTable, encode, publish_table
+from lunguage_assets.workspace.table_record import Lineage
 
 
 def store_table(

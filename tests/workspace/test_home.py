@@ -10,7 +10,8 @@ import pytest
 
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch, KeyTaken
 from lunguage_assets.sample import write_sample
-from lunguage_assets.workspace.home import Home, batch_key
+from lunguage_assets.workspace.batch_keys import batch_key
+from lunguage_assets.workspace.home import Home
 
 
 @pytest.fixture(scope="module")

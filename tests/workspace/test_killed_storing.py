@@ -17,8 +17,8 @@ from stored_tables import store_table
 
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
+from lunguage_assets.workspace.catalog import create_catalog
 from lunguage_assets.workspace.store import (
-    create_catalog,
     partition_path,
     read_table,
     stored_partitions,
@@ -65,7 +65,7 @@ def test_expand_killed_anywhere_leaves_whole_tables_and_runs_again_to_the_same_b
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "lunguage_assets.workspace.store.TABLES",
+        "lunguage_assets.workspace.catalog.TABLES",
         {table.name: table for table in TABLES},
     )
     before, whole, root = (tmp_path / name for name in ("before", "whole", "root"))

@@ -15,7 +15,8 @@ from lunguage_assets.corpus.delivery import Delivery, content_hash
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
-from lunguage_assets.workspace.home import Batch, Home, batch_key
+from lunguage_assets.workspace.batch_keys import batch_key
+from lunguage_assets.workspace.home import Batch, Home
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import Lineage, partition_path, stored_partitions
+from lunguage_assets.workspace.store import partition_path, stored_partitions
+from lunguage_assets.workspace.table_record import Lineage
 
 OF_FIRST = (
     ("findings", ("first",)),

@@ -18,7 +18,6 @@ from lunguage_assets.errors import InvalidTable
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.tables import REFERENCE_RANKING, TABLES, TERMS
 from lunguage_assets.workspace.store import (
-    Lineage,
     encode,
     partition_path,
     publish_table,
@@ -27,6 +26,7 @@ from lunguage_assets.workspace.store import (
     stored_record,
     verified_record,
 )
+from lunguage_assets.workspace.table_record import Lineage
 
 
 def terms(*spellings: str) -> pd.DataFrame:

@@ -12,12 +12,13 @@ import pytest
 from stored_tables import store_table
 from upath import UPath
 
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.tables import TERMS
 from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import TABLES_VARIABLE, is_stored, partition_path
+from lunguage_assets.workspace.store import is_stored, partition_path
+from lunguage_assets.workspace.tables_location import TABLES_VARIABLE
 
 SYNTHETIC = Corpus("sample", "synthetic")
 

@@ -1,8 +1,9 @@
-"""Raw reports in tables, in the files of the Open-i collection, in text files, and in the one file in which a
-home stores them, one record after the other; files of one report each lie in a folder's tree or in a `.zip`
-and come in the order of their names.
+"""Raw reports in every layout but the published JSON shapes (`published.py`).
 
-Hidden files, and those that data sets carry beside their reports (a licence, checksums), are no reports.
+Tables, the files of the Open-i collection, text files, and the one file in which a home
+stores them are read one record after the other. Files of one report each lie in a
+folder's tree or in a `.zip` and come in the order of their names. Hidden files, and
+those that data sets carry beside their reports (a licence, checksums), are no reports.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import re
 import stat
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, fields, replace
@@ -36,35 +38,38 @@ from lunguage_assets.corpus.texts import published
 from lunguage_assets.corpus.texts.raw import LARGEST, RawReport, under_headings
 from lunguage_assets.errors import damaged
 
-REQUIRED, OPTIONAL = ("study_id", "report"), ("subject_id", "view", "study_date")
+REQUIRED = ("study_id", "report")
 """Columns of a table of reports."""
-OPENI_REQUIRED, OPENI_OPTIONAL = (
-    ("uid", "findings", "impression"),
-    ("image", "indication", "comparison"),
-)
+OPTIONAL = ("subject_id", "view", "study_date")
+OPENI_REQUIRED = ("uid", "findings", "impression")
 """Columns of the Open-i table on the web."""
+OPENI_OPTIONAL = ("image", "indication", "comparison")
 PROJECTIONS = ("uid", "projection")
 TEXT_FORM = re.compile(r"\.txt(?:\.gz)?$", re.IGNORECASE)
 XML_FORM = re.compile(r"\.xml(?:\.gz)?$", re.IGNORECASE)
-_PARTS = ("indication", "comparison", "findings", "impression")
+_OPENI_SECTIONS = ("indication", "comparison", "findings", "impression")
 _UNREADABLE = "unreadable-file"
-_TOGETHER = 1000
+_ROWS_AT_ONCE = 1000
 """Stored reports in one row group: what is held at a time."""
 _TYPES: Mapping[str, pa.DataType] = {"line": pa.int64(), "content": pa.binary()}
 _STORED = pa.schema(
-    [(own.name, _TYPES.get(own.name, pa.string())) for own in fields(RawReport)]
+    [(item.name, _TYPES.get(item.name, pa.string())) for item in fields(RawReport)]
 )
-_SHORT = ("file", "study", "patient", "taken_at", "views", "procedure", "sequence")
-"""Fields of a record that are text, and go into cells of their own."""
-_ADDED = ("graph", "second_graph", "sequence", "noted")
-"""Fields that records did not always have, in the order in which they were added. An empty one changes no
-digest: a delivery without it is the same as before.
+_TEXT_FIELDS = (
+    "file", "study", "patient", "taken_at", "views", "procedure", "sequence"
+)  # fmt: skip
+"""Fields of a record that go into cells of their own."""
+_ADDED_FIELDS = ("graph", "second_graph", "sequence", "noted")
+"""Fields that records did not always have, in the order in which they were added.
+
+An empty one changes no digest: a delivery without it is the same as before.
 """
-_HALF = re.compile("[\ud800-\udfff]")
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _NOT_STORED = re.compile("[\0\ud800-\udfff]")
-_PATIENT = re.compile(r"p\d{8,18}", re.IGNORECASE | re.ASCII)
+_PATIENT_FOLDER = re.compile(r"p\d{8,18}", re.IGNORECASE | re.ASCII)
 _NO_REPORT = re.compile(
-    r"(?:^|/)(?:[~_]|\.(?!\.?/))|(?:^|/)(?:licen[cs]e|readme|sha256sums|md5sums|checksums|changes|changelog|"
+    r"(?:^|/)(?:[~_]|\.(?!\.?/))"
+    r"|(?:^|/)(?:licen[cs]e|readme|sha256sums|md5sums|checksums|changes|changelog|"
     r"index|records|notes)\.(?:txt|xml)(?:\.gz)?$",
     re.IGNORECASE,
 )
@@ -74,9 +79,10 @@ _NO_REPORT = re.compile(
 class TextSource:
     """Raw reports of one layout, a key of `_READERS` or `published.SHAPES`.
 
-    `place` is a table, a package (`.zip`), one text file, or the folder under which the files of one report
-    each lie; `beside` has the views of an Open-i table, or the patients of PadChest-GR. `more` are further
-    files of the same layout; `columns` of a table are those of ids and texts.
+    `place` is a table, a package (`.zip`), one text file, or the folder under which the
+    files of one report each lie; `beside` has the views of an Open-i table, or the
+    patients of PadChest-GR. `more` are further files of the same layout; `columns` of a
+    table are those of ids and texts.
     """
 
     layout: str
@@ -87,24 +93,31 @@ class TextSource:
 
 
 def raw_reports(source: TextSource) -> Iterator[RawReport]:
-    """The records of a source in the order of reading, all of which can be stored; raises as its reader."""
+    """Read the records of a source, all of which can be stored.
+
+    Raises:
+        InputError: as the reader of its layout does.
+    """
     return map(_storable, _delivered(source))
 
 
 def _storable(report: RawReport) -> RawReport:
-    """The record without NULs and halves of characters, as JSON may have them, which become escapes: nobody
-    understands such a date or view. An id with half a character is nobody's: its record is broken.
+    """Escape NULs and halves of characters, as JSON may have them.
+
+    Nobody understands such a date or view. An id with half a character is nobody's: its
+    record is broken.
     """
-    written: dict[str, str] = {name: getattr(report, name) for name in _SHORT}
+    texts: dict[str, str] = {name: getattr(report, name) for name in _TEXT_FIELDS}
     changes: dict[str, Any] = {
-        name: shown(text) for name, text in written.items() if _NOT_STORED.search(text)
+        name: shown(text) for name, text in texts.items() if _NOT_STORED.search(text)
     }
     if not changes:
         return report
     broken = report.broken
-    for name, column in (("study", "study_id"), ("patient", "subject_id")):
-        if not broken and _HALF.search(written[name]):
-            broken = f"{ENCODING}: {column}"
+    if not broken and _HALF_CHARACTER.search(report.study):
+        broken = f"{ENCODING}: study_id"
+    if not broken and _HALF_CHARACTER.search(report.patient):
+        broken = f"{ENCODING}: subject_id"
     return replace(report, **changes, broken=broken)
 
 
@@ -121,200 +134,223 @@ def _delivered(source: TextSource) -> Iterator[RawReport]:
 
 
 def write_packed(reports: Sequence[RawReport], place: Path) -> None:
-    """Store records in one file; what is read from it is what was read where they came from."""
+    """Store records in one file; reading it gives the same records."""
     columns = {
         name: [getattr(report, name) for report in reports] for name in _STORED.names
     }
     pq.write_table(
-        pa.table(columns, _STORED), place, compression="zstd", row_group_size=_TOGETHER
+        pa.table(columns, _STORED),
+        place,
+        compression="zstd",
+        row_group_size=_ROWS_AT_ONCE,
     )
 
 
 def reports_digest(reports: Iterable[RawReport]) -> str:
-    """sha256 over the records: the same however they are packed."""
+    """Hash records (sha256): the same however they are packed."""
     digest = hashlib.sha256()
     for report in reports:
         for name in _STORED.names:
-            value = (
-                getattr(report, name)
-                if name != "file"
-                else report.file.removesuffix(".gz")
-            )
-            if name in _ADDED and not value:
+            value = getattr(report, name)
+            if name == "file":
+                value = report.file.removesuffix(".gz")
+            if name in _ADDED_FIELDS and not value:
                 continue
-            if name in _ADDED[1:]:  # or two of them could take each other's place
+            # Without their names two of the later fields could stand for each other.
+            if name in _ADDED_FIELDS[1:]:
                 digest.update(f"{name}\0".encode())
-            written = value if isinstance(value, bytes) else str(value).encode()
-            digest.update(f"{len(written)}\0".encode())
-            digest.update(written)
+            content = value if isinstance(value, bytes) else str(value).encode()
+            digest.update(f"{len(content)}\0".encode())
+            digest.update(content)
     return digest.hexdigest()
 
 
 def _read_packed(path: Path) -> Iterator[RawReport]:
     try:
         file = pq.ParquetFile(path)
-        names = file.schema_arrow.names
-        # a home of an earlier version lacks the last fields
-        if names != _STORED.names[: len(names)] or len(names) < len(
-            _STORED.names
-        ) - len(_ADDED):
-            raise pa.ArrowInvalid("other columns")
-        for batch in file.iter_batches(_TOGETHER):
-            for values in zip(
-                *(column.to_pylist() for column in batch.columns), strict=True
-            ):
+        _require_stored_columns(file.schema_arrow.names)
+        for batch in file.iter_batches(_ROWS_AT_ONCE):
+            columns = [column.to_pylist() for column in batch.columns]
+            for values in zip(*columns, strict=True):
                 yield RawReport(*values)
     except (pa.ArrowInvalid, OSError) as error:
-        remedy = "Register the delivery again, or restore the file."
         raise damaged(
             path.name,
             "damaged data",
             error,
             "raw reports as a home stores them",
-            remedy,
+            "Register the delivery again, or restore the file.",
         ) from None
 
 
+def _require_stored_columns(names: Sequence[str]) -> None:
+    """Refuse other columns; a home of an earlier version lacks the last fields."""
+    fewest = len(_STORED.names) - len(_ADDED_FIELDS)
+    if len(names) < fewest or names != _STORED.names[: len(names)]:
+        raise pa.ArrowInvalid("other columns")
+
+
 def read_table(path: Path, columns: tuple[str, str] = REQUIRED) -> Iterator[RawReport]:
-    """`study_id, report`, and if there `subject_id`, `view`, `study_date`, in CSV or Parquet."""
-    own, text = map(folded_name, columns)
-    for record, cell in read_cells(path, (own, text), OPTIONAL, keep_bytes=True)[1]:
-        study = _stored(cell[own])
+    """Read a CSV or Parquet table of reports.
+
+    Beside ids and texts it may have `subject_id`, `view` and `study_date`.
+    """
+    id_column, text_column = map(folded_name, columns)
+    required = (id_column, text_column)
+    _, records = read_cells(path, required, OPTIONAL, keep_bytes=True)
+    for record, cells in records:
+        study = _stored(cells[id_column])
         if record.broken:
+            # In a broken record another column may stand in the place of the id.
             yield _broken(path, record, study if is_plainly_study(study) else "")
             continue
-        patient, date, view = (
-            _stored(cell[name]) for name in ("subject_id", "study_date", "view")
-        )
-        content = _as_bytes(cell[text])
         yield RawReport(
-            path.name, record.number, study, patient, date, view, content=content
+            path.name,
+            record.number,
+            study,
+            patient=_stored(cells["subject_id"]),
+            taken_at=_stored(cells["study_date"]),
+            views=_stored(cells["view"]),
+            content=_delivered_bytes(cells[text_column]),
         )
 
 
 def read_openi_table(path: Path, projections: Path | None) -> Iterator[RawReport]:
-    """The Open-i table (uid, image, indication, comparison, findings, impression) and its views; the parts of
-    a report are put together again under their headings.
+    """Read the Open-i table, whose sections are put together under their headings.
+
+    Args:
+        path: uid, image, indication, comparison, findings, impression.
+        projections: uid and projection of every image, if there is such a table.
     """
-    views: dict[str, set[str]] = {}
-    images = (
-        read_cells(projections, PROJECTIONS, keep_bytes=True)[1]
-        if projections is not None
-        else ()
-    )
-    for record, cell in images:
-        if not record.broken:
-            views.setdefault(_uid(cell["uid"]), set()).add(
-                _stored(cell["projection"]).lower()
-            )
-    for record, cell in read_cells(
-        path, OPENI_REQUIRED, OPENI_OPTIONAL, keep_bytes=True
-    )[1]:
+    views_by_uid = {} if projections is None else _views_by_uid(projections)
+    _, records = read_cells(path, OPENI_REQUIRED, OPENI_OPTIONAL, keep_bytes=True)
+    for record, cells in records:
         if record.broken:
             yield _broken(path, record, "")
             continue
-        uid = _uid(cell["uid"])
-        named = {
-            "views": ", ".join(sorted(views.get(uid, ()))),
-            "procedure": _stored(cell["image"]),
-        }
+        uid = _uid(cells["uid"])
         yield RawReport(
-            path.name, record.number, uid, **named, content=_as_bytes(_report(cell))
+            path.name,
+            record.number,
+            uid,
+            views=", ".join(sorted(views_by_uid.get(uid, ()))),
+            procedure=_stored(cells["image"]),
+            content=_delivered_bytes(_openi_report(cells)),
         )
+
+
+def _views_by_uid(projections: Path) -> Mapping[str, set[str]]:
+    views_by_uid: defaultdict[str, set[str]] = defaultdict(set)
+    _, records = read_cells(projections, PROJECTIONS, keep_bytes=True)
+    for record, cells in records:
+        if not record.broken:
+            views = views_by_uid[_uid(cells["uid"])]
+            views.add(_stored(cells["projection"]).lower())
+    return views_by_uid
 
 
 def read_openi_xml(place: Path) -> Iterator[RawReport]:
-    """Every XML file of a folder or a `.zip`; one with entities of its own is not read."""
-    for own, content in _contents(place, sorted(names_in(place, XML_FORM))):
-        name = _stored(own)
+    """Read every XML file of a folder or a `.zip`."""
+    for delivered_name, content in _contents(place, sorted(names_in(place, XML_FORM))):
+        name = _stored(delivered_name)
         stem = XML_FORM.sub("", PurePosixPath(name).name)
-        try:
-            if content is None or b"<!ENTITY" in content.replace(
-                b"\0", b""
-            ):  # also in UTF-16
-                raise ValueError
-            citation = ElementTree.fromstring(content)
-        except (ElementTree.ParseError, LookupError, ValueError):
+        citation = None if content is None else _parsed(content)
+        if citation is None:
             yield RawReport(name, 1, stem, content=content or b"", broken=_UNREADABLE)
             continue
-        parts: dict[str, str] = {}
-        for part in citation.iter("AbstractText"):
-            label = part.get("Label", "").lower()
-            parts[label] = " ".join(
-                (parts.get(label, "") + "".join(part.itertext())).split()
-            )
-        uid = next((one.get("id", "") for one in citation.iter("uId")), "") or stem
-        title = " ".join(
-            "".join(one.text or "" for one in citation.iter("ArticleTitle")).split()
-        )
-        text = _report(parts).encode() if parts else content
+        sections = _sections_of(citation)
+        uid = next((tag.get("id", "") for tag in citation.iter("uId")), "")
+        titles = [tag.text or "" for tag in citation.iter("ArticleTitle")]
+        text = _openi_report(sections).encode() if sections else content
         yield RawReport(
             name,
             1,
-            uid,
-            procedure=title,
-            content=text,
-            broken="" if parts else _UNREADABLE,
+            uid or stem,
+            procedure=" ".join("".join(titles).split()),
+            content=text or b"",
+            broken="" if sections else _UNREADABLE,
         )
 
 
+def _parsed(content: bytes) -> ElementTree.Element | None:
+    """Parse XML; one with entities of its own is not read, as they may explode."""
+    if b"<!ENTITY" in content.replace(b"\0", b""):  # also in UTF-16
+        return None
+    try:
+        return ElementTree.fromstring(content)
+    except (ElementTree.ParseError, LookupError, ValueError):
+        return None
+
+
+def _sections_of(citation: ElementTree.Element) -> dict[str, str]:
+    sections: dict[str, str] = {}
+    for part in citation.iter("AbstractText"):
+        label = part.get("Label", "").lower()
+        text = sections.get(label, "") + "".join(part.itertext())
+        sections[label] = " ".join(text.split())
+    return sections
+
+
 def read_text_files(place: Path) -> Iterator[RawReport]:
-    """Every text file of a folder or a `.zip`, or the one that the place is; the study is the file's name,
-    the patient the folder's where that is MIMIC-CXR's form of one.
+    """Read every text file of a folder or a `.zip`, or the one that the place is.
+
+    The study is the file's name, the patient the folder's where that is MIMIC-CXR's
+    form of one.
     """
-    alone = place.is_file() and TEXT_FORM.search(place.name) is not None
-    names = [place.name] if alone else sorted(names_in(place, TEXT_FORM))
-    place = place.parent if alone else place
+    if place.is_file() and TEXT_FORM.search(place.name):
+        names = [place.name]
+        place = place.parent
+    else:
+        names = sorted(names_in(place, TEXT_FORM))
     for name, content in _contents(place, names):
-        inside = PurePosixPath(_stored(name))
-        folder = inside.parent.name or place.name
-        patient = folder if _PATIENT.fullmatch(folder) else ""
-        broken = _UNREADABLE if content is None else ""
-        study = TEXT_FORM.sub("", inside.name)
+        path = PurePosixPath(_stored(name))
+        folder = path.parent.name or place.name
         yield RawReport(
-            str(inside), 1, study, patient, content=content or b"", broken=broken
+            str(path),
+            1,
+            TEXT_FORM.sub("", path.name),
+            folder if _PATIENT_FOLDER.fullmatch(folder) else "",
+            content=content or b"",
+            broken=_UNREADABLE if content is None else "",
         )
 
 
 def _broken(path: Path, record: Record, study: str) -> RawReport:
+    content = _delivered_bytes(record.raw)
     return RawReport(
-        path.name,
-        record.number,
-        study,
-        content=_as_bytes(record.raw),
-        broken=record.broken,
+        path.name, record.number, study, content=content, broken=record.broken
     )
 
 
 def _stored(cell: str) -> str:
-    """A cell that can be stored, whatever its bytes."""
+    """Make a cell that can be stored, whatever its bytes."""
     return cell if cell.isascii() and "\0" not in cell else shown(cell)
 
 
-def _as_bytes(text: str) -> bytes:
-    """The bytes that were delivered."""
+def _delivered_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
 def _uid(written: str) -> str:
-    """A number that went through a spreadsheet is still the number."""
+    """Read an id; a number that went through a spreadsheet is still the number."""
     return _stored(written).removesuffix(".0")
 
 
-def _report(parts: Mapping[str, str]) -> str:
-    return under_headings({name: parts.get(name, "") for name in _PARTS})
+def _openi_report(sections: Mapping[str, str]) -> str:
+    return under_headings({name: sections.get(name, "") for name in _OPENI_SECTIONS})
 
 
 def names_in(place: Path, form: re.Pattern[str]) -> Iterator[str]:
-    """Names of all reports of a form in a folder or a `.zip`, relative to it."""
-    for name in names_in_package(place) if place.is_file() else _in_tree(place):
+    """Name all reports of a form in a folder or a `.zip`, relative to it."""
+    names = names_in_package(place) if place.is_file() else _names_in_tree(place)
+    for name in names:
         if form.search(name) and not _NO_REPORT.search(name):
             yield name
 
 
-def _in_tree(folder: Path) -> Iterator[str]:
-    """All files; links to folders are followed, each folder is looked into once."""
-    seen = set[tuple[int, int]]()
+def _names_in_tree(folder: Path) -> Iterator[str]:
+    """Name all files; links to folders are followed, each is looked into once."""
+    seen: set[tuple[int, int]] = set()
     for place, folders, files in os.walk(folder, followlinks=True):
         with suppress(OSError):  # removed meanwhile
             status = Path(place).stat()
@@ -323,38 +359,45 @@ def _in_tree(folder: Path) -> Iterator[str]:
                 continue
             seen.add((status.st_dev, status.st_ino))
         folders.sort()
-        inside = PurePosixPath(Path(place).relative_to(folder).as_posix())
-        yield from (str(inside / name) for name in files)
+        relative = PurePosixPath(Path(place).relative_to(folder).as_posix())
+        yield from (str(relative / name) for name in files)
 
 
 def _contents(place: Path, names: list[str]) -> Iterator[tuple[str, bytes | None]]:
-    """Each file's name and its unpacked bytes, a little more than `LARGEST` at most; None: it is damaged."""
+    """Read each file, unpacked, a little more than `LARGEST` at most.
+
+    Returns:
+        The name and the content of each; None for a damaged one.
+    """
     unpacked = 0
     with zipfile.ZipFile(place) if place.is_file() else nullcontext() as package:
         for name in names:
-            is_packed = name.lower().endswith(".gz")
+            is_gzip = name.lower().endswith(".gz")
             content = None
             with suppress(*DAMAGES), _opened(name, package or place) as stream:
-                content = (gzip.GzipFile(fileobj=stream) if is_packed else stream).read(
-                    LARGEST + 1
-                )
-            if content is not None and (package is not None or is_packed):
+                content = _unpacked(stream, is_gzip=is_gzip)
+            if content is not None and (package is not None or is_gzip):
                 unpacked += len(content)
                 require_size(place.name, unpacked)
             yield name, content
 
 
+def _unpacked(stream: IO[bytes], *, is_gzip: bool) -> bytes:
+    if is_gzip:
+        return gzip.GzipFile(fileobj=stream).read(LARGEST + 1)
+    return stream.read(LARGEST + 1)
+
+
 def _opened(name: str, place: Path | zipfile.ZipFile) -> IO[bytes]:
-    """A regular file of a folder, or a member of a package."""
-    if isinstance(place, Path):
-        descriptor = os.open(
-            place / name, os.O_RDONLY | os.O_NONBLOCK
-        )  # a FIFO is opened without waiting
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise OSError("no file")
-        return os.fdopen(descriptor, "rb")
-    return open_member(place, name)
+    """Open a regular file of a folder, or a member of a package."""
+    if not isinstance(place, Path):
+        return open_member(place, name)
+    # Without O_NONBLOCK a FIFO would wait for somebody who writes.
+    descriptor = os.open(place / name, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError("no file")
+    return os.fdopen(descriptor, "rb")
 
 
 _READERS: Mapping[str, Callable[[Path], Iterator[RawReport]]] = {

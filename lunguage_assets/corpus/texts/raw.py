@@ -1,8 +1,10 @@
-"""A raw report as it was delivered, whatever the layout it came in; its text from its bytes (encoding,
-control characters, markup, ends of lines); ids of studies and patients from whatever a hospital calls them.
+"""A raw report as it was delivered, whatever the layout it came in.
 
-Numbers of up to 18 digits stay themselves, filled up to eight. Any other id stands as a number of 17 digits
-that follows from the id alone, so that it is the same in every delivery.
+Here: the record that every reader gives; its text from its bytes (encoding, control
+characters, markup, ends of lines); ids of studies and patients from whatever a hospital
+calls them. Numbers of up to 18 digits stay themselves, filled up to eight. Any other id
+stands as a number of 17 digits that follows from the id alone, so that it is the same
+in every delivery.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ from dataclasses import dataclass, field
 from lunguage_assets.corpus import columns
 
 LARGEST = 1_000_000
-"""Bytes of the largest text that can be one report; of a larger one only a little more is read."""
+"""Bytes of the largest text that can be one report.
+
+Of a larger one only a little more is read.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +33,21 @@ class RawReport:
     Args:
         file: the delivered file; for a folder or a package the path inside it.
         line: 1-based record in the file; 1 for a file of one report.
-        study, patient: ids as delivered; empty when there are none.
+        study: id as delivered; empty when there is none.
+        patient: id as delivered; empty when there is none.
         taken_at: date, or date and time, as delivered; empty when unknown.
         views: codes of projections as delivered; empty when unknown.
         procedure: name of the examination as delivered, which may name projections.
         content: bytes of the text; those of a table are UTF-8 unless the table is not.
-        broken: reason code when the record itself could not be read (resources/reasons.yaml), with ": " and
-            the column or key that is wrong, if one is.
+        broken: reason code when the record itself could not be read
+            (resources/reasons.yaml), with ": " and the column or key that is wrong, if
+            one is.
         graph: entities of RadGraph as JSON; empty without any.
-        second_graph: those of a second person who read the same report; empty without any.
-        sequence: place in the patient's time line as delivered, from 1; empty when unknown.
-        noted: what the reader left out of the record, a line each: a reason code of
+        second_graph: those of a second person who read the same report; empty without
+            any.
+        sequence: rank in the patient's time line as delivered, from 1; empty when
+            unknown.
+        noted: what the reader left out of the record, a line for each: a reason code of
             `resources/reasons.yaml`, with ": " and the key that is missing.
     """
 
@@ -57,42 +66,46 @@ class RawReport:
     noted: str = ""
 
 
-def under_headings(parts: Mapping[str, str]) -> str:
-    """A report put together from its sections by name; one without words has no heading."""
-    found = ((name.upper(), text.strip()) for name, text in parts.items())
-    return "\n\n".join(f"{heading}: {text}" for heading, text in found if text)
+def under_headings(sections: Mapping[str, str]) -> str:
+    """Put a report together from its sections by name; empty ones have no heading."""
+    paragraphs = [
+        f"{name.upper()}: {text.strip()}"
+        for name, text in sections.items()
+        if text.strip()
+    ]
+    return "\n\n".join(paragraphs)
 
 
-_LOWEST = 10**16
+_LOWEST_MADE_ID = 10**16
+_NUMBER_OF_MADE_IDS = 9 * _LOWEST_MADE_ID
 
 
 def study_of(written: str) -> str:
-    """'s' and 8 to 18 digits for an id as delivered, which is not empty."""
-    return columns.study_id(written) or f"s{_number('study', written)}"
+    """Make 's' and 8 to 18 digits of an id as delivered, which is not empty."""
+    return columns.study_id(written) or f"s{_made_id('study', written)}"
 
 
 def patient_of(written: str) -> str:
-    """'p' and 8 to 18 digits for an id as delivered, which is not empty."""
-    return columns.subject_id(written) or f"p{_number('patient', written)}"
+    """Make 'p' and 8 to 18 digits of an id as delivered, which is not empty."""
+    return columns.subject_id(written) or f"p{_made_id('patient', written)}"
 
 
 def own_patient_of(study_id: str) -> str:
-    """The patient of a study of whom nothing is known: nobody else's, whatever their ids."""
-    return f"p{_number('patient of study', study_id)}"
+    """Make the patient of a study of whom nothing is known: it is nobody else's."""
+    return f"p{_made_id('patient of study', study_id)}"
 
 
 def is_number(written: str) -> bool:
-    """Whether the id is kept as it is, but for zeros in front."""
-    return (
-        columns.study_id(written) is not None or columns.subject_id(written) is not None
-    )
+    """Tell whether an id is kept as it is, but for zeros in front."""
+    is_study = columns.study_id(written) is not None
+    return is_study or columns.subject_id(written) is not None
 
 
-def _number(kind: str, written: str) -> int:
-    digest = hashlib.sha256(
-        f"{kind}\0{written.strip()}".encode("utf-8", "backslashreplace")
-    ).digest()
-    return _LOWEST + int.from_bytes(digest[:8], "big") % (9 * _LOWEST)
+def _made_id(kind: str, written: str) -> int:
+    """Make a number of 17 digits that follows from the id alone."""
+    text = f"{kind}\0{written.strip()}"
+    digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()
+    return _LOWEST_MADE_ID + int.from_bytes(digest[:8], "big") % _NUMBER_OF_MADE_IDS
 
 
 _CONTROL = re.compile("[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff\ufffd]")
@@ -121,21 +134,22 @@ _SILENT_ENDS = {
     "comment": re.compile(r"-->|$"),
     "doctype": re.compile(">"),
 }
-_BLOCK = re.compile(
-    r"</?(?:address|article|aside|blockquote|body|br|center|dd|div|dl|dt|fieldset|footer|form|h[1-6r]|head|"
-    r"header|html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|title|tr|ul)(?:\s[^<>]*)?/?>",
-    re.I,
+_BLOCK_TAGS = (
+    "address|article|aside|blockquote|body|br|center|dd|div|dl|dt|fieldset|footer|form|"
+    "h[1-6r]|head|header|html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|"
+    "title|tr|ul"
 )
-_INLINE = re.compile(
-    r"</?(?:a|abbr|b|big|code|em|font|i|img|input|label|link|meta|s|script|small|span|strong|style|sub|sup|tt|u)"
-    r"(?:\s[^<>]*)?/?>",
-    re.I,
+_INLINE_TAGS = (
+    "a|abbr|b|big|code|em|font|i|img|input|label|link|meta|s|script|small|span|strong|"
+    "style|sub|sup|tt|u"
 )
+_BLOCK = re.compile(rf"</?(?:{_BLOCK_TAGS})(?:\s[^<>]*)?/?>", re.I)
+_INLINE = re.compile(rf"</?(?:{_INLINE_TAGS})(?:\s[^<>]*)?/?>", re.I)
 _REFERENCE = re.compile(
     r"&(?:amp|lt|gt|nbsp|quot|apos|deg|#\d{1,6}|#x[0-9a-f]{1,5});", re.I
 )
 _ENDLESS_REFERENCE = re.compile(r"&#(?:[0-9]{20,}|x[0-9a-f]{20,});?", re.I)
-"""No character has such a number, and Python refuses to read one of thousands of digits."""
+"""No character has such a number, and Python refuses to read thousands of digits."""
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
@@ -151,17 +165,21 @@ class DecodedReport:
     is_text: bool = True
 
 
+_NOT_TEXT = DecodedReport("", (), is_text=False)
+
+
 def decoded(content: bytes) -> DecodedReport:
-    """The text of these bytes; never raises."""
+    """Read the text of these bytes; never raises."""
     if content.startswith(_OTHER_FORMS):
-        return DecodedReport("", (), is_text=False)
+        return _NOT_TEXT
     text, notes = _in_encoding(content)
     text = _LINE_ENDS.sub("\n", _ESCAPES.sub("", text))
-    readable, count = _CONTROL.subn("", text)
-    if count:
+    readable, controls = _CONTROL.subn("", text)
+    if controls:
         notes.append("control-characters")
-    if count - text.count("\0") > _NO_TEXT * len(text):
-        return DecodedReport("", (), is_text=False)
+    # Some systems fill a text up with NUL, which says nothing about the rest of it.
+    if controls - text.count("\0") > _NO_TEXT * len(text):
+        return _NOT_TEXT
     words = _without_markup(readable)
     if words != readable:
         notes.append("markup-removed")
@@ -169,6 +187,7 @@ def decoded(content: bytes) -> DecodedReport:
 
 
 def _in_encoding(content: bytes) -> tuple[str, list[str]]:
+    """Decode a text, and list the notes on its encoding."""
     with suppress(UnicodeDecodeError):
         if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return content.decode("utf-16"), ["encoding-converted"]
@@ -178,40 +197,42 @@ def _in_encoding(content: bytes) -> tuple[str, list[str]]:
 
 
 def _without_markup(text: str) -> str:
-    """The words of a page, blocks on lines of their own; a text without marks stays as it is."""
-    if not ("<" in text or _REFERENCE.search(text)):
+    """Keep the words of a page, blocks on lines of their own.
+
+    A text without marks stays as it is: "CTR <0.5" is no markup.
+    """
+    has_reference = _REFERENCE.search(text) is not None
+    if "<" not in text and not has_reference:
         return text
     words = _INLINE.sub("", _BLOCK.sub("\n", _without_silent(text)))
     if words != text:
         words = _BLANK_LINES.sub("\n\n", words)
-    if words != text or _REFERENCE.search(text):
-        words = html.unescape(_ENDLESS_REFERENCE.sub("\ufffd", words)).replace(
-            "\xa0", " "
-        )
-    return words
+    elif not has_reference:
+        return words
+    words = html.unescape(_ENDLESS_REFERENCE.sub("\ufffd", words))
+    return words.replace("\xa0", " ")
 
 
 def _without_silent(text: str) -> str:
-    """The text without scripts, styles, heads, comments and document types, each a line end; one that does
-    not end stays.
+    """Replace scripts, styles, heads, comments and document types by a line end.
+
+    One that does not end stays.
     """
     kept = []
-    at = 0
-    # An end that is nowhere behind one beginning is nowhere behind the next: each is looked for once, or a
-    # page of beginnings alone would be read again for each of them.
-    endless = set[str]()
-    while beginning := _SILENT.search(text, at):
+    position = 0
+    # An end that is nowhere behind one beginning is nowhere behind the next: each is
+    # looked for once, or a page of beginnings alone would be read again for each.
+    endless: set[str] = set()
+    while beginning := _SILENT.search(text, position):
         kind = beginning.lastgroup or ""
-        end = (
-            None
-            if kind in endless
-            else _SILENT_ENDS[kind].search(text, beginning.end())
-        )
+        end = None
+        if kind not in endless:
+            end = _SILENT_ENDS[kind].search(text, beginning.end())
         if end is None:
             endless.add(kind)
-            kept.append(text[at : beginning.end()])
-            at = beginning.end()
+            kept.append(text[position : beginning.end()])
+            position = beginning.end()
             continue
-        kept += [text[at : beginning.start()], "\n"]
-        at = end.end()
-    return "".join([*kept, text[at:]])
+        kept += [text[position : beginning.start()], "\n"]
+        position = end.end()
+    return "".join([*kept, text[position:]])

@@ -1,16 +1,19 @@
-"""From raw reports to the table `report_texts`: ids, encodings, markup, duplicates, views and times.
+"""From raw reports to the table `report_texts`.
 
-Every record of the delivery is a row of `report_texts`, a row of `rejected`, or, when it repeats a report
-word by word, a note; what was corrected or merely noticed is in `intake_notes`. No record raises.
+Ids, encodings, markup, duplicates, views and times are settled here (implicit.md
+section 1). Every record of the delivery is a row of `report_texts`, a row of
+`rejected`, or, when it repeats a report word by word, a note; what was corrected or
+merely noticed is in `intake_notes`. No record raises.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -33,18 +36,24 @@ from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables.corpus import REPORT_TEXTS
 
 OTHER_LANGUAGE = "report-other-language"
-"""The reason of the rejection of a report that the offline rules do not read."""
-_KEPT = 20_000
-"""Characters of a rejected text that are kept in `rejected`; the delivered file has the rest."""
+"""Why a report that the offline rules do not read is rejected."""
+_MOST_KEPT = 20_000
+"""Characters of a rejected text that `rejected` keeps; the delivery has the rest."""
 _DATE = re.compile(
-    r"(\d{4})[-./]?(\d\d)[-./]?(\d\d)(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d))?)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?",
+    r"(\d{4})[-./]?(\d\d)[-./]?(\d\d)"
+    r"(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d))?)?"
+    r"(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?",
     re.ASCII,
 )
+_WORD = re.compile(r"[a-z]+")
 
 
 @dataclass(frozen=True)
 class Received:
-    """Raw reports of a batch: `tables.REPORT_TEXTS`, `REJECTED`, `INTAKE_NOTES`, `TERMS`."""
+    """Raw reports of a batch.
+
+    They are `tables.REPORT_TEXTS`, `REJECTED`, `INTAKE_NOTES` and `TERMS`.
+    """
 
     report_texts: pd.DataFrame
     rejected: pd.DataFrame
@@ -52,232 +61,303 @@ class Received:
     terms: pd.DataFrame
 
 
+class _Views(NamedTuple):
+    """The views of a study in the written form, and their source."""
+
+    codes: str
+    source: str
+
+
+class _Refusal(NamedTuple):
+    """Why a record is rejected, the column that is wrong, and the text that is kept."""
+
+    reason: str
+    column: str
+    text: str
+
+
 def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
     """Read the raw reports of a delivery of kind `text`, sorted by study id.
 
-    A study's views are those of the metadata, else of the delivery's own columns; where neither says
-    anything, `view_source` is `unknown` (`default_view` is applied by `take_in_structured`). Its patient is
-    that of the delivery, else of the metadata, else its own. Raises `InputError`: a file is unusable as a
-    whole, or findings were delivered.
+    A study's views are those of the metadata, else of the delivery's own columns;
+    where neither says anything, `view_source` is `unknown` (`default_view` is applied
+    by `take_in_structured`). Its patient is that of the delivery, else of the metadata,
+    else its own.
+
+    Raises:
+        InputError: a file is unusable as a whole, or findings were delivered.
     """
     if delivery.kind != "text":
         remedy = "Findings are taken in without a structurer."
         raise InputError(str(delivery.folder), FINDINGS, "raw reports", remedy)
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
-    reader = _Reader(log)
-    for raw in delivery.raw_reports():
+    receiver = _Receiver(log)
+    for report in delivery.raw_reports():
         try:
-            reader.read(raw)
+            receiver.receive(report)
         except MemoryError:
             raise
         except Exception as failure:  # of one record, which is all that it costs
-            reader.refuse(raw, failure)
-    studies = reader.studies
-    metadata: Mapping[str, StudyMetadata] = {}
-    if delivery.metadata is not None:
-        metadata = read_metadata(delivery.metadata, studies.keys(), log)
-        if without := len(studies.keys() - metadata.keys()):
-            log.note(
-                "metadata-without-study",
-                delivery.metadata.name,
-                found=f"{without} reports",
-            )
-    reader.learn(metadata)
-    rows = [studies[study_id] for study_id in sorted(studies)]
+            receiver.reject_unexpected(report, failure)
+    receiver.complete(_metadata(delivery, receiver.rows_by_study.keys(), log))
+    rows = [row for _, row in sorted(receiver.rows_by_study.items())]
     return Received(
         REPORT_TEXTS.frame(rows), log.rejected_frame(), log.notes_frame(), terms
     )
 
 
+def _metadata(
+    delivery: Delivery, studies: Collection[str], log: IntakeLog
+) -> Mapping[str, StudyMetadata]:
+    """Read the image metadata, and count the reports that have none."""
+    if delivery.metadata is None:
+        return {}
+    metadata = read_metadata(delivery.metadata, studies, log)
+    without = sum(study not in metadata for study in studies)
+    if without:
+        found = f"{without} reports"
+        log.note("metadata-without-study", delivery.metadata.name, found=found)
+    return metadata
+
+
 def without_other_languages(received: Received, note: str) -> Received:
-    """Reject the reports that no sentence in English was found in: who reads English words alone would take
-    the opposite from them.
+    """Reject the reports in which no English sentence was found.
+
+    Rules that read English words alone would take the opposite from such a report.
 
     Args:
         received: reports as they were cut into sentences, with notes.
         note: the reason of the notes that name such reports.
     """
-    noted = received.intake_notes
-    foreign = set(noted.loc[noted["reason"] == note, "study_id"])
+    notes = received.intake_notes
+    foreign = set(notes.loc[notes["reason"] == note, "study_id"])
     if not foreign:
         return received
     texts = received.report_texts
     is_foreign = texts["study_id"].isin(foreign)
-    log = IntakeLog.of(received.rejected, noted)
-    columns = ("study_id", "source_id", "file", "line", "report")
-    for study, own, file, line, report in texts.loc[
-        is_foreign, list(columns)
-    ].itertuples(index=False):
-        content = json.dumps(
-            {"study_id": own, "report": report[:_KEPT]}, ensure_ascii=False
+    log = IntakeLog.of(received.rejected, notes)
+    for row in texts[is_foreign].to_dict("records"):
+        log.reject(
+            OTHER_LANGUAGE,
+            row["file"],
+            row["line"],
+            study_id=row["study_id"],
+            column="report",
+            content=_content(row["source_id"], row["report"]),
         )
-        place = {"study_id": study, "column": "report", "content": content}
-        log.reject(OTHER_LANGUAGE, file, line, **place)
-    kept = texts[~is_foreign].reset_index(drop=True)
-    return Received(kept, log.rejected_frame(), log.notes_frame(), received.terms)
+    return Received(
+        texts[~is_foreign].reset_index(drop=True),
+        log.rejected_frame(),
+        log.notes_frame(),
+        received.terms,
+    )
 
 
-class _Reader:
-    """Rows of `report_texts` by study; what cannot be one goes to the log."""
+class _Receiver:
+    """Makes rows of `report_texts` by study; what cannot be one goes to the log."""
 
     def __init__(self, log: IntakeLog) -> None:
-        self.studies: dict[str, dict[str, object]] = {}
+        self.rows_by_study: dict[str, dict[str, object]] = {}
         self._log = log
-        self._numbered = self._with_entities = 0
-        self._patient_unknown: list[str] = []
         self._file = ""
+        self._reports_with_made_id = 0
+        self._reports_with_entities = 0
+        self._studies_without_patient: list[str] = []
 
-    def read(self, raw: RawReport) -> None:
-        """Take one delivered record, or reject it."""
-        self._file = self._file or raw.file
-        study_id = study_of(raw.study) if raw.study else ""
-        shown = _shown(raw)
-        if raw.broken:
-            reason, _, column = raw.broken.partition(": ")
-            self._reject(reason, raw, study_id, column, shown)
-        elif not study_id:
-            self._reject("study-id-missing", raw, "", "study_id", shown)
-        elif len(raw.content) > LARGEST:
-            self._reject("report-too-large", raw, study_id, "report", shown)
-        elif not (text := decoded(raw.content)).is_text:
-            self._reject("report-not-text", raw, study_id, "report", shown)
+    def receive(self, report: RawReport) -> None:
+        """Take one delivered record, note that it repeats another, or reject it."""
+        self._file = self._file or report.file
+        study_id = study_of(report.study) if report.study else ""
+        refusal = _delivery_refusal(report, study_id)
+        if refusal is not None:
+            self._reject(report, study_id, refusal)
+            return
+        text = decoded(report.content)
+        if not text.is_text:
+            refusal = _Refusal("report-not-text", "report", _shown(report))
+            self._reject(report, study_id, refusal)
         elif not any(map(str.isalnum, text.text)):
-            self._reject("report-empty", raw, study_id, "report", text.text)
-        elif study_id not in self.studies:
-            for reason in text.notes:
-                self._note(reason, raw, study_id, "report")
-            for noted in raw.noted.splitlines():
-                reason, _, key = noted.partition(": ")
-                self._note(reason, raw, study_id, key)
-            self._take(raw, study_id, text.text)
-        elif text.text == self.studies[study_id]["report"]:
-            self._note("same-report-again", raw, study_id, "report")
+            refusal = _Refusal("report-empty", "report", text.text)
+            self._reject(report, study_id, refusal)
+        elif study_id not in self.rows_by_study:
+            self._note_changes(report, study_id, text.notes)
+            self._take(report, study_id, text.text)
+        elif text.text == self.rows_by_study[study_id]["report"]:
+            self._note("same-report-again", report, study_id, "report")
         else:
-            self._reject("report-repeated", raw, study_id, "report", text.text)
+            refusal = _Refusal("report-repeated", "report", text.text)
+            self._reject(report, study_id, refusal)
 
-    def refuse(self, raw: RawReport, failure: Exception) -> None:
-        """Reject a record that failed in a way that nobody thought of; the failure's own words may be its."""
-        found, content = type(failure).__name__, _content(raw, _shown(raw))
-        self._log.reject("unexpected", raw.file, raw.line, found=found, content=content)
+    def reject_unexpected(self, report: RawReport, failure: Exception) -> None:
+        """Reject a record that failed in a way that nobody thought of.
 
-    def _take(self, raw: RawReport, study_id: str, text: str) -> None:
-        self._numbered += not is_number(raw.study)
-        self._with_entities += bool(raw.graph)
-        if not raw.patient:
-            self._patient_unknown.append(study_id)
-        views, source = self._views(raw, study_id)
-        self.studies[study_id] = {
+        Only the kind of the failure is kept: its words may be those of the record.
+        """
+        self._log.reject(
+            "unexpected",
+            report.file,
+            report.line,
+            found=type(failure).__name__,
+            content=_content(report.study, _shown(report)),
+        )
+
+    def complete(self, metadata: Mapping[str, StudyMetadata]) -> None:
+        """Take from the metadata what the delivery does not say.
+
+        These are views, times and patients. What concerns many records is noted once,
+        with their count.
+        """
+        for study_id in self.rows_by_study.keys() & metadata.keys():
+            of_images = metadata[study_id]
+            row = self.rows_by_study[study_id]
+            row["taken_at"] = of_images.taken_at or row["taken_at"]
+            views, source = of_images.views
+            if views:
+                row["view_information"] = views
+                row["view_source"] = source
+        unknown_patients = 0
+        for study_id in self._studies_without_patient:
+            if study_id in metadata and metadata[study_id].patient:
+                patient = patient_of(metadata[study_id].patient)
+                self.rows_by_study[study_id]["subject_id"] = patient
+            else:
+                unknown_patients += 1
+        self._note_count("id-numbered", self._reports_with_made_id)
+        self._note_count("patient-unknown", unknown_patients)
+        self._note_count("entities-delivered", self._reports_with_entities)
+
+    def _note_count(self, reason: str, reports: int) -> None:
+        if reports:
+            self._log.note(reason, self._file, found=f"{reports} reports")
+
+    def _note_changes(
+        self, report: RawReport, study_id: str, notes: tuple[str, ...]
+    ) -> None:
+        """Note what was done to a text, and what its reader left out."""
+        for reason in notes:
+            self._note(reason, report, study_id, "report")
+        for left_out in report.noted.splitlines():
+            reason, _, key = left_out.partition(": ")
+            self._note(reason, report, study_id, key)
+
+    def _take(self, report: RawReport, study_id: str, text: str) -> None:
+        self._reports_with_made_id += not is_number(report.study)
+        self._reports_with_entities += bool(report.graph)
+        if report.patient:
+            patient = patient_of(report.patient)
+        else:
+            patient = own_patient_of(study_id)
+            self._studies_without_patient.append(study_id)
+        views = self._views(report, study_id)
+        self.rows_by_study[study_id] = {
             "study_id": study_id,
-            "subject_id": patient_of(raw.patient)
-            if raw.patient
-            else own_patient_of(study_id),
-            "source_id": raw.study,
-            "file": raw.file,
-            "line": raw.line,
-            "taken_at": self._taken_at(raw, study_id),
-            "sequence": self._sequence(raw, study_id),
-            "view_information": views,
-            "view_source": source,
+            "subject_id": patient,
+            "source_id": report.study,
+            "file": report.file,
+            "line": report.line,
+            "taken_at": self._taken_at(report, study_id),
+            "sequence": self._sequence(report, study_id),
+            "view_information": views.codes,
+            "view_source": views.source,
             "report": text,
         }
 
-    def _views(self, raw: RawReport, study_id: str) -> tuple[str, str]:
-        """Codes of projections count as metadata; without a code that is known, words for them may help."""
-        said = raw.views.lower()
-        coded, unknown = coded_views(said, "")
-        if coded and not unknown:
-            return written(coded), "metadata"
-        in_words = coded | named_views(said)
-        named = study_views(raw.procedure)
-        if named and not in_words - {"lateral"}:  # "Frontal" leaves open what "PA" says
-            return written(in_words | named), "procedure text"
-        if in_words:
-            return written(in_words | study_views(said)), "metadata"
-        if said and set(re.findall(r"[a-z]+", said)) - {"frontal"}:
-            self._note("view-ignored", raw, study_id, "view", said)
-        return "", "unknown"
+    def _views(self, report: RawReport, study_id: str) -> _Views:
+        """Read the views of a study.
 
-    def _taken_at(self, raw: RawReport, study_id: str) -> str:
-        if not raw.taken_at:
+        Codes of projections count as metadata; without a code that is known, words for
+        them may help.
+        """
+        delivered = report.views.lower()
+        coded, unknown = coded_views(delivered, "")
+        if coded and not unknown:
+            return _Views(written(coded), "metadata")
+        in_words = coded | named_views(delivered)
+        in_procedure = study_views(report.procedure)
+        # "Frontal" leaves open what "PA" of the procedure says.
+        if in_procedure and not in_words - {"lateral"}:
+            return _Views(written(in_words | in_procedure), "procedure text")
+        if in_words:
+            return _Views(written(in_words | study_views(delivered)), "metadata")
+        if delivered and set(_WORD.findall(delivered)) - {"frontal"}:
+            self._note("view-ignored", report, study_id, "view", delivered)
+        return _Views("", "unknown")
+
+    def _taken_at(self, report: RawReport, study_id: str) -> str:
+        """Write date and time as 14 digits; empty without one that can be read."""
+        if not report.taken_at:
             return ""
-        found = _DATE.fullmatch(raw.taken_at)
-        digits = "".join(group or "00" for group in found.groups()) if found else ""
+        date = _DATE.fullmatch(report.taken_at)
+        digits = "".join(part or "00" for part in date.groups()) if date else ""
         try:
             datetime.strptime(digits, "%Y%m%d%H%M%S")
-            return digits
         except ValueError:
-            self._note("study-date-ignored", raw, study_id, "study_date", raw.taken_at)
+            self._note(
+                "study-date-ignored", report, study_id, "study_date", report.taken_at
+            )
             return ""
+        return digits
 
-    def _sequence(self, raw: RawReport, study_id: str) -> int:
-        """The delivered place in the patient's time line; 0 without one that can be read."""
-        if not raw.sequence:
+    def _sequence(self, report: RawReport, study_id: str) -> int:
+        """Read the delivered rank in the patient's time line; 0 when there is none."""
+        if not report.sequence:
             return 0
-        number = whole_number(raw.sequence)
+        number = whole_number(report.sequence)
         if not number:
-            self._note("study-order-ignored", raw, study_id, "sequence", raw.sequence)
-        return number or 0
-
-    def learn(self, metadata: Mapping[str, StudyMetadata]) -> None:
-        """Take views and times from the metadata, and patients that the delivery does not name; note once
-        what concerns many records, with their count.
-        """
-        for study_id in self.studies.keys() & metadata.keys():
-            known, row = metadata[study_id], self.studies[study_id]
-            row["taken_at"] = known.taken_at or row["taken_at"]
-            if known.views[0]:
-                row["view_information"], row["view_source"] = known.views
-        unknown = 0
-        for study_id in self._patient_unknown:
-            if study_id in metadata and metadata[study_id].patient:
-                self.studies[study_id]["subject_id"] = patient_of(
-                    metadata[study_id].patient
-                )
-            else:
-                unknown += 1
-        counts = {"id-numbered": self._numbered, "patient-unknown": unknown}
-        for reason, count in {
-            **counts,
-            "entities-delivered": self._with_entities,
-        }.items():
-            if count:
-                self._log.note(reason, self._file, found=f"{count} reports")
+            self._note(
+                "study-order-ignored", report, study_id, "sequence", report.sequence
+            )
+            return 0
+        return number
 
     def _note(
-        self, reason: str, raw: RawReport, study_id: str, column: str, found: str = ""
+        self,
+        reason: str,
+        report: RawReport,
+        study_id: str,
+        column: str,
+        found: str = "",
     ) -> None:
         self._log.note(
             reason,
-            raw.file,
-            line=raw.line,
+            report.file,
+            line=report.line,
             study_id=study_id,
             column=column,
             found=found,
         )
 
-    def _reject(
-        self, reason: str, raw: RawReport, study_id: str, column: str, text: str
-    ) -> None:
-        content = _content(raw, text)
+    def _reject(self, report: RawReport, study_id: str, refusal: _Refusal) -> None:
         self._log.reject(
-            reason,
-            raw.file,
-            raw.line,
-            column=column,
+            refusal.reason,
+            report.file,
+            report.line,
+            column=refusal.column,
             study_id=study_id,
-            content=content,
+            content=_content(report.study, refusal.text),
         )
 
 
-def _shown(raw: RawReport) -> str:
-    """The beginning of its bytes as text that can be stored."""
-    return (
-        raw.content[:_KEPT].decode("utf-8", "backslashreplace").replace("\0", "\\x00")
-    )
+def _delivery_refusal(report: RawReport, study_id: str) -> _Refusal | None:
+    """Find what is wrong with a record before its text is read."""
+    if report.broken:
+        reason, _, column = report.broken.partition(": ")
+        return _Refusal(reason, column, _shown(report))
+    if not study_id:
+        return _Refusal("study-id-missing", "study_id", _shown(report))
+    if len(report.content) > LARGEST:
+        return _Refusal("report-too-large", "report", _shown(report))
+    return None
 
 
-def _content(raw: RawReport, text: str) -> str:
-    return json.dumps(
-        {"study_id": raw.study, "report": text[:_KEPT]}, ensure_ascii=False
-    )
+def _shown(report: RawReport) -> str:
+    """Make text that can be stored of the beginning of a record's bytes."""
+    beginning = report.content[:_MOST_KEPT].decode("utf-8", "backslashreplace")
+    return beginning.replace("\0", "\\x00")
+
+
+def _content(study: str, text: str) -> str:
+    """Write a rejected report as `rejected` keeps it, with its id as delivered."""
+    kept = {"study_id": study, "report": text[:_MOST_KEPT]}
+    return json.dumps(kept, ensure_ascii=False)

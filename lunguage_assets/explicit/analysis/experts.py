@@ -25,9 +25,10 @@ from lunguage_assets.explicit.analysis.agreement import (
 )
 from lunguage_assets.explicit.fit.anchors import RATING_COLUMNS
 from lunguage_assets.explicit.hedges.hedging import normal_phrase
-from lunguage_assets.files import edited_rows, replace_text, sheet, write_private
+from lunguage_assets.files import replace_text, write_private
 from lunguage_assets.packaged_data import page_template, resource
 from lunguage_assets.randomness import mix, random_bits, text_hash, text_hashes
+from lunguage_assets.spreadsheets import edited_rows, sheet
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")

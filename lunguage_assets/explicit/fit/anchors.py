@@ -24,8 +24,8 @@ from lunguage_assets.explicit.fit.readers import (
     spread_of_numbers,
     spread_of_points,
 )
-from lunguage_assets.files import edited_rows
 from lunguage_assets.packaged_data import read_as, resource
+from lunguage_assets.spreadsheets import edited_rows
 
 RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
 

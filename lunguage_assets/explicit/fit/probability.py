@@ -15,8 +15,8 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 from scipy.special import expit
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.files import shown_phrase
 from lunguage_assets.randomness import Floats
+from lunguage_assets.wording import shown_phrase
 
 Z95 = 1.959963984540054
 _Share = Annotated[float, Field(gt=0.0, lt=1.0)]

@@ -17,11 +17,11 @@ from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.fit.anchors import AnchorSet
 from lunguage_assets.explicit.fit.fitting import tentative_rows
 from lunguage_assets.explicit.fit.probability import NoScale, require_anchors
-from lunguage_assets.files import edited_rows
 from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion, Judge
 from lunguage_assets.judges.rules.lexicon import reference_sentences
 from lunguage_assets.randomness import digest
 from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.spreadsheets import edited_rows
 from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY
 
 SEVERAL, NONE_FOUND, SAME_NAME = "several phrases", "no phrase", "same name twice"

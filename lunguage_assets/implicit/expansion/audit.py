@@ -1,103 +1,129 @@
-"""What the reports say of every edge of the pathways, beside the 0.8 of the experts (implicit.md section 4).
+"""What the reports say of every edge of the pathways, beside the experts' 0.8.
 
-A study counts for an edge when it states the diagnosis now, without doubt, and matches the pathway. The
-sub-finding is mentioned when a stated row says it, or means it, at a compatible place, or denies it there:
-the rules of the expansion, but that attributes need not be stated, because a denial names none either.
+This is an analysis of implicit.md section 4. A study counts for an edge when it states
+the diagnosis now, without doubt, and matches the pathway. The sub-finding is mentioned
+when a stated row says it, or means it, at a compatible location, or denies it there:
+the rules of the expansion, but that attributes need not be stated, because a denial
+names none either.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.expansion.expand import compatible_places
-from lunguage_assets.implicit.merging.probabilities import KEPT_ABOVE
+from lunguage_assets.implicit.expansion.implied_probability import KEPT_ABOVE
+from lunguage_assets.implicit.expansion.stated_signs import compatible_locations
+from lunguage_assets.implicit.expansion.sub_findings import inherits_location
+from lunguage_assets.implicit.pathways.edges import Edge
 from lunguage_assets.implicit.pathways.pathways import (
-    Edge,
     PathwayDictionary,
     only_shares_the_name,
 )
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row, by_study, read_rows
-from lunguage_assets.implicit.statements.contradictions import Statements
+from lunguage_assets.implicit.statements.contradictions import Assertion, Statements
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.locations import anatomical_parts
 from lunguage_assets.tables import PATHWAY_AUDIT
 
-EdgeKey = tuple[str, int]
-"""Pathway and 0-based number of the sub-finding in it."""
+
+class EdgeKey(NamedTuple):
+    """An edge: its pathway, and the 0-based number of the sub-finding in it."""
+
+    pathway_id: str
+    number: int
+
 
 Mention = Literal["present", "absent", "both", "unmentioned"]
 Counts = Counter[tuple[EdgeKey, Mention]]
-"""Studies by edge, and by what is said of the child."""
+"""Studies by edge, and by what is said of the sub-finding."""
+
+_MENTIONS: tuple[Mention, ...] = get_args(Mention)
 
 
 def edge_counts(
     rows: pd.DataFrame, dictionary: PathwayDictionary, listed: LabelList
 ) -> Counts:
-    """LUNGUAGE_PLUS_PLUS of whole studies, matched to the dictionary, to counts, which may be added up."""
-    known = [
-        one
+    """Count what studies say of every edge; counts of parts may be added up.
+
+    Args:
+        rows: LUNGUAGE_PLUS_PLUS of whole studies.
+        dictionary: to which they are matched.
+        listed: what findings mean.
+    """
+    edges_by_pathway = {
+        pathway.id: pathway.edges
         for diagnosis in dictionary.diagnoses
-        for one in dictionary.pathways_of(diagnosis)
-    ]
-    edges = {pathway.id: pathway.edges for pathway in known}
-    found: Counts = Counter()
-    stated = rows[rows["source"] == "original"].drop(
-        columns="mode"
-    )  # by the rules of the default mode
-    for study in by_study(read_rows(stated)):
+        for pathway in dictionary.pathways_of(diagnosis)
+    }
+    counts: Counts = Counter()
+    stated = rows[rows["source"] == "original"]
+    # Read by the rules of the default mode, whatever the rows were made by.
+    for study in by_study(read_rows(stated.drop(columns="mode"))):
         parents = [
-            row for row in study if row.pathway_id in edges and row.status == "dp"
+            row
+            for row in study
+            if row.pathway_id in edges_by_pathway and row.status == "dp"
         ]
-        statements = Statements(listed, study if parents else ())
-        said: dict[EdgeKey, set[Mention]] = {}
+        if not parents:
+            continue
+        statements = Statements(listed, study)
+        mentions_by_edge: dict[EdgeKey, set[Mention]] = {}
         for parent in parents:
-            for number, edge in enumerate(edges[parent.pathway_id]):
-                child = _child(parent, edge, dictionary.vocabulary)
-                about = said.setdefault((parent.pathway_id, number), set())
-                about |= _mentions(statements, parent, child, dictionary)
-        for key, mentions in said.items():
-            one: Mention = (
-                "both" if len(mentions) == 2 else next(iter(mentions), "unmentioned")
-            )
-            found[key, one] += 1
-    return found
+            for number, edge in enumerate(edges_by_pathway[parent.pathway_id]):
+                key = EdgeKey(parent.pathway_id, number)
+                child = _presence_of(parent, edge, dictionary.vocabulary)
+                mentions = mentions_by_edge.setdefault(key, set())
+                mentions.update(_mentions(statements, parent, child, dictionary))
+        for key, mentions in mentions_by_edge.items():
+            counts[key, _in_one_word(mentions)] += 1
+    return counts
+
+
+def _in_one_word(mentions: set[Mention]) -> Mention:
+    if len(mentions) == 2:
+        return "both"
+    return next(iter(mentions), "unmentioned")
 
 
 def _mentions(
     statements: Statements, parent: Row, child: Row, dictionary: PathwayDictionary
-) -> set[Mention]:
-    found: set[Mention] = set()
-    for own, said in statements.about(child):
-        if said.row is parent or only_shares_the_name(said.row, dictionary):
+) -> Iterator[Mention]:
+    """Yield what the stated rows say of a sub-finding."""
+    for assertion, stated in statements.about(child):
+        if stated.row is parent or only_shares_the_name(stated.row, dictionary):
             continue
-        if own.contradicts(said):
-            found.add("absent")
-        elif (
-            said.present
-            and not dictionary.contradictory(said.row.measurement, child.measurement)
-            and compatible_places(
-                frozenset(anatomical_parts(said.place)),
-                frozenset(anatomical_parts(own.place)),
-            )
-        ):
-            found.add("present")
-    return found
+        if assertion.contradicts(stated):
+            yield "absent"
+        elif stated.present and _is_stated_at(stated, assertion):
+            measurement = stated.row.measurement
+            if not dictionary.contradictory(measurement, child.measurement):
+                yield "present"
 
 
-def _child(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
-    """The sub-finding as a presence at the place where the pathway implies it, whatever is implied."""
-    parts: tuple[str, ...] = ()
+def _is_stated_at(stated: Assertion, wanted: Assertion) -> bool:
+    return compatible_locations(
+        frozenset(anatomical_parts(stated.location)),
+        frozenset(anatomical_parts(wanted.location)),
+    )
+
+
+def _presence_of(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
+    """Build the sub-finding as a presence where the pathway implies it."""
+    parts: set[str] = set()
+    if inherits_location(edge, parent):
+        parts.update(parent.location_parts)
     if not edge.is_symptom:
-        own = parent.location_parts if edge.inherits else ()
-        parts = tuple(sorted({*own, *vocabulary.location_parts(edge.location)}))
+        parts.update(vocabulary.location_parts(edge.location))
     attributes: dict[str, Any] = {
         name: edge.attributes.get(name, "") for name in ATTRIBUTE_NAMES
     }
+    in_order = tuple(sorted(parts))
     return replace(
         parent,
         finding_id=f"{parent.finding_id}/",
@@ -105,55 +131,61 @@ def _child(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
         name=edge.name,
         status="dp",
         sent="",
-        location=", ".join(parts),
-        location_parts=parts,
+        location=", ".join(in_order),
+        location_parts=in_order,
         source="expansion",
         **attributes,
     )
 
 
 def audit_table(counts: Counts, dictionary: PathwayDictionary) -> pd.DataFrame:
-    """Counts over all studies to PATHWAY_AUDIT: every edge, mentioned or not, in the order of the file."""
-    return PATHWAY_AUDIT.frame(
-        {"diagnosis": diagnosis} | _audited(counts, (pathway.id, number), edge)
-        for diagnosis in dictionary.diagnoses
-        for pathway in dictionary.pathways_of(diagnosis)
-        for number, edge in enumerate(pathway.edges)
-    )
+    """Write counts over all studies as PATHWAY_AUDIT, every edge in file order."""
+    records = []
+    for diagnosis in dictionary.diagnoses:
+        for pathway in dictionary.pathways_of(diagnosis):
+            for number, edge in enumerate(pathway.edges):
+                audited = _audited(counts, EdgeKey(pathway.id, number), edge)
+                records.append({"diagnosis": diagnosis} | audited)
+    return PATHWAY_AUDIT.frame(records)
 
 
 def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
-    from scipy.stats import (
-        binomtest,
-    )  # slow to import, and definitions load this module
+    # Slow to import, and the definitions of Dagster load this module.
+    from scipy.stats import binomtest
 
     expected: Mention = "present" if edge.status == "dp" else "absent"
-    said = {one: counts[key, one] for one in get_args(Mention)}
-    agreeing, mentioned = said[expected], said["present"] + said["absent"]
+    studies = {mention: counts[key, mention] for mention in _MENTIONS}
+    agreeing = studies[expected]
+    mentioned = studies["present"] + studies["absent"]
     share = low = high = None
-    verdict = "not measured"
+    against_experts = "not measured"
     if mentioned:
         interval = binomtest(agreeing, mentioned).proportion_ci(method="wilson")
         share = agreeing / mentioned
-        low, high = min(interval.low, share), max(interval.high, share)
-        verdict = (
-            "above" if low > KEPT_ABOVE else "below" if high < KEPT_ABOVE else "open"
-        )
+        low = min(interval.low, share)
+        high = max(interval.high, share)
+        against_experts = _beside_experts(low, high)
     return {
-        "pathway_id": key[0],
-        "edge": key[1],
+        "pathway_id": key.pathway_id,
+        "edge": key.number,
         "sub_finding": edge.ent,
         "place": edge.location,
         "expected": expected,
-        "studies": sum(said.values()),
+        "studies": sum(studies.values()),
         "mentioned": mentioned,
         "as_implied": agreeing,
         "otherwise": mentioned - agreeing,
-        "both": said["both"],
+        "both": studies["both"],
         "share": share,
         "share_low": low,
         "share_high": high,
         "experts": KEPT_ABOVE,
         "strength": edge.strength,
-        "against_experts": verdict,
+        "against_experts": against_experts,
     }
+
+
+def _beside_experts(low: float, high: float) -> str:
+    if low > KEPT_ABOVE:
+        return "above"
+    return "below" if high < KEPT_ABOVE else "open"

@@ -1,10 +1,12 @@
-"""What keeps two findings apart whatever their similarity, and which attributes of two rows may be united
-(implicit.md sections 2 and 5): pairs of words (data, `resources/blacklist.yaml`), numbers, levels, and
-directions of change.
+"""What keeps two findings apart, and which attributes may be united.
 
-A row that states no number does not differ from one that does: complete link keeps 5 mm and 8 mm apart around
-it. Of directions the same holds, and "unchanged" is one. What deduplication keeps apart, resolution keeps
-apart too. The survivor keeps its own cells then, and the other's are in the log.
+The rules are in implicit.md sections 2 and 5. Pairs of words keep findings apart (data,
+`resources/blacklist.yaml`), whatever their similarity, and so do numbers, levels and
+directions of change. A row that states no number does not differ from one that does:
+complete link keeps 5 mm and 8 mm apart around it. Of directions the same holds, and
+"unchanged" is one. What deduplication keeps apart, resolution keeps apart too: the
+survivor keeps its own cells then, and the other's are in the log. Which findings are
+alike is not decided here (`similar_findings.py`).
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ from pydantic import BaseModel, model_validator
 from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.implicit.policy import Policy
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     CLINICAL_ATTRIBUTES,
-    PAPER,
     Row,
     collapsed,
     tokens,
@@ -34,46 +36,61 @@ from lunguage_assets.implicit.statements.locations import says_resolved
 from lunguage_assets.packaged_data import read_as, resource, wrong_at
 
 COURSES = ("improved", "no_change", "worsened")
-_ONE_OF_THEM = ("onset", "severity")
+_SINGLE_VALUED = ("onset", "severity")
+"""Attributes of which a finding has one value: what is mild is not moderate, too."""
+
 _PHRASED = attrgetter("ent", "location", *CLINICAL_ATTRIBUTES)
 
-# pairs of words
+# Pairs of words
+
+WordPair = tuple[str, str]
 
 
 class _PairsFile(BaseModel, frozen=True, extra="forbid"):
-    paper_pairs: list[tuple[str, str]] = []
-    term_pairs: list[tuple[str, str]] = []
-    exact_pairs: list[tuple[str, str]] = []
+    paper_pairs: list[WordPair] = []
+    term_pairs: list[WordPair] = []
+    exact_pairs: list[WordPair] = []
 
     @model_validator(mode="after")
-    def _single_words(self) -> Self:
+    def _two_different_words(self) -> Self:
         for field, pairs in self:
-            for number, (a, b) in enumerate(pairs):
-                words = field == "exact_pairs" or all(
-                    tokens(one) == (collapsed(one),) for one in (a, b)
+            for number, (word, opposite) in enumerate(pairs):
+                may_be_phrases = field == "exact_pairs"
+                words_fit = _is_word(word) and _is_word(opposite)
+                is_filled = bool(word.strip() and opposite.strip())
+                differ = collapsed(word) != collapsed(opposite)
+                if (may_be_phrases or words_fit) and is_filled and differ:
+                    continue
+                raise wrong_at(
+                    (field, number),
+                    f"found {word!r}, {opposite!r}, expected two different words, "
+                    "or whole phrases under exact_pairs",
                 )
-                if (
-                    not words
-                    or collapsed(a) == collapsed(b)
-                    or not a.strip()
-                    or not b.strip()
-                ):
-                    expected = "two different words, or whole phrases under exact_pairs"
-                    raise wrong_at(
-                        (field, number), f"found {a!r}, {b!r}, expected {expected}"
-                    )
         return self
 
 
+def _is_word(text: str) -> bool:
+    return tokens(text) == (collapsed(text),)
+
+
+class WholePhrase(NamedTuple):
+    """A phrase that is listed as a whole, unlike a word of a longer one."""
+
+    phrase: str
+
+
+Term = str | WholePhrase
+
+
 class ExclusionTerms(NamedTuple):
-    """The listed words and whole phrases of a finding, and what the other finding must not say."""
+    """The listed terms of a finding, and those that another one must not have."""
 
-    said: frozenset[object]
-    opposite: frozenset[object]
+    terms: frozenset[Term]
+    opposites: frozenset[Term]
 
-    def separate(self, other: ExclusionTerms) -> bool:
+    def exclude(self, other: ExclusionTerms) -> bool:
         """Whether a pair has one member here and the other there."""
-        return not self.said.isdisjoint(other.opposite)
+        return not self.terms.isdisjoint(other.opposites)
 
 
 class Blacklist:
@@ -83,41 +100,42 @@ class Blacklist:
         term_pairs: pairs of single words.
         exact_pairs: pairs of whole phrases.
         paper_pairs: the paper's pairs of single words, which mode `paper` uses alone.
-        inside_words: a word counts wherever its letters stand, also inside another word ("cardio" in
-            "cardiomegaly"), as in the paper's table. Otherwise whole words count, and plurals.
+        inside_words: a word counts wherever its letters stand, also inside another word
+            ("cardio" in "cardiomegaly"), as in the paper's table. Otherwise whole words
+            count, and plurals.
     """
 
     def __init__(
         self,
-        term_pairs: Iterable[tuple[str, str]],
-        exact_pairs: Iterable[tuple[str, str]] = (),
-        paper_pairs: Iterable[tuple[str, str]] = (),
+        term_pairs: Iterable[WordPair],
+        exact_pairs: Iterable[WordPair] = (),
+        paper_pairs: Iterable[WordPair] = (),
         inside_words: bool = False,
     ) -> None:
         self._inside_words = inside_words
-        self._paper_pairs = tuple((collapsed(a), collapsed(b)) for a, b in paper_pairs)
-        self.term_pairs = (
-            *self._paper_pairs,
-            *((collapsed(a), collapsed(b)) for a, b in term_pairs),
-        )
+        self._paper_pairs = tuple(map(_collapsed_pair, paper_pairs))
+        self.term_pairs = (*self._paper_pairs, *map(_collapsed_pair, term_pairs))
         self._words = frozenset(word for pair in self.term_pairs for word in pair)
-        phrases = [((collapsed(a),), (collapsed(b),)) for a, b in exact_pairs]
-        self._opposites: dict[object, set[object]] = {}
-        """Of a word, or of a phrase in a tuple of its own."""
-        for a, b in (*self.term_pairs, *phrases):
-            self._opposites.setdefault(a, set()).add(b)
-            self._opposites.setdefault(b, set()).add(a)
-        self._listed = remembered(
-            lambda token: [
-                form for form in possible_singulars(token) if form in self._opposites
-            ]
-        )
-        self.marks = remembered(self._marks)
+        self._opposites: dict[Term, set[Term]] = {}
+        for word, opposite in self.term_pairs:
+            self._add(word, opposite)
+        for phrase, opposite in map(_collapsed_pair, exact_pairs):
+            self._add(WholePhrase(phrase), WholePhrase(opposite))
+        self._listed_singulars = remembered(self._find_listed_singulars)
+        self.exclusion_terms = remembered(self._find_exclusion_terms)
 
-    def of_the_paper(self) -> Blacklist:
-        """The paper's pairs alone, looked for inside words too, for mode `paper`; raises
-        `ConfigurationError` when the file lists none.
+    def _add(self, term: Term, opposite: Term) -> None:
+        self._opposites.setdefault(term, set()).add(opposite)
+        self._opposites.setdefault(opposite, set()).add(term)
+
+    def for_policy(self, policy: Policy) -> Blacklist:
+        """Choose the pairs of a mode: all, or the paper's alone, inside words too.
+
+        Raises:
+            ConfigurationError: the paper's are wanted, and the file lists none.
         """
+        if policy.uses_whole_blacklist:
+            return self
         if not self._paper_pairs:
             raise ConfigurationError(
                 "the blacklist has no paper_pairs, and mode 'paper' "
@@ -125,123 +143,136 @@ class Blacklist:
             )
         return Blacklist((), (), self._paper_pairs, inside_words=True)
 
-    def _marks(self, phrases: tuple[str, ...], place: str = "") -> ExclusionTerms:
-        """The listed words of a finding, and which of its phrases are listed as a whole."""
-        said: set[object] = set()
-        for text in (*phrases, place):
-            said.update(self._listed_words(text))
-        said.update(
-            (phrase,)
-            for phrase in map(collapsed, phrases)
-            if (phrase,) in self._opposites
-        )
-        return ExclusionTerms(
-            frozenset(said),
-            frozenset[object]().union(*(self._opposites[one] for one in said)),
-        )
+    def separates(self, cell: str, other: str) -> bool:
+        """Whether a pair keeps two cells apart."""
+        terms = self.exclusion_terms((cell,))
+        return bool(terms.exclude(self.exclusion_terms((other,))))
+
+    def _find_exclusion_terms(
+        self, phrases: tuple[str, ...], location: str = ""
+    ) -> ExclusionTerms:
+        """Find the listed words of a finding, and its phrases that are listed whole."""
+        terms: set[Term] = set()
+        for text in (*phrases, location):
+            terms.update(self._listed_words(text))
+        for phrase in map(WholePhrase, map(collapsed, phrases)):
+            if phrase in self._opposites:
+                terms.add(phrase)
+        opposites = frozenset[Term]().union(*(self._opposites[term] for term in terms))
+        return ExclusionTerms(frozenset(terms), opposites)
 
     def _listed_words(self, text: str) -> set[str]:
-        """The listed words that a text says, in singular or plural, or, as in the paper, inside words."""
         if self._inside_words:
             lowered = text.lower()
             return {word for word in self._words if word in lowered}
-        return {form for token in tokens(text) for form in self._listed(token)}
+        words: set[str] = set()
+        for token in tokens(text):
+            words.update(self._listed_singulars(token))
+        return words
 
-    def separates(self, a: str, b: str) -> bool:
-        """Whether a pair keeps two plain phrases apart."""
-        return self.marks((a,)).separate(self.marks((b,)))
+    def _find_listed_singulars(self, token: str) -> list[str]:
+        return [form for form in possible_singulars(token) if form in self._opposites]
+
+
+def _collapsed_pair(pair: WordPair) -> WordPair:
+    return collapsed(pair[0]), collapsed(pair[1])
 
 
 def load_blacklist(path: Path | None = None) -> Blacklist:
-    """The packaged blacklist, or the file at `path`; raises `ConfigurationError` naming line and field."""
-    content = read_as(
-        path or resource("blacklist.yaml"),
-        _PairsFile,
-        "See the header of the packaged file.",
-    )
+    """Load the packaged blacklist, or the file at `path`.
+
+    Raises:
+        ConfigurationError: what is wrong with the file, by line and field.
+    """
+    file = path or resource("blacklist.yaml")
+    content = read_as(file, _PairsFile, "See the header of the packaged file.")
     return Blacklist(content.term_pairs, content.exact_pairs, content.paper_pairs)
 
 
-# numbers and levels
+# Numbers and levels
 
 _CARDINALS = "one two three four five six seven eight nine ten eleven twelve"
 _ORDINALS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 )
-_NUMBER_WORDS = {
+_DIGITS_BY_WORD = {
     word: str(number)
     for words in (_CARDINALS, _ORDINALS)
     for number, word in enumerate(words.split(), start=1)
 }
-_WORD = re.compile(r"\b(?:" + "|".join(_NUMBER_WORDS) + r")\b")
+_NUMBER_WORD = re.compile(r"\b(?:" + "|".join(_DIGITS_BY_WORD) + r")\b")
 _LEVEL = re.compile(
-    r"(?<![a-z0-9])([ctls])-?(\d{1,2})(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?"
+    r"(?<![a-z0-9])([ctls])-?(\d{1,2})"
+    r"(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?"
     r"(?!\d|\.\d|[ ]?(?:mm|cm)\b)"
 )
 _QUANTITY = re.compile(
     r"\d+(?:\.\d+)?(?:\s?(?:x|×|-|to|by|/)\s?\d+(?:\.\d+)?)*(?:\s?(mm|cm)(?![a-z]))?"
 )
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
+_MM_PER_CM = 10.0
 
 Values = dict[str, set[str | float]]
-"""Values that a finding states: vertebral levels, lengths in millimetres, other numbers (counts, ribs,
-percentages); a kind that it does not state is not there.
+"""Values that a finding states, by kind: vertebral levels, lengths in millimetres,
+other numbers (counts, ribs, percentages). A kind that it does not state is not there.
 """
 
 
 @remembered
 def stated_values(phrase: str) -> Values:
-    """The values that a phrase states: "eighth rib" = "8th rib", centimetres are millimetres."""
+    """Read the values of a phrase: "eighth rib" is the 8th, 1 cm is 10 mm."""
     values: Values = {}
-    text = _WORD.sub(lambda word: _NUMBER_WORDS[word.group()], phrase.lower())
+    text = _NUMBER_WORD.sub(lambda word: _DIGITS_BY_WORD[word.group()], phrase.lower())
     if not _DIGITS.search(text):
         return values
-    for letter, number, last_letter, last in _LEVEL.findall(text):
+    for letter, number, last_letter, last_number in _LEVEL.findall(text):
         levels = values.setdefault("level", set())
         levels.add(f"{letter}{int(number)}")
-        if last:
-            levels.add(f"{last_letter or letter}{int(last)}")
-    for found in _QUANTITY.finditer(_LEVEL.sub(" ", text)):
-        unit = found.group(1)
+        if last_number:
+            levels.add(f"{last_letter or letter}{int(last_number)}")
+    # The digits of a level are no length: "T8" beside "8 mm".
+    for quantity in _QUANTITY.finditer(_LEVEL.sub(" ", text)):
+        unit = quantity.group(1)
+        factor = _MM_PER_CM if unit == "cm" else 1.0
         numbers = values.setdefault("length" if unit else "number", set())
-        factor = 10.0 if unit == "cm" else 1.0
-        numbers.update(
-            round(float(digits) * factor, 6)
-            for digits in _DIGITS.findall(found.group())
-        )
+        for digits in _DIGITS.findall(quantity.group()):
+            numbers.add(round(float(digits) * factor, 6))
     return values
 
 
-def values_differ(one: Values, other: Values) -> bool:
+def values_differ(values: Values, others: Values) -> bool:
     """Whether both state a value of the same kind and the values are not the same."""
-    return any(other.get(kind, values) != values for kind, values in one.items())
+    return any(others.get(kind, stated) != stated for kind, stated in values.items())
 
 
-# directions of change
+# Directions of change
 
 
 def course(row: Row) -> frozenset[str]:
-    """The directions of change that a row states, out of `COURSES`; an empty cell states nothing."""
+    """List the directions of change that a row states; an empty cell states nothing."""
+    # Most rows state none.
     if row.improved or row.no_change or row.worsened:
         return frozenset(name for name in COURSES if getattr(row, name))
     return frozenset()
 
 
-def courses_differ(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether one improved and the other worsened, or their directions have nothing in common."""
-    if not one or not other:
+def courses_differ(directions: frozenset[str], others: frozenset[str]) -> bool:
+    """Whether one improved and the other worsened, or no direction is in common."""
+    if not directions or not others:
         return False
-    turned = ("improved" in one and "worsened" in other) or (
-        "worsened" in one and "improved" in other
-    )
-    return turned or one.isdisjoint(other)
+    # Both may have more than one: "smaller on the left, larger on the right".
+    if "improved" in directions and "worsened" in others:
+        return True
+    if "worsened" in directions and "improved" in others:
+        return True
+    return directions.isdisjoint(others)
 
 
-# rows
+# Rows
 
 
 def linearised(row: Row) -> str:
-    """The phrase that is compared: finding, location and clinical attributes as worded, in lower case."""
+    """Write the phrase that is compared: finding, location and clinical attributes."""
     return _joined(_PHRASED(row))
 
 
@@ -251,63 +282,89 @@ def _joined(cells: tuple[str, ...]) -> str:
 
 
 class Wording(NamedTuple):
-    """The phrase of a row, and what decides whether it may merge, whatever the similarity."""
+    """The phrase of a row, and what decides whether it may merge at all."""
 
     phrase: str
-    listed: ExclusionTerms
+    terms: ExclusionTerms
     values: Values
     course: frozenset[str]
 
     def separated(self, other: Wording) -> bool:
-        """Whether numbers, levels, directions of change or the blacklist keep two rows apart."""
+        """Whether two rows are kept apart, whatever their similarity."""
         return (
             values_differ(self.values, other.values)
             or courses_differ(self.course, other.course)
-            or self.listed.separate(other.listed)
+            or self.terms.exclude(other.terms)
         )
 
 
 def wording_of(row: Row, blacklist: Blacklist) -> Wording:
-    """What keeps a row apart from others; in mode `paper` the blacklist alone."""
+    """Read what keeps a row apart from others."""
     phrase = linearised(row)
-    # the canonical forms say what an abbreviation hides: RUL is right and upper
-    listed = blacklist.marks((phrase, row.name), ", ".join(row.location_parts))
-    if row.mode == PAPER:
-        return Wording(phrase, listed, {}, frozenset())
-    # two tips of a tube, 4 and 6 cm above the carina, are told apart by their placement
-    values = stated_values(f"{phrase}, {row.placement}" if row.placement else phrase)
-    return Wording(phrase, listed, values, course(row))
+    # The canonical forms say what an abbreviation hides: RUL is right and upper.
+    location = ", ".join(row.location_parts)
+    terms = blacklist.exclusion_terms((phrase, row.name), location)
+    if not row.policy.compares_values:
+        return Wording(phrase, terms, values={}, course=frozenset())
+    # Two tips of a tube, 4 and 6 cm above the carina, differ by their placement.
+    worded = f"{phrase}, {row.placement}" if row.placement else phrase
+    return Wording(phrase, terms, stated_values(worded), course(row))
 
 
-Apart = Callable[[str, str], bool]
+class KeptCell(NamedTuple):
+    """A cell of a merged row that its survivor does not take over."""
+
+    column: str
+    cell: str
+
+
+Excludes = Callable[[str, str], bool]
 """Whether two cells exclude each other by their words or by their direction."""
 
 
-def unite_attributes(survivor: Row, other: Row, apart: Apart) -> list[tuple[str, str]]:
-    """Unite the attributes of a row with the survivor's, which is changed, where nothing excludes them;
-    return (column, cell) of the others, in the order of the columns.
+def unite_attributes(survivor: Row, other: Row, excludes: Excludes) -> list[KeptCell]:
+    """Unite the attributes of a row with the survivor's, where nothing excludes them.
+
+    Args:
+        survivor: which is changed.
+        other: which is merged into it.
+        excludes: whether two cells exclude each other by their words.
+
+    Returns:
+        The cells that the survivor does not take over, in the order of the columns.
     """
-    excluded = _excluded(survivor, other, apart) if survivor.mode != PAPER else set()
+    excluded: set[str] = set()
+    if survivor.policy.excludes_attributes:
+        excluded = _excluded_columns(survivor, other, excludes)
     kept_apart = []
-    for name in ATTRIBUTE_NAMES:
-        cell = getattr(other, name)
-        if cell and name in excluded:
-            kept_apart.append((name, cell))
-        elif cell:
-            setattr(survivor, name, united_cells([getattr(survivor, name), cell]))
+    for column in ATTRIBUTE_NAMES:
+        cell = getattr(other, column)
+        if not cell:
+            continue
+        if column in excluded:
+            kept_apart.append(KeptCell(column, cell))
+        else:
+            united = united_cells([getattr(survivor, column), cell])
+            setattr(survivor, column, united)
     return kept_apart
 
 
-def _excluded(survivor: Row, other: Row, apart: Apart) -> set[str]:
+def _excluded_columns(survivor: Row, other: Row, excludes: Excludes) -> set[str]:
+    """Find the attributes of two rows that exclude each other."""
     excluded: set[str] = set()
-    gone = says_resolved(survivor.improved), says_resolved(other.improved)
-    if courses_differ(course(survivor), course(other)) or gone[0] != gone[1]:
-        excluded.update(COURSES)  # what is there has not resolved
-    for name in ATTRIBUTE_NAMES:
-        one, cell = getattr(survivor, name), getattr(other, name)
-        if not one or not cell or collapsed(one) == collapsed(cell):
+    # What is there has not resolved.
+    is_one_gone = says_resolved(survivor.improved) != says_resolved(other.improved)
+    if is_one_gone or courses_differ(course(survivor), course(other)):
+        excluded.update(COURSES)
+    for column in ATTRIBUTE_NAMES:
+        cell = getattr(survivor, column)
+        other_cell = getattr(other, column)
+        if not cell or not other_cell or collapsed(cell) == collapsed(other_cell):
             continue
-        numbers = values_differ(stated_values(one), stated_values(cell))
-        if name in _ONE_OF_THEM or numbers or apart(one, cell):
-            excluded.add(name)
+        if (
+            column in _SINGLE_VALUED
+            or values_differ(stated_values(cell), stated_values(other_cell))
+            or excludes(cell, other_cell)
+        ):
+            excluded.add(column)
     return excluded

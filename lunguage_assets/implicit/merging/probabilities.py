@@ -1,14 +1,20 @@
-"""The probability of every finding (explicit.md section 6, implicit.md sections 4 and 6)."""
+"""The probability of every stated finding (explicit.md and implicit.md, section 6).
+
+It is what the fit says, what a restricted denial leaves open, or what alternatives
+share. The probability of what is implied is not here
+(`expansion/implied_probability.py`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import pandas as pd
 
 from lunguage_assets.assertion.hedges import bundled_lexicon
-from lunguage_assets.implicit.rows import PAPER, Row, rounded, values_of
+from lunguage_assets.implicit.rows import Row, rounded, values_of
 from lunguage_assets.implicit.statements.contradictions import (
     QUALIFIER,
     belief_of,
@@ -16,130 +22,145 @@ from lunguage_assets.implicit.statements.contradictions import (
 )
 
 ALTERNATIVE = "alternative"
-
-KEPT_ABOVE = 0.8
-"""p(sub-finding | diagnosis) above which experts kept an edge (paper, section 4)."""
-
-_Member = tuple[Row, frozenset[str], bool]
-"""A tentative row of a sentence with alternatives, its hedges beside the "or", whether it has the "or"."""
+"""`p_source` of a finding whose p follows from the other alternatives."""
 
 
-def assign_beliefs(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
+class _Fit(NamedTuple):
+    """What FITTED_PROBABILITIES says of a finding."""
+
+    finding_id: str
+    p: float
+    p_low: float
+    p_high: float
+    p_source: str
+    phrases: Sequence[str]
+
+
+_NO_FIT = _Fit("", 0.5, 0.0, 1.0, "none", ())
+
+
+class _Alternative(NamedTuple):
+    """A tentative row of a sentence with alternatives."""
+
+    row: Row
+    hedges: frozenset[str]
+    """Its hedging phrases beside the "or"."""
+    is_joined: bool
+    """Whether it has the "or"."""
+
+
+def assign_probabilities(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
     """Give rows, whose mode is decided, their probabilities.
 
-    Definite findings have 1 or 0, tentative ones what `probabilities` (FITTED_PROBABILITIES) says; one
-    without a row there has no information. Not in mode `paper`: a restricted denial ("no large effusion")
-    becomes tentative, with the p of its qualifier, unless it is certain of its kind ("no tension
-    pneumothorax"); alternatives share what their list has.
+    Definite findings have 1 or 0, tentative ones their fit; one without a fit has no
+    information. A restricted denial ("no large effusion") becomes tentative, with the p
+    of its qualifier, unless it is certain of its kind ("no tension pneumothorax").
+
+    Args:
+        rows: changed in place.
+        probabilities: FITTED_PROBABILITIES.
     """
-    names = ("finding_id", "p", "p_low", "p_high", "p_source", "phrases")
-    fitted = {own: values for own, *values in values_of(probabilities, *names)}
-    lists: dict[tuple[str, str, int], list[_Member]] = {}
+    columns = values_of(probabilities, *_Fit._fields)
+    fit_by_id = {fit.finding_id: fit for fit in map(_Fit._make, columns)}
+    alternatives: dict[tuple[str, str, int], list[_Alternative]] = {}
     for row in rows:
-        if row.status.startswith("d"):
-            qualifier = qualifier_of(row)
-            if qualifier is not None and not qualifier.certain:
-                row.status, row.p_source = "tn", QUALIFIER
-                row.prob, row.p_low, row.p_high = belief_of(qualifier.name)
-                continue
-            row.prob = row.p_low = row.p_high = 1.0 if row.positive else 0.0
-            row.p_source = "definitive"
+        is_definite = row.status.startswith("d")
+        if is_definite:
+            _assign_definite(row)
             continue
-        *believed, row.p_source, phrases = fitted.get(
-            row.finding_id, (0.5, 0.0, 1.0, "none", ())
-        )
-        row.prob, row.p_low, row.p_high = map(rounded, believed)
-        joined = not _connectors().isdisjoint(phrases)
-        if row.mode != PAPER and (
-            joined or (row.positive and row.p_source == "none" and not len(phrases))
-        ):
-            member = row, frozenset(phrases) - _connectors(), joined
-            lists.setdefault((row.study_id, row.section, row.sent_idx), []).append(
-                member
-            )
-    for members in lists.values():
-        if any(row.positive and joined for row, _, joined in members):
-            normalised_alternatives(members)
+        fit = fit_by_id.get(row.finding_id, _NO_FIT)
+        row.prob = rounded(fit.p)
+        row.p_low = rounded(fit.p_low)
+        row.p_high = rounded(fit.p_high)
+        row.p_source = fit.p_source
+        alternative = _alternative_of(row, fit)
+        if alternative is not None and row.policy.shares_alternatives:
+            sentence = row.study_id, row.section, row.sent_idx
+            alternatives.setdefault(sentence, []).append(alternative)
+    for members in alternatives.values():
+        normalised_alternatives(members)
     for row in rows:
         row.support = rounded(row.prob if row.positive else 1.0 - row.prob)
 
 
-def normalised_alternatives(members: Sequence[_Member]) -> None:
-    """Make the probabilities of the alternatives of a sentence coherent: together they have at most 1, less
-    what a dismissed tail keeps ("A, B or, less likely, C").
-
-    Alternatives that nothing hedges but the "or" have exactly that, in equal parts: one of them is there. One
-    alone has another beside it that is no known finding. Hedged ones keep their fits while these are
-    coherent; else they share, in equal parts where their hedges are the same. The lower end stays below,
-    because the report may have left an alternative out; of unhedged ones the upper end is at least what the
-    others' lower ends leave.
-    """
-    listed = [(row, hedges) for row, hedges, _ in members if row.positive]
-    believed, least = (
-        _by_name(row for row, _ in listed),
-        {row.name: row.p_low for row, _ in listed},
-    )
-    tail = _by_name(row for row, _, joined in members if joined and not row.positive)
-    whole = 1.0 - sum(tail.values())
-    total, names = sum(believed.values()), len(believed)
-    hedged = any(hedges for _, hedges in listed)
-    if hedged and total <= whole:
+def _assign_definite(row: Row) -> None:
+    qualifier = qualifier_of(row)
+    if qualifier is None or qualifier.certain:
+        row.p_source = "definitive"
+        row.prob = row.p_low = row.p_high = 1.0 if row.positive else 0.0
         return
-    if names == 1 and not tail:
-        if hedged or len(listed) > 1:
+    row.status = "tn"
+    row.p_source = QUALIFIER
+    row.prob, row.p_low, row.p_high = belief_of(qualifier.name)
+
+
+def _alternative_of(row: Row, fit: _Fit) -> _Alternative | None:
+    """Read a tentative row as one of several alternatives; None when it is none."""
+    hedges = frozenset(fit.phrases) - _connectors()
+    is_joined = not _connectors().isdisjoint(fit.phrases)
+    # "A, B or C": of the first nothing is hedged by a phrase of its own.
+    is_bare = row.positive and row.p_source == "none" and not len(fit.phrases)
+    return _Alternative(row, hedges, is_joined) if is_joined or is_bare else None
+
+
+def normalised_alternatives(members: Sequence[_Alternative]) -> None:
+    """Make the probabilities of the alternatives of a sentence coherent.
+
+    Together they have at most 1, less what a dismissed tail keeps ("A, B or, less
+    likely, C"). Alternatives that nothing hedges but the "or" have exactly that, in
+    equal parts: one of them is there. Hedged ones keep their fits while these are
+    coherent; else they share, in equal parts where their hedges are the same.
+
+    The lower end stays below, because the report may have left an alternative out; of
+    unhedged ones the upper end is at least what the others' lower ends leave.
+    """
+    present = [member for member in members if member.row.positive]
+    if not any(member.is_joined for member in present):
+        return
+    p_by_name = _highest_p_by_name(member.row for member in present)
+    low_by_name = {member.row.name: member.row.p_low for member in present}
+    dismissed = _highest_p_by_name(
+        member.row for member in members if member.is_joined and not member.row.positive
+    )
+    whole = 1.0 - sum(dismissed.values())
+    total = sum(p_by_name.values())
+    is_hedged = any(member.hedges for member in present)
+    if is_hedged and total <= whole:
+        return
+    number_of_parts = len(p_by_name)
+    if number_of_parts == 1 and not dismissed:
+        if is_hedged or len(present) > 1:
             return
-        names = 2
-    alike = len({hedges for _, hedges in listed}) == 1
-    for row, _ in listed:
-        share = rounded(whole / names if alike else whole * believed[row.name] / total)
-        left = whole - sum(low for name, low in least.items() if name != row.name)
+        # One alone has another beside it that is no known finding.
+        number_of_parts = 2
+    are_hedged_alike = len({member.hedges for member in present}) == 1
+    for member in present:
+        row = member.row
+        if are_hedged_alike:
+            share = rounded(whole / number_of_parts)
+        else:
+            share = rounded(whole * p_by_name[row.name] / total)
         if share != row.prob:
-            row.prob, row.p_source = share, ALTERNATIVE
+            row.prob = share
+            row.p_source = ALTERNATIVE
         row.p_low = min(row.p_low, share)
-        row.p_high = rounded(max(row.p_high, share, 0.0 if hedged else left))
+        row.p_high = max(row.p_high, share)
+        if not is_hedged:
+            others = [low for name, low in low_by_name.items() if name != row.name]
+            row.p_high = max(row.p_high, whole - sum(others))
+        row.p_high = rounded(row.p_high)
 
 
-def _by_name(rows: Iterable[Row]) -> dict[str, float]:
-    """The highest p of every finding; two rows of the same one are one alternative."""
-    believed: dict[str, float] = {}
+def _highest_p_by_name(rows: Iterable[Row]) -> dict[str, float]:
+    """Find the highest p of every finding: two rows of one are one alternative."""
+    p_by_name: dict[str, float] = {}
     for row in rows:
-        believed[row.name] = max(row.prob, believed.get(row.name, 0.0))
-    return believed
+        p_by_name[row.name] = max(row.prob, p_by_name.get(row.name, 0.0))
+    return p_by_name
 
 
 @cache
 def _connectors() -> frozenset[str]:
-    """What joins alternatives: "or", "versus"."""
-    return frozenset(
-        hedge.phrase for hedge in bundled_lexicon().hedges if hedge.side == "list"
-    )
-
-
-def derive_belief(child: Row, parent: Row, strength: float | None) -> None:
-    """Give a generated row the probability, interval and support that follow from its positive parent.
-
-    `prob` is P(present): of a positive child its support, of a negative one half way from 0 to 1 - support.
-    In mode `paper` a negative child has the parent's p. Without a `strength` of the edge the support passes
-    on as it is, and the bound is `KEPT_ABOVE`.
-    """
-    as_the_paper = child.mode == PAPER
-    child.status = parent.status[0] + child.status[1]
-    child.support = rounded(parent.support * (1.0 if strength is None else strength))
-    bound = strength if strength is not None else 1.0 if as_the_paper else KEPT_ABOVE
-    low = min(rounded(parent.p_low * bound), parent.p_low)
-    if child.positive:  # present at least as surely as the parent implies: it may be there for other reasons
-        # Not above the parent's, not by a last digit either: printed, both are rounded.
-        child.prob, child.p_low, child.p_high = (
-            min(child.support, parent.prob),
-            low,
-            1.0,
-        )
-    elif as_the_paper:  # the parent's p, although the sign is denied
-        child.prob, child.p_low, child.p_high = (
-            child.support,
-            low,
-            rounded(parent.p_high * bound),
-        )
-    else:
-        half = rounded((1.0 - child.support) / 2.0)
-        child.prob, child.p_low, child.p_high = half, 0.0, rounded(1.0 - low)
+    """List what joins alternatives: "or", "versus"."""
+    hedges = bundled_lexicon().hedges
+    return frozenset(hedge.phrase for hedge in hedges if hedge.side == "list")

@@ -1,17 +1,17 @@
-"""The form of `resources/pathways.yaml`, the checks of the file alone, and its refinement words in cells.
+"""The form of `resources/pathways.yaml`, the checks of the file alone, and its words.
 
-Of the refinements of a diagnosis that a row states, the first in the order of the file wins (most specific
-first, so "acute on chronic" is acute). A negated word is a token of its own: "non-loculated" and "without
-tension" state neither loculation nor tension (implicit.md section 3). Which words are negated, the engine of
-`assertion/` says.
+Of the refinements of a diagnosis that a row states, the first in the order of the file
+wins (most specific first, so "acute on chronic" is acute). A negated word is a token of
+its own: "non-loculated" and "without tension" state neither loculation nor tension
+(implicit.md section 3). Which words are negated, the engine of `assertion/` says.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
@@ -44,7 +44,7 @@ class Unless(BaseModel, frozen=True, extra="forbid"):
 
 
 class SubFinding(BaseModel, frozen=True, extra="forbid"):
-    """One edge of a pathway: a sub-finding, as it would be stated if the diagnosis were certain."""
+    """One edge of a pathway: a sub-finding as if the diagnosis were certain."""
 
     finding: str = ""
     diagnosis: str = ""
@@ -54,19 +54,22 @@ class SubFinding(BaseModel, frozen=True, extra="forbid"):
     strength: float | None = Field(default=None, gt=0.0, lt=1.0)
     inherits: bool = True
     paper_only: str = ""
-    """Why it is generated in mode "paper" alone; empty where it is generated in both."""
+    """Why it is generated in mode "paper" alone; empty where in both."""
     unless: Unless = Unless()
 
     @field_validator("attributes")
     @classmethod
     def _known_attributes(cls, given: dict[str, str]) -> dict[str, str]:
-        named = {_INTERNAL.get(name, name): value for name, value in given.items()}
-        if unknown := sorted(set(named) - set(ATTRIBUTES)):
+        cell_by_name = {_INTERNAL.get(name, name): cell for name, cell in given.items()}
+        unknown = sorted(set(cell_by_name) - set(ATTRIBUTES))
+        if unknown:
             raise ValueError(
                 f"unknown attributes {unknown}; known are {list(ATTRIBUTES)}"
             )
         return {
-            name: united_cells([named[name]]) for name in ATTRIBUTES if name in named
+            name: united_cells([cell_by_name[name]])
+            for name in ATTRIBUTES
+            if name in cell_by_name
         }
 
     @model_validator(mode="after")
@@ -77,6 +80,7 @@ class SubFinding(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def name(self) -> str:
+        """The finding or the diagnosis that is implied."""
         return collapsed(self.finding or self.diagnosis)
 
 
@@ -117,9 +121,11 @@ class Pathway(BaseModel, frozen=True, extra="forbid"):
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
-        if _repeated(
-            [(one.name, one.status, collapsed(one.location)) for one in self.implies]
-        ):
+        keys = [
+            (child.name, child.status, collapsed(child.location))
+            for child in self.implies
+        ]
+        if _repeated(keys):
             raise wrong_at(
                 ("implies",), "a sub-finding is listed twice; keep one of the two"
             )
@@ -144,7 +150,7 @@ class Refinement(BaseModel, frozen=True, extra="forbid"):
 
 
 class Diagnosis(BaseModel, frozen=True, extra="forbid"):
-    """A diagnosis with its spellings, refinements (most specific first) and pathways."""
+    """A diagnosis: spellings, refinements (most specific first) and pathways."""
 
     name: str = Field(min_length=1)
     spellings: dict[str, list[str]]
@@ -156,6 +162,7 @@ class Diagnosis(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def variants(self) -> list[str]:
+        """All spellings."""
         return [spelling for group in self.spellings.values() for spelling in group]
 
     @property
@@ -165,7 +172,7 @@ class Diagnosis(BaseModel, frozen=True, extra="forbid"):
 
     @model_validator(mode="after")
     def _names_what_is_there(self) -> Self:
-        """Refinements, their words and members of unions; a plain spelling for the name itself."""
+        """Check refinements, their words, the own spelling, members of unions."""
         known = [PLAIN, *(refinement.name for refinement in self.refinements)]
         words = [
             collapsed(word)
@@ -175,42 +182,51 @@ class Diagnosis(BaseModel, frozen=True, extra="forbid"):
         twice = _repeated(known) or _repeated(words)
         if twice is not None:
             raise ValueError(
-                f"the refinement, or its word, {twice!r} is given twice; keep one of the two"
+                f"the refinement, or its word, {twice!r} is given twice; "
+                "keep one of the two"
             )
-        for name in (
-            *self.spellings,
-            *(name for entry in self.entries for name in entry.when.refinements),
-        ):
+        named = list(self.spellings)
+        for entry in self.entries:
+            named += entry.when.refinements
+        for name in named:
             if name not in known:
                 raise ValueError(
                     f"unknown refinement {name!r}; known here are {known}: add it there"
                 )
         if collapsed(self.name) not in map(collapsed, self.spellings.get(PLAIN, [])):
             raise ValueError(
-                f"the diagnosis {self.name!r} is not one of its own plain spellings; list it"
+                f"the diagnosis {self.name!r} is not one of its own plain spellings; "
+                "list it"
             )
-        members = {pathway.id for pathway in self.pathways}
-        for member in (
-            one for union in self.unions for one in union.of if one not in members
-        ):
-            raise ValueError(
-                f"unknown pathway {member!r} in a union; known here are {sorted(members)}"
-            )
+        self._check_unions()
         return self
+
+    def _check_unions(self) -> None:
+        ids = {pathway.id for pathway in self.pathways}
+        for union in self.unions:
+            for member in union.of:
+                if member not in ids:
+                    raise ValueError(
+                        f"unknown pathway {member!r} in a union; "
+                        f"known here are {sorted(ids)}"
+                    )
 
     @model_validator(mode="after")
     def _one_pathway_each(self) -> Self:
-        """Refuse two pathways for one (refinement, view situation), by trying all situations."""
-        for refinement in (PLAIN, *(one.name for one in self.refinements)):
+        """Refuse two pathways for one refinement and situation, by trying all."""
+        names = [PLAIN, *(refinement.name for refinement in self.refinements)]
+        for refinement in names:
             entries = [
                 entry for entry in self.entries if refinement in entry.when.refinements
             ]
             for views in view_situations():
-                found = [entry.id for entry in entries if entry.when.admits(views)]
-                if len(found) > 1:
+                ids = [entry.id for entry in entries if entry.when.admits(views)]
+                if len(ids) > 1:
+                    situation = ", ".join(sorted(views)) or "unknown"
                     raise ValueError(
-                        f"{found[0]} and {found[1]} both apply to refinement {refinement!r} with views "
-                        f"{', '.join(sorted(views)) or 'unknown'}; at most one may: narrow a `when`"
+                        f"{ids[0]} and {ids[1]} both apply to refinement "
+                        f"{refinement!r} with views {situation}; at most one may: "
+                        "narrow a `when`"
                     )
         return self
 
@@ -220,73 +236,94 @@ class PathwayFile(BaseModel, frozen=True, extra="forbid"):
 
     categories: dict[str, Category] = {}
     negators: dict[str, list[str]] = {}
-    """Of files of earlier versions: what is denied, says the engine of `assertion/` now."""
+    """Of earlier versions: what is denied, says the engine of `assertion/` now."""
     directions: dict[str, list[str]] = {}
     diagnoses: list[Diagnosis] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _go_together(self) -> Self:
-        """Each spelling and id once; sub-findings are diagnoses where they say so, and symptoms nowhere."""
-        spellings, ids = [""], [""]
+        """Check what several diagnoses share: spellings, ids, and what they imply."""
+        # With the empty one listed before, an empty spelling is given twice.
+        spellings = [""]
+        ids = [""]
         for number, diagnosis in enumerate(self.diagnoses):
             spellings += map(collapsed, diagnosis.variants)
             ids += [entry.id for entry in diagnosis.entries]
             for field, seen in (("spellings", spellings), ("pathways", ids)):
-                if (twice := _repeated(seen)) is not None:
+                twice = _repeated(seen)
+                if twice is not None:
                     problem = f"{twice!r} is given twice, or empty; keep one of the two"
                     raise wrong_at(("diagnoses", number, field), problem)
         symptoms = {
             collapsed(name)
-            for name, kind in self.categories.items()
-            if kind == SYMPTOM_CATEGORY
+            for name, category in self.categories.items()
+            if category == SYMPTOM_CATEGORY
         }
         for number, diagnosis in enumerate(self.diagnoses):
             for which, pathway in enumerate(diagnosis.pathways):
                 for edge, child in enumerate(pathway.implies):
-                    place = ("diagnoses", number, "pathways", which, "implies", edge)
-                    if bool(child.diagnosis) != (child.name in spellings):
-                        kind = "no" if child.diagnosis else "a"
-                        problem = f"{child.name!r} is {kind} listed diagnosis; write `diagnosis:` for those"
-                        raise wrong_at(place, problem)
-                    if child.name in symptoms and (child.location or child.attributes):
-                        raise wrong_at(
-                            place,
-                            f"the symptom {child.name!r} has a location or attributes",
-                        )
+                    problem = _problem_of(child, spellings, symptoms)
+                    if problem:
+                        field_path = ("pathways", which, "implies", edge)
+                        raise wrong_at(("diagnoses", number, *field_path), problem)
         return self
 
 
+def _problem_of(
+    child: SubFinding, spellings: Collection[str], symptoms: Collection[str]
+) -> str:
+    """Say what is wrong with a sub-finding beside the whole file; empty: nothing.
+
+    Args:
+        child: the sub-finding.
+        spellings: of all diagnoses.
+        symptoms: names that are listed as symptoms.
+    """
+    is_listed = child.name in spellings
+    if child.diagnosis and not is_listed:
+        return f"{child.name!r} is no listed diagnosis; write `diagnosis:` for those"
+    if is_listed and not child.diagnosis:
+        return f"{child.name!r} is a listed diagnosis; write `diagnosis:` for those"
+    if child.name in symptoms and (child.location or child.attributes):
+        return f"the symptom {child.name!r} has a location or attributes"
+    return ""
+
+
 def view_situations() -> Iterator[frozenset[str]]:
-    """Every set of projections and postures that a study can have, the unknown one (empty) included."""
+    """Yield every set of views that a study can have, the unknown one (empty) too."""
     for size in range(len(VIEWS) + 1):
         yield from map(frozenset, combinations(VIEWS, size))
 
 
 def _repeated(values: Sequence[T]) -> T | None:
-    """The first value that comes a second time; None without one."""
-    return next(
-        (value for number, value in enumerate(values) if value in values[:number]), None
-    )
+    """Find the first value that comes a second time; None without one."""
+    for number, value in enumerate(values):
+        if value in values[:number]:
+            return value
+    return None
 
 
 Phrase = tuple[str, ...]
 
 _JOINING = frozenset({"on", "and", "or", "to", "but", "however", "now"})
-"""What is left of "chronic but not acute bronchitis" beside its diagnosis and refinements."""
+"""Left of "chronic but not acute bronchitis" without diagnosis and refinements."""
 
 
 @remembered
 def read_cell(cell: str) -> tuple[Phrase, ...]:
-    """Read a cell as tokens, one sequence per comma part; a denied word X is the token `non-X`."""
+    """Read a cell as tokens, one sequence per comma part.
+
+    A denied word X is the token `non-X`.
+    """
     return tuple(map(_read_part, cell_parts(cell)))
 
 
 def _read_part(part: str) -> Phrase:
-    read: list[str] = []
+    phrase: list[str] = []
     for segment in split_by_denial(part):
         prefix = "non-" if segment.is_denied else ""
-        read += [prefix + token for token in tokens(segment.text)]
-    return tuple(read)
+        phrase += [prefix + token for token in tokens(segment.text)]
+    return tuple(phrase)
 
 
 class ListedWords:
@@ -305,87 +342,119 @@ class ListedWords:
         self._plurals = plurals
         self._patterns = patterns
         # A few hundred lists of words have one of these each.
-        self._in = remembered(
-            lambda cell: any(map(self._in_part, read_cell(cell))), entries=1 << 10
-        )
+        self._in_cell = remembered(self._is_in_cell, entries=1 << 10)
 
     def in_any(self, cells: Iterable[str]) -> bool:
-        """Whether any comma part of a cell contains a listed phrase or a token of a pattern."""
-        return bool(self.phrases or self._patterns) and any(map(self._in, cells))
+        """Whether a comma part of a cell has a listed phrase, or a token a pattern."""
+        if not self.phrases and not self._patterns:
+            return False
+        return any(map(self._in_cell, cells))
 
-    def _in_part(self, part: Phrase) -> bool:
-        if any(_find(part, phrase, self._plurals) >= 0 for phrase in self.phrases):
-            return True
+    def _is_in_cell(self, cell: str) -> bool:
+        return any(map(self._is_in_part, read_cell(cell)))
+
+    def _is_in_part(self, part: Phrase) -> bool:
+        for phrase in self.phrases:
+            if _find(part, phrase, self._plurals) >= 0:
+                return True
         return any(
             pattern.fullmatch(token) for pattern in self._patterns for token in part
         )
 
 
+class _RefinementWords(NamedTuple):
+    """The words of a refinement: which count anywhere, and which in the location."""
+
+    name: str
+    anywhere: ListedWords
+    in_location: ListedWords
+
+
 class RefinementRule:
-    """The refinement words of one diagnosis, `devices` that have it instead of the patient, and locations
-    `elsewhere` that make it another condition: a pericardial "effusion" is no pleural one.
+    """The refinement words of one diagnosis, and where it is not the patient's.
+
+    `devices` have it instead of the patient; locations `elsewhere` make it another
+    condition: a pericardial "effusion" is no pleural one.
     """
 
     def __init__(self, diagnosis: Diagnosis) -> None:
         self._refinements = [
-            (
-                one.name,
-                ListedWords(one.words, plurals=False),
-                ListedWords(one.locations, patterns=one.location_patterns),
+            _RefinementWords(
+                refinement.name,
+                ListedWords(refinement.words, plurals=False),
+                ListedWords(
+                    refinement.locations, patterns=refinement.location_patterns
+                ),
             )
-            for one in diagnosis.refinements
+            for refinement in diagnosis.refinements
         ]
-        """Name, words that count anywhere, words that count in the location."""
         self.devices = ListedWords(diagnosis.devices)
         self.elsewhere = ListedWords(diagnosis.elsewhere)
 
     def stated(
         self, location: Sequence[str], others: Iterable[str], spelled: Iterable[str]
     ) -> list[str]:
-        """Names of the refinements that apply, most specific first; `others` are names and attributes,
-        `spelled` the refinements that the spelling is listed under.
+        """List the names of the refinements that apply, most specific first.
+
+        Args:
+            location: the cell and its parts.
+            others: names and attributes.
+            spelled: refinements that the spelling is listed under.
         """
         if not self._refinements:
             return []
-        cells, by_spelling = (
-            [cell for cell in (*location, *others) if cell],
-            set(spelled),
-        )
+        cells = [cell for cell in (*location, *others) if cell]
+        by_spelling = set(spelled)
         return [
-            name
-            for name, anywhere, there in self._refinements
-            if name in by_spelling or anywhere.in_any(cells) or there.in_any(location)
+            refinement.name
+            for refinement in self._refinements
+            if refinement.name in by_spelling
+            or refinement.anywhere.in_any(cells)
+            or refinement.in_location.in_any(location)
         ]
 
     def without_refinements(self, wording: str) -> str | None:
-        """The wording without this diagnosis' refinement words and their negations; None without any."""
+        """Take the refinement words and their negations out; None where none are."""
+        phrases = [
+            phrase
+            for refinement in self._refinements
+            for phrase in refinement.anywhere.phrases
+        ]
         kept: list[str] = []
-        removed = False
-        for remaining in read_cell(wording):
-            for phrase in (
-                phrase for _, words, _ in self._refinements for phrase in words.phrases
-            ):
+        is_refined = False
+        for part in read_cell(wording):
+            remaining = part
+            for phrase in phrases:
                 for form in (phrase, tuple(f"non-{token}" for token in phrase)):
-                    while (start := _find(remaining, form)) >= 0:
-                        remaining = remaining[:start] + remaining[start + len(form) :]
-                        removed = True
+                    remaining = _without(remaining, form)
+            is_refined |= remaining != part
             kept += remaining
-        return (
-            " ".join(token for token in kept if token not in _JOINING)
-            if removed
-            else None
-        )
+        if not is_refined:
+            return None
+        return " ".join(token for token in kept if token not in _JOINING)
+
+
+def _without(part: Phrase, phrase: Phrase) -> Phrase:
+    while (start := _find(part, phrase)) >= 0:
+        part = part[:start] + part[start + len(phrase) :]
+    return part
 
 
 def _find(part: Phrase, phrase: Phrase, plurals: bool = False) -> int:
-    """Where a phrase begins in a part, or -1; with `plurals` its words may be plural there."""
+    """Find where a phrase begins in a part, or -1.
+
+    Args:
+        part: tokens.
+        phrase: tokens.
+        plurals: whether the words of the phrase may be plural in the part.
+    """
     for start in range(len(part) - len(phrase) + 1):
-        said = part[start : start + len(phrase)]
-        if said == phrase:
-            return start
-        if plurals and all(
-            word in possible_singulars(token)
-            for word, token in zip(phrase, said, strict=True)
-        ):
+        words = part[start : start + len(phrase)]
+        if words == phrase or (plurals and _are_forms_of(words, phrase)):
             return start
     return -1
+
+
+def _are_forms_of(words: Phrase, phrase: Phrase) -> bool:
+    pairs = zip(phrase, words, strict=True)
+    return all(singular in possible_singulars(word) for singular, word in pairs)

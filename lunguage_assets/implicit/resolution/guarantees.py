@@ -1,11 +1,13 @@
-"""Accounts per study (where every delivered row went), and what must hold after resolution: both from the
-tables alone, apart from the code that establishes it (implicit.md section 5).
+"""What must hold after resolution, and where every delivered row went.
+
+Both are computed from the tables alone, apart from the code that establishes them
+(implicit.md section 5): a fault of `study.py` shows here.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,7 +20,6 @@ from lunguage_assets.implicit.expansion.expand import Expansion
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.implicit.rows import (
     BARE,
-    PAPER,
     Row,
     by_study,
     read_rows,
@@ -43,11 +44,21 @@ STUDY_PRESENT = "every input study is present or explained"
 UNIQUE_NUMBERS = "idx is unique inside a study, generated rows after the stated ones"
 
 GUARANTEES = (
-    ONE_ROW_PER_KEY, NO_CLASH, LIVING_PARENT, NO_SURER, NOT_AGAINST, WHOLE_REFERENCES, STUDY_PRESENT,
+    ONE_ROW_PER_KEY,
+    NO_CLASH,
+    LIVING_PARENT,
+    NO_SURER,
+    NOT_AGAINST,
+    WHOLE_REFERENCES,
+    STUDY_PRESENT,
     UNIQUE_NUMBERS,
-)  # fmt: skip
+)
 
 _TOLERANCE = 1e-9
+_SHOWN = 5
+"""How many violations, and rows of one, a message names."""
+
+# Accounts
 
 
 def account(
@@ -58,78 +69,92 @@ def account(
     resolution: Resolution,
     set_aside: Collection[str] = (),
 ) -> pd.DataFrame:
-    """ACCOUNTING: one row per delivered study, sorted, also for studies of which nothing is left.
+    """Account for every delivered row of every study.
 
-    Everything is counted in the table of the stage where it happened, so `balanced` can fail. Studies in
-    `set_aside` are in none of the other tables.
+    Everything is counted in the table of the stage where it happened, so that
+    `balanced` can fail.
+
+    Args:
+        reports: REPORTS, with the number of rows that were delivered.
+        rejected: REJECTED.
+        deduplicated: DEDUPLICATED_FINDINGS.
+        expansion: of them.
+        resolution: of both.
+        set_aside: studies that are in none of the other tables.
+
+    Returns:
+        ACCOUNTING: one row per delivered study, sorted, also of those without any row
+        left.
     """
     disposition = _counted(deduplicated, "disposition")
     outcome = _counted(expansion.expansions, "outcome")
     source = _counted(resolution.rows, "source")
     log = resolution.log[resolution.log["stage"] == "resolve"]
     event = _counted(log, "event", "source")
-    delivered: dict[str, int] = dict(values_of(reports, "study_id", "rows_delivered"))
     refused = _counted(rejected)
-    studies = {
-        *delivered,
-        *(
-            key[0]
-            for counts in (disposition, outcome, source, refused)
-            for key in counts
-        ),
-    }
-    # a study that was rejected whole has no report
-    rows_in = {study: delivered.get(study, refused[(study,)]) for study in studies}
-    frame = ACCOUNTING.frame(
-        {
-            "study_id": study,
-            "rows_in": rows_in[study],
-            "originals_out": source[study, "original"],
-            "merged": disposition[study, "merged"] + event[study, "merged", "original"],
-            "removed": event[study, "removed", "original"],
-            "excluded": disposition[study, "excluded"],
-            "rejected": refused[(study,)],
-            "set_aside": rows_in[study] - refused[(study,)]
-            if study in set_aside
-            else 0,
-            "generated": outcome[study, "generated"],
-            "discarded": event[study, "merged", "expansion"]
-            + event[study, "discarded", "expansion"],
-            "already_stated": outcome[study, "already stated"],
-            "spoken_against": outcome[study, "spoken against"],
-            "rows_out": source[study, "original"] + source[study, "expansion"],
-            "balanced": False,
-        }
-        for study in sorted(studies)
-    )
+    delivered: dict[str, int] = dict(values_of(reports, "study_id", "rows_delivered"))
+    studies = set(delivered)
+    for counts in (disposition, outcome, source, refused):
+        studies.update(key[0] for key in counts)
+    records = []
+    for study in sorted(studies):
+        # A study that was rejected whole has no report.
+        rows_in = delivered.get(study, refused[(study,)])
+        is_set_aside = study in set_aside
+        stated = source[study, "original"]
+        implied = source[study, "expansion"]
+        merged_children = event[study, "merged", "expansion"]
+        discarded_children = event[study, "discarded", "expansion"]
+        records.append(
+            {
+                "study_id": study,
+                "rows_in": rows_in,
+                "originals_out": stated,
+                "merged": disposition[study, "merged"]
+                + event[study, "merged", "original"],
+                "removed": event[study, "removed", "original"],
+                "excluded": disposition[study, "excluded"],
+                "rejected": refused[(study,)],
+                "set_aside": rows_in - refused[(study,)] if is_set_aside else 0,
+                "generated": outcome[study, "generated"],
+                "discarded": merged_children + discarded_children,
+                "already_stated": outcome[study, "already stated"],
+                "spoken_against": outcome[study, "spoken against"],
+                "rows_out": stated + implied,
+                "balanced": False,
+            }
+        )
+    frame = ACCOUNTING.frame(records)
     return frame.assign(balanced=balance(frame))
 
 
 def balance(accounts: pd.DataFrame) -> NDArray[np.bool_]:
-    """Whether the numbers of each ACCOUNTING row add up, whatever its column `balanced` says."""
-    kept = accounts[
+    """Whether the numbers of each ACCOUNTING row add up, whatever `balanced` says."""
+    accounted_for = accounts[
         ["originals_out", "merged", "removed", "excluded", "rejected", "set_aside"]
     ].sum(axis=1)
-    generated = accounts["generated"] - accounts["discarded"]
-    adds_up = (accounts["rows_in"] == kept) & (
-        accounts["rows_out"] == accounts["originals_out"] + generated
-    )
-    return adds_up.to_numpy(dtype=bool)
+    implied = accounts["generated"] - accounts["discarded"]
+    is_every_row_in = accounts["rows_in"] == accounted_for
+    is_every_row_out = accounts["rows_out"] == accounts["originals_out"] + implied
+    return (is_every_row_in & is_every_row_out).to_numpy(dtype=bool)
 
 
 def explained_studies(accounting: pd.DataFrame) -> list[str]:
-    """Studies without any row left, with balanced accounts."""
-    return accounting.loc[
-        accounting["balanced"] & (accounting["rows_out"] == 0), "study_id"
-    ].tolist()
+    """List the studies without any row left whose accounts balance."""
+    is_explained = accounting["balanced"] & (accounting["rows_out"] == 0)
+    studies: list[str] = accounting.loc[is_explained, "study_id"].tolist()
+    return studies
 
 
 def _counted(frame: pd.DataFrame, *names: str) -> Counter[tuple[str, ...]]:
     return Counter(values_of(frame, "study_id", *names))
 
 
+# Guarantees
+
+
 class Violation(NamedTuple):
-    """A broken guarantee and its place."""
+    """A broken guarantee, and the rows that break it."""
 
     guarantee: str
     study_id: str
@@ -142,27 +167,32 @@ def violations(
     explained: Iterable[str] = (),
     processes: int | None = 1,
 ) -> list[Violation]:
-    """Every broken guarantee in LUNGUAGE_PLUS_PLUS rows; empty when all hold. Of the input `studies` one
-    without rows must be among `explained` (`explained_studies`). `processes`: as in `parallel.map_studies`.
+    """List every broken guarantee.
+
+    Args:
+        rows: LUNGUAGE_PLUS_PLUS of whole studies.
+        studies: those of the input.
+        explained: those that may be without rows (`explained_studies`).
+        processes: as in `parallel.map_studies`.
+
+    Returns:
+        None when all hold.
     """
     found = map_studies(_violations, (rows,), _labels, processes=processes)
-    missing = sorted(set(studies) - {*rows["study_id"].unique()} - set(explained))
-    return [
-        *chain(*found),
-        *(Violation(STUDY_PRESENT, study_id, ()) for study_id in missing),
-    ]
+    missing = set(studies) - set(rows["study_id"].unique()) - set(explained)
+    absent = [Violation(STUDY_PRESENT, study, ()) for study in sorted(missing)]
+    return [*chain(*found), *absent]
 
 
 def _labels() -> tuple[LabelList]:
     return (load_label_list(),)
 
 
-def _violations(rows: pd.DataFrame, listed: LabelList) -> list[Violation]:
-    return [
-        Violation(guarantee, study[0].study_id, ids)
-        for study in by_study(read_rows(rows))
-        for guarantee, ids in _broken(study, listed)
-    ]
+def _violations(rows: pd.DataFrame, labels: LabelList) -> list[Violation]:
+    violations_of_rows: list[Violation] = []
+    for study in by_study(read_rows(rows)):
+        violations_of_rows.extend(_violations_of_study(study, labels))
+    return violations_of_rows
 
 
 def refuse_violations(
@@ -171,80 +201,110 @@ def refuse_violations(
     reports: pd.DataFrame,
     processes: int | None = 1,
 ) -> None:
-    """Raise `InvalidTable` when LUNGUAGE_PLUS_PLUS breaks a guarantee of implicit.md section 5, or ACCOUNTING
-    of the same studies does not balance. `processes`: as in `parallel.map_studies`.
+    """Refuse rows that break a guarantee, or of which the accounts do not balance.
+
+    Args:
+        rows: LUNGUAGE_PLUS_PLUS of whole studies.
+        accounts: ACCOUNTING of the same studies.
+        reports: REPORTS of the same studies.
+        processes: as in `parallel.map_studies`.
+
+    Raises:
+        InvalidTable: the first violations, with their rows.
     """
-    broken = violations(
-        rows, reports["study_id"], explained_studies(accounts), processes
-    )
+    explained = explained_studies(accounts)
+    broken = violations(rows, reports["study_id"], explained, processes)
     problems = [
-        f"{found.guarantee} ({found.study_id}: {', '.join(found.finding_ids[:5])})"
-        for found in broken
+        f"{violation.guarantee} "
+        f"({violation.study_id}: {', '.join(violation.finding_ids[:_SHOWN])})"
+        for violation in broken
     ]
-    problems += [
-        f"accounts of {study or 'unreadable study ids'} do not balance"
-        for study in accounts.loc[
-            ~(accounts["balanced"] & balance(accounts)), "study_id"
-        ]
-    ]
+    is_balanced = accounts["balanced"] & balance(accounts)
+    for study in accounts.loc[~is_balanced, "study_id"]:
+        problems.append(f"accounts of {study or 'unreadable study ids'} do not balance")
     if problems:
         raise InvalidTable(
             f"lunguage_plus_plus: {len(problems)} violations, nothing stored: "
-            + "; ".join(problems[:5])
+            + "; ".join(problems[:_SHOWN])
         )
 
 
-def _broken(
-    study: Sequence[Row], listed: LabelList
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Broken guarantees of a study, and the rows that break them."""
+def _violations_of_study(
+    study: Sequence[Row], labels: LabelList
+) -> Iterator[Violation]:
+    """Yield the broken guarantees of a study: of its keys, its rows, its numbers."""
+    study_id = study[0].study_id
     for group in grouped(study).values():
         ids = tuple(sorted(row.finding_id for row in group))
         if len(group) > 1:
-            yield ONE_ROW_PER_KEY, ids
+            yield Violation(ONE_ROW_PER_KEY, study_id, ids)
         if len({row.positive for row in group}) > 1:
-            yield NO_CLASH, ids
+            yield Violation(NO_CLASH, study_id, ids)
     by_id = {row.finding_id: row for row in study}
-    stated = [row for row in study if row.source == "original"]
-    statements = Statements(listed, stated)
+    statements = Statements(labels, [row for row in study if not row.is_generated])
     for row in study:
-        own, parent = (row.finding_id,), by_id.get(row.parent_id or "")
+        ids = (row.finding_id,)
         if _root(row, by_id) != row.root_id:
-            yield LIVING_PARENT, own
-        if parent is not None and parent.positive:
-            surer = row.support > parent.support + _TOLERANCE
-            if surer or (row.status[0] == "d" and parent.status[0] == "t"):
-                yield NO_SURER, own
-        if (
-            row.source == "expansion"
-            and row.mode != PAPER
-            and (said := statements.against(row)) is not None
-        ):
-            yield NOT_AGAINST, (row.finding_id, said.finding_id)
+            yield Violation(LIVING_PARENT, study_id, ids)
+        if _is_surer_than_parent(row, by_id):
+            yield Violation(NO_SURER, study_id, ids)
+        opponent = _opponent(row, statements)
+        if opponent is not None:
+            both = (row.finding_id, opponent.finding_id)
+            yield Violation(NOT_AGAINST, study_id, both)
         for references in (row.evidence, row.associate):
-            others = by_id.keys() - {row.finding_id}
-            whole = all(
-                token.startswith(BARE) or token in others for token in references
-            )
-            if not whole or len(set(references)) < len(references):
-                yield WHOLE_REFERENCES, own
-    numbers = (
-        [row.idx for row in stated],
-        [row.idx for row in study if row.source == "expansion"],
-    )
-    in_order = not all(numbers) or max(numbers[0]) < min(numbers[1])
-    if not in_order or len({*numbers[0], *numbers[1]}) < len(study):
-        yield UNIQUE_NUMBERS, tuple(sorted(by_id))
+            if not _are_whole(references, row, by_id):
+                yield Violation(WHOLE_REFERENCES, study_id, ids)
+    if not _are_numbered_in_order(study):
+        yield Violation(UNIQUE_NUMBERS, study_id, tuple(sorted(by_id)))
 
 
-def _root(row: Row, by_id: dict[str, Row]) -> str | None:
-    """The original behind a row, through living parents that imply it; None without one."""
-    seen = set()
-    while row.source == "expansion":
+def _is_surer_than_parent(row: Row, by_id: Mapping[str, Row]) -> bool:
+    # "Possible pneumonia" implies no definite opacity.
+    parent = by_id.get(row.parent_id or "")
+    if parent is None or not parent.positive:
+        return False
+    is_better_supported = row.support > parent.support + _TOLERANCE
+    is_definite_alone = row.status[0] == "d" and parent.status[0] == "t"
+    return is_better_supported or is_definite_alone
+
+
+def _opponent(row: Row, statements: Statements) -> Row | None:
+    """Find what the report states against a generated row."""
+    if not row.is_generated or not row.policy.reads_contradictions:
+        return None
+    return statements.against(row)
+
+
+def _are_whole(references: Sequence[str], row: Row, by_id: Mapping[str, Row]) -> bool:
+    """Whether references point to other rows that are there, each once."""
+    if len(set(references)) < len(references):
+        return False
+    for token in references:
+        is_row = token in by_id and token != row.finding_id
+        if not is_row and not token.startswith(BARE):
+            return False
+    return True
+
+
+def _are_numbered_in_order(study: Sequence[Row]) -> bool:
+    stated = [row.idx for row in study if not row.is_generated]
+    implied = [row.idx for row in study if row.is_generated]
+    if stated and implied and max(stated) > min(implied):
+        return False
+    return len({*stated, *implied}) == len(study)
+
+
+def _root(row: Row, by_id: Mapping[str, Row]) -> str | None:
+    """Find the original behind a row, through living parents that imply it."""
+    seen: set[str] = set()
+    while row.is_generated:
         parent = by_id.get(row.parent_id or "")
         if parent is None or row.finding_id in seen:
             return None
-        if not (parent.positive if parent.mode == PAPER else is_present(parent)):
+        reads_resolution = parent.policy.reads_resolution
+        implies = is_present(parent) if reads_resolution else parent.positive
+        if not implies:
             return None
         seen.add(row.finding_id)
         row = parent

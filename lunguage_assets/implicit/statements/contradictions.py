@@ -1,11 +1,14 @@
-"""Which statement of a report speaks against a row, and which rows are of one key: one rule for sub-findings,
-conflicts and labels (implicit.md sections 2, 4 and 5).
+"""Which statement of a report contradicts which, and which rows are of one key.
 
-A denial speaks against a presence when its place contains the other's; no place contains every place. Two
-rows speak of the same when they have one name, or mean one diagnosis: a heart of normal size denies
-cardiomegaly (`label_file.py`). What the report calls resolved is absent now. A denial denies no more than it
-says: neither "no large effusion" nor "no other effusion" denies one that the report states. Which words
-restrict what is denied, and how probable the finding is beside them, is data (`resources/statements.yaml`).
+It is one rule for sub-findings, conflicts and labels (implicit.md sections 2, 4, 5). A
+denial contradicts a presence when its location contains the other's; no location
+contains every one. Two rows are about the same when they have one name, or mean one
+diagnosis: a heart of normal size denies cardiomegaly (`label_file.py`). What the report
+calls resolved is absent now. A denial denies no more than it says: neither "no large
+effusion" nor "no other effusion" denies one that the report states. Which words
+restrict what is denied, and how probable the finding is beside them, is data
+(`resources/statements.yaml`). What is done about a contradiction is not here
+(`resolution/`).
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from scipy.special import betaincinv
 from lunguage_assets.assertion.axes import axes_of, has_axes
 from lunguage_assets.assertion.restrictions import denials_of
 from lunguage_assets.caches import ENTRIES
-from lunguage_assets.implicit.rows import PAPER, Row, priority, rounded, tokens
+from lunguage_assets.implicit.rows import Row, priority, rounded, tokens
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.locations import (
     Qualifier,
@@ -34,53 +37,84 @@ from lunguage_assets.implicit.statements.locations import (
 QUALIFIER = "qualifier"
 """`p_source` of a denial that is restricted."""
 
-_CELLS_OF = attrgetter("measurement", "morphology", "distribution", "severity", "onset")
-_DEVICE = "OTH"
-
 COURSE = "course"
 """Axis of what is only called unchanged: it contradicts no judgement."""
 
-Key = tuple[str, str, tuple[str, ...], str]
-"""Currency, canonical finding (never the diagnosis), place, and what restricts a denial or its axes,
-inside one study.
-"""
+_DESCRIPTION_OF = attrgetter(
+    "measurement", "morphology", "distribution", "severity", "onset"
+)
+_DEVICE = "OTH"
+
+Subject = str | int
+"""A canonical name, or the number of a label that has a diagnosis."""
+
+
+class Key(NamedTuple):
+    """What one row per study remains of: rows of one key are resolved to one.
+
+    `name` is the canonical finding, never the diagnosis; `kind` is what restricts a
+    denial, or the axes that it is about.
+    """
+
+    currency: str
+    name: str
+    location: tuple[str, ...]
+    kind: str
+
+
+# What a denial denies
+
+
+class QualifierWord(NamedTuple):
+    """What restricts a denial, and the word of the sentence that says so."""
+
+    qualifier: Qualifier
+    word: str
 
 
 def qualifier_of(row: Row) -> Qualifier | None:
-    """What restricts a denial to a kind of its finding; None of any other row, and in mode `paper`."""
-    if (
-        row.positive
-        or row.mode == PAPER
-        or row.cat == _DEVICE
-        or says_resolved(row.improved)
-    ):
+    """Find what restricts a denial to a kind of its finding; None of any other row."""
+    if row.positive or row.cat == _DEVICE or not row.policy.reads_restrictions:
         return None
-    found = qualifying(row.name, row.ent, row.sent, _CELLS_OF(row))
-    return found[0] if found is not None else None
+    if says_resolved(row.improved):
+        return None
+    qualifying_word = qualifying(row.name, row.ent, row.sent, _DESCRIPTION_OF(row))
+    return qualifying_word.qualifier if qualifying_word is not None else None
+
+
+def kind_denied(row: Row) -> str:
+    """Name the kind that a denial is restricted to; empty of any other row."""
+    qualifier = qualifier_of(row)
+    return qualifier.name if qualifier is not None else ""
 
 
 @lru_cache(maxsize=ENTRIES)
 def qualifying(
     name: str, ent: str, sentence: str, cells: tuple[str, ...]
-) -> tuple[Qualifier, str] | None:
-    """Find the qualifier of a denied finding and its word, the nearest to the finding first.
+) -> QualifierWord | None:
+    """Find the qualifier of a denied finding, by the word that is nearest to it.
 
     Args:
         name: canonical name of the finding.
         ent: its words, as they stand in the sentence.
         sentence: that denies it.
         cells: of the row, whose words describe the finding wherever they stand.
+
+    Returns:
+        The qualifier with its word; None of a denial that nothing restricts.
     """
-    if not _any_word().search(sentence):
+    if not _any_qualifying_word().search(sentence):
         return None
-    own_words = {*tokens(ent), *(word for cell in cells for word in tokens(cell))}
+    description = set(tokens(ent))
+    for cell in cells:
+        description.update(tokens(cell))
     for denial in denials_of(sentence, ent):
         for described in denial.words:
-            word = described.word
-            is_said_of_it = described.is_of_list or described.is_own
-            for qualifier in _qualifiers_with(word, name):
-                if word in own_words or (is_said_of_it and qualifier.lists):
-                    return qualifier, word
+            # "No large effusion or opacity": `large` may be said of the whole list.
+            may_reach = described.is_of_list or described.is_own
+            for qualifier in _qualifiers_with(described.word, name):
+                if described.word in description or (may_reach and qualifier.lists):
+                    return QualifierWord(qualifier, described.word)
     return None
 
 
@@ -94,48 +128,79 @@ def _qualifiers_with(word: str, name: str) -> Iterator[Qualifier]:
 
 
 @cache
-def _any_word() -> re.Pattern[str]:
-    words = sorted({word for one in statements_file().qualifiers for word in one.words})
-    return re.compile(
-        r"\b(?:" + "|".join(map(re.escape, words)) + r")\b", re.IGNORECASE
-    )
+def _any_qualifying_word() -> re.Pattern[str]:
+    words: set[str] = set()
+    for qualifier in statements_file().qualifiers:
+        words.update(qualifier.words)
+    alternatives = "|".join(map(re.escape, sorted(words)))
+    return re.compile(rf"\b(?:{alternatives})\b", re.IGNORECASE)
+
+
+class Belief(NamedTuple):
+    """A probability with its 95% interval."""
+
+    p: float
+    low: float
+    high: float
 
 
 @cache
-def belief_of(name: str) -> tuple[float, float, float]:
-    """p, its lower and its upper end (95%, Jeffreys) of a finding of which only a kind is denied."""
-    counts = next(one for one in statements_file().qualifiers if one.name == name)
-    coded, other = counts.coded + 0.5, counts.denied - counts.coded + 0.5
-    low, high = (
-        rounded(float(betaincinv(coded, other, end))) for end in (0.025, 0.975)
+def belief_of(name: str) -> Belief:
+    """Compute p of a finding of which only a kind is denied, with Jeffreys' interval.
+
+    "No large effusion": of so many such denials (`denied`) people coded the finding all
+    the same in `coded`.
+    """
+    counts = next(
+        qualifier
+        for qualifier in statements_file().qualifiers
+        if qualifier.name == name
     )
-    return rounded(coded / (coded + other)), low, high
+    coded = counts.coded + 0.5
+    not_coded = counts.denied - counts.coded + 0.5
+    return Belief(
+        p=rounded(coded / (coded + not_coded)),
+        low=rounded(float(betaincinv(coded, not_coded, 0.025))),
+        high=rounded(float(betaincinv(coded, not_coded, 0.975))),
+    )
+
+
+# What contradicts what
 
 
 class Assertion(NamedTuple):
-    """What a row says of a canonical name, or of a label (its number) that has a diagnosis, and where."""
+    """What a row says of one subject, and where."""
 
     row: Row
-    subject: str | int
+    subject: Subject
     present: bool
-    place: tuple[str, ...]
+    location: tuple[str, ...]
     refinements: frozenset[str]
 
     def contradicts(self, other: Assertion) -> bool:
-        """Whether one denies, at a place that contains it, what the other says is present."""
+        """Whether one denies, at a location that contains it, what the other states."""
         if self.present == other.present:
             return False
-        denial, presence = (other, self) if self.present else (self, other)
-        if not denial.refinements <= presence.refinements:
+        if self.present:
+            return other.denies(self)
+        return self.denies(other)
+
+    def denies(self, presence: Assertion) -> bool:
+        """Whether this denial leaves nothing of a presence of the same subject."""
+        # "No loculated effusion" denies none that is free.
+        if not self.refinements <= presence.refinements:
             return False
-        if _are_along_other_axes([denial.row], [presence.row]):
+        # "The heart is large; its contour is normal."
+        if are_along_other_axes([self.row], [presence.row]):
             return False
-        qualifier = qualifier_of(denial.row)
-        if qualifier is not None and not (
-            qualifier.implied and presence.row.source == "expansion"
-        ):
-            return False
-        return bool(anatomy().covers(denial.place, presence.place))
+        qualifier = qualifier_of(self.row)
+        if qualifier is not None:
+            # "No large effusion": one that is stated may be small. Of one that only a
+            # pathway implies, some kinds of denial leave nothing.
+            denies_implied = qualifier.implied and presence.row.is_generated
+            if not denies_implied:
+                return False
+        return bool(anatomy().covers(self.location, presence.location))
 
 
 def is_present(row: Row) -> bool:
@@ -146,58 +211,71 @@ def is_present(row: Row) -> bool:
 class Statements:
     """The assertions of stated rows of one study, by subject."""
 
-    def __init__(self, listed: LabelList, rows: Iterable[Row]) -> None:
-        self._listed = listed
-        self._about: dict[tuple[str, str | int], list[Assertion]] = {}
+    def __init__(self, labels: LabelList, rows: Iterable[Row]) -> None:
+        self._labels = labels
+        self._assertions: dict[tuple[str, Subject], list[Assertion]] = {}
         for row in rows:
             for assertion in self.of(row):
-                self._about.setdefault((row.currency, assertion.subject), []).append(
-                    assertion
-                )
+                subject = row.currency, assertion.subject
+                self._assertions.setdefault(subject, []).append(assertion)
 
     def of(self, row: Row) -> list[Assertion]:
-        """What a row says: of its own name, and of the diagnoses that it means."""
-        present, place = is_present(row), row.location_parts
-        read = self._listed.read(
-            row, row.status if present == row.positive else row.status[0] + "n"
-        )
-        name = f"{row.name} of a device" if read.of_device else row.name
-        found = [Assertion(row, name, present, place, frozenset())]
-        for meaning, there in read.meanings:
-            if self._listed.labels[meaning.label].diagnoses:
-                where = () if meaning.placeless else place
-                found.append(
-                    Assertion(row, meaning.label, there, where, read.refinements)
+        """List what a row says: of its own name, and of the diagnoses that it means."""
+        present = is_present(row)
+        # "Resolved edema" denies it, as surely as the row states it.
+        status = row.status if present == row.positive else row.status[0] + "n"
+        reading = self._labels.read(row, status)
+        name = f"{row.name} of a device" if reading.of_device else row.name
+        assertions = [Assertion(row, name, present, row.location_parts, frozenset())]
+        for meaning, is_label_present in reading.meanings:
+            if not self._labels.labels[meaning.label].diagnoses:
+                continue
+            assertions.append(
+                Assertion(
+                    row=row,
+                    subject=meaning.label,
+                    present=is_label_present,
+                    location=() if meaning.placeless else row.location_parts,
+                    refinements=reading.refinements,
                 )
-        return found
+            )
+        return assertions
 
     def about(self, row: Row) -> Iterator[tuple[Assertion, Assertion]]:
-        """Every assertion of a row, with every statement about the same subject."""
-        for own in self.of(row):
-            for said in self._about.get((row.currency, own.subject), ()):
-                yield own, said
+        """Yield every assertion of a row with every stated one of the same subject."""
+        for assertion in self.of(row):
+            subject = row.currency, assertion.subject
+            for stated in self._assertions.get(subject, ()):
+                yield assertion, stated
 
     def against(self, row: Row) -> Row | None:
-        """The statement that speaks against a row most strongly; None without one."""
-        found = {
-            said.row.finding_id: said.row
-            for own, said in self.about(row)
-            if own.contradicts(said)
+        """Find the statement that contradicts a row most strongly; None without one."""
+        opponents = {
+            stated.row.finding_id: stated.row
+            for assertion, stated in self.about(row)
+            if assertion.contradicts(stated)
         }
-        return min(found.values(), key=priority, default=None)
+        return min(opponents.values(), key=priority, default=None)
 
     def contradictions(self) -> Iterator[tuple[Row, Row]]:
-        """Pairs of rows that contradict each other, the denial first; by two subjects a pair comes twice."""
-        for said in self._about.values():
-            denials = [one for one in said if not one.present]
-            for presence in (one for one in said if one.present):
+        """Yield pairs of rows that contradict each other, the denial first.
+
+        A pair that is about two subjects comes twice.
+        """
+        for assertions in self._assertions.values():
+            denials = [assertion for assertion in assertions if not assertion.present]
+            presences = [assertion for assertion in assertions if assertion.present]
+            for presence in presences:
                 for denial in denials:
-                    if denial.row is not presence.row and denial.contradicts(presence):
+                    if denial.row is not presence.row and denial.denies(presence):
                         yield denial.row, presence.row
 
 
+# Along which axes
+
+
 def axes_of_row(row: Row) -> frozenset[str]:
-    """Find the axes along which a row describes a part of the body; of any other row, none."""
+    """Find the axes along which a row describes a part of the body, if it is one."""
     if not has_axes(row.name):
         return frozenset()
     described = ", ".join((row.measurement, row.morphology, row.placement))
@@ -217,38 +295,49 @@ def is_course_alone(status: str, no_change: str, *described: str) -> bool:
     return status[1] == "n" and bool(no_change) and not "".join(described).strip(", ")
 
 
-def _are_along_other_axes(denials: Sequence[Row], presences: Sequence[Row]) -> bool:
-    """Whether what is normal and what is abnormal of a part of the body have no axis in common.
+def are_along_other_axes(denials: Sequence[Row], presences: Sequence[Row]) -> bool:
+    """Whether what is normal and what is abnormal of a part have no axis in common.
 
     A row that names none ("the heart is normal") is said of all.
     """
-    normal = [axes_of_row(row) for row in denials]
-    abnormal = [axes_of_row(row) for row in presences]
-    if not all(normal) or not all(abnormal):
+    axes_of_denials = [axes_of_row(row) for row in denials]
+    axes_of_presences = [axes_of_row(row) for row in presences]
+    if not all(axes_of_denials) or not all(axes_of_presences):
         return False
-    return frozenset[str]().union(*normal).isdisjoint(frozenset[str]().union(*abnormal))
+    normal = frozenset[str]().union(*axes_of_denials)
+    abnormal = frozenset[str]().union(*axes_of_presences)
+    return normal.isdisjoint(abnormal)
+
+
+# Rows of one key
+
+
+def key_of(row: Row) -> Key:
+    """Build the key of a row inside its study.
+
+    A denial of a kind has a key of its own, because it disputes no statement.
+    """
+    if row.policy.keys_by_anatomy:
+        location = anatomical_parts(row.location_parts)
+    else:
+        location = tuple(sorted(row.location_parts))
+    return Key(row.currency, row.name, location, kind_denied(row))
 
 
 def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
-    """Rows by key: the place is its anatomical parts, in mode `paper` its location set.
+    """Group rows by key.
 
-    A denial of a kind only has a key of its own: it disputes no statement. So have the denials of a part of
-    the body ("contour normal") beside presences along other axes ("enlarged").
+    The denials of a part of the body ("contour normal") have a key of their own beside
+    presences along other axes ("enlarged").
     """
     groups: dict[Key, list[Row]] = {}
     for row in rows:
-        if row.mode == PAPER:
-            key = row.currency, row.name, tuple(sorted(row.location_parts)), ""
-        else:
-            qualifier = qualifier_of(row)
-            kind = qualifier.name if qualifier is not None else ""
-            key = row.currency, row.name, anatomical_parts(row.location_parts), kind
-        groups.setdefault(key, []).append(row)
+        groups.setdefault(key_of(row), []).append(row)
     for key, members in list(groups.items()):
         denials = [row for row in members if not row.positive]
         presences = [row for row in members if row.positive]
-        if denials and presences and _are_along_other_axes(denials, presences):
-            axes = sorted(frozenset[str]().union(*map(axes_of_row, denials)))
+        if denials and presences and are_along_other_axes(denials, presences):
+            axes = frozenset[str]().union(*map(axes_of_row, denials))
             groups[key] = presences
-            groups[*key[:3], " ".join(axes)] = denials
+            groups[key._replace(kind=" ".join(sorted(axes)))] = denials
     return groups

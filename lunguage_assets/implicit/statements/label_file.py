@@ -1,8 +1,12 @@
-"""The closed list of study-level labels (`resources/labels.yaml`), and which findings mean which label."""
+"""The closed list of study-level labels, and which findings mean which.
+
+The list is data (`resources/labels.yaml`, implicit.md section 6). What a study is
+labelled is not decided here, but in `labels/`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -38,7 +42,7 @@ Reading = Literal["presence", "kind", "size", "whole", "denial", "against"]
 
 
 class Findings(BaseModel, frozen=True, extra="forbid"):
-    """Wordings and diagnoses that are a label, where, how described, and how they are read."""
+    """Wordings and diagnoses that are a label, where, how described, and how read."""
 
     names: list[str] = []
     diagnoses: list[str] = []
@@ -73,28 +77,31 @@ class _LabelsFile(BaseModel, frozen=True, extra="forbid"):
 
     @model_validator(mode="after")
     def _names_labels_of_the_file(self) -> Self:
-        names = [label.name for label in self.labels]
-        alone = {label.name for label in self.labels if not label.denied_by}
         for number, label in enumerate(self.labels):
-            wrong = {
-                "name": [label.name] if label.name in names[:number] else [],
-                "instead_of": [
-                    one
-                    for one in label.instead_of
-                    if one not in names or one == label.name
-                ],
-                "denied_by": [one for one in label.denied_by if one not in alone],
-            }
-            for field, found in wrong.items():
-                if found:
-                    problem = f"found {', '.join(found)}, expected names of the file, each label once"
+            for field, names in self._wrong_names(number, label).items():
+                if names:
+                    problem = (
+                        f"found {', '.join(names)}, expected names of the file, "
+                        "each label once"
+                    )
                     raise wrong_at(("labels", number, field), problem)
         return self
+
+    def _wrong_names(self, number: int, label: Label) -> dict[str, list[str]]:
+        names = [other.name for other in self.labels]
+        # A label that others deny denies none itself.
+        may_deny = {other.name for other in self.labels if not other.denied_by}
+        others = set(names) - {label.name}
+        return {
+            "name": [label.name] if label.name in names[:number] else [],
+            "instead_of": [name for name in label.instead_of if name not in others],
+            "denied_by": [name for name in label.denied_by if name not in may_deny],
+        }
 
 
 @dataclass(frozen=True, eq=False)
 class Meaning:
-    """A finding read as a label: the number of the label, how, and the words that describe it or do not."""
+    """A finding read as a label: which, how, and the words that admit it or do not."""
 
     label: int
     entry: Findings
@@ -104,168 +111,199 @@ class Meaning:
 
     @property
     def reads(self) -> Reading:
+        """How a row is read as the label."""
         return self.entry.reads
 
     @property
     def placeless(self) -> bool:
-        """Whether the place belongs to the finding itself."""
+        """Whether the location belongs to the finding itself."""
         return bool(self.entry.at) or self.reads in ("size", "whole", "denial")
 
     def describes(self, cells: Sequence[str]) -> bool:
         """Whether the wording and the attributes of a row admit this meaning."""
-        wanted = not self.entry.described or self.described.in_any(cells)
-        return wanted and not self.not_described.in_any(cells)
+        if self.entry.described and not self.described.in_any(cells):
+            return False
+        return not self.not_described.in_any(cells)
 
     def holds_at(self, location: str) -> bool:
-        """Whether the place of a row admits this meaning."""
-        at, not_at = self.entry.at, self.entry.not_at
-        if not at and not not_at:
+        """Whether the location of a row admits this meaning."""
+        if not self.entry.at and not self.entry.not_at:
             return True
         words = _words(location)
-        if any(words.issuperset(tokens(place)) for place in not_at):
+        if _names_any(words, self.entry.not_at):
             return False
-        return not at or any(words.issuperset(tokens(place)) for place in at)
+        return not self.entry.at or _names_any(words, self.entry.at)
 
 
 class RowReading(NamedTuple):
-    """What a row says: its diagnosis at its place or empty, whether a device has it, the refinements of it,
-    and its meanings, each with whether the row says that its label is present.
-    """
+    """What a row says."""
 
     diagnosis: str
+    """At its location; empty without one."""
     of_device: bool
+    """Whether a device has it, and not the patient."""
     refinements: frozenset[str]
     meanings: tuple[tuple[Meaning, bool], ...]
+    """Each with whether the row says that its label is present."""
 
 
 @lru_cache(maxsize=ENTRIES)
 def _words(location: str) -> frozenset[str]:
-    """The words of a place, and the singulars that they may be the plural of."""
-    return frozenset(
-        form for token in tokens(location) for form in possible_singulars(token)
-    )
+    """List the words of a location, and their possible singulars."""
+    words: set[str] = set()
+    for token in tokens(location):
+        words.update(possible_singulars(token))
+    return frozenset(words)
+
+
+def _names_any(words: frozenset[str], locations: Iterable[str]) -> bool:
+    return any(words.issuperset(tokens(location)) for location in locations)
 
 
 class LabelList:
-    """The labels in the order of the file, and the meanings of findings and diagnoses."""
+    """The labels in file order, and the meanings of findings and diagnoses."""
 
     def __init__(
         self, labels: list[Label], vocabulary: Vocabulary, dictionary: PathwayDictionary
     ) -> None:
         self.labels = tuple(labels)
         self.names = [label.name for label in labels]
-        self._vocabulary, self._dictionary = vocabulary, dictionary
+        self.concluding: dict[str, tuple[int, int]] = {}
+        """Of a normal structure: the label that it helps to conclude, and its part."""
+        self._vocabulary = vocabulary
+        self._dictionary = dictionary
         self._of_name: dict[str, list[Meaning]] = {}
         self._of_diagnosis: dict[str, list[Meaning]] = {}
         for number, label in enumerate(labels):
             for entry in (Findings(diagnoses=label.diagnoses), *label.findings):
-                self._note(number, entry)
-        self.concluding = {
-            vocabulary.finding(name): (number, part)
-            for number, label in enumerate(labels)
-            for part, names in enumerate(label.concluded_from)
-            for name in names
-        }
-        """Of a normal structure: the label that it helps to conclude, and which part of it."""
+                self._add_meaning(number, entry)
+            for part, names in enumerate(label.concluded_from):
+                for name in names:
+                    self.concluding[vocabulary.finding(name)] = number, part
         self.meanings = remembered(self._meanings)
         self._reading = lru_cache(maxsize=ENTRIES)(self._read)
 
-    def _note(self, label: int, entry: Findings) -> None:
-        described, not_described = (
-            ListedWords(words, plurals=False)
-            for words in (entry.described, entry.not_described)
+    def _add_meaning(self, label: int, entry: Findings) -> None:
+        meaning = Meaning(
+            label,
+            entry,
+            described=ListedWords(entry.described, plurals=False),
+            not_described=ListedWords(entry.not_described, plurals=False),
+            not_explained_by=frozenset(
+                map(self._vocabulary.finding, entry.not_explained_by)
+            ),
         )
-        causes = frozenset(map(self._vocabulary.finding, entry.not_explained_by))
-        meaning = Meaning(label, entry, described, not_described, causes)
-        for form in set(map(self._vocabulary.finding, entry.names)):
-            self._of_name.setdefault(form, []).append(meaning)
+        for name in set(map(self._vocabulary.finding, entry.names)):
+            self._of_name.setdefault(name, []).append(meaning)
         for diagnosis in map(plain, entry.diagnoses):
             self._of_diagnosis.setdefault(diagnosis, []).append(meaning)
 
     def _meanings(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
-        """Labels that a finding may be, by its diagnosis or its names, in the order of preference."""
-        by_name = (
+        """List the labels that a finding may be, in the order of preference."""
+        by_name = [
             *self._of_name.get(name, ()),
             *self._of_name.get(self._vocabulary.finding(ent), ()),
-        )
+        ]
+        # What its name calls a kind of a label is not all that its diagnosis means.
         kinds = {meaning.label for meaning in by_name if meaning.reads == "kind"}
-        general = (
-            one
-            for one in self._of_diagnosis.get(diagnosis, ())
-            if one.label not in kinds
-        )
-        return tuple(dict.fromkeys((*general, *by_name)))
+        by_diagnosis = [
+            meaning
+            for meaning in self._of_diagnosis.get(diagnosis, ())
+            if meaning.label not in kinds
+        ]
+        return tuple(dict.fromkeys((*by_diagnosis, *by_name)))
 
     def read(self, row: Row, status: str = "") -> RowReading:
-        """What a row says; `status` is read instead of its own."""
+        """Read what a row says; `status` is read instead of its own."""
         content = Content._make(content_of(row))
         return self._reading(content._replace(status=status) if status else content)
 
     def _read(self, row: Content) -> RowReading:
-        found = diagnosis_of(row, self._dictionary)
-        of_device = found is not None and is_of_device(row, found, self._dictionary)
-        diagnosis = "" if found is None or of_device else found
+        diagnosis = diagnosis_of(row, self._dictionary) or ""
+        of_device = bool(diagnosis) and is_of_device(row, diagnosis, self._dictionary)
+        if of_device:
+            diagnosis = ""
         location = row.location, *row.location_parts
         refinements = self.refinements(
             diagnosis, row.name, row.ent, location, _REFINING_OF(row)
         )
-        meanings = []
+        is_positive = row.status[1] == "p"
+        meanings: list[tuple[Meaning, bool]] = []
         for meaning in self.meanings(row.name, row.ent, diagnosis):
-            if meaning.holds_at(", ".join(location)):
-                reading = self.read_as(
-                    meaning, row.status, row.name, row.measurement, row.morphology
-                )
-                if reading is not None:
-                    meanings.append((meaning, (row.status[1] == "p") == reading))
+            if not meaning.holds_at(", ".join(location)):
+                continue
+            reads_as_it_stands = self.read_as(
+                meaning, row.status, row.name, row.measurement, row.morphology
+            )
+            if reads_as_it_stands is not None:
+                meanings.append((meaning, is_positive == reads_as_it_stands))
         return RowReading(diagnosis, of_device, refinements, tuple(meanings))
 
-    def of_wording(self, wording: str, place: str) -> frozenset[int]:
-        """Labels that a finding in these words is at a place."""
+    def of_wording(self, wording: str, location: str) -> frozenset[int]:
+        """List the labels that a finding in these words is at a location."""
         name = self._vocabulary.finding(wording)
-        meanings = self.meanings(name, wording, "")
         return frozenset(
-            one.label
-            for one in meanings
-            if one.holds_at(place) and self._is_family(one)
+            meaning.label
+            for meaning in self.meanings(name, wording, "")
+            if meaning.holds_at(location) and self._is_family(meaning)
         )
 
     def held(
         self,
         meanings: Sequence[Meaning],
-        place: str,
+        location: str,
         cells: Sequence[str],
         causes: AbstractSet[str] = frozenset(),
     ) -> Iterator[Meaning]:
-        """The meanings that a row has at its place, with its words, and with what the report explains it by;
-        one that is instead of others replaces them.
+        """Yield the meanings that a row has, without those that one of them replaces.
+
+        Args:
+            meanings: that its name may have.
+            location: its cell and parts, in one text.
+            cells: its wording and attributes.
+            causes: what the report explains it by.
         """
-        found = [
-            one for one in meanings if one.holds_at(place) and one.describes(cells)
+        admitted = [
+            meaning
+            for meaning in meanings
+            if meaning.holds_at(location) and meaning.describes(cells)
         ]
         if causes:
-            found = [one for one in found if not causes <= one.not_explained_by]
-        replaced = {
-            other for one in found for other in self.labels[one.label].instead_of
-        }
-        return (one for one in found if self.names[one.label] not in replaced)
+            # An opacity that the report calls a nipple shadow is none of the lung.
+            admitted = [
+                meaning
+                for meaning in admitted
+                if not causes <= meaning.not_explained_by
+            ]
+        replaced: set[str] = set()
+        for meaning in admitted:
+            replaced.update(self.labels[meaning.label].instead_of)
+        for meaning in admitted:
+            if self.names[meaning.label] not in replaced:
+                yield meaning
 
     def _is_family(self, meaning: Meaning) -> bool:
-        """Whether what has this meaning is one with others of the label: what is healed is no kind of it."""
-        return (
-            meaning.reads not in ("denial", "against")
-            and not self.labels[meaning.label].instead_of
-        )
+        """Whether what has this meaning is one with others of the label.
+
+        What is healed is no kind of it.
+        """
+        if meaning.reads in ("denial", "against"):
+            return False
+        return not self.labels[meaning.label].instead_of
 
     def is_diagnosis(self, label: int) -> bool:
-        """Whether all wordings of a label mean one thing, a diagnosis; else it is a family of findings."""
+        """Whether all wordings of a label mean one thing; else it is a family."""
         return self.names[label] in self.labels[label].diagnoses
 
     def present(self, row: Row) -> Mapping[int, bool]:
-        """Labels that a row says are present, each with whether its place belongs to the finding itself."""
+        """List the labels that a row says are present.
+
+        Each with whether its location belongs to the finding itself.
+        """
         return {
-            one.label: one.placeless
-            for one, there in self.read(row).meanings
-            if there and self._is_family(one)
+            meaning.label: meaning.placeless
+            for meaning, is_label_present in self.read(row).meanings
+            if is_label_present and self._is_family(meaning)
         }
 
     def refinements(
@@ -276,8 +314,16 @@ class LabelList:
         location: tuple[str, ...],
         attributes: tuple[str, ...],
     ) -> frozenset[str]:
-        """Refinements that a row states of its diagnosis (or of none, empty): to deny a loculated effusion
-        denies no other. `location`: the cell and its parts, `attributes`: those of `REFINING`.
+        """List the refinements of its diagnosis that a row states.
+
+        To deny a loculated effusion denies no other.
+
+        Args:
+            diagnosis: of the row; empty without one, and then there are none.
+            name: its canonical name.
+            ent: its words.
+            location: the cell and its parts.
+            attributes: those of `REFINING`.
         """
         if not diagnosis:
             return frozenset()
@@ -295,9 +341,10 @@ class LabelList:
     ) -> bool | None:
         """Read a row as a label.
 
-        Of a size, "normal" denies in either polarity: reports are annotated both ways (heart size, negative,
-        normal). A whole that is normal denies it of its part; one that is enlarged says not of which part.
-        A contour or a position says nothing of a size.
+        Of a size, "normal" denies in either polarity: reports are annotated both ways
+        (heart size, negative, normal). A whole that is normal denies it of its part;
+        one that is enlarged says not of which part. A contour or a position says
+        nothing of a size.
 
         Args:
             meaning: the label, and how the row is read.
@@ -307,44 +354,62 @@ class LabelList:
             morphology: its cell.
 
         Returns:
-            True when a row is read as it stands, False when the other way round, None when it says nothing of
-            the label.
+            True when a row is read as it stands, False when the other way round, None
+            when it says nothing of the label.
         """
+        is_positive = status[1] == "p"
         if meaning.reads in ("kind", "against"):
-            return True if status[1] == "p" else None
+            # To deny one kind denies no other.
+            return True if is_positive else None
         if meaning.reads not in ("size", "whole"):
             return meaning.reads == "presence"
         measured = f"{measurement}, {morphology}"
         axes = axes_of(measured) if has_axes(name) else frozenset()
         if axes and "size" not in axes:
             return None
-        enlarged = self._dictionary.contradictory(measured, "normal")
-        if enlarged == self._dictionary.contradictory(measured, "increased"):
-            return None  # neither enlarged nor normal
-        if meaning.reads == "whole" and enlarged and status[1] == "p":
+        is_enlarged = self._dictionary.contradictory(measured, "normal")
+        is_normal = self._dictionary.contradictory(measured, "increased")
+        if is_enlarged == is_normal:
             return None
-        return enlarged or status[1] == "n"
+        if meaning.reads == "whole" and is_enlarged and is_positive:
+            return None
+        return is_enlarged or not is_positive
 
 
 def is_borderline(measured: str) -> bool:
-    """Whether a size is at the upper limit of normal: no contradiction of what calls it mildly enlarged."""
+    """Whether a size is at the upper limit of normal.
+
+    That contradicts nobody who calls it mildly enlarged.
+    """
     return not _BORDERLINE.isdisjoint(tokens(measured))
 
 
 def load_label_list(
     path: Path | None = None, dictionary: PathwayDictionary | None = None
 ) -> LabelList:
-    """The packaged list, or the file at `path`, checked; raises `ConfigurationError` naming line and field.
-    `dictionary`: whose diagnoses and directions count, by default the packaged one.
+    """Load the packaged list, or the file at `path`.
+
+    Args:
+        path: another file.
+        dictionary: whose diagnoses and directions count, by default the packaged one.
+
+    Raises:
+        ConfigurationError: what is wrong with the file, by line and field.
     """
     file = path or resource("labels.yaml")
     labels = read_as(file, _LabelsFile, "See the header of the packaged file.").labels
     vocabulary, packaged = _packaged()
-    named = {one for label in labels for one in label.diagnoses}
-    named |= {
-        one for label in labels for entry in label.findings for one in entry.diagnoses
-    }
-    if unknown := sorted(one for one in named if plain(one) not in packaged.diagnoses):
+    diagnoses: set[str] = set()
+    for label in labels:
+        diagnoses.update(label.diagnoses)
+        for entry in label.findings:
+            diagnoses.update(entry.diagnoses)
+    unknown = sorted(
+        diagnosis
+        for diagnosis in diagnoses
+        if plain(diagnosis) not in packaged.diagnoses
+    )
+    if unknown:
         raise ConfigurationError(
             f"{file}: found diagnoses {unknown}, expected those of pathways.yaml."
         )
@@ -353,6 +418,9 @@ def load_label_list(
 
 @cache
 def _packaged() -> tuple[Vocabulary, PathwayDictionary]:
-    """The built-in forms, and the packaged dictionary seen through them; every batch asks for them often."""
+    """Load the built-in forms, and the packaged dictionary seen through them.
+
+    Every batch asks for them often.
+    """
     vocabulary = Vocabulary.from_terms(TERMS.frame())
     return vocabulary, load_dictionary(None, vocabulary)

@@ -1,7 +1,8 @@
-"""Places as sets of anatomical parts, and which place contains which (implicit.md sections 4 and 5).
+"""Locations as sets of anatomical parts, and which contains which.
 
-"right costophrenic angle" and "right, costophrenic angle" are one place, however the words were composed. The
-parts and their order are data (`resources/statements.yaml`).
+"right costophrenic angle" and "right, costophrenic angle" are one location, however the
+words were composed (implicit.md sections 4 and 5). The parts and their order are data
+(`resources/statements.yaml`), and so are the words that say that a finding is gone.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _BOTH = frozenset({"left", "right"})
 
 
 class Region(BaseModel, frozen=True, extra="forbid"):
-    """A place, the larger place that it lies in, and its wordings."""
+    """A region, the larger one that it lies in, and its wordings."""
 
     name: str
     within: str = Field(default="", alias="in")
@@ -30,14 +31,14 @@ class Region(BaseModel, frozen=True, extra="forbid"):
 
 
 class ResolvedWords(BaseModel, frozen=True, extra="forbid"):
-    """Words that say that something is gone, and words beside them that take it back."""
+    """Words that say that something is gone, and words that take it back."""
 
     words: frozenset[str]
     unless: frozenset[str]
 
 
 class Qualifier(BaseModel, frozen=True, extra="forbid"):
-    """Words that restrict what a denial denies, and the counts that its probability comes from."""
+    """Words that restrict what a denial denies, and the counts behind its p."""
 
     name: str
     words: frozenset[str]
@@ -60,7 +61,7 @@ class StatementsFile(BaseModel, frozen=True, extra="forbid"):
 
 
 class Location(NamedTuple):
-    """Sides, regions and further words ("5th") of a place; nothing at all is everywhere."""
+    """Sides, regions and further words ("5th"); without any it is everywhere."""
 
     sides: frozenset[str]
     regions: frozenset[str]
@@ -72,115 +73,140 @@ class Location(NamedTuple):
         return tuple(sorted(self.sides | self.regions | self.details))
 
 
+class _RegionAhead(NamedTuple):
+    """The region that some words begin with, and how many words it takes."""
+
+    name: str | None
+    words: int
+
+
 class Anatomy:
-    """Reads places and knows what contains what."""
+    """Reads locations and knows what contains what."""
 
     def __init__(self, content: StatementsFile) -> None:
-        self._sides = {
-            word: _BOTH if side == "both" else frozenset({side})
-            for side, words in content.sides.items()
-            for word in words
-        }
-        self._above = {region.name: region.within for region in content.regions}
-        self._whole = frozenset(
+        self._sides_by_word: dict[str, frozenset[str]] = {}
+        for side, words in content.sides.items():
+            sides = _BOTH if side == "both" else frozenset({side})
+            self._sides_by_word.update(dict.fromkeys(words, sides))
+        self._larger = {region.name: region.within for region in content.regions}
+        self._wholes = frozenset(
             region.name for region in content.regions if region.whole
         )
         self._fillers = frozenset(content.fillers)
-        self._wordings = {
-            tokens(words): region.name
+        self._region_by_wording = {
+            tokens(wording): region.name
             for region in content.regions
-            for words in region.words
+            for wording in region.words
         }
-        self._longest = max(map(len, self._wordings))
+        self._longest_wording = max(map(len, self._region_by_wording))
+        # What decides is the location alone, and reports name few different ones.
         self.location = lru_cache(maxsize=ENTRIES)(self._location)
-        self.parts = lru_cache(maxsize=ENTRIES)(
-            lambda location_parts: self.location(location_parts).parts
-        )
+        self.parts = lru_cache(maxsize=ENTRIES)(self._parts)
         self.covers = lru_cache(maxsize=4 * ENTRIES)(self._covers)
 
+    def without_wholes(self, location: Location) -> tuple[str, ...]:
+        """List the parts but for the wholes, which are no narrower than no location."""
+        return tuple(part for part in location.parts if part not in self._wholes)
+
     def _location(self, location_parts: tuple[str, ...]) -> Location:
-        """The place that the comma parts of a location name."""
-        sides, regions, details = set[str](), set[str](), set[str]()
+        """Read the location that the comma parts of a cell name."""
+        sides: set[str] = set()
+        regions: set[str] = set()
+        details: set[str] = set()
         for part in location_parts:
             words = tokens(part)
             while words:
-                wordings = (
-                    (n, self._region(words[:n])) for n in range(self._longest, 0, -1)
-                )
-                taken, region = next(
-                    (one for one in wordings if one[1] is not None), (1, None)
-                )
-                sides.update(*(self._sides.get(word, ()) for word in words[:taken]))
-                if region is not None:
-                    regions.add(region)
-                elif words[0] not in self._sides and words[0] not in self._fillers:
+                region = self._region_ahead(words)
+                for word in words[: region.words]:
+                    sides.update(self._sides_by_word.get(word, ()))
+                if region.name is not None:
+                    regions.add(region.name)
+                elif self._is_detail(words[0]):
                     details.add(words[0])
-                words = words[taken:]
-        narrow = {
+                words = words[region.words :]
+        # "Right upper lobe of the lung" is the lobe: what contains it adds nothing.
+        narrowest = {
             region
             for region in regions
-            if not any(self._in(other, region) for other in regions)
+            if not any(self._lies_in(other, region) for other in regions)
         }
-        return Location(frozenset(sides), frozenset(narrow), frozenset(details))
+        return Location(frozenset(sides), frozenset(narrowest), frozenset(details))
 
-    def without_wholes(self, place: Location) -> tuple[str, ...]:
-        """The parts of a place but for the wholes, which are no narrower than no place."""
-        return tuple(part for part in place.parts if part not in self._whole)
+    def _parts(self, location_parts: tuple[str, ...]) -> tuple[str, ...]:
+        parts: tuple[str, ...] = self.location(location_parts).parts
+        return parts
+
+    def _is_detail(self, word: str) -> bool:
+        return word not in self._sides_by_word and word not in self._fillers
+
+    def _region_ahead(self, words: tuple[str, ...]) -> _RegionAhead:
+        """Find the longest wording of a region that the words begin with."""
+        for length in range(self._longest_wording, 0, -1):
+            name = self._region(words[:length])
+            if name is not None:
+                return _RegionAhead(name, length)
+        return _RegionAhead(None, 1)
 
     def _region(self, words: tuple[str, ...]) -> str | None:
-        """The region with this wording; the last word may be a plural."""
-        found = self._wordings.get(words)
-        if found is None:
-            forms = (
-                self._wordings.get((*words[:-1], form))
-                for form in sorted(possible_singulars(words[-1]))
-            )
-            found = next((form for form in forms if form is not None), None)
-        return found
+        """Find the region with this wording; the last word may be a plural."""
+        listed = self._region_by_wording.get(words)
+        if listed is not None:
+            return listed
+        for singular in sorted(possible_singulars(words[-1])):
+            listed = self._region_by_wording.get((*words[:-1], singular))
+            if listed is not None:
+                return listed
+        return None
 
-    def _in(self, region: str, other: str) -> bool:
+    def _lies_in(self, region: str, outer: str) -> bool:
         """Whether a region lies inside another one."""
-        while region := self._above.get(region, ""):
-            if region == other:
+        while region := self._larger.get(region, ""):
+            if region == outer:
                 return True
         return False
 
     def _covers(self, outer: tuple[str, ...], inner: tuple[str, ...]) -> bool:
-        """Whether a place, by its location parts, contains another; no place contains every place."""
-        a, b = self.location(outer), self.location(inner)
-        if a.sides and not (b.sides and b.sides <= a.sides):
+        """Whether a location, by its parts, contains another; none contains all."""
+        wide = self.location(outer)
+        narrow = self.location(inner)
+        if wide.sides and not (narrow.sides and narrow.sides <= wide.sides):
             return False
-        if not a.details <= b.details:
+        if not wide.details <= narrow.details:
             return False
-        wanted = a.regions if b.regions else a.regions - self._whole
+        # "No opacity in the lungs" denies every opacity without a location.
+        wanted = wide.regions if narrow.regions else wide.regions - self._wholes
         return all(
-            any(one == other or self._in(other, one) for other in b.regions)
-            for one in wanted
+            any(
+                region == wanted_region or self._lies_in(region, wanted_region)
+                for region in narrow.regions
+            )
+            for wanted_region in wanted
         )
 
 
 @cache
 def statements_file() -> StatementsFile:
-    """The packaged words about places and statements, checked."""
+    """Read the packaged words about locations and statements."""
     return read_as(resource("statements.yaml"), StatementsFile)
 
 
 @cache
 def anatomy() -> Anatomy:
-    """The packaged anatomy."""
+    """Read the packaged anatomy."""
     return Anatomy(statements_file())
 
 
 @remembered
 def says_resolved(improved: str) -> bool:
-    """Whether a course says that the finding is gone: it is absent now (implicit.md section 4)."""
-    listed = statements_file().resolved
-    return any(
-        not listed.words.isdisjoint(words) and listed.unless.isdisjoint(words)
-        for words in map(tokens, improved.split(","))
-    )
+    """Whether a course says that the finding is gone: it is absent now (section 4)."""
+    resolved = statements_file().resolved
+    for words in map(tokens, improved.split(",")):
+        # "nearly resolved" is still there
+        if not resolved.words.isdisjoint(words) and resolved.unless.isdisjoint(words):
+            return True
+    return False
 
 
 def anatomical_parts(location_parts: Sequence[str]) -> tuple[str, ...]:
-    """The anatomical parts of a location set, sorted."""
+    """List the anatomical parts of a location set, sorted."""
     return anatomy().parts(tuple(location_parts))

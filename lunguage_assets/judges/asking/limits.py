@@ -1,5 +1,8 @@
-"""When a judge's next call may go, by its rate and after failures; what it may cost at most, and the ceilings
-that are not passed.
+"""When a judge's next call may go, and what it may cost.
+
+`Limiter` spaces calls by the rate of a judge and waits after failures. `Budget` holds
+the ceilings in US dollars; the daily one, which all who share a ledger keep together,
+is enforced by `ledger/calls.py`.
 """
 
 from __future__ import annotations
@@ -8,7 +11,8 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.judge_config import Limits
@@ -16,12 +20,13 @@ from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailur
 
 LONGEST_BACKOFF_S = 60.0
 LONGEST_WAIT_S = 300.0
-"""Asked to wait longer, a request is given up."""
+"""A service that asks to wait longer is not waited for: the request is given up."""
 
-_FRAME_TOKENS, _EXPECTED_FRAME_TOKENS = 32, 8
-"""Tokens that roles, separators and a constrained answer's schema add to a short prompt; of these, what two
-roles and their separators take.
-"""
+MOST_FRAME_TOKENS = 32
+"""Tokens that roles, separators and the schema of a constrained answer add at most."""
+
+EXPECTED_FRAME_TOKENS = 8
+"""Tokens that two roles and their separators add."""
 
 _OUTPUT_LIMITS = (
     "max_tokens",
@@ -29,54 +34,78 @@ _OUTPUT_LIMITS = (
     "max_output_tokens",
     "max_new_tokens",
 )
+"""Parameters that bound an answer, of whichever service."""
 
 
 class BudgetExceeded(LunguageError):
-    """The next call could pass the ceiling, or its cost cannot be known. What was answered is in the
-    ledger.
+    """The next call could pass a ceiling, or its cost cannot be known.
+
+    What was answered is in the ledger.
     """
+
+
+class _Characters(NamedTuple):
+    """How many characters a prompt has."""
+
+    ascii: int
+    other: int
 
 
 def estimated_input_tokens(prompt: Prompt) -> int:
-    """Tokens of a prompt, rather too many, so that a budget holds: three letters a token (English has about
-    four), two tokens for any other character.
+    """Estimate the tokens of a prompt, rather too many, so that a budget holds.
+
+    Three ASCII characters a token (English text has about four), and two tokens for any
+    other character.
     """
-    plain, other = _letters(prompt)
-    return math.ceil(plain / 3) + 2 * other + _FRAME_TOKENS
+    characters = _count_characters(prompt)
+    return math.ceil(characters.ascii / 3) + 2 * characters.other + MOST_FRAME_TOKENS
 
 
 def expected_input_tokens(prompt: Prompt) -> float:
-    """Tokens of a prompt, about: four letters a token in English, one token for any other character."""
-    plain, other = _letters(prompt)
-    return plain / 4 + other + _EXPECTED_FRAME_TOKENS
+    """Estimate the tokens of a prompt, as near as one can without a tokenizer.
+
+    Four ASCII characters a token, one token for any other character.
+    """
+    characters = _count_characters(prompt)
+    return characters.ascii / 4 + characters.other + EXPECTED_FRAME_TOKENS
 
 
-def _letters(prompt: Prompt) -> tuple[int, int]:
-    """Plain (ASCII) and other characters of a prompt."""
+def _count_characters(prompt: Prompt) -> _Characters:
     text = prompt.system + prompt.user
-    plain = len(text.encode("ascii", "ignore"))
-    return plain, len(text) - plain
+    ascii_count = len(text.encode("ascii", "ignore"))
+    return _Characters(ascii_count, len(text) - ascii_count)
 
 
 def output_limit(binding: ModelBinding) -> int | None:
-    """Output tokens that the judge's parameters allow at most, None when they do not say."""
-    found, tables = list[int](), [dict(binding.parameters)]
-    for table in tables:
-        tables += [value for value in table.values() if isinstance(value, dict)]
-        found += [
-            table[name] for name in _OUTPUT_LIMITS if type(table.get(name)) is int
-        ]
-    return max(found, default=None)
+    """Find how many output tokens a judge's parameters allow; None: they do not say."""
+    limits = _output_limits(dict(binding.parameters))
+    return max(limits, default=None)
+
+
+def _output_limits(parameters: Mapping[str, Any]) -> list[int]:
+    # `type`, not `isinstance`: `max_tokens = true` is no number.
+    limits = [
+        parameters[name] for name in _OUTPUT_LIMITS if type(parameters.get(name)) is int
+    ]
+    for value in parameters.values():
+        if isinstance(value, dict):
+            limits += _output_limits(value)
+    return limits
 
 
 class Budget:
-    """A ceiling in US dollars shared by all judges of a run, whose calls go from one event loop, and one for
-    everybody who shares the ledger (kept by `ledger.begin`). A call is reserved at its worst case before
-    it is sent and settled at its cost afterwards; of unknown cost, at its worst case.
+    """Ceilings in US dollars, shared by all judges of a run.
+
+    A call is reserved at its worst case before it is sent, and settled at its cost
+    afterwards; when nobody knows what it cost, at its worst case. Calls go from one
+    event loop, so that nothing here is locked.
 
     Args:
-        ceiling_usd: of this run, in this process; None: any.
-        daily_usd: of the last 24 hours, for all who share the ledger; None: any.
+        ceiling_usd: of this run, in this process; None: none.
+        daily_usd: of the last 24 hours, for all who share the ledger; None: none.
+
+    Raises:
+        ConfigurationError: a ceiling is not a number of zero or more.
     """
 
     def __init__(
@@ -89,45 +118,63 @@ class Budget:
                 )
         self.ceiling_usd = math.inf if ceiling_usd is None else ceiling_usd
         self.daily_usd = daily_usd
-        self.spent_usd = 0.0  # settled so far in this run
-        self._reserved: list[float] = []
+        self.spent_usd = 0.0
+        self._reserved_usd: list[float] = []
 
     def reserve(self, judge: str, worst_usd: float | None) -> bool:
-        """Take leave to send a call, which `settle` ends; False when calls in flight must be settled first to
-        know.
+        """Reserve the money for a call, which `settle` ends.
+
+        Args:
+            judge: whose call it is, for messages.
+            worst_usd: the most that the call can cost; None: unknown.
+
+        Returns:
+            False: calls in flight must be settled first to know.
 
         Raises:
-            BudgetExceeded: even when all of them turn out free, this call could pass the ceiling; or its cost
-                is unknown.
+            BudgetExceeded: even when all of them turn out free, this call could pass
+                the ceiling; or its cost is unknown.
         """
         if worst_usd is None:
             raise BudgetExceeded(
-                f"judge {judge!r} has no price, or no limit on output tokens in its parameters, so a budget "
-                "cannot be kept. Give both in the judges file, or run without a budget."
+                f"judge {judge!r} has no price, or no limit on output tokens in its "
+                "parameters, so a budget cannot be kept. Give both in the judges file, "
+                "or run without a budget."
             )
         if self.spent_usd + worst_usd > self.ceiling_usd:
             raise BudgetExceeded(
-                f"budget of ${self.ceiling_usd:.2f}: ${self.spent_usd:.4f} are spent in this run, and the "
-                f"next call of judge {judge!r} could cost up to ${worst_usd:.4f}. All answers are kept; run "
-                "again with a higher budget, and only the rest is asked."
+                f"budget of ${self.ceiling_usd:.2f}: ${self.spent_usd:.4f} are spent "
+                f"in this run, and the next call of judge {judge!r} could cost up to "
+                f"${worst_usd:.4f}. All answers are kept; run again with a higher "
+                "budget, and only the rest is asked."
             )
-        if math.fsum((self.spent_usd, worst_usd, *self._reserved)) > self.ceiling_usd:
+        if math.fsum((self.spent_usd, worst_usd, *self._reserved_usd)) > (
+            self.ceiling_usd
+        ):
             return False
-        self._reserved.append(worst_usd)
+        self._reserved_usd.append(worst_usd)
         return True
 
     def settle(self, worst_usd: float, cost_usd: float | None) -> None:
-        """A call reserved at `worst_usd` has ended at this cost; None: unknown, the worst case is taken."""
-        self._reserved.remove(worst_usd)
+        """End a call that was reserved.
+
+        Args:
+            worst_usd: at which it was reserved.
+            cost_usd: what it cost; None: unknown, and the worst case is taken.
+        """
+        self._reserved_usd.remove(worst_usd)
         self.spent_usd += worst_usd if cost_usd is None else cost_usd
 
 
 class Limiter:
-    """Flow control of one judge. Calls are spaced evenly, so that no minute has more than its rate allows.
+    """Flow control of one judge.
+
+    Calls are spaced evenly, so that no minute has more than its rate allows.
 
     Args:
         limits: of the judge.
-        clock, sleep: given by tests, which do not wait.
+        clock: seconds that pass; tests have their own.
+        sleep: waits for seconds; tests do not wait.
     """
 
     def __init__(
@@ -137,34 +184,46 @@ class Limiter:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        self._limits, self._clock, self._sleep = limits, clock, sleep
-        self._next = self._paused_until = clock()
+        self._limits = limits
+        self._clock = clock
+        self._sleep = sleep
+        self._next_turn = clock()
+        self._paused_until = clock()
 
     async def turn(self) -> None:
         """Wait, first come first served, until a call may go."""
-        begin = max(self._clock(), self._next)
-        self._next = begin + 60.0 / (self._limits.requests_per_minute or math.inf)
-        while (wait_s := max(begin, self._paused_until) - self._clock()) > 0:
+        my_turn = max(self._clock(), self._next_turn)
+        calls_per_minute = self._limits.requests_per_minute or math.inf
+        self._next_turn = my_turn + 60.0 / calls_per_minute
+        # A failure may pause the judge again while one waits.
+        while (wait_s := max(my_turn, self._paused_until) - self._clock()) > 0:
             await self._sleep(wait_s)
 
     def failed(self, failure: ProviderFailure) -> None:
-        """No reply. Retry-After holds for the whole judge: its other requests would only be refused too."""
+        """Note that a call brought no reply.
+
+        Retry-After holds for the whole judge: its other requests would only be refused
+        too.
+        """
         wait_s = failure.retry_after or 0.0
         if failure.retryable and wait_s <= LONGEST_WAIT_S:
             self._paused_until = max(self._paused_until, self._clock() + wait_s)
 
     def backoff(self, failures: int, failure: ProviderFailure) -> float | None:
-        """Seconds before a request that failed for the `failures`-th time (from 1) may try again, drawn
-        between Retry-After and a bound that doubles beyond it; None: it is given up.
+        """Draw the seconds before a request that failed may try again.
+
+        Args:
+            failures: how often it has failed, from 1.
+            failure: the last one.
+
+        Returns:
+            Seconds between Retry-After and a bound beyond it that doubles with every
+            failure; None: it is given up.
         """
         wait_s = failure.retry_after or 0.0
-        if (
-            not failure.retryable
-            or failures >= self._limits.failures_per_request
-            or wait_s > LONGEST_WAIT_S
-        ):
+        is_exhausted = failures >= self._limits.failures_per_request
+        if not failure.retryable or is_exhausted or wait_s > LONGEST_WAIT_S:
             return None
-        bound = min(
-            LONGEST_BACKOFF_S, self._limits.backoff_s * 2.0 ** min(failures - 1, 60)
-        )
-        return wait_s + random.uniform(0.0, bound)
+        doublings = min(failures - 1, 60)
+        bound_s = min(LONGEST_BACKOFF_S, self._limits.backoff_s * 2.0**doublings)
+        return wait_s + random.uniform(0.0, bound_s)

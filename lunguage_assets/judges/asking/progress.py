@@ -1,5 +1,8 @@
-"""How far the asking of language models has come, for people: counts, rate, time left; never a word of a
-question or an answer. The questions are asked inside Dagster's run: whoever wants to see them listens here.
+"""How far the asking of judges has come, for people: counts, rate, time left.
+
+Questions are asked inside Dagster's runs, far from whoever shows progress: reports are
+announced, and whoever shows them listens (`listening`). No report holds a word of a
+question or an answer.
 """
 
 from __future__ import annotations
@@ -10,36 +13,48 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 
-_ROUNDS_AT_MOST = 2
-"""Rounds of a task whose questions are known beforehand: all of them, and those that are asked once more."""
+_MAX_FORESEEABLE_ROUNDS = 2
+"""Rounds of a task whose questions are known beforehand: all, and those asked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """How far a fit has got: of `sentences` so many are still `open`, after so many `rounds`."""
+    """How far a fit of sentences has got.
+
+    Attributes:
+        open: sentences that are still being fitted.
+        sentences: all sentences.
+        rounds: of comparisons so far.
+    """
 
     open: int
     sentences: int
     rounds: int
 
     def line(self) -> str:
-        """For a terminal."""
+        """Describe it for a terminal."""
         return (
-            f"{self.open:,} of {self.sentences:,} sentences are still being fitted, after {self.rounds} "
-            "comparisons each"
+            f"{self.open:,} of {self.sentences:,} sentences are still being fitted, "
+            f"after {self.rounds} comparisons each"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """How far a distilled model has got with `what`: so many are `done` of a `total`."""
+    """How far a distilled model has got with a piece of work.
+
+    Attributes:
+        what: the work.
+        done: steps that are done.
+        total: all its steps.
+    """
 
     what: str
     done: int
     total: int
 
     def line(self) -> str:
-        """For a terminal."""
+        """Describe it for a terminal."""
         return f"{self.what}: {self.done:,} of {self.total:,}"
 
 
@@ -47,18 +62,22 @@ class Learning:
 class Progress:
     """What was added to the asking of a judge, or the sum of it.
 
-    Args:
-        questions: distinct within a round.
+    Attributes:
+        judge: key of the judge.
+        questions: distinct within a batch.
         hits: questions of which the ledger had the answer.
         settled: questions that are answered, or invalid for good.
         calls: that were sent.
         failures: calls without a reply after which their question was given up.
+        input_tokens: billed for these calls.
+        output_tokens: billed for these calls.
         cost_usd: of these calls, so far as is known.
         invalid: replies to these calls that were paid and cannot be used.
         retried: calls without a reply after which their question was asked again.
-        invalid_before: replies that cannot be used to questions of which the ledger had the answer.
+        invalid_before: replies that cannot be used to questions of which the ledger had
+            the answer.
         void: questions that are settled as invalid for good.
-        rounds: in which questions came; only of a sum.
+        rounds: batches in which questions came; only of a sum.
         seconds: since the judge was first asked; only of a sum.
     """
 
@@ -79,10 +98,9 @@ class Progress:
     seconds: float = 0.0
 
     def __add__(self, more: Progress) -> Progress:
-        names = [one.name for one in fields(self)][1:]
-        return replace(
-            self, **{name: getattr(self, name) + getattr(more, name) for name in names}
-        )
+        counts = [field.name for field in fields(self) if field.name != "judge"]
+        sums = {name: getattr(self, name) + getattr(more, name) for name in counts}
+        return replace(self, **sums)
 
     @property
     def replies(self) -> int:
@@ -95,50 +113,76 @@ class Progress:
         return self.invalid + self.invalid_before
 
     def line(self) -> str:
-        """For a log or a terminal. The time left is what is open at the rate of answers so far; where
-        questions come round by round, as in a fit, nobody knows how many will follow.
-        """
-        rate = (self.settled - self.hits) / self.seconds if self.seconds > 0 else 0.0
-        minutes = (self.questions - self.settled) / rate / 60 if rate > 0 else 0.0
-        is_all_asked = self.rounds <= _ROUNDS_AT_MOST
-        left = (
-            f", about {max(1, round(minutes))} min left"
-            if minutes and is_all_asked
-            else ""
-        )
+        """Describe it for a log or a terminal."""
         return (
-            f"judge {self.judge}: {self.settled:,} of {self.questions:,} answered, {self.hits:,} of them "
-            f"from the ledger; {self.calls:,} calls ({self.invalid:,} answers invalid, "
-            f"{self.retried:,} tried again, {self.failures:,} failed), {self.input_tokens:,} + "
-            f"{self.output_tokens:,} tokens, ${self.cost_usd:.4f}, {rate:.1f}/s{left}"
+            f"judge {self.judge}: {self.settled:,} of {self.questions:,} answered, "
+            f"{self.hits:,} of them from the ledger; {self.calls:,} calls "
+            f"({self.invalid:,} answers invalid, {self.retried:,} tried again, "
+            f"{self.failures:,} failed), {self.input_tokens:,} + "
+            f"{self.output_tokens:,} tokens, ${self.cost_usd:.4f}, "
+            f"{self._answers_per_second():.1f}/s{self._time_left()}"
         )
+
+    def _answers_per_second(self) -> float:
+        if self.seconds <= 0:
+            return 0.0
+        return (self.settled - self.hits) / self.seconds
+
+    def _time_left(self) -> str:
+        """Say how long the open questions take at the rate of answers so far.
+
+        Where questions come round by round, as in a fit, nobody knows how many follow.
+        """
+        rate = self._answers_per_second()
+        if rate <= 0 or self.rounds > _MAX_FORESEEABLE_ROUNDS:
+            return ""
+        minutes = (self.questions - self.settled) / rate / 60
+        return f", about {max(1, round(minutes))} min left" if minutes else ""
+
+
+@dataclass(slots=True)
+class _JudgeTotal:
+    """The sum of a judge's reports.
+
+    Attributes:
+        began: when it first reported, in seconds of the meter's clock.
+        progress: the sum.
+    """
+
+    began: float
+    progress: Progress
 
 
 class Meter:
-    """Adds up reports of any number of judges and rounds; safe to use from several threads."""
+    """Adds up reports of any number of judges and rounds; threads may share one.
+
+    Args:
+        clock: seconds that pass.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._lock = clock, threading.Lock()
-        self._sums: dict[str, tuple[float, Progress]] = {}
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._total_by_judge: dict[str, _JudgeTotal] = {}
 
     def note(self, progress: Progress) -> None:
         """Add a report."""
+        judge = progress.judge
         with self._lock:
-            began, before = self._sums.get(
-                progress.judge, (self._clock(), Progress(progress.judge))
-            )
-            total = before + progress
-            self._sums[progress.judge] = (
-                began,
-                replace(total, rounds=before.rounds + bool(progress.questions)),
-            )
+            if judge not in self._total_by_judge:
+                self._total_by_judge[judge] = _JudgeTotal(
+                    self._clock(), Progress(judge)
+                )
+            total = self._total_by_judge[judge]
+            rounds = total.progress.rounds + bool(progress.questions)
+            total.progress = replace(total.progress + progress, rounds=rounds)
 
     def totals(self) -> list[Progress]:
-        """One sum per judge, in the order in which they first reported."""
+        """Give one sum per judge, in the order in which they first reported."""
         with self._lock:
             return [
-                replace(total, seconds=self._clock() - began)
-                for began, total in self._sums.values()
+                replace(total.progress, seconds=self._clock() - total.began)
+                for total in self._total_by_judge.values()
             ]
 
 
@@ -154,7 +198,11 @@ def announce(report: Report) -> None:
 
 
 def steps_of(what: str, total: int) -> Callable[[int], None]:
-    """What counts and announces the steps of some work, when it is told how many more are done."""
+    """Begin to announce the steps of some work.
+
+    Returns:
+        A function that is told how many more steps are done.
+    """
     done = 0
 
     def step(more: int = 1) -> None:

@@ -1,4 +1,8 @@
-"""One attempt to get an answer: its key, its record, and the rule by which attempts settle a question."""
+"""One attempt to get an answer: key, record, and how attempts settle a question.
+
+Nothing here touches a database. The key decides what is asked again and what is not:
+every change of it would pay for all answers anew.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -21,29 +25,29 @@ from lunguage_assets.judges.requests import (
 )
 
 TRIES = 5
-"""Readable or not, a model is asked this often for one answer; then the answer is invalid for good
-(explicit.md section 2).
+"""How often a model is asked for one answer that it gives unreadably; then the answer
+is invalid for good (explicit.md section 2).
 """
 
 Flaw = Literal["unreadable", "refused", "wrong_model"]
 """What is wrong with a reply that came, and was paid, but is not used."""
 
 COUNTED: frozenset[str] = frozenset({"unreadable", "refused"})
-"""Flaws that use up a try. Another model's reply says nothing about the requested one."""
+"""Flaws that use up a try: another model's reply says nothing about this one."""
 
 REPLIED: tuple[str, ...] = get_args(Flaw)
 """Failures that are replies: they came and were paid, and are not used."""
 
 Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
-_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
+_TIME_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 
-MOST_AHEAD = timedelta(days=1)
+MAX_CLOCK_DIFFERENCE = timedelta(days=1)
 """By so much at most the clocks of those who share a ledger differ."""
 
 
-def _existing(time: str) -> str:
-    """The time itself; ValueError where no calendar has it."""
+def _existing_time(time: str) -> str:
+    """Check that the calendar has a time: the pattern allows the 99th of a month."""
     try:
         datetime.strptime(time, _TIME_FORMAT)
     except ValueError:
@@ -56,26 +60,31 @@ _LONGEST_KEY = 128
 _LONGEST_NAME = 1_000
 _LONGEST_ANSWER = 4_000_000
 _PRINTABLE = r"^\P{C}*$"
-"""Names are shown on terminals, which control characters command."""
+"""Names are shown on terminals, which obey control characters."""
 Name = Annotated[str, Field(max_length=_LONGEST_NAME, pattern=_PRINTABLE)]
 
 
 def tries_of(stage: str) -> int:
-    """How many replies a question of this stage gets. A report is asked about once: an answer that cannot be
-    read is told so in a question of its own (method.md section 8).
+    """Say how many replies a question of a stage gets.
+
+    A report is asked about once: an answer that cannot be read is told so in a question
+    of its own (method.md section 8).
     """
     return 1 if stage == "structure" else TRIES
 
 
 def request_key(binding: ModelBinding, request: Request) -> str:
-    """SHA-256 (64 hex digits) of the canonical JSON of everything that decides an answer: the ledger's key.
+    """Compute the ledger's key of a question to a model: 64 hexadecimal digits.
 
-    Not in it are aliases, slot and panel names, addresses, keys, limits, prices and policy: they decide
-    whether and when, not what; nor results, such as the returned model.
+    It is the SHA-256 of the canonical JSON of everything that decides an answer. Not in
+    it are aliases, names of judges and panels, addresses, keys, limits, prices and
+    policy, because they decide whether and when, not what; nor results, such as the
+    returned model.
     """
     content = {
         "provider": binding.provider,
-        "endpoint_class": binding.endpoint_class,  # one name on Azure or Vertex is another deployment
+        # The same name on Azure or Vertex is another deployment.
+        "endpoint_class": binding.endpoint_class,
         "model": binding.model,
         "parameters": _canonical(dict(binding.parameters)),
         "template_version": request.prompt.template_version,
@@ -85,10 +94,10 @@ def request_key(binding: ModelBinding, request: Request) -> str:
         "user": request.prompt.user,
         "labels": list(request.labels),
         "replicate": request.replicate,
-        **(
-            {"schema": request.schema} if request.schema else {}
-        ),  # other questions keep their keys
     }
+    if request.schema:
+        # Only where there is one: questions from before schemas keep their keys.
+        content["schema"] = request.schema
     text = json.dumps(
         content,
         sort_keys=True,
@@ -100,13 +109,23 @@ def request_key(binding: ModelBinding, request: Request) -> str:
 
 
 def model_identity(binding: ModelBinding, mode: Mode, deciding: str) -> str:
-    """A language model's identity: provider, model, mode, and a hash of whatever else decides its answers."""
+    """Name a language model by everything that changes its answers.
+
+    Args:
+        binding: the model.
+        mode: how it answers.
+        deciding: whatever else decides its answers, as ASCII text; a hash of it is
+        named.
+    """
     digest = hashlib.sha256(deciding.encode("ascii")).hexdigest()[:12]
     return f"{binding.endpoint_class}/{binding.model}/{mode}/{digest}"
 
 
 def _canonical(value: Any) -> Any:
-    """JSON values in one form: 1 and 1.0 are the same setting, a list and a tuple are the same list."""
+    """Bring JSON values to one form.
+
+    1 and 1.0 are the same setting, a list and a tuple are the same list.
+    """
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):
@@ -117,27 +136,44 @@ def _canonical(value: Any) -> Any:
 
 
 def storable(text: str) -> str:
-    """The text without what a database refuses (NUL, lone surrogates): a paid answer is always recorded."""
-    return (
-        text.replace("\x00", "\ufffd")
-        .encode("utf-8", "surrogatepass")
-        .decode("utf-8", "replace")
-    )
+    """Replace what a database refuses (NUL, lone surrogates) in a text.
+
+    A paid answer is always recorded, whatever it holds.
+    """
+    without_nul = text.replace("\x00", "\ufffd")
+    return without_nul.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def moment(time: datetime) -> str:
-    """A time as the ledger stores it: UTC, microseconds, fixed width, so that text order is time order."""
+    """Write a time as the ledger stores it.
+
+    UTC, microseconds, fixed width, so that text order is time order.
+    """
     return time.astimezone(UTC).strftime(_TIME_FORMAT)
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt as it is recorded (for pydantic too, which reads those of another ledger).
+    """One attempt as it is recorded; pydantic checks by it those of another ledger.
 
-    `failure` is null for a valid answer, a `Flaw` for a reply that is not used, a `FailureKind` when no reply
-    came, `lost` when nobody was left to receive one. `cost_usd` is null when it cannot be known. Tokens are
-    those billed; `output_tokens` includes `reasoning_tokens`. `receipt` names the attempt itself: recording
-    or importing it twice stores it once.
+    Attributes:
+        key: of its question (`request_key`).
+        judge: key of the judge.
+        stage: what was asked.
+        model: that was requested.
+        answer: the reply's text; None: no reply came.
+        failure: None: a valid answer; a `Flaw`: a reply that is not used; a
+            `FailureKind`: no reply came; `lost`: nobody was left to receive one;
+            `too_large`: only in older ledgers.
+        returned_model: that answered, as the service names it.
+        input_tokens: billed.
+        output_tokens: billed, with `reasoning_tokens`.
+        reasoning_tokens: billed.
+        cost_usd: None: it cannot be known.
+        latency_s: seconds until the reply.
+        time: when the call began, as `moment` writes it.
+        receipt: names the attempt itself: recording or importing it twice stores it
+        once.
     """
 
     key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -147,39 +183,66 @@ class Attempt:
     answer: Annotated[str, Field(max_length=_LONGEST_ANSWER)] | None = field(
         default=None, repr=False
     )
-    failure: FailureKind | Flaw | Literal["lost", "too_large"] | None = (
-        None  # the last: of older ledgers
-    )
+    failure: FailureKind | Flaw | Literal["lost", "too_large"] | None = None
     returned_model: Name | None = None
     input_tokens: Tokens = 0
     output_tokens: Tokens = 0
     reasoning_tokens: Tokens = 0
     cost_usd: Annotated[float, Field(ge=0, le=1e6)] | None = None
     latency_s: Annotated[float, Field(ge=0, le=1e9)] = 0.0
-    time: Annotated[str, Field(pattern=_TIME), AfterValidator(_existing)] = field(
-        default_factory=lambda: moment(datetime.now(UTC))
-    )
+    time: Annotated[
+        str, Field(pattern=_TIME_PATTERN), AfterValidator(_existing_time)
+    ] = field(default_factory=lambda: moment(datetime.now(UTC)))
     receipt: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] = field(
         default_factory=lambda: uuid.uuid4().hex
     )
 
     @property
     def valid(self) -> bool:
+        """Whether its answer is used."""
         return self.failure is None
 
 
-def settle(
-    replies: Sequence[tuple[str | None, str | None]], tries: int = TRIES
-) -> tuple[str | None, ...]:
-    """The answer by which recorded replies (answer, failure), in the order of recording, settle a question
-    for good: the first valid one, None after the last try; nothing while it is open. Failures without a reply
-    are no tries.
+class RecordedReply(NamedTuple):
+    """A reply to a question, as far as it decides whether the question is settled."""
+
+    answer: str | None
+    failure: str | None
+
+
+class SettledQuestion(NamedTuple):
+    """How a question is settled for good.
+
+    Attributes:
+        answer: None: it is invalid.
+        invalid: how many replies to it, all paid, could not be used.
     """
-    counted = 0
-    for answer, failure in replies:
-        if failure is None:
-            return (answer,)
-        counted += failure in COUNTED
-        if counted == tries:
-            return (None,)
-    return ()
+
+    answer: str | None
+    invalid: int
+
+
+def settle(
+    replies: Sequence[RecordedReply], tries: int = TRIES
+) -> SettledQuestion | None:
+    """Decide whether recorded replies settle a question.
+
+    The first valid reply does, and so does the last unreadable one of all tries.
+
+    Args:
+        replies: to the question, in the order of recording. Failures without a reply
+            are no tries, and no reply of another model is.
+        tries: how many replies it gets.
+
+    Returns:
+        None: it is open.
+    """
+    invalid = sum(reply.failure in COUNTED for reply in replies)
+    tries_used = 0
+    for reply in replies:
+        if reply.failure is None:
+            return SettledQuestion(reply.answer, invalid)
+        tries_used += reply.failure in COUNTED
+        if tries_used == tries:
+            return SettledQuestion(None, invalid)
+    return None

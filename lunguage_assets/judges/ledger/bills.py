@@ -1,6 +1,8 @@
-"""For what judges were asked: the calls on each account, run by run, charged in the transactions that record
-them. A run that was killed leaves its bill here; who does the work instead takes it over, so that what is
-shown as the cost of a table is what the ledger has for it.
+"""For what judges were asked: the calls on each account, run by run.
+
+Calls are charged in the transactions that record them. A run that was killed leaves its
+bill here; whoever does the work instead takes it over, so that what is shown as the
+cost of a table is what the ledger has for it.
 """
 
 from __future__ import annotations
@@ -17,7 +19,12 @@ from lunguage_assets.judges.ledger.ledger_tables import BILLS
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Whose calls they are: the `account`, such as a table's partition, and the `run` that works on it."""
+    """Whose calls they are.
+
+    Attributes:
+        account: what they are made for, such as a table's partition.
+        run: that works on it.
+    """
 
     account: str
     run: str
@@ -27,7 +34,7 @@ class Bill:
 class Charges:
     """What a judge has done on a bill.
 
-    Args:
+    Attributes:
         calls: that were sent, also those whose reply a killed process could not record.
         unanswered: calls that brought no reply.
         invalid: replies that came, and were paid, but cannot be used.
@@ -46,65 +53,75 @@ class Charges:
     cost_usd: float = 0.0
 
     def __add__(self, more: Charges) -> Charges:
-        names = [field.name for field in fields(self)]
-        return Charges(
-            **{name: getattr(self, name) + getattr(more, name) for name in names}
-        )
+        sums = {
+            name: getattr(self, name) + getattr(more, name) for name in _CHARGE_COLUMNS
+        }
+        return Charges(**sums)
 
+
+_CHARGE_COLUMNS = [field.name for field in fields(Charges)]
 
 ByJudge = dict[str, Charges]
 
-_NAMES = [field.name for field in fields(Charges)]
-_ADD = {
-    name: inserted.on_conflict_do_update(
-        index_elements=["account", "run", "judge"],
-        set_={
-            counted: BILLS.c[counted] + inserted.excluded[counted] for counted in _NAMES
-        },
+
+def _upsert(insert: sqlite.Insert | postgresql.Insert) -> sa.Insert:
+    """Add to a bill that is there; insert it where it is not."""
+    totals = {name: BILLS.c[name] + insert.excluded[name] for name in _CHARGE_COLUMNS}
+    return insert.on_conflict_do_update(
+        index_elements=["account", "run", "judge"], set_=totals
     )
-    for name, inserted in (
-        ("sqlite", sqlite.insert(BILLS)),
-        ("postgresql", postgresql.insert(BILLS)),
-    )
+
+
+_UPSERT_BY_DIALECT = {
+    "sqlite": _upsert(sqlite.insert(BILLS)),
+    "postgresql": _upsert(postgresql.insert(BILLS)),
 }
 
 
 def charge(
     connection: sa.Connection, bill: Bill | None, judge: str, charges: Charges
 ) -> None:
-    """Add to a bill; without one, nothing."""
-    if bill is not None and charges != Charges():
-        row = {
-            "account": bill.account,
-            "run": bill.run,
-            "judge": judge,
-            **asdict(charges),
-        }
-        connection.execute(_ADD[connection.dialect.name], row)
+    """Add to a bill.
+
+    Args:
+        connection: of a transaction.
+        bill: None: nobody's, and nothing is added.
+        judge: whose work it is.
+        charges: what was done.
+    """
+    if bill is None or charges == Charges():
+        return
+    row = {"account": bill.account, "run": bill.run, "judge": judge} | asdict(charges)
+    connection.execute(_UPSERT_BY_DIALECT[connection.dialect.name], row)
 
 
-def on_account(connection: sa.Connection, account: str) -> dict[str, ByJudge]:
-    """The bills of an account, by run."""
-    found: dict[str, ByJudge] = defaultdict(dict)
-    for row in connection.execute(
-        sa.select(BILLS).where(BILLS.c.account == account)
-    ).mappings():
-        found[row["run"]][row["judge"]] = Charges(
-            **{name: row[name] for name in _NAMES}
-        )
-    return dict(found)
+def charges_by_run(connection: sa.Connection, account: str) -> dict[str, ByJudge]:
+    """Read the bills of an account: run -> judge -> charges."""
+    bills: dict[str, ByJudge] = defaultdict(dict)
+    query = sa.select(BILLS).where(BILLS.c.account == account)
+    for row in connection.execute(query).mappings():
+        charges = Charges(**{name: row[name] for name in _CHARGE_COLUMNS})
+        bills[row["run"]][row["judge"]] = charges
+    return dict(bills)
 
 
 def take_over(
     connection: sa.Connection,
     bill: Bill,
     unfinished: Collection[str],
-    told: Collection[str],
+    reported: Collection[str],
 ) -> None:
-    """Put onto a bill what `unfinished` runs have left on its account, and strike those that were `told`."""
-    left = on_account(connection, bill.account)
+    """Put onto a bill what others have left on its account.
+
+    Args:
+        connection: of a transaction.
+        bill: that gets the charges.
+        unfinished: runs that ended without reporting theirs.
+        reported: runs whose charges stand where people look; they are struck.
+    """
+    bills = charges_by_run(connection, bill.account)
     for run in unfinished:
-        for judge, charges in left.get(run, {}).items():
+        for judge, charges in bills.get(run, {}).items():
             charge(connection, bill, judge, charges)
-    done = BILLS.c.run.in_([*unfinished, *told])
-    connection.execute(sa.delete(BILLS).where(BILLS.c.account == bill.account, done))
+    is_done = BILLS.c.run.in_([*unfinished, *reported])
+    connection.execute(sa.delete(BILLS).where(BILLS.c.account == bill.account, is_done))

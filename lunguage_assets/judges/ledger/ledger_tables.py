@@ -1,11 +1,14 @@
-"""The tables of a ledger, in SQLite or PostgreSQL."""
+"""The tables of a ledger, in SQLite or PostgreSQL.
+
+Ledgers live longer than versions of this package: a name here is in people's files.
+"""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-NAMED = ("receipt", "key", "judge", "stage", "model", "time")
-"""What a call is named by, before it is sent and when it is recorded."""
+CALL_COLUMNS = ("receipt", "key", "judge", "stage", "model", "time")
+"""What is known of a call before it is sent; of an attempt, the same."""
 
 METADATA = sa.MetaData()
 ATTEMPTS = sa.Table(
@@ -28,13 +31,14 @@ ATTEMPTS = sa.Table(
     sa.Column("cost_usd", sa.Double),
     sa.Column("latency_s", sa.Double, nullable=False),
     sa.Column("time", sa.Text, nullable=False),
-    sa.Column("prompt", sa.Text),  # of ledgers from before; null here
+    # Earlier versions stored prompts when asked to; null since then.
+    sa.Column("prompt", sa.Text),
     sa.PrimaryKeyConstraint("key", "attempt"),
 )
-"""One row per attempt; `attempt` numbers those of a key from 1 in the order of recording, which decides who
-was first.
+"""One row per attempt. `attempt` numbers those of a key from 1 in the order of
+recording, which decides who was first.
 """
-RECORDED_BY_TIME = sa.Index(
+ATTEMPTS_BY_TIME = sa.Index(
     "judge_attempts_spent", ATTEMPTS.c.time, ATTEMPTS.c.cost_usd
 )
 
@@ -43,23 +47,25 @@ CALLS = sa.Table(
     METADATA,
     *(
         sa.Column(name, sa.Text, primary_key=name == "receipt", nullable=False)
-        for name in NAMED
+        for name in CALL_COLUMNS
     ),
     sa.Column("lock", sa.Text, nullable=False),
     sa.Column("worst_usd", sa.Double, nullable=False),
     sa.Column("in_flight", sa.Boolean, nullable=False),
 )
-"""Calls that are sent or about to be, by the holder of a model's lock, with what each costs at most; and
-those that have ended at a cost that nobody knows, which counts at its worst.
+"""Calls that are sent or about to be, by the holder of a model's lock, with what each
+costs at most; and those that have ended at a cost that nobody knows, which counts at
+its worst.
 """
 CALLS_IN_FLIGHT = sa.Index(
     "judge_calls_in_flight",
     CALLS.c.lock,
     CALLS.c.worst_usd,
-    sqlite_where=sa.text("in_flight = 1"),  # as the queries say it there
+    # SQLite uses a partial index where a query repeats its condition word for word.
+    sqlite_where=sa.text("in_flight = 1"),
     postgresql_where=CALLS.c.in_flight,
 )
-"""Few at any time, whatever has ended."""
+"""Few at any time, however many calls have ended."""
 
 SPENDING = sa.Table(
     "judge_spending",
@@ -67,8 +73,8 @@ SPENDING = sa.Table(
     sa.Column("minute", sa.Text, primary_key=True),
     sa.Column("usd", sa.Double, nullable=False),
 )
-"""What the attempts of each minute have cost, so far as is known, and at their worst those of which nobody
-knows.
+"""What the attempts of each minute have cost, so far as is known; those of which nobody
+knows, at their worst.
 """
 
 COUNTED = ("calls", "unanswered", "invalid", "settled", "input_tokens", "output_tokens")

@@ -1,5 +1,7 @@
-"""The services behind official SDKs: OpenAI (with Azure, and every server that speaks its chat completions,
-such as vLLM), Anthropic, and Google (Gemini API and Vertex AI).
+"""The services behind official SDKs.
+
+OpenAI, with Azure and every server that speaks its chat completions, such as vLLM;
+Anthropic; and Google, with the Gemini API and Vertex AI.
 """
 
 from __future__ import annotations
@@ -9,71 +11,81 @@ from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.judge_config import LLMJudgeConfig
-from lunguage_assets.judges.providers.base import Endpoint, SdkProvider, sdk, tokens
+from lunguage_assets.judges.providers.base import SdkProvider, import_sdk, token_count
+from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.requests import Reply, Request, bare_label
 
 
 class OpenAIProvider(SdkProvider):
     """Chat completions.
 
-    An Azure `model` is a deployment's name; the model that answers under it must be listed among the aliases.
+    An Azure `model` is a deployment's name; the model that answers under it must be
+    listed among the aliases.
     """
 
     module = "openai"
 
     async def _send(self, client: Any, request: Request) -> Any:
-        said = {"system": request.prompt.system, "user": request.prompt.user}
-        messages = [{"role": role, "content": text} for role, text in said.items()]
-        body: dict[str, Any] = (
-            {"store": False} if self.binding.provider == "openai" else {}
-        )
-        body |= dict(self.binding.parameters)
-        if (schema := request.answer_schema) is not None:
-            if self.binding.provider == "openai-compatible":
-                choice = (
-                    {"choice": list(request.labels)}
-                    if request.is_choice
-                    else {"json": schema}
-                )
-                body["structured_outputs"] = choice
-            else:
-                named = {"name": "answer", "strict": True, "schema": schema}
-                body["response_format"] = {"type": "json_schema", "json_schema": named}
+        messages = [
+            {"role": "system", "content": request.prompt.system},
+            {"role": "user", "content": request.prompt.user},
+        ]
+        body = dict(self.binding.parameters) | self._constraint(request)
+        if self.binding.provider == "openai":
+            # OpenAI may keep completions unless told not to.
+            body = {"store": False} | body
         return await client.chat.completions.create(
             model=self.binding.model, messages=messages, extra_body=body
         )
 
+    def _constraint(self, request: Request) -> dict[str, Any]:
+        """Constrain the answer, in the words of OpenAI or of a compatible server."""
+        schema = request.answer_schema
+        if schema is None:
+            return {}
+        if self.binding.provider != "openai-compatible":
+            named = {"name": "answer", "strict": True, "schema": schema}
+            return {"response_format": {"type": "json_schema", "json_schema": named}}
+        if request.is_choice:
+            return {"structured_outputs": {"choice": list(request.labels)}}
+        return {"structured_outputs": {"json": schema}}
+
     def _reply(self, response: Any, request: Request) -> Reply:
-        if response is None:  # Azure may bill a prompt that it filters
+        if response is None:
+            # Azure may bill a prompt that it filters.
             return Reply("", self.binding.model, 0, 0, refused=True, metered=False)
-        choices, usage = response.choices, response.usage
-        message, finish = (
-            (choices[0].message, choices[0].finish_reason)
-            if choices != []
-            else (None, None)
-        )
-        text = getattr(message, "content", None) or ""
-        asked, answered = (
-            tokens(usage, "prompt_tokens"),
-            tokens(usage, "completion_tokens"),
-        )
+        message = None
+        finish_reason = None
+        if response.choices != []:
+            message = response.choices[0].message
+            finish_reason = response.choices[0].finish_reason
+        usage = response.usage
+        input_tokens = token_count(usage, "prompt_tokens")
+        output_tokens = token_count(usage, "completion_tokens")
         details = getattr(usage, "completion_tokens_details", None)
-        unpack = request.is_choice and self.binding.provider != "openai-compatible"
+        is_refused = bool(getattr(message, "refusal", None)) or (
+            finish_reason == "content_filter"
+        )
         return Reply(
-            text=bare_label(text) if unpack else text,
+            text=self._text_of(message, request),
             returned_model=response.model,
-            input_tokens=asked or 0,
-            output_tokens=answered or 0,
-            reasoning_tokens=tokens(details, "reasoning_tokens") or 0,
-            refused=bool(getattr(message, "refusal", None))
-            or finish == "content_filter",
-            metered=bool(asked) and answered is not None,  # no prompt has no tokens
+            input_tokens=input_tokens or 0,
+            output_tokens=output_tokens or 0,
+            reasoning_tokens=token_count(details, "reasoning_tokens") or 0,
+            refused=is_refused,
+            # No prompt has no tokens: 0 means that the server did not count.
+            metered=bool(input_tokens) and output_tokens is not None,
         )
 
+    def _text_of(self, message: Any, request: Request) -> Any:
+        """Read the answer in a message; a compatible server gives a label itself."""
+        text = getattr(message, "content", None) or ""
+        is_compatible = self.binding.provider == "openai-compatible"
+        return bare_label(text) if request.is_choice and not is_compatible else text
+
     def _client(self, http: Any) -> Any:
-        key = (
-            self._endpoint.api_key or "none"
-        )  # the client insists on one, a server may ignore it
+        # The client insists on a key; a server may ignore it.
+        key = self._endpoint.api_key or "none"
         shared = {
             "api_key": key,
             "timeout": self._timeout_s,
@@ -81,15 +93,17 @@ class OpenAIProvider(SdkProvider):
             "http_client": http,
         }
         if self.binding.provider == "azure-openai":
-            return self._module.AsyncAzureOpenAI(
+            return self._sdk.AsyncAzureOpenAI(
                 azure_endpoint=self._endpoint.base_url,
                 api_version=self._endpoint.api_version,
                 **shared,
             )
-        # Said again as a header: OPENAI_CUSTOM_HEADERS may hold another key, which would go before this one.
-        own = {"Authorization": f"Bearer {key}"}
-        return self._module.AsyncOpenAI(
-            base_url=self._endpoint.base_url, default_headers=own, **shared
+        return self._sdk.AsyncOpenAI(
+            base_url=self._endpoint.base_url,
+            # Said again as a header: OPENAI_CUSTOM_HEADERS may hold another key, which
+            # would go before this one.
+            default_headers={"Authorization": f"Bearer {key}"},
+            **shared,
         )
 
 
@@ -100,12 +114,13 @@ class AnthropicProvider(SdkProvider):
 
     async def _send(self, client: Any, request: Request) -> Any:
         body = dict(self.binding.parameters)
-        if (schema := request.answer_schema) is not None:
-            output = {
+        schema = request.answer_schema
+        if schema is not None:
+            output_format = {"type": "json_schema", "schema": schema}
+            body["output_config"] = {
                 **body.get("output_config", {}),
-                "format": {"type": "json_schema", "schema": schema},
+                "format": output_format,
             }
-            body["output_config"] = output
         return await client.messages.create(
             model=self.binding.model,
             system=request.prompt.system,
@@ -115,40 +130,40 @@ class AnthropicProvider(SdkProvider):
         )
 
     def _reply(self, response: Any, request: Request) -> Reply:
+        texts = [block.text or "" for block in response.content if block.type == "text"]
+        text = "".join(texts)
         usage = response.usage
-        text = "".join(
-            block.text or "" for block in response.content if block.type == "text"
-        )
-        asked = tokens(
+        input_tokens = token_count(
             usage,
             "input_tokens",
             "cache_creation_input_tokens",
             "cache_read_input_tokens",
         )
-        answered = tokens(usage, "output_tokens")
+        output_tokens = token_count(usage, "output_tokens")
         details = getattr(usage, "output_tokens_details", None)
         return Reply(
             text=bare_label(text) if request.is_choice else text,
             returned_model=response.model,
-            input_tokens=asked or 0,
-            output_tokens=answered or 0,
-            reasoning_tokens=tokens(details, "thinking_tokens") or 0,
+            input_tokens=input_tokens or 0,
+            output_tokens=output_tokens or 0,
+            reasoning_tokens=token_count(details, "thinking_tokens") or 0,
             refused=response.stop_reason == "refusal",
-            metered=bool(asked) and answered is not None,
+            metered=bool(input_tokens) and output_tokens is not None,
         )
 
     def _client(self, http: Any) -> Any:
-        return self._module.AsyncAnthropic(
+        return self._sdk.AsyncAnthropic(
             base_url=self._endpoint.base_url,
             api_key=self._endpoint.api_key,
             timeout=self._timeout_s,
             max_retries=0,
             http_client=http,
-            open_telemetry=False,  # its traces can be told to hold prompts
+            # Traces can be told to hold prompts.
+            open_telemetry=False,
         )
 
 
-_FINISHED = frozenset(
+_NO_REFUSALS = frozenset(
     {
         "STOP",
         "MAX_TOKENS",
@@ -159,79 +174,82 @@ _FINISHED = frozenset(
         "",
     }
 )
-"""Finishes of Gemini that are no refusal; every other one (SAFETY, BLOCKLIST, SPII, RECITATION, ...) is."""
+"""Finishes of Gemini that are no refusal; every other one (SAFETY, BLOCKLIST, SPII,
+RECITATION, ...) is.
+"""
 
 
 class GeminiProvider(SdkProvider):
-    """`generateContent`; parameters are fields of `GenerateContentConfig`, in the SDK's own names."""
+    """`generateContent`, of the Gemini API and of Vertex AI.
+
+    Parameters are fields of `GenerateContentConfig`, in the SDK's own names.
+
+    Raises:
+        ConfigurationError: a parameter is none of these, or there are no credentials.
+    """
 
     module = "google.genai"
 
-    def __init__(self, key: str, slot: LLMJudgeConfig, endpoint: Endpoint) -> None:
-        super().__init__(key, slot, endpoint)
-        self._types = sdk(key, "google.genai.types")
+    def __init__(self, key: str, config: LLMJudgeConfig, endpoint: Endpoint) -> None:
+        super().__init__(key, config, endpoint)
+        self._types = import_sdk(key, "google.genai.types")
         self._parameters = dict(self.binding.parameters)
+        self._require_parameters(key)
+        self._access: dict[str, Any] = {"vertexai": False, "api_key": endpoint.api_key}
+        if config.provider == "vertex":
+            self._access = {
+                "vertexai": True,
+                "credentials": _default_credentials(key),
+                "project": endpoint.project,
+                "location": endpoint.location,
+            }
+
+    def _require_parameters(self, key: str) -> None:
         try:
             self._types.GenerateContentConfig(**self._parameters)
         except ValueError as error:
-            problems = (
-                error.errors(include_url=False) if hasattr(error, "errors") else []
-            )
-            name = ".".join(map(str, problems[0]["loc"])) if problems else "?"
+            name = "?"
+            if hasattr(error, "errors"):
+                problems = error.errors(include_url=False)
+                name = ".".join(map(str, problems[0]["loc"])) if problems else name
             raise ConfigurationError(
-                f"judge {key!r}, field params.{name}: not a parameter of Gemini's GenerateContentConfig, or "
-                "not of its type. Fix the judges file."
+                f"judge {key!r}, field params.{name}: not a parameter of Gemini's "
+                "GenerateContentConfig, or not of its type. Fix the judges file."
             ) from None
-        self._place = {"vertexai": False, "api_key": endpoint.api_key}
-        if slot.provider == "vertex":
-            place = {"project": endpoint.project, "location": endpoint.location}
-            self._place = {
-                "vertexai": True,
-                "credentials": _default_credentials(key),
-                **place,
-            }
 
     async def _send(self, client: Any, request: Request) -> Any:
-        constraint: dict[str, Any] = {}
-        if (schema := request.structure) is not None:
-            constraint = {
-                "response_mime_type": "application/json",
-                "response_json_schema": schema,
-            }
-        elif request.is_choice:
-            labels = {"type": "STRING", "enum": list(request.labels)}
-            constraint = {
-                "response_mime_type": "text/x.enum",
-                "response_schema": labels,
-            }
         config = self._types.GenerateContentConfig(
-            **self._parameters, **constraint, system_instruction=request.prompt.system
+            **self._parameters,
+            **_gemini_constraint(request),
+            system_instruction=request.prompt.system,
         )
         return await client.aio.models.generate_content(
             model=self.binding.model, contents=request.prompt.user, config=config
         )
 
     def _reply(self, response: Any, request: Request) -> Reply:
-        usage, candidates = response.usage_metadata, response.candidates or []
-        content = candidates[0].content if candidates else None
-        parts = (content.parts or []) if content is not None else []
-        finish = candidates[0].finish_reason if candidates else ""
-        blocked = getattr(response.prompt_feedback, "block_reason", None)
-        asked, output = (
-            "prompt_token_count",
-            ("candidates_token_count", "thoughts_token_count"),
-        )
+        content = None
+        finish_reason: Any = ""
+        if response.candidates:
+            content = response.candidates[0].content
+            finish_reason = response.candidates[0].finish_reason
+        parts = content.parts if content is not None else None
+        texts = [part.text or "" for part in parts or [] if not part.thought]
+        finish = getattr(finish_reason, "value", finish_reason) or ""
+        is_blocked = bool(getattr(response.prompt_feedback, "block_reason", None))
+        usage = response.usage_metadata
+        output_names = ("candidates_token_count", "thoughts_token_count")
+        input_tokens = token_count(usage, "prompt_token_count")
+        # Gemini leaves out a count of output that is 0: a missing one is no gap.
+        all_tokens = token_count(usage, "prompt_token_count", *output_names)
         return Reply(
-            text="".join(part.text or "" for part in parts if not part.thought),
+            text="".join(texts),
             returned_model=response.model_version,
-            input_tokens=tokens(usage, asked) or 0,
-            output_tokens=tokens(usage, *output) or 0,
-            reasoning_tokens=tokens(usage, output[1]) or 0,
-            refused=bool(blocked)
-            or (getattr(finish, "value", finish) or "") not in _FINISHED,
-            # a count of output is left out when it is 0
-            metered=bool(tokens(usage, asked))
-            and tokens(usage, asked, *output) is not None,
+            input_tokens=input_tokens or 0,
+            output_tokens=token_count(usage, *output_names) or 0,
+            reasoning_tokens=token_count(usage, "thoughts_token_count") or 0,
+            refused=is_blocked or finish not in _NO_REFUSALS,
+            metered=bool(input_tokens) and all_tokens is not None,
         )
 
     def _client(self, http: Any) -> Any:
@@ -240,19 +258,41 @@ class GeminiProvider(SdkProvider):
             timeout=max(1, round(self._timeout_s * 1000)),  # milliseconds
             httpx_async_client=http,
         )
-        return self._module.Client(http_options=options, **self._place)
+        return self._sdk.Client(http_options=options, **self._access)
+
+
+def _gemini_constraint(request: Request) -> dict[str, Any]:
+    """Constrain the answer, in the words of Gemini."""
+    schema = request.structure
+    if schema is not None:
+        return {
+            "response_mime_type": "application/json",
+            "response_json_schema": schema,
+        }
+    if request.is_choice:
+        return {
+            "response_mime_type": "text/x.enum",
+            "response_schema": {"type": "STRING", "enum": list(request.labels)},
+        }
+    return {}
 
 
 def _default_credentials(key: str) -> Any:
-    auth = sdk(key, "google.auth")
+    """Find Google's application default credentials.
+
+    Raises:
+        ConfigurationError: there are none.
+    """
+    auth = import_sdk(key, "google.auth")
     try:
         credentials, _ = auth.default(
             scopes=["https://www.googleapis.com/auth/cloud-platform"]
         )
     except auth.exceptions.GoogleAuthError:
         raise ConfigurationError(
-            f"judge {key!r}: no Google credentials found. Set GOOGLE_APPLICATION_CREDENTIALS to a "
-            "credentials file, or run `gcloud auth application-default login`."
+            f"judge {key!r}: no Google credentials found. Set "
+            "GOOGLE_APPLICATION_CREDENTIALS to a credentials file, or run `gcloud auth "
+            "application-default login`."
         ) from None
     return credentials
 
@@ -265,4 +305,4 @@ SDKS: Mapping[str, type[SdkProvider]] = {
     "gemini": GeminiProvider,
     "vertex": GeminiProvider,
 }
-"""Provider of a slot -> what asks it."""
+"""Provider of a judge -> what asks it."""

@@ -1,9 +1,11 @@
-"""The `cues` judge adds up the evidence of single words of the cues that govern the finding.
+"""The `cues` judge: the evidence of the words of all cues of a finding, added up.
 
-Which cues govern it, the engine of `assertion/` says; the words are in resources/cues.yaml. It knows
-neither places of phrases nor the published ranking. Each word speaks for or against presence with a weight
-of the author's choosing, in logits; a score is the sum over all cues. It averages where the `lexicon` judge
-picks. A sentence without a cue word that governs the finding is answered as invalid.
+Which cues govern it, the engine of `assertion/` says; the words are in
+`resources/cues.yaml`. Each word speaks for or against presence with a weight of the
+author's choosing, in logits; a score is the sum over all cues. The judge knows neither
+the scores of phrases nor the published
+ranking: it averages where the `lexicon` judge picks. A sentence without a cue word that
+governs the finding is answered as invalid.
 """
 
 from __future__ import annotations
@@ -17,37 +19,32 @@ from pydantic import BaseModel
 
 from lunguage_assets.assertion.hedges import bundled_lexicon
 from lunguage_assets.assertion.tokens import alternatives
-from lunguage_assets.judges.protocol import ExtractionQuestion
-from lunguage_assets.judges.rules.reading import (
-    DOUBTING,
-    Hedging,
-    PhraseTable,
-    RuleJudge,
-    Scope,
-    all_hedges,
-    scope_of,
-    texts_of,
-    words_of,
-)
+from lunguage_assets.judges.rules.phrases import PhraseTable, words_of
+from lunguage_assets.judges.rules.reading import DOUBTING, Hedging, Scope, scope_of
+from lunguage_assets.judges.rules.rule_judge import RuleJudge
 from lunguage_assets.packaged_data import read_as, resource
 
 VERSION = "4"
-"""Part of the judge's identity: raise it with every change of rules that changes an answer."""
+"""Part of the judge's identity: raise it with every change that changes an answer."""
 
-_PREFERRED, _DISMISSED = 0.8, -4.0
+_PREFERRED = 0.8
+_DISMISSED = -4.0
 """Of the two findings of a contrast ("X rather than Y")."""
-_DOUBTED = -2.0
+_MOST_OF_DOUBT = -2.0
 """The most that a doubt leaves, whatever its words: "a small likelihood of"."""
-_OF_FARTHER = 0.6
-_OF_JOINTS = 0.6
+_SHARE_OF_FARTHER = 0.6
+_SHARE_OF_JOINTS = 0.6
 """What the words of cues other than the nearest hedge count."""
 
 
-class Words(BaseModel, extra="forbid"):
-    """The content of resources/cues.yaml.
+class WordWeights(BaseModel, extra="forbid"):
+    """The content of `resources/cues.yaml`: word -> evidence for presence in logits.
 
-    Word -> evidence for presence in logits: of words of belief, of negations, and of words about size, change
-    and the picture. `phrases` are words that stand together as one phrase ("may be due to").
+    Attributes:
+        cues: words of belief.
+        negations: words that deny.
+        context: words about size, change and the picture.
+        phrases: words that stand together as one phrase ("may be due to").
     """
 
     cues: dict[str, float]
@@ -57,125 +54,141 @@ class Words(BaseModel, extra="forbid"):
 
 
 @cache
-def bundled_words() -> Words:
-    """The words of resources/cues.yaml, those of belief in every inflection.
+def bundled_weights() -> WordWeights:
+    """Read `resources/cues.yaml`, with words of belief in every inflection.
 
     Raises:
         ConfigurationError: the file cannot be read.
     """
     remedy = 'Give every word a weight in logits, and quote words such as "no" and "?".'
-    words = read_as(resource("cues.yaml"), Words, remedy)
-    forms = bundled_lexicon().inflections
+    weights = read_as(resource("cues.yaml"), WordWeights, remedy)
+    inflections = bundled_lexicon().inflections
     inflected = {
         form: weight
-        for word, weight in words.cues.items()
-        for form in forms.get(word, (word,))
+        for word, weight in weights.cues.items()
+        for form in inflections.get(word, (word,))
     }
-    return words.model_copy(update={"cues": inflected})
+    return weights.model_copy(update={"cues": inflected})
 
 
 class CuesJudge(RuleJudge):
-    """Answers from the sum of cues."""
+    """Answers from the sum of cues.
 
-    def __init__(self, key: str, words: Words) -> None:
-        self._words = words
-        tables = [
-            sorted(table.items())
-            for table in (words.cues, words.negations, words.context)
-        ]
-        super().__init__(key, "cues", VERSION, *tables, sorted(words.phrases))
-        self._table = PhraseTable(
-            wording for phrase in words.phrases for wording in alternatives(phrase)
+    Args:
+        key: of the judge.
+        weights: of its words.
+    """
+
+    def __init__(self, key: str, weights: WordWeights) -> None:
+        self._weights = weights
+        super().__init__(
+            key,
+            method="cues",
+            version=VERSION,
+            entries=[
+                sorted(weights.cues.items()),
+                sorted(weights.negations.items()),
+                sorted(weights.context.items()),
+                sorted(weights.phrases),
+            ],
+            table=PhraseTable(
+                wording
+                for phrase in weights.phrases
+                for wording in alternatives(phrase)
+            ),
         )
 
     @classmethod
     def bundled(cls, key: str) -> Self:
-        return cls(key, bundled_words())
-
-    def phrases(self, question: ExtractionQuestion) -> tuple[str, ...]:
-        """Cue words that govern the finding, with the small words that belong to them ("may be due to").
-
-        Those of the nearest cue, of what touches it, and what joins alternatives. Without a masked sentence
-        all are given.
-        """
-        sentence = question.masked_sentence
-        if sentence is None:
-            found = all_hedges(question.sentence, self._table)
-            return tuple(dict.fromkeys(phrase.text for phrase in found))
-        scope = scope_of(sentence, self._table)
-        return texts_of((*scope.chain, *scope.joints), sentence)
+        """Make the judge of the bundled words."""
+        return cls(key, bundled_weights())
 
     def score(self, masked_sentence: str) -> float | None:
-        """None without a word of belief that governs the finding, and outside a contrast of findings."""
+        """Score how certain the finding is.
+
+        Returns:
+            None: no word of belief governs it, and no other finding is dismissed for
+            it.
+        """
         scope = scope_of(masked_sentence, self._table)
-        if not (
-            scope.is_preferred
-            or any(self._is_known(hedge, masked_sentence) for hedge in scope.all)
-        ):
+        is_known = any(self._is_known(hedge, masked_sentence) for hedge in scope.all)
+        if not scope.is_preferred and not is_known:
             return None
-        chain = self._weaker(scope.chain, masked_sentence)
-        evidence = [self._belief(hedge, masked_sentence) for hedge in chain]
-        evidence += [
-            _OF_FARTHER * self._belief(hedge, masked_sentence)
-            for hedge in scope.farther
-        ]
-        evidence += [
-            _OF_JOINTS * self._belief(hedge, masked_sentence) for hedge in scope.joints
-        ]
+        evidence = self._evidence_of_hedges(scope, masked_sentence)
         if scope.denials:
             evidence = [-abs(weight) for weight in evidence]
-            spans = [(cue.begin, cue.end) for cue in scope.denials]
-            evidence += [
-                self._sum(self._words.negations, masked_sentence, *span)
-                for span in spans
-            ]
+            for cue in scope.denials:
+                denial = self._sum(
+                    self._weights.negations, masked_sentence, cue.begin, cue.end
+                )
+                evidence.append(denial)
         if scope.is_preferred:
             evidence.append(_PREFERRED)
         evidence.append(self._context(masked_sentence, scope))
         return round(sum(evidence), 9)
 
     def _is_known(self, hedge: Hedging, sentence: str) -> bool:
+        if hedge.cue.category in DOUBTING:
+            return True
         words = words_of(sentence, hedge.begin, hedge.end)
-        return hedge.cue.category in DOUBTING or any(
-            word.text in self._words.cues for word in words
-        )
+        return any(word.text in self._weights.cues for word in words)
 
-    def _weaker(self, chain: Sequence[Hedging], sentence: str) -> list[Hedging]:
-        """Leave out the stronger of two hedges beside each other: "could be consistent with"."""
-        dropped: list[Hedging] = []
-        for pair in pairwise(chain):
-            dropped.append(max(pair, key=lambda hedge: self._belief(hedge, sentence)))
-        return [hedge for hedge in chain if hedge not in dropped]
+    def _evidence_of_hedges(self, scope: Scope, sentence: str) -> list[float]:
+        """Weigh the hedges of a finding: those that are farther count less."""
+        chain = self._without_stronger(scope.chain, sentence)
+        nearest = [self._belief(hedge, sentence) for hedge in chain]
+        farther = [self._belief(hedge, sentence) for hedge in scope.farther]
+        joints = [self._belief(hedge, sentence) for hedge in scope.joints]
+        return [
+            *nearest,
+            *(_SHARE_OF_FARTHER * belief for belief in farther),
+            *(_SHARE_OF_JOINTS * belief for belief in joints),
+        ]
+
+    def _without_stronger(
+        self, chain: Sequence[Hedging], sentence: str
+    ) -> list[Hedging]:
+        """Leave out the stronger of two hedges beside each other.
+
+        "Could be consistent with" is no surer than "could be".
+        """
+        stronger = [
+            max(pair, key=lambda hedge: self._belief(hedge, sentence))
+            for pair in pairwise(chain)
+        ]
+        return [hedge for hedge in chain if hedge not in stronger]
 
     def _belief(self, hedge: Hedging, sentence: str) -> float:
-        """The evidence of a hedge's words; a doubt never speaks for presence."""
-        belief = self._sum(self._words.cues, sentence, hedge.begin, hedge.end)
+        """Weigh a hedge's words; a doubt never speaks for presence."""
+        begin = hedge.begin
+        end = hedge.end
+        belief = self._sum(self._weights.cues, sentence, begin, end)
         if hedge.cue.category not in DOUBTING:
             return belief
-        negation = self._sum(self._words.negations, sentence, hedge.begin, hedge.end)
-        return (
-            min(negation - abs(belief), _DOUBTED) if negation or belief else _DISMISSED
-        )
+        negation = self._sum(self._weights.negations, sentence, begin, end)
+        if not negation and not belief:
+            return _DISMISSED
+        return min(negation - abs(belief), _MOST_OF_DOUBT)
 
     def _context(self, sentence: str, scope: Scope) -> float:
-        """The evidence of the other words of the finding's clauses."""
-        inside = {
-            word.begin
-            for hedge in scope.all
-            for word in words_of(sentence, hedge.begin, hedge.end)
-        }
-        words = [
-            word for clause in scope.clauses for word in words_of(sentence, *clause)
-        ]
-        return sum(
-            self._words.context.get(word.text, 0.0)
-            for word in words
-            if word.begin not in inside
-        )
+        """Weigh the other words of the finding's clauses."""
+        words_of_hedges: set[int] = set()
+        for hedge in scope.all:
+            words = words_of(sentence, hedge.begin, hedge.end)
+            words_of_hedges.update(word.begin for word in words)
+        weights: list[float] = []
+        for clause in scope.clauses:
+            weights += [
+                self._weights.context.get(word.text, 0.0)
+                for word in words_of(sentence, *clause)
+                if word.begin not in words_of_hedges
+            ]
+        return sum(weights)
 
     def _sum(
         self, weights: dict[str, float], sentence: str, begin: int, end: int
     ) -> float:
+        """Sum up the weights of the words between two characters."""
         return sum(
             weights.get(word.text, 0.0) for word in words_of(sentence, begin, end)
         )

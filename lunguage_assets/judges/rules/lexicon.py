@@ -1,10 +1,11 @@
-"""The `lexicon` judge: the hedge that governs the finding has a place on the published scale.
+"""The `lexicon` judge: the hedge of a finding has a score on the published scale.
 
-Which hedge governs it, the engine of `assertion/` says. The phrases and their places are in
-resources/hedges.yaml; the 42 published ones, with invented sentences that show them, are the ruler of
-explicit.md section 1. A ranking made with it alone agrees with the published one by construction. Only the
-42 places are published: those of other phrases and cues, the shifts by context, and all weights are the
-author's own estimates.
+Which hedge governs it, the engine of `assertion/` says. The phrases and their scores
+are in `resources/hedges.yaml`. The 42 published ones, with invented sentences that show
+them, are the reference scale of explicit.md section 1: a ranking made with this judge
+alone agrees with the published one by construction. Only these 42 scores are published.
+Those of other phrases and cues, the shifts by context, and all weights are the author's
+own estimates.
 """
 
 from __future__ import annotations
@@ -19,23 +20,14 @@ from lunguage_assets.assertion.hedges import (
     csv_rows,
     published_ranking,
 )
-from lunguage_assets.judges.protocol import ExtractionQuestion
-from lunguage_assets.judges.rules.reading import (
-    DOUBTING,
-    Hedging,
-    PhraseTable,
-    RuleJudge,
-    Scope,
-    all_hedges,
-    scope_of,
-    texts_of,
-    words_of,
-)
+from lunguage_assets.judges.rules.phrases import PhraseTable, words_of
+from lunguage_assets.judges.rules.reading import DOUBTING, Hedging, Scope, scope_of
+from lunguage_assets.judges.rules.rule_judge import RuleJudge
 
 VERSION = "4"
-"""Part of the judge's identity: raise it with every change of rules that changes an answer."""
+"""Part of the judge's identity: raise it with every change that changes an answer."""
 
-_MOST_SHIFT = 5.0
+_MAX_SHIFT = 5.0
 _SHARE_OF_ALTERNATIVES = 0.25
 _WHOLE_SCALE = 50.0
 """A denied hedge is as far from one end of the scale as it would be from the other."""
@@ -43,7 +35,7 @@ _WHOLE_SCALE = 50.0
 
 @cache
 def reference_sentences() -> dict[str, tuple[str, ...]]:
-    """Masked, invented example sentences of every published phrase."""
+    """Read masked, invented example sentences of every published phrase."""
     rows = csv_rows("ruler_sentences.csv")
     return {
         entry.phrase: tuple(
@@ -54,89 +46,95 @@ def reference_sentences() -> dict[str, tuple[str, ...]]:
 
 
 class LexiconJudge(RuleJudge):
-    """Answers from the governing hedge."""
+    """Answers from the governing hedge.
+
+    Args:
+        key: of the judge.
+        lexicon: phrases and cues with their scores.
+    """
 
     def __init__(self, key: str, lexicon: Lexicon) -> None:
-        hedges = sorted(
-            (hedge.phrase, hedge.place, hedge.side) for hedge in lexicon.hedges
-        )
-        cues = sorted(lexicon.places_by_cue.items())
-        super().__init__(
-            key, "lexicon", VERSION, hedges, cues, sorted(lexicon.shifts.items())
-        )
+        hedges = [(hedge.phrase, hedge.place, hedge.side) for hedge in lexicon.hedges]
         self._shifts = lexicon.shifts
-        self._places_by_cue = lexicon.places_by_cue
-        self._place_by_phrase = {hedge.phrase: hedge.place for hedge in lexicon.hedges}
-        self._table = PhraseTable(self._place_by_phrase)
+        self._score_by_cue = lexicon.places_by_cue
+        self._score_by_phrase = {hedge.phrase: hedge.place for hedge in lexicon.hedges}
+        super().__init__(
+            key,
+            method="lexicon",
+            version=VERSION,
+            entries=[
+                sorted(hedges),
+                sorted(lexicon.places_by_cue.items()),
+                sorted(lexicon.shifts.items()),
+            ],
+            table=PhraseTable(self._score_by_phrase),
+        )
 
     @classmethod
     def bundled(cls, key: str) -> Self:
+        """Make the judge of the bundled lexicon."""
         return cls(key, bundled_lexicon())
 
-    def phrases(self, question: ExtractionQuestion) -> tuple[str, ...]:
-        """The governing hedge, hedges that it is chained to, and what joins the finding to alternatives.
-
-        Without a masked sentence the finding's position is unknown and every hedge of the sentence is given:
-        such pairs are reviewed by a person.
-        """
-        sentence = question.masked_sentence
-        if sentence is None:
-            found = all_hedges(question.sentence, self._table)
-            return tuple(dict.fromkeys(phrase.text for phrase in found))
-        scope = scope_of(sentence, self._table)
-        return texts_of((*scope.chain, *scope.joints), sentence)
-
     def score(self, masked_sentence: str) -> float | None:
-        """None without a hedge that the judge knows."""
+        """Score how certain the finding is; None: no hedge that the judge knows."""
         scope = scope_of(masked_sentence, self._table)
-        doubts = [hedge for hedge in scope.farther if hedge.cue.category in DOUBTING]
-        places = self._places([*scope.chain, *doubts])
-        joined = self._places(scope.joints)
-        if places:
-            score = min(places)  # "could be consistent with": the weaker one wins
-            if joined:
-                # An alternative takes some of the belief.
-                score += _SHARE_OF_ALTERNATIVES * (min(joined) - score)
-            if scope.denials:
-                score = min(score, _WHOLE_SCALE - score)
-        elif scope.denials:
-            return None
-        elif joined:
-            score = max(joined)
-        elif scope.is_preferred:
-            score = self._places_by_cue["preferred"]
-        else:
+        score = self._score_of_scope(scope)
+        if score is None:
             return None
         return round(score + self._shift(masked_sentence, scope), 6)
 
-    def _places(self, hedges: Iterable[Hedging]) -> list[float]:
-        """The place of every hedge that has one: of its phrases, of its cue, or of the cue's category."""
-        found: list[float] = []
+    def _score_of_scope(self, scope: Scope) -> float | None:
+        """Score the hedges of a finding, without its context."""
+        doubts = [hedge for hedge in scope.farther if hedge.cue.category in DOUBTING]
+        hedge_scores = self._scores_of([*scope.chain, *doubts])
+        joint_scores = self._scores_of(scope.joints)
+        if hedge_scores:
+            # "Could be consistent with": the weaker one wins.
+            score = min(hedge_scores)
+            if joint_scores:
+                # An alternative takes some of the belief.
+                score += _SHARE_OF_ALTERNATIVES * (min(joint_scores) - score)
+            return min(score, _WHOLE_SCALE - score) if scope.denials else score
+        if scope.denials:
+            return None
+        if joint_scores:
+            return max(joint_scores)
+        return self._score_by_cue["preferred"] if scope.is_preferred else None
+
+    def _scores_of(self, hedges: Iterable[Hedging]) -> list[float]:
+        """Score hedges by their phrases, or else by their cues, where one is known."""
+        scores: list[float] = []
         for hedge in hedges:
-            places = [self._place_by_phrase[phrase.text] for phrase in hedge.phrases]
-            if hedge.cue.category in DOUBTING:
-                # "Little suspicion for": the phrase in the doubt is none itself.
-                places = [place for place in places if place < _WHOLE_SCALE / 2]
-            found += places
-            if not places:
-                names = (hedge.cue.cue, hedge.cue.category)
-                found += [
-                    self._places_by_cue[name]
-                    for name in names
-                    if name in self._places_by_cue
-                ][:1]
-        return found
+            scores += self._phrase_scores(hedge) or self._cue_score(hedge)
+        return scores
+
+    def _phrase_scores(self, hedge: Hedging) -> list[float]:
+        scores = [self._score_by_phrase[phrase.text] for phrase in hedge.phrases]
+        if hedge.cue.category in DOUBTING:
+            # "Little suspicion for": the phrase in the doubt is none itself.
+            return [score for score in scores if score < _WHOLE_SCALE / 2]
+        return scores
+
+    def _cue_score(self, hedge: Hedging) -> list[float]:
+        """Give the score of a cue, or else of its category; empty: neither has one."""
+        for name in (hedge.cue.cue, hedge.cue.category):
+            if name in self._score_by_cue:
+                return [self._score_by_cue[name]]
+        return []
 
     def _shift(self, sentence: str, scope: Scope) -> float:
-        """Shift by words of the finding's clauses that strengthen or weaken it, outside its hedges."""
-        inside = [(hedge.begin, hedge.end) for hedge in scope.all]
+        """Sum up shifts by words of the finding's clauses, outside its hedges.
+
+        Words that strengthen or weaken a finding, such as those of size, shift its
+        score.
+        """
         shift = 0.0
         for clause in scope.clauses:
             for word in words_of(sentence, *clause):
-                if word.text in self._shifts and not _is_inside(word.begin, inside):
+                if word.text in self._shifts and not _is_in_hedge(word.begin, scope):
                     shift += self._shifts[word.text]
-        return max(-_MOST_SHIFT, min(_MOST_SHIFT, shift))
+        return max(-_MAX_SHIFT, min(_MAX_SHIFT, shift))
 
 
-def _is_inside(position: int, spans: Iterable[tuple[int, int]]) -> bool:
-    return any(begin <= position < end for begin, end in spans)
+def _is_in_hedge(position: int, scope: Scope) -> bool:
+    return any(hedge.begin <= position < hedge.end for hedge in scope.all)

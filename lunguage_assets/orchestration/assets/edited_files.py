@@ -18,7 +18,7 @@ import dagster as dg
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.lineage.input_fingerprints import OPTIONS
 from lunguage_assets.packaged_data import resource
-from lunguage_assets.workspace.store import fingerprint
+from lunguage_assets.workspace.table_record import fingerprint
 
 GROUP = "edited_files"
 

@@ -41,7 +41,7 @@ from lunguage_assets.explicit.hedges.hedging import (
 from lunguage_assets.explicit.rating.ranking import comparison_matches as play_matches
 from lunguage_assets.explicit.rating.ranking import match_questions, schedule
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
-from lunguage_assets.files import sheet_frame, write_csv
+from lunguage_assets.files import write_csv
 from lunguage_assets.judges.protocol import Judge, ask_panel
 from lunguage_assets.lineage.input_fingerprints import NOTHING
 from lunguage_assets.lineage.old_ids import require_known_rows
@@ -80,6 +80,7 @@ from lunguage_assets.orchestration.resources import (
     require_anchor_phrases,
 )
 from lunguage_assets.orchestration.spending import Spending, bill_ahead
+from lunguage_assets.spreadsheets import sheet_frame
 from lunguage_assets.tables import FINDINGS, FITTED_PROBABILITIES, HEDGE_PHRASES
 from lunguage_assets.tables.explicit import FIT_LOG
 

@@ -31,11 +31,10 @@ from lunguage_assets.workspace.store import (
     SET_ASIDE,
     VERSION,
     EncodedTable,
-    Lineage,
     encode,
-    fingerprint,
     partition_path,
 )
+from lunguage_assets.workspace.table_record import Lineage, fingerprint
 
 JUDGES_POOL = "judges"
 """Pool of the assets that ask judges: of the runs in the queue one at a time asks,

@@ -9,7 +9,6 @@ nowhere else. Which runs are launched is not here, but in `runner`.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import socket
@@ -34,6 +33,12 @@ from dagster._core.remote_origin import (
 # The same: how the code location is loaded.
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
+from lunguage_assets.locks import (
+    LockHeld,
+    exclusive_lock,
+    exclusive_lock_at_once,
+    shared_lock,
+)
 from lunguage_assets.orchestration.redaction import REDACTION_VARIABLE, redaction
 from lunguage_assets.packaged_data import dagster_yaml
 from lunguage_assets.workspace.home import ENVIRONMENT_VARIABLE, Home
@@ -73,9 +78,8 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     if folder == home.dagster and not (folder / "dagster.yaml").exists():
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(dagster_yaml(), folder / "dagster.yaml")
-    with (home.root / ".dagster.lock").open("w") as lock:
-        # The first one makes the databases, and two at once fail.
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    # The first process makes the databases, and two at once fail.
+    with exclusive_lock(home.root / ".dagster.lock"):
         instance = dg.DagsterInstance.from_config(str(folder))
     with instance:
         yield instance
@@ -145,25 +149,22 @@ def command_at_work(home: Path) -> Iterator[None]:
 
     Several commands may hold it; it ends with the process, however that ends.
     """
-    with (home / _COMMAND_LOCK).open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)
+    with shared_lock(home / _COMMAND_LOCK):
         yield
 
 
 def is_at_work(home: str | Path) -> bool:
     """Tell whether a living command holds the lock."""
+    probe = Path(home) / _PROBE_LOCK
+    command = Path(home) / _COMMAND_LOCK
     try:
-        with (
-            (Path(home) / _PROBE_LOCK).open("a") as turn,
-            (Path(home) / _COMMAND_LOCK).open("a") as lock,
-        ):
-            # In turn: two that look would take each other for a command.
-            fcntl.flock(turn, fcntl.LOCK_EX)
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        # In turn: two that look at once would take each other for a command.
+        with exclusive_lock(probe), exclusive_lock_at_once(command):
+            return False
+    except LockHeld:
         return True
     except OSError:  # no home yet
-        return False
+        pass
     return False
 
 

@@ -1,7 +1,7 @@
 """Make what is not current: one Dagster run per job and partition.
 
 They are executed in this process, one after the other.
-Which runs those are is the plan of `lineage.staleness`, which the estimate shares. Runs
+Which runs those are is the plan of `lineage.run_plan`, which the estimate shares. Runs
 that are launched in the UI or by a sensor are Dagster's own.
 """
 
@@ -24,7 +24,7 @@ from sqlalchemy.exc import DBAPIError
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.lineage.recipes import BATCH, REBUILT, STEPS_OF_JOB
-from lunguage_assets.lineage.staleness import Stage, plan
+from lunguage_assets.lineage.run_plan import Stage, plan
 from lunguage_assets.orchestration.assets.edited_files import note_versions
 from lunguage_assets.orchestration.assets.explicit import prefetch_comparisons
 from lunguage_assets.orchestration.build import build_defs

@@ -19,7 +19,7 @@ from planted import WORD, forms
 from profiles import examples
 from raw_deliveries import MIXED_ENCODINGS, ODD
 
-from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.log import reasons
 from lunguage_assets.corpus.texts import raw, receiving
 from lunguage_assets.corpus.texts.raw import LARGEST, decoded

@@ -20,7 +20,8 @@ from raw_deliveries import (
     write_text_files,
 )
 
-from lunguage_assets.corpus.delivery import content_hash, find_delivery
+from lunguage_assets.corpus.delivery import content_hash
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings

@@ -20,7 +20,8 @@ from published_shapes import (
     write_rexgradient_table,
 )
 
-from lunguage_assets.corpus.delivery import content_hash, find_delivery
+from lunguage_assets.corpus.delivery import content_hash
+from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in_structured
 from lunguage_assets.corpus.texts.layouts import raw_reports, write_packed
 from lunguage_assets.corpus.texts.raw import patient_of, study_of

@@ -15,7 +15,7 @@ from stored_tables import store_table
 from tentative_findings import own_vocabulary
 
 from lunguage_assets.cli.main import commands
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.explicit.analysis.experts import (
     PairQuestion,

@@ -53,9 +53,7 @@ def test_a_denial_speaks_against_the_edge_and_a_doubtful_presence_for_it(
     assert counted(found)[1:4] == (1, agrees, 1 - agrees)
 
 
-def test_a_heart_of_normal_size_denies_an_enlarged_heart_and_an_enlarged_one_states_it() -> (
-    None
-):
+def test_the_size_of_the_heart_states_or_denies_that_it_is_enlarged() -> None:
     normal = edge(
         "cardiomegaly", said("CHF", view="pa"), said("heart size", measurement="normal")
     )
@@ -80,9 +78,7 @@ def test_of_a_doubtful_diagnosis_nothing_follows_so_it_is_in_no_share() -> None:
     assert counted(found) == (0, 0, 0, 0, 0)
 
 
-def test_the_interval_is_wilsons_and_says_on_which_side_of_the_experts_it_lies() -> (
-    None
-):
+def test_the_interval_is_wilsons_and_is_set_beside_the_experts() -> None:
     from statsmodels.stats.proportion import proportion_confint  # slow to import
 
     pathway = dictionary().pathways_of("consolidation")[0].id

@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 from invented_reports import Outcome, TableEmbedder, identity, in_mode, run, said
 
-from lunguage_assets.implicit.resolution.resolve import AGAINST, GENERATED, STATED
-from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES
+from lunguage_assets.implicit.rows import (
+    ALREADY_STATED,
+    CLINICAL_ATTRIBUTES,
+    GENERATED,
+    SPOKEN_AGAINST,
+)
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
@@ -36,7 +40,7 @@ def test_heart_failure_expands_to_its_leaves() -> None:
     PATHWAY_MATCHES.to_arrow(outcome.expansion.matches)
 
 
-def test_a_child_inherits_where_it_stands_and_what_is_said_of_the_parent() -> None:
+def test_a_child_inherits_the_location_and_attributes_of_its_parent() -> None:
     course = {"severity": "mild", "no_change": "stable", "comparison": "prior"}
     row = said(
         "consolidation",
@@ -206,15 +210,15 @@ HEART = said("cardiomegaly")  # a heart size that is increased
             RUL,
             said("opacity", location="right upper lobe"),
             0,
-            STATED,
+            ALREADY_STATED,
         ),  # contained in the child's
         (
             RUL,
             said("opacity", location="RUL, airspace, posterior"),
             0,
-            STATED,
+            ALREADY_STATED,
         ),  # contains the child's
-        (RUL, said("opacity", "tp", p=0.3, location="right"), 0, STATED),
+        (RUL, said("opacity", "tp", p=0.3, location="right"), 0, ALREADY_STATED),
         (RUL, said("opacity", location="left lung"), 0, GENERATED),
         (
             RUL,
@@ -223,13 +227,13 @@ HEART = said("cardiomegaly")  # a heart size that is increased
             GENERATED,
         ),  # a row without a place does not state the child's place
         (RUL, said("opacity", location="RUL", past_hx="old"), 0, GENERATED),
-        (PNEUMONIA, said("opacity", location="medial right base"), 0, STATED),
+        (PNEUMONIA, said("opacity", location="medial right base"), 0, ALREADY_STATED),
         (PNEUMONIA, said("opacity", location="right apex"), 0, GENERATED),
         (
             said("COPD", location="upper lobes"),
             said("emphysema", section="impr"),
             1,
-            STATED,
+            ALREADY_STATED,
         ),  # a diagnosis
         (
             said("pulmonary edema"),
@@ -242,33 +246,33 @@ HEART = said("cardiomegaly")  # a heart size that is increased
             said("COPD", "tp", p=0.4),
             said("hyperinflation"),
             0,
-            STATED,
+            ALREADY_STATED,
         ),  # of the lungs: of no narrower place
         (
             said("consolidation", location="RLL"),
             said("airspace opacity", location="RLL"),
             0,
-            STATED,
+            ALREADY_STATED,
         ),
         (
             said("pneumonia", location="left base"),
             said("haziness", location="left base"),
             0,
-            STATED,
+            ALREADY_STATED,
         ),
-        (CANCER, said("nodule", location="RUL"), 0, STATED),
-        (said("pulmonary edema"), said("pleural fluid"), 1, STATED),
+        (CANCER, said("nodule", location="RUL"), 0, ALREADY_STATED),
+        (said("pulmonary edema"), said("pleural fluid"), 1, ALREADY_STATED),
         (
             said("bronchitis"),
             said("peribronchial opacity", location="both lower lobes"),
             0,
-            STATED,
+            ALREADY_STATED,
         ),
         (
             said("pneumothorax", evidence=(identity(1),)),
             said("lucency", location="right apex"),
             0,
-            STATED,
+            ALREADY_STATED,
         ),
         (
             said("effusion", view="supine"),
@@ -277,7 +281,12 @@ HEART = said("cardiomegaly")  # a heart size that is increased
             GENERATED,
         ),
         # with the attributes that define it
-        (CANCER, said("opacity", location="RUL", morphology="nodular"), 0, STATED),
+        (
+            CANCER,
+            said("opacity", location="RUL", morphology="nodular"),
+            0,
+            ALREADY_STATED,
+        ),
         (
             said("tuberculosis"),
             said("mass", location="bilateral upper lung"),
@@ -292,26 +301,31 @@ HEART = said("cardiomegaly")  # a heart size that is increased
                 measurement="normal to enlarged",
             ),
             0,
-            STATED,
+            ALREADY_STATED,
         ),
         (
             HEART,
             said("heart size", location="cardiothoracic", measurement="not enlarged"),
             0,
-            AGAINST,
+            SPOKEN_AGAINST,
         ),
         (HEART, said("heart size", location="cardiothoracic"), 0, GENERATED),
         # against it, at a place that contains its
-        (said("CHF"), said("pulmonary edema", "dn"), 1, AGAINST),
-        (said("CHF"), said("pulmonary edema", improved="resolved"), 1, AGAINST),
-        (said("CHF"), said("heart size", "dn", measurement="normal"), 0, AGAINST),
+        (said("CHF"), said("pulmonary edema", "dn"), 1, SPOKEN_AGAINST),
+        (said("CHF"), said("pulmonary edema", improved="resolved"), 1, SPOKEN_AGAINST),
+        (
+            said("CHF"),
+            said("heart size", "dn", measurement="normal"),
+            0,
+            SPOKEN_AGAINST,
+        ),
         (
             said("lobar pneumonia", location="RLL"),
             said("consolidation", "dn", location="right"),
             0,
-            AGAINST,
+            SPOKEN_AGAINST,
         ),
-        (said("pulmonary edema"), said("pleural effusion", "dn"), 1, AGAINST),
+        (said("pulmonary edema"), said("pleural effusion", "dn"), 1, SPOKEN_AGAINST),
         (
             said("pulmonary edema"),
             said("pleural effusion", "dn", location="left"),
@@ -326,7 +340,7 @@ HEART = said("cardiomegaly")  # a heart size that is increased
         ),
     ],
 )
-def test_a_sub_finding_is_generated_unless_the_report_states_it_or_speaks_against_it(
+def test_a_sub_finding_is_generated_unless_the_report_speaks_of_it(
     parent: Any, statement: Any, number: int, outcome: str
 ) -> None:
     done = run([parent, statement])

@@ -13,11 +13,10 @@ from lunguage_assets.implicit.merging.merge_constraints import (
     stated_values,
     values_differ,
 )
+from lunguage_assets.implicit.policy import PAPER
 
 
-def test_the_packaged_list_holds_the_papers_33_pairs_and_the_three_of_the_authors() -> (
-    None
-):
+def test_the_packaged_list_holds_the_pairs_of_paper_and_authors() -> None:
     expected = [
         "left-right", "upper-lower", "mid-lower", "middle-lower", "upper-mid", "upper-middle",
         "anterior-posterior", "anterior-lateral", "posterior-lateral", "superior-inferior", "apical-basal",
@@ -32,7 +31,7 @@ def test_the_packaged_list_holds_the_papers_33_pairs_and_the_three_of_the_author
     of_the_code = {"cardiac-pulmonary", "mass-opacification", "nodule-consolidation"}
     listed = {frozenset(pair) for pair in blacklist().term_pairs}
     assert listed >= {frozenset(pair.split("-")) for pair in expected}
-    assert {frozenset(pair) for pair in blacklist().of_the_paper().term_pairs} == {
+    assert {frozenset(pair) for pair in blacklist().for_policy(PAPER).term_pairs} == {
         frozenset(pair.split("-")) for pair in expected if pair not in of_the_code
     }
     assert len(expected) == 36
@@ -89,7 +88,7 @@ def test_a_pair_in_either_direction_separates_on_whole_words(
 def test_the_papers_pairs_separate_inside_words_in_mode_paper(
     one: str, other: str, apart: bool
 ) -> None:
-    listed = blacklist().of_the_paper()
+    listed = blacklist().for_policy(PAPER)
     assert listed.separates(one, other) is listed.separates(other, one) is apart
 
 

@@ -24,7 +24,7 @@ from invented_reports import (
 from plain_merging import plain_groups
 from profiles import examples
 
-from lunguage_assets.implicit.merging import deduplicate as deduplicate_module
+from lunguage_assets.implicit.merging import repeated_statements
 from lunguage_assets.implicit.merging.deduplicate import (
     blocks_of,
     compared_phrases,
@@ -36,6 +36,7 @@ from lunguage_assets.implicit.merging.merge_constraints import (
     stated_values,
     values_differ,
 )
+from lunguage_assets.implicit.policy import PAPER
 from lunguage_assets.implicit.rows import by_study, read_rows
 from lunguage_assets.settings import ImplicitSettings
 
@@ -66,7 +67,7 @@ def groups(frame: pd.DataFrame) -> set[frozenset[int]]:
         (said("effusions"), said("edema")),
     ],
 )
-def test_what_must_not_merge_does_not_even_for_an_encoder_that_finds_all_alike(
+def test_what_must_not_merge_does_not_whatever_the_encoder_finds(
     one: object, other: object
 ) -> None:
     assert groups(deduplicated([one, other], embedder=AlikeEmbedder())) == set()
@@ -364,7 +365,7 @@ def test_groups_are_those_of_the_plain_rules(
         for own, merged in zip(frame["finding_id"], frame["merged_ids"], strict=True)
         if len(merged)
     }
-    listed = blacklist().of_the_paper() if mode == "paper" else blacklist()
+    listed = blacklist().for_policy(PAPER) if mode == "paper" else blacklist()
     studies = by_study(read_rows(findings.assign(mode=mode)))
     expected = [
         group
@@ -412,14 +413,14 @@ def test_rows_of_one_name_inside_a_section_are_no_pairs(
 ) -> None:
     """Only what findings and impression tell twice is one: 400 rows of a section have 79,800 pairs."""
     compared = 0
-    states_the_same = deduplicate_module._Statement.states_the_same
+    repeats = repeated_statements.Statement.repeats
 
     def counted(self: Any, other: Any) -> bool:
         nonlocal compared
         compared += 1
-        return states_the_same(self, other)
+        return repeats(self, other)
 
-    monkeypatch.setattr(deduplicate_module._Statement, "states_the_same", counted)
+    monkeypatch.setattr(repeated_statements.Statement, "repeats", counted)
     rows = [
         said("sign", location=f"place {number}", sent_idx=number)
         for number in range(1, 401)

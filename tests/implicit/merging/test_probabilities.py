@@ -186,7 +186,7 @@ def stated_belief(row: Any) -> tuple[str, str, float]:
     return found["status"], found["p_source"], found["prob"]
 
 
-def test_the_denial_of_a_kind_is_tentative_and_has_the_p_of_its_qualifier() -> None:
+def test_the_denial_of_a_kind_has_the_p_of_its_qualifier() -> None:
     row = said("effusion", "dn", sent="No sizable effusion.", measurement="sizable")
     status, source, p = stated_belief(row)
     assert (status, source) == ("tn", "qualifier")
@@ -235,7 +235,7 @@ def test_mode_paper_takes_the_status_as_it_is() -> None:
     assert (found["status"], found["prob"]) == ("dn", 0.0)
 
 
-def test_the_denial_of_a_kind_is_no_duplicate_of_the_denial_of_all() -> None:
+def test_denials_of_a_kind_and_of_all_are_no_duplicates() -> None:
     rows = [
         said("effusion", "dn", sent="No effusion."),
         said("effusion", "dn", sent="No new effusion."),

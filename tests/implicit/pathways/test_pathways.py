@@ -181,7 +181,7 @@ def test_an_error_names_the_line_and_the_field(
     assert field in str(raised.value)
 
 
-def test_a_missing_or_undecodable_file_is_an_error_a_person_can_act_on(
+def test_a_missing_or_undecodable_file_is_an_error_with_a_remedy(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(ConfigurationError, match="FileNotFoundError"):

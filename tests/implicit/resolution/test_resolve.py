@@ -120,7 +120,7 @@ def test_rule_3_keeps_the_highest_support_then_certainty_then_place(
     assert logged(outcome, identity(1 - kept))["rule"] == "rule 3: highest support"
 
 
-def test_a_loser_of_the_same_polarity_is_merged_and_of_the_other_removed() -> None:
+def test_a_loser_is_merged_or_of_the_other_polarity_removed() -> None:
     rows = [
         said("opacity", "tp", p=0.8, measurement="5 mm", severity="mild"),
         said(
@@ -199,9 +199,7 @@ def test_idx11_is_not_idx1() -> None:
     assert lost_references(outcome) == {(identity(12), identity(1))}
 
 
-def test_a_sub_finding_of_what_has_resolved_breaks_the_guarantee_of_a_living_parent() -> (
-    None
-):
+def test_a_sub_finding_of_what_has_resolved_has_no_living_parent() -> None:
     rows = run([said("pulmonary edema")]).rows
     assert violations(rows) == []
     rows.loc[rows["source"] == "original", "improved"] = "resolved"
@@ -220,7 +218,7 @@ def test_references_to_excluded_history_rows_go_and_are_logged() -> None:
     assert logged(outcome, identity(0), "deduplicate")["rule"] == "history section"
 
 
-def test_a_child_suppressed_by_a_row_of_other_certainty_counts_as_a_conflict() -> None:
+def test_a_suppressed_child_of_other_certainty_counts_as_a_conflict() -> None:
     denied = said("volume loss", "tn", p=0.3)
     outcome = run(
         [

@@ -46,9 +46,7 @@ def test_an_impossible_price_or_budget_is_refused(value: float) -> None:
         Budget(value)
 
 
-def test_the_estimate_of_a_prompt_is_not_below_what_tokenizers_make_of_such_text() -> (
-    None
-):
+def test_the_estimate_of_a_prompt_is_not_below_its_tokens() -> None:
     english = (
         "There is a faint opacity in the left lower lung, which may represent atelectasis. "
         * 10
@@ -153,7 +151,7 @@ def test_a_call_that_was_never_sent_costs_the_run_nothing(ledger: Ledger) -> Non
     assert budget.spent_usd == 0.0
 
 
-def test_a_call_that_broke_and_may_be_billed_counts_at_its_worst_for_everybody(
+def test_a_broken_call_that_may_be_billed_counts_at_its_worst(
     ledger: Ledger,
 ) -> None:
     broken = FakeModel(answer=lambda *_: ProviderFailure("connection"))
@@ -175,7 +173,7 @@ def test_without_a_price_a_budget_refuses_before_any_call(
     assert model.calls == 0
 
 
-def test_a_deployment_sets_it_by_a_variable_and_a_wrong_value_is_named(
+def test_a_deployment_sets_the_daily_budget_by_a_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in VARIABLES.values():

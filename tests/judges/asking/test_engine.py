@@ -7,6 +7,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sqlite3
 import threading
 import time
 from collections import Counter
@@ -19,23 +20,34 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from fake_model import BINDING, FakeModel, label, question, questions, read_label, reply
 from forked import Forked, forked
 from sdk_run import ask_fake
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.judges.asking import asker as asking
-from lunguage_assets.judges.asking.asker import Asker, JudgeIncomplete, WrongModel
+from lunguage_assets.judges.asking import request_batch
+from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.limits import (
     Budget,
     BudgetExceeded,
     estimated_input_tokens,
 )
+from lunguage_assets.judges.asking.model_call import WrongModel
 from lunguage_assets.judges.asking.progress import Meter
+from lunguage_assets.judges.asking.request_batch import JudgeIncomplete
 from lunguage_assets.judges.judge_config import Limits, Price
-from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, request_key
-from lunguage_assets.judges.ledger.ledger import Ledger, Settled, record
-from lunguage_assets.judges.ledger.ledger_location import LedgerError, model_lock_name
+from lunguage_assets.judges.ledger.attempts import (
+    TRIES,
+    Attempt,
+    SettledQuestion,
+    request_key,
+)
+from lunguage_assets.judges.ledger.calls import record
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger.ledger_location import LedgerError
+from lunguage_assets.judges.ledger.model_locks import model_lock_name
+from lunguage_assets.judges.ledger.transfer import export_attempts
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure, Reply, Request
 
 PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))
@@ -85,7 +97,7 @@ def test_identical_requests_are_asked_once_and_replicates_each(ledger: Ledger) -
     assert settled[0] == settled[2]
 
 
-def test_with_one_call_in_five_failing_results_are_those_of_a_clean_run_and_paid_answers_recorded_once(
+def test_with_one_call_in_five_failing_answers_are_paid_once(
     ledger: Ledger, tmp_path: Path
 ) -> None:
     requests = questions(200)
@@ -112,7 +124,7 @@ def test_an_unreadable_or_refused_answer_is_asked_for_again(ledger: Ledger) -> N
     assert (counts(ledger)["attempts"], counts(ledger)["invalid"]) == (3, 2)
 
 
-def test_after_five_unreadable_answers_a_question_is_invalid_for_good_and_replayed_as_such(
+def test_after_five_unreadable_answers_a_question_is_invalid_for_good(
     ledger: Ledger,
 ) -> None:
     model = FakeModel(answer=always(reply("hmm")))
@@ -142,7 +154,7 @@ def test_progress_counts_what_happens(ledger: Ledger) -> None:
 # --- failing for good
 
 
-def test_when_some_requests_fail_for_good_the_others_are_kept_and_only_those_are_asked_again(
+def test_only_requests_that_failed_for_good_are_asked_again(
     ledger: Ledger,
 ) -> None:
     lost = {request_key(BINDING, request) for request in questions(100)[::10]}
@@ -185,7 +197,7 @@ def test_after_the_deadline_nothing_is_sent(ledger: Ledger) -> None:
     assert counts(ledger)["valid"] == model.calls <= 60
 
 
-def test_the_answer_of_another_model_is_recorded_but_not_used_and_stops_the_judge(
+def test_another_models_answer_is_recorded_unused_and_stops_the_judge(
     ledger: Ledger,
 ) -> None:
     model = FakeModel(answer=always(reply("sentence_1", returned_model="fake-2")))
@@ -220,7 +232,7 @@ def test_every_other_name_is_another_model(ledger: Ledger, name: str) -> None:
     "name",
     [f"You asked: {SECRET}", "x\x1b[31m", "There is a nodule.", "x" * 200, "\u200b"],
 )
-def test_what_a_broken_service_gives_as_its_name_is_neither_shown_nor_stored(
+def test_the_name_of_a_broken_service_is_neither_shown_nor_stored(
     ledger: Ledger, tmp_path: Path, name: str
 ) -> None:
     with pytest.raises(WrongModel) as caught:
@@ -229,14 +241,14 @@ def test_what_a_broken_service_gives_as_its_name_is_neither_shown_nor_stored(
             FakeModel(answer=always(reply("sentence_1", returned_model=name))),
             ledger,
         )
-    ledger.export(tmp_path / "all.sqlite")
+    export_attempts(ledger, tmp_path / "all.sqlite")
     assert name not in str(caught.value)
     stored = (tmp_path / "all.sqlite").read_bytes()
     assert name.encode() not in stored
     assert b"sentence_1" in stored
 
 
-def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_counted_as_unpriced(
+def test_a_reply_without_token_counts_costs_a_budget_its_worst_case(
     ledger: Ledger,
 ) -> None:
     budget = Budget(WORST * 10.5)
@@ -256,15 +268,15 @@ def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_count
     assert budget.spent_usd == pytest.approx(10 * WORST)
 
 
-def test_a_ledger_that_cannot_record_stops_the_run_before_the_answer_is_used(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+def test_a_ledger_that_cannot_record_stops_the_run(
+    ledger: Ledger,
 ) -> None:
-    def broken(*_: Any) -> None:
-        raise LedgerError("ledger: disk full")
+    def break_ledger(request: Request, occurrence: int) -> None:
+        with sqlite3.connect(ledger.location) as broken:
+            broken.execute("DROP TABLE IF EXISTS judge_attempts")
 
-    monkeypatch.setattr(asking, "record", broken)
-    model, meter = FakeModel(), Meter()
-    with pytest.raises(LedgerError, match="disk full"):
+    model, meter = FakeModel(answer=break_ledger), Meter()
+    with pytest.raises(LedgerError, match=r"cannot be used \(OperationalError\)"):
         asked(questions(100), model, ledger, progress=meter.note)
     assert model.calls <= 16
     assert [one.settled for one in meter.totals()] == [0]
@@ -285,7 +297,7 @@ def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(
     assert counts(ledger)["failures"] == 1
 
 
-def test_a_recorded_answer_that_the_parser_no_longer_reads_is_an_error_and_not_another_payment(
+def test_a_recorded_answer_that_cannot_be_read_is_not_paid_again(
     ledger: Ledger,
 ) -> None:
     asked([question(1)], FakeModel(), ledger)
@@ -298,7 +310,7 @@ def test_a_recorded_answer_that_the_parser_no_longer_reads_is_an_error_and_not_a
 # --- money
 
 
-def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes_on(
+def test_a_budget_stops_before_passing_and_a_higher_one_goes_on(
     ledger: Ledger,
 ) -> None:
     budget, model = Budget(COST * 20 + WORST), FakeModel()
@@ -324,7 +336,7 @@ def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes
 class Watched(Ledger):
     """A ledger that tells how many questions each look at it was about."""
 
-    def settled(self, keys: Sequence[str]) -> dict[str, Settled]:
+    def settled(self, keys: Sequence[str]) -> dict[str, SettledQuestion]:
         self.looks = [*getattr(self, "looks", []), len(keys)]
         return super().settled(keys)
 
@@ -350,11 +362,15 @@ def answered_by_another(ledger: Ledger, requests: Sequence[Request]) -> None:
     """What another process records."""
     keys = [request_key(BINDING, request) for request in requests]
     answers = [label(request) for request in requests]
-    writes = [
-        (record, Attempt(key, "one", "compare", "fake-1", answer, cost_usd=COST))
-        for key, answer in zip(keys, answers, strict=True)
-    ]
-    ledger.write(*writes)
+
+    def record_all(connection: sa.Connection) -> None:
+        for key, answer in zip(keys, answers, strict=True):
+            record(
+                connection,
+                Attempt(key, "one", "compare", "fake-1", answer, cost_usd=COST),
+            )
+
+    ledger.transaction(record_all)
 
 
 @pytest.fixture
@@ -364,10 +380,10 @@ def watched(ledger: Ledger) -> Watched:
     return found
 
 
-def test_who_waits_looks_up_few_questions_at_a_time_however_many_are_open(
+def test_who_waits_looks_up_few_questions_at_a_time(
     ledger: Ledger, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "POLL_INTERVAL_S", 0.001)
+    monkeypatch.setattr(request_batch, "POLL_INTERVAL_S", 0.001)
     model, requests, found = FakeModel(), questions(3_000), list[str | None]()
     with lock_held(ledger):
         waiting = threading.Thread(
@@ -379,7 +395,7 @@ def test_who_waits_looks_up_few_questions_at_a_time_however_many_are_open(
         waiting.join(60)
     assert found == [label(request) for request in requests]
     assert model.calls == 0
-    assert max(watched.looks[1:]) == asking._LOOKED_UP
+    assert max(watched.looks[1:]) == request_batch.LOOKUP_SIZE
 
 
 def test_who_waited_in_vain_counts_all_that_was_answered_meanwhile(
@@ -390,7 +406,7 @@ def test_who_waited_in_vain_counts_all_that_was_answered_meanwhile(
     class AnsweredMeanwhile(Ledger):
         """Another answers the later half after the first look."""
 
-        def settled(self, keys: Sequence[str]) -> dict[str, Settled]:
+        def settled(self, keys: Sequence[str]) -> dict[str, SettledQuestion]:
             found = super().settled(keys)
             if len(keys) == 200:
                 answered_by_another(ledger, requests[100:])
@@ -476,7 +492,7 @@ def test_ctrl_c_records_the_calls_in_flight_and_ends_promptly(tmp_path: Path) ->
     )
 
 
-def test_killed_in_the_middle_of_many_calls_a_run_resumes_without_asking_again_what_reached_the_ledger(
+def test_a_killed_run_resumes_without_asking_again_what_was_recorded(
     tmp_path: Path,
 ) -> None:
     place, log, count, in_flight = (

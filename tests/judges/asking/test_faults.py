@@ -16,14 +16,14 @@ from loopback import Act, Arrival, Call, LoopbackServer, Outcome, judge_like
 from loopback_wire import body_of, read_call
 from sdk_run import judge_of, pairs
 
-from lunguage_assets.judges.asking.asker import (
+from lunguage_assets.judges.asking.model_call import WrongModel
+from lunguage_assets.judges.asking.request_batch import (
     MAX_CONNECT_ATTEMPTS,
     JudgeIncomplete,
-    WrongModel,
 )
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.protocol import Choice
-from lunguage_assets.judges.providers.base import http_client
+from lunguage_assets.judges.providers.http import http_client
 from lunguage_assets.judges.rules.cues import CuesJudge
 
 pytestmark = pytest.mark.skipif(
@@ -64,7 +64,7 @@ def totals(ledger: Ledger) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_every_fault_once_and_the_answers_are_those_of_a_clean_run_each_paid_once(
+def test_after_every_fault_answers_are_clean_and_paid_once(
     wire: str, server: LoopbackServer, tmp_path: Path
 ) -> None:
     server.plan(*NO_REPLY, *UNUSED)
@@ -104,7 +104,7 @@ _FIELDS = {
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_fields_of_any_strange_type_are_a_fault_of_the_service_and_not_a_crash(
+def test_fields_of_a_strange_type_are_a_fault_and_no_crash(
     wire: str, server: LoopbackServer, tmp_path: Path
 ) -> None:
     spoilt = [(field, value) for field in _FIELDS[wire] for value in _STRANGE]
@@ -142,7 +142,7 @@ def test_fields_of_any_strange_type_are_a_fault_of_the_service_and_not_a_crash(
     assert found["valid"] == 20
 
 
-def test_a_proxy_of_the_environment_carries_what_leaves_the_machine_and_nothing_else(
+def test_a_proxy_carries_only_what_leaves_the_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with LoopbackServer() as proxy, LoopbackServer() as here:
@@ -166,7 +166,7 @@ def test_a_proxy_of_the_environment_carries_what_leaves_the_machine_and_nothing_
         assert [arrival.path for arrival in here.arrivals] == ["/y"]
 
 
-def test_a_service_that_never_answered_and_cannot_be_reached_is_given_up_after_a_few_tries(
+def test_a_service_that_was_never_reached_is_given_up_soon(
     tmp_path: Path,
 ) -> None:
     with LoopbackServer() as gone:

@@ -28,9 +28,7 @@ def failure(
 
 
 @given(st.integers(1, 12), st.integers(1, 5))
-def test_no_minute_has_more_calls_than_are_allowed_and_no_time_is_wasted(
-    calls: int, rate: int
-) -> None:
+def test_no_minute_has_more_calls_than_allowed(calls: int, rate: int) -> None:
     time = Time()
     one, began, times = limiter(time, requests_per_minute=rate), time.now, list[float]()
 
@@ -57,7 +55,7 @@ def test_backoff_is_drawn_between_nothing_and_a_bound_that_doubles(
 
 
 @pytest.mark.parametrize(("asked_for", "waited"), [(17.0, 17.0), (7200.0, 0.0)])
-def test_retry_after_holds_for_the_whole_judge_and_one_of_hours_is_given_up(
+def test_retry_after_holds_for_the_whole_judge_unless_it_is_hours(
     asked_for: float, waited: float
 ) -> None:
     time, refused = Time(), failure("rate_limited", retry_after=asked_for)
@@ -73,9 +71,7 @@ def test_retry_after_holds_for_the_whole_judge_and_one_of_hours_is_given_up(
     )
 
 
-def test_what_another_try_cannot_fix_is_not_tried_again_and_a_request_is_given_up_after_its_failures() -> (
-    None
-):
+def test_what_another_try_cannot_fix_is_not_tried_again() -> None:
     one = limiter(Time(), failures_per_request=3)
     assert (
         one.backoff(1, failure("rejected"))

@@ -12,9 +12,7 @@ from lunguage_assets.judges.asking.progress import (
 )
 
 
-def test_reports_add_up_by_judge_and_rate_and_time_left_leave_out_what_the_ledger_had() -> (
-    None
-):
+def test_reports_add_up_and_the_rate_leaves_out_the_ledgers_answers() -> None:
     now = [0.0]
     meter = Meter(lambda: now[0])
     meter.note(Progress("gpt", questions=100, hits=50, settled=50))

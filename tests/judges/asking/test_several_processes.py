@@ -41,7 +41,7 @@ def clean(count: int) -> list[str]:
     return CuesJudge.bundled("loopback").compare(pairs(count))
 
 
-def test_two_processes_with_one_new_ledger_ask_every_question_once_and_get_the_same_answers(
+def test_two_processes_with_one_ledger_ask_every_question_once(
     place: str,
 ) -> None:
     with LoopbackServer(latency=0.01) as server:
@@ -96,7 +96,7 @@ def test_two_processes_together_do_not_send_more_than_the_judges_rate(
         assert 0 < len(server.calls) <= 30
 
 
-def test_what_a_killed_process_had_claimed_is_asked_by_the_other_and_its_losses_are_counted(
+def test_what_a_killed_process_had_claimed_is_asked_by_another(
     place: str,
 ) -> None:
     with LoopbackServer(latency=0.3) as server:
@@ -117,7 +117,7 @@ def test_what_a_killed_process_had_claimed_is_asked_by_the_other_and_its_losses_
         assert row["unpriced"] == row["lost"]
 
 
-def test_who_waits_for_a_process_that_sleeps_asks_nothing_twice_and_finds_its_answers(
+def test_who_waits_for_a_sleeping_process_asks_nothing_twice(
     place: str,
 ) -> None:
     with LoopbackServer(latency=0.5) as server:

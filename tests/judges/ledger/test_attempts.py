@@ -88,7 +88,7 @@ def test_neither_aliases_nor_the_order_of_parameters_are_in_the_key() -> None:
     assert request_key(BINDING, question(1)) == request_key(other, question(1))
 
 
-def test_one_and_one_point_zero_are_the_same_setting_but_true_is_not() -> None:
+def test_one_and_one_point_zero_are_one_setting_true_another() -> None:
     def key(value: object) -> str:
         return request_key(
             dataclasses.replace(BINDING, parameters=(("top_p", value),)), question(1)
@@ -98,9 +98,7 @@ def test_one_and_one_point_zero_are_the_same_setting_but_true_is_not() -> None:
     assert len({key(1), key(True), key("1"), key(None), key(0.5), key([1])}) == 6
 
 
-def test_questions_of_the_method_keep_the_keys_that_they_had_before_reports_were_asked_about() -> (
-    None
-):
+def test_questions_of_the_method_keep_their_golden_keys() -> None:
     """Golden: a changed key would have every answer in every ledger paid again."""
     binding = ModelBinding(
         "openai", "openai", "gpt-x", (("max_tokens", 10), ("temperature", 1.0))

@@ -6,7 +6,8 @@ from typing import Any
 
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.bills import Bill, Charges
-from lunguage_assets.judges.ledger.ledger import Ledger, begin, forget, record
+from lunguage_assets.judges.ledger.calls import begin, forget, record
+from lunguage_assets.judges.ledger.ledger import Ledger
 
 BILL = Bill("table/partition", "run 1")
 
@@ -25,7 +26,9 @@ def attempt(number: int, **fields: Any) -> Attempt:
 
 
 def sent(ledger: Ledger, number: int, bill: Bill | None = BILL) -> None:
-    ledger.write((begin, attempt(number), "l" * 32, 0.5, None, bill))
+    ledger.transaction(
+        lambda connection: begin(connection, attempt(number), "l" * 32, 0.5, None, bill)
+    )
 
 
 def charged(ledger: Ledger, bill: Bill = BILL) -> Charges:
@@ -36,10 +39,16 @@ def test_what_a_call_brings_is_charged_with_its_record(place: str) -> None:
     ledger = Ledger.open(place)
     for number in (1, 2, 3):
         sent(ledger, number)
-    ledger.write((record, attempt(1), BILL))
-    ledger.write((record, attempt(2, failure="unreadable"), BILL))
+    ledger.transaction(lambda connection: record(connection, attempt(1), BILL))
+    ledger.transaction(
+        lambda connection: record(connection, attempt(2, failure="unreadable"), BILL)
+    )
     nothing = {"answer": None, "cost_usd": None, "input_tokens": 0, "output_tokens": 0}
-    ledger.write((record, attempt(3, failure="timeout", **nothing), BILL))
+    ledger.transaction(
+        lambda connection: record(
+            connection, attempt(3, failure="timeout", **nothing), BILL
+        )
+    )
     assert charged(ledger) == Charges(
         calls=3,
         unanswered=1,
@@ -56,21 +65,21 @@ def test_a_transaction_whose_word_was_lost_charges_nothing_twice(place: str) -> 
     for _ in range(2):
         sent(ledger, 1)
     for _ in range(2):
-        ledger.write((record, attempt(1), BILL))
+        ledger.transaction(lambda connection: record(connection, attempt(1), BILL))
     assert charged(ledger) == Charges(1, 0, 0, 1, 10, 2, 0.25)
 
 
 def test_a_call_that_was_not_sent_is_on_no_bill(place: str) -> None:
     ledger = Ledger.open(place)
     sent(ledger, 1)
-    ledger.write((forget, attempt(1), BILL))
+    ledger.transaction(lambda connection: forget(connection, attempt(1), BILL))
     assert charged(ledger) == Charges()
 
 
 def test_calls_on_nobodys_bill_are_recorded_as_ever(place: str) -> None:
     ledger = Ledger.open(place)
     sent(ledger, 1, None)
-    ledger.write((record, attempt(1)))
+    ledger.transaction(lambda connection: record(connection, attempt(1)))
     assert ledger.statistics()["attempts"].tolist() == [1]
     assert ledger.bills(BILL.account) == {}
 

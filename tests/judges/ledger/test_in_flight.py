@@ -8,9 +8,12 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
 from lunguage_assets.judges.ledger.attempts import Attempt
-from lunguage_assets.judges.ledger.ledger import Ledger, begin, forget
-from lunguage_assets.judges.ledger.ledger_location import model_lock_name
+from lunguage_assets.judges.ledger.calls import begin, forget
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger.model_locks import model_lock_name
 from lunguage_assets.judges.requests import ModelBinding
 
 LOCK = model_lock_name(ModelBinding("p", "p", "m"))
@@ -34,13 +37,17 @@ def begun(
     daily_usd: float | None = None,
 ) -> list[str]:
     """Permits for the calls of these numbers."""
-    return [
-        ledger.write((begin, attempt(number), lock, worst, daily_usd))[0]
-        for number in numbers
-    ]
+
+    def begin_all(connection: sa.Connection) -> list[str]:
+        return [
+            begin(connection, attempt(number), lock, worst, daily_usd)
+            for number in numbers
+        ]
+
+    return list(ledger.transaction(begin_all))
 
 
-def test_one_at_a_time_has_a_models_lock_and_other_models_have_their_own(
+def test_one_at_a_time_has_the_lock_of_a_model(
     place: str,
 ) -> None:
     ledger, other = Ledger.open(place), Ledger.open(place)
@@ -68,12 +75,12 @@ def test_a_call_is_in_flight_until_it_is_recorded_or_given_back(place: str) -> N
     )
     ledger.record(attempt(1))
     assert ledger.in_flight() == 1
-    ledger.write((forget, attempt(2)))
+    ledger.transaction(lambda connection: forget(connection, attempt(2)))
     assert ledger.in_flight() == 0
     release()
 
 
-def test_what_the_dead_had_in_flight_is_counted_once_as_lost_by_the_next_holder(
+def test_what_the_dead_had_in_flight_is_lost_once(
     place: str,
 ) -> None:
     ledger = Ledger.open(place)
@@ -100,7 +107,7 @@ def test_what_the_dead_had_in_flight_is_counted_once_as_lost_by_the_next_holder(
     )
 
 
-def test_the_days_money_is_reserved_with_the_call_and_unknown_costs_count_at_their_worst(
+def test_the_days_money_is_reserved_with_each_call(
     place: str,
 ) -> None:
     ledger = Ledger.open(place)
@@ -115,7 +122,7 @@ def test_the_days_money_is_reserved_with_the_call_and_unknown_costs_count_at_the
     assert begun(ledger, 3, worst=0.5) == ["go"], "who has no ceiling is not held"
 
 
-def test_a_ledger_from_before_gets_its_tables_and_knows_what_the_last_day_has_cost(
+def test_a_ledger_from_before_gets_its_tables_and_last_days_cost(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "ledger.sqlite"

@@ -21,9 +21,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, inspect
 
-from lunguage_assets.judges.ledger.attempts import Attempt, moment, settle
+from lunguage_assets.judges.ledger.attempts import (
+    Attempt,
+    RecordedReply,
+    SettledQuestion,
+    moment,
+    settle,
+)
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.ledger_location import LedgerError, ledger_url
+from lunguage_assets.judges.ledger.transfer import export_attempts, import_attempts
 from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
 
 PARSERS = {"extract": parse_phrase_list, "compare": choice_of}
@@ -77,7 +84,7 @@ def ahead(hours: float) -> str:
 # --- recording and finding
 
 
-def test_a_recorded_answer_is_found_by_another_ledger_object_at_the_same_place(
+def test_a_recorded_answer_is_found_by_another_ledger_object(
     place: str,
 ) -> None:
     assert Ledger.open(place).record(attempt()) == {KEY: "sentence_1"}
@@ -110,15 +117,21 @@ def test_a_paid_answer_is_recorded_whatever_characters_it_holds(place: str) -> N
 def test_what_is_recorded_after_a_question_is_settled_never_changes_it(
     flaws: list[str | None], data: st.DataObject
 ) -> None:
-    replies = [(f"answer {number}", flaw) for number, flaw in enumerate(flaws)]
-    seen: tuple[str | None, ...] = ()
+    replies = [
+        RecordedReply(f"answer {number}", flaw) for number, flaw in enumerate(flaws)
+    ]
+    settled: SettledQuestion | None = None
     for end in range(len(replies) + 1):
-        entry = settle(replies[:end])
-        assert not seen or entry == seen
-        seen = entry
+        question = settle(replies[:end])
+        if settled is not None:
+            assert question is not None
+            assert question.answer == settled.answer
+        settled = question
     shuffled_tail = data.draw(st.permutations(replies))
-    if seen:
-        assert settle(replies + shuffled_tail) == seen
+    if settled is not None:
+        later = settle(replies + shuffled_tail)
+        assert later is not None
+        assert later.answer == settled.answer
 
 
 # --- several writers
@@ -130,7 +143,7 @@ def _write_many(place: str, writer: int, keys: list[str]) -> None:
         ledger.record(attempt(key, answer=f"writer {writer}", judge=f"judge {writer}"))
 
 
-def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(
+def test_processes_that_write_at_once_lose_nothing(
     place: str,
 ) -> None:
     keys = [f"{number:064x}" for number in range(70)]
@@ -170,7 +183,7 @@ def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) ->
 # --- what is kept private
 
 
-def test_the_file_and_its_log_are_for_the_owner_alone_whatever_the_mask(
+def test_ledger_and_log_are_for_the_owner_alone(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "sub" / "ledger.sqlite"
@@ -246,19 +259,19 @@ def test_a_file_that_is_no_ledger_is_refused_and_left_alone(
     for opened in (
         Ledger.open,
         Ledger.open_read_only,
-        lambda path: ledger.import_(path, PARSERS),
+        lambda path: import_attempts(ledger, path, PARSERS),
     ):
         with pytest.raises(LedgerError, match="cannot be used"):
             opened(place)
     for path in (empty, tmp_path / "none.sqlite"):
         with pytest.raises(LedgerError, match="no ledger"):
-            ledger.import_(path, PARSERS)
+            import_attempts(ledger, path, PARSERS)
     assert place.read_bytes() == before
 
 
 def test_an_sqlite_ledger_is_forced_to_disk_at_every_commit(tmp_path: Path) -> None:
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    with ledger._reading() as connection:
+    with ledger.reading() as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
 
@@ -273,7 +286,7 @@ def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(
         connection.exec_driver_sql(
             "ALTER DATABASE careless SET synchronous_commit = off"
         )
-    with Ledger.open(url)._reading() as connection:
+    with Ledger.open(url).reading() as connection:
         assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
 
 
@@ -291,11 +304,11 @@ def test_an_exported_ledger_imports_elsewhere_without_doubling(
         attempt(),
         attempt(OTHER, judge="two", cost_usd=None),
     )
-    assert mine.export(file) == mine.export(file) == 4
+    assert export_attempts(mine, file) == export_attempts(mine, file) == 4
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     yours = Ledger.open(tmp_path / "yours.sqlite")
-    assert yours.import_(file, PARSERS) == (4, 0, [])
-    assert yours.import_(file, PARSERS) == (0, 4, [])
+    assert import_attempts(yours, file, PARSERS) == (4, 0, [])
+    assert import_attempts(yours, file, PARSERS) == (0, 4, [])
     assert yours.answers([KEY, OTHER]) == mine.answers([KEY, OTHER])
     assert yours.statistics().equals(mine.statistics())
 
@@ -307,7 +320,7 @@ def test_an_import_never_changes_an_answer_that_is_here(
     recorded(yours, attempt(answer="sentence_2"), attempt(OTHER))
     mine = Ledger.open(place)
     mine.record(attempt(answer="sentence_1"))
-    assert mine.import_(tmp_path / "yours.sqlite", PARSERS) == (2, 0, [])
+    assert import_attempts(mine, tmp_path / "yours.sqlite", PARSERS) == (2, 0, [])
     assert mine.answers([KEY]) == {KEY: "sentence_1"}
     assert OTHER in mine.answers([OTHER])
 
@@ -323,7 +336,7 @@ def test_an_import_never_changes_an_answer_that_is_here(
     ("answer", None), ("cost_usd", float("inf")), ("latency_s", -1.0), ("input_tokens", 2**62),
     ("input_tokens", SECRET),
 ], ids=lambda value: str(value)[:40])  # fmt: skip
-def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others_are_taken(
+def test_an_imported_row_that_would_poison_the_ledger_is_left_out(
     tmp_path: Path, column: str, value: object
 ) -> None:
     place = tmp_path / "bad.sqlite"
@@ -335,7 +348,7 @@ def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others
             f"UPDATE judge_attempts SET {column} = ? WHERE key = ?", (value, OTHER)
         )
     other = Ledger.open(tmp_path / "other.sqlite")
-    added, known, (error,) = other.import_(place, PARSERS)
+    added, known, (error,) = import_attempts(other, place, PARSERS)
     assert (added, known, error.row) == (2, 0, 3 if column == "key" else 2)
     assert SECRET not in str(error)
     assert list(other.answers([KEY, OTHER])) == [KEY]
@@ -347,7 +360,7 @@ def test_a_row_of_a_clock_that_is_some_hours_ahead_is_taken(
 ) -> None:
     other = Ledger.open(tmp_path / "other.sqlite")
     other.record(attempt(time=ahead(23)))
-    assert ledger.import_(tmp_path / "other.sqlite", PARSERS) == (1, 0, [])
+    assert import_attempts(ledger, tmp_path / "other.sqlite", PARSERS) == (1, 0, [])
 
 
 def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(
@@ -403,7 +416,7 @@ def test_where_no_ledger_is_none_is_made(place: str, tmp_path: Path) -> None:
         assert inspect(create_engine(ledger_url(place))).get_table_names() == []
 
 
-def test_a_file_that_nobody_writes_to_stays_as_it_is_to_the_byte(
+def test_reading_a_ledger_changes_no_byte_of_it(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "ledger.sqlite"
@@ -428,7 +441,7 @@ ledger.transaction(lambda connection: connection.execute(text("CREATE TABLE kept
 """
 
 
-def test_nothing_is_left_in_a_log_beside_the_file_when_a_command_ends(
+def test_a_command_that_ends_leaves_no_log_beside_the_file(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "ledger.sqlite"

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from lunguage_assets.judges.ledger import spending
 from lunguage_assets.judges.ledger.attempts import Attempt, moment
-from lunguage_assets.judges.ledger.ledger import Ledger, begin
-from lunguage_assets.judges.ledger.ledger_location import model_lock_name
+from lunguage_assets.judges.ledger.calls import begin, record
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.ledger_tables import ATTEMPTS, CALLS
+from lunguage_assets.judges.ledger.model_locks import model_lock_name
 from lunguage_assets.judges.requests import ModelBinding
 
 LOCK = model_lock_name(ModelBinding("p", "p", "m"))
@@ -43,8 +44,9 @@ def attempt(number: int, **fields: Any) -> Attempt:
 
 
 def permit(ledger: Ledger, number: int, worst: float, daily_usd: float = 1.0) -> str:
-    found: str = ledger.write((begin, attempt(number), LOCK, worst, daily_usd))[0]
-    return found
+    return ledger.transaction(
+        lambda connection: begin(connection, attempt(number), LOCK, worst, daily_usd)
+    )
 
 
 def spent(ledger: Ledger) -> float:
@@ -109,11 +111,13 @@ def counted_steps(connection: sa.Connection) -> Iterator[list[int]]:
 
 
 def steps_of_a_call(ledger: Ledger) -> int:
-    """Hundreds of steps that a call under a daily budget takes, from its permit to its record."""
+    """Count the steps of a call under a daily budget, from its permit to its record."""
+    call = attempt(10**9)
 
     def work(connection: sa.Connection) -> int:
         with counted_steps(connection) as steps:
-            assert begin(connection, attempt(10**9), LOCK, 0.5, 1e9) == "go"
+            assert begin(connection, call, LOCK, 0.5, 1e9) == "go"
+            record(connection, call)
         return steps[0]
 
     return ledger.transaction(work)
@@ -127,6 +131,74 @@ def test_a_call_under_a_daily_budget_costs_the_same_with_many_rows(
     assert spent(many) == pytest.approx(MANY * 0.001)
     # Not more than the minutes of a day, however many calls: a hundred times as many rows fill more of them.
     assert steps_of_a_call(many) <= 2 * steps_of_a_call(few)
+
+
+def fill_day(ledger: Ledger, count: int, cost_usd: float) -> None:
+    """Add so many attempts of the last 23 hours, as a version without sums left them."""
+    common = {
+        "attempt": 1,
+        "judge": "one",
+        "stage": "compare",
+        "model": "m",
+        "answer": "A",
+        "valid": True,
+        "refused": False,
+        "input_tokens": 9,
+        "output_tokens": 1,
+        "reasoning_tokens": 0,
+        "cost_usd": cost_usd,
+        "latency_s": 0.1,
+    }
+    rows = [
+        {
+            **common,
+            "key": f"f{number:063x}",
+            "receipt": f"f{number:031x}",
+            "time": from_now(-23.0 * number / count),
+        }
+        for number in range(count)
+    ]
+
+    def work(connection: sa.Connection) -> None:
+        connection.execute(sa.insert(ATTEMPTS), rows)
+        connection.exec_driver_sql("DROP TABLE judge_spending")
+
+    ledger.transaction(work)
+
+
+def statements_of_a_call(ledger: Ledger, number: int) -> int:
+    """Count the statements of a call of 0.25 dollars under a daily budget."""
+    call = attempt(number, cost_usd=0.25)
+
+    def work(connection: sa.Connection) -> int:
+        statements: list[str] = []
+        sa.event.listen(
+            connection,
+            "before_cursor_execute",
+            lambda *arguments: statements.append(arguments[2]),
+        )
+        assert begin(connection, call, LOCK, 0.5, 1e9) == "go"
+        record(connection, call)
+        return len(statements)
+
+    return ledger.transaction(work)
+
+
+def test_a_call_in_a_full_day_takes_the_statements_of_the_first(place: str) -> None:
+    first = statements_of_a_call(Ledger.open(place), 1)
+    fill_day(Ledger.open(place), 20_000, 0.001)
+    assert statements_of_a_call(Ledger.open(place), 2) == first
+
+
+def test_the_money_of_a_full_day_is_summed_to_the_last_cent(place: str) -> None:
+    fill_day(Ledger.open(place), 20_000, 0.001)
+    ledger = Ledger.open(place)
+    assert spent(ledger) == pytest.approx(20.0)
+    statements_of_a_call(ledger, 1)
+    assert spent(ledger) == pytest.approx(20.25)
+    assert permit(ledger, 2, worst=1.0, daily_usd=21.24) == "spent"
+    assert permit(ledger, 2, worst=1.0, daily_usd=21.26) == "go"
+    assert permit(ledger, 3, worst=1.0, daily_usd=22.24) == "wait"
 
 
 def test_calls_that_have_ended_long_ago_cost_nothing(tmp_path: Path) -> None:

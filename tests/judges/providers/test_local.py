@@ -39,8 +39,14 @@ from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import JudgeContext, open_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion
-from lunguage_assets.judges.providers import local
+from lunguage_assets.judges.providers import local, local_model
 from lunguage_assets.judges.providers.local import LocalProvider
+from lunguage_assets.judges.providers.local_model import (
+    LOADED_MODELS,
+    LocalModel,
+    ModelSource,
+)
+from lunguage_assets.judges.providers.sampling import SeededSampler
 from lunguage_assets.judges.requests import Prompt, ProviderFailure, Reply, Request
 
 if (reason := tiny_model.missing()) is not None:
@@ -108,9 +114,7 @@ def asked(count: int, name: str = "q") -> list[Request]:
     ]
 
 
-def test_questions_asked_at_once_share_batches_up_to_the_size_and_the_rest_does_not_wait() -> (
-    None
-):
+def test_questions_asked_at_once_share_batches() -> None:
     stub = Stub()
     assert [reply.text for reply in answers(stubbed(stub), *asked(20))] == [
         f"Q{n}" for n in range(20)
@@ -119,7 +123,7 @@ def test_questions_asked_at_once_share_batches_up_to_the_size_and_the_rest_does_
 
 
 @pytest.mark.parametrize("kind", ["cuda", "cpu"])
-def test_without_memory_for_a_batch_its_halves_are_tried_and_later_batches_are_smaller(
+def test_without_memory_for_a_batch_its_halves_are_tried(
     kind: str,
 ) -> None:
     import torch
@@ -187,14 +191,17 @@ def test_a_missing_library_gives_the_line_that_installs_it(
         made(Path("some/model.gguf"))
 
 
-def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(
+def test_two_judges_of_one_model_load_it_once(
     llama: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads: list[str] = []
-    model = local.LocalModel
-    monkeypatch.setattr(
-        local, "LocalModel", lambda *place: loads.append(place[3]) or model(*place)
-    )
+    model = local_model.LocalModel
+
+    def load(key: str, source: ModelSource) -> LocalModel:
+        loads.append(source.dtype)
+        return model(key, source)
+
+    monkeypatch.setattr(local_model, "LocalModel", load)
     gc.collect()
     judges = [
         made(llama, dtype="float32"),
@@ -206,7 +213,8 @@ def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(
     assert loads == ["float32", "bfloat16"]
     del provider, judges
     gc.collect()
-    assert (str(llama), "main", "float32", "cpu") not in local._LOADED
+    source = ModelSource(str(llama), "main", "float32", "cpu")
+    assert LOADED_MODELS.find(source) is None
 
 
 @pytest.mark.lengthy  # loads torch once more
@@ -302,7 +310,7 @@ def test_equal_scores_are_decided_by_a_coin_of_the_question(tmp_path: Path) -> N
 # --- generated text
 
 
-def test_a_sample_is_a_function_of_the_question_its_replicate_and_its_attempt(
+def test_a_sample_depends_on_question_replicate_and_attempt_alone(
     llama: Path,
 ) -> None:
     variants = [question(3, replicate=n, attempt=m) for n in range(3) for m in range(3)]
@@ -332,7 +340,7 @@ def test_without_sampling_the_text_is_the_librarys_own_greedy_text(
         assert reply.text == tokenizer(folder).decode(longer, skip_special_tokens=True)
 
 
-def test_an_answer_ends_with_its_end_token_and_counts_it_but_no_padding(
+def test_an_answer_counts_its_end_token_but_no_padding(
     llama: Path,
 ) -> None:
     requests = [question(number) for number in range(24)]
@@ -359,7 +367,7 @@ def test_tokens_are_drawn_in_proportion_to_what_the_parameters_leave(
     import torch
 
     draws, parameters = 20_000, GenerationParameters(max_new_tokens=1, **params)
-    choose = local.Chooser(
+    choose = SeededSampler(
         parameters, [str(number) for number in range(draws)], start=3
     )
     row = [-math.inf, *(math.log(p) for p in (0.4, 0.3, 0.2, 0.1)), -math.inf]
@@ -433,7 +441,7 @@ def judges(folder: Path) -> JudgesConfiguration:
 
 
 @pytest.mark.parametrize("key", ["text", "scored"])
-def test_a_judge_of_patients_text_on_no_budget_answers_and_replays_from_the_ledger(
+def test_a_local_judge_answers_on_no_budget_and_replays(
     llama: Path, tmp_path: Path, key: str
 ) -> None:
     questions = [

@@ -23,7 +23,7 @@ from lunguage_assets.judges.judge_config import LLMJudgeConfig
 from lunguage_assets.judges.model_judge import LABELS, load_prompts, parse_label
 from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
-from lunguage_assets.judges.providers.base import withheld_headers
+from lunguage_assets.judges.providers.http import withheld_headers
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 
 PROVIDERS = (
@@ -131,7 +131,7 @@ def trouble(provider: Provider, request: Request | None = None) -> ProviderFailu
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("mode", ["text", "enum"])
-def test_the_prompt_goes_out_whole_with_the_key_and_the_bare_label_comes_back_with_its_bill(
+def test_the_prompt_goes_out_whole_and_the_bare_label_comes_back(
     provider: str, mode: str, server: LoopbackServer
 ) -> None:
     request = comparison(mode)
@@ -277,7 +277,7 @@ def test_a_prompt_that_azure_filters_is_a_refusal(server: LoopbackServer) -> Non
 
 
 @pytest.mark.parametrize("provider", CLIENTS)
-def test_a_count_of_tokens_that_no_request_can_have_is_none_and_the_answer_is_recorded(
+def test_an_impossible_token_count_is_unknown_and_its_answer_recorded(
     provider: str, server: LoopbackServer
 ) -> None:
     server.plan(Act("many_tokens"))
@@ -287,7 +287,7 @@ def test_a_count_of_tokens_that_no_request_can_have_is_none_and_the_answer_is_re
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_headers_that_the_environment_holds_for_a_service_go_to_no_other_server(
+def test_headers_for_one_service_go_to_no_other_server(
     provider: str, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secrets = {

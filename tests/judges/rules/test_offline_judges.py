@@ -231,9 +231,7 @@ def test_an_unknown_hedge_is_no_certainty_but_an_invalid_answer(
     assert judge.compare(pairs) == ["invalid", "invalid"]
 
 
-def test_the_cue_words_follow_the_published_places_as_closely_as_the_method_page_says() -> (
-    None
-):
+def test_the_cue_words_follow_the_published_scores_as_documented() -> None:
     published = published_ranking()
     score = CuesJudge.bundled("cues").score
     scores = [

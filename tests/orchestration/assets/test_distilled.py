@@ -21,7 +21,7 @@ from small_homes import SmallHome
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.explicit.distilled import answers
-from lunguage_assets.lineage.staleness import Stage
+from lunguage_assets.lineage.run_plan import Stage
 from lunguage_assets.orchestration import resources
 from lunguage_assets.orchestration.automation import is_ready
 from lunguage_assets.orchestration.runs.runner import RunFailed

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from lunguage_assets.cli.main import commands
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.orchestration.runs import instance as module
 from lunguage_assets.orchestration.runs.instance import (
     HOST_TAG,

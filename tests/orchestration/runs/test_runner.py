@@ -10,7 +10,7 @@ from finished_homes import Finished
 from platform_support import contents
 from small_homes import SmallHome
 
-from lunguage_assets.lineage.staleness import Stage
+from lunguage_assets.lineage.run_plan import Stage
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.packaged_data import resource
 

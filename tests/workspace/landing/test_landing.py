@@ -13,7 +13,7 @@ import pytest
 from landing_drops import DECLARED, Landing, csv, packed, parquet
 from raw_deliveries import REPORTS, write_table
 
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.errors import LunguageError
@@ -87,7 +87,7 @@ def test_a_delivery_that_changes_while_it_is_read_is_left_for_later(
     landing: Landing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     landing.drop("a.csv.gz", packed(csv(1))[:-9])
-    fetch = module._fetch
+    fetch = module.copy_delivery
 
     def slow(*arguments: object) -> object:
         try:
@@ -96,7 +96,7 @@ def test_a_delivery_that_changes_while_it_is_read_is_left_for_later(
             landing.drop("a.csv.gz", packed(csv(1, 2)))
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_fetch", slow)
+        patch.setattr(module, "copy_delivery", slow)
         assert landing.settle().of("waiting") == {
             "a.csv.gz": "it changed while it was read"
         }
@@ -151,7 +151,7 @@ def test_deliveries_are_taken_in_the_order_of_writing_until_the_time_is_over_and
         {},
     )
     assert registered(landing) == ["c", "a", "b"]
-    monkeypatch.setattr(module, "_fetch", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(module, "copy_delivery", lambda *_: pytest.fail("read again"))
     assert len(landing.land(after_s=60.0).of("landed before")) == 3
 
 

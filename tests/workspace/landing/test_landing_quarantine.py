@@ -19,8 +19,9 @@ import pytest
 from landing_drops import DECLARED, SPOKEN, Landing, csv, packed, rows
 
 from lunguage_assets.corpus import records
-from lunguage_assets.corpus.delivery import Corpus
+from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.errors import KeyTaken, LunguageError
+from lunguage_assets.workspace import delivery_copy
 from lunguage_assets.workspace import landing as module
 from lunguage_assets.workspace.home import Home, Registration
 
@@ -489,7 +490,7 @@ def test_a_name_that_is_not_utf_8_is_put_aside_and_the_rest_is_taken(
 def test_a_file_that_turns_into_a_fifo_or_a_link_after_the_look_is_left_for_later(
     landing: Landing, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None]
 ) -> None:
-    copy = module._copy
+    copy = delivery_copy.copy_file
     landing.drop("a.csv", csv(1))
 
     def exchanged(path: Path, target: Path) -> None:
@@ -497,7 +498,7 @@ def test_a_file_that_turns_into_a_fifo_or_a_link_after_the_look_is_left_for_late
         make(path)
         copy(path, target)
 
-    monkeypatch.setattr(module, "_copy", exchanged)
+    monkeypatch.setattr(delivery_copy, "copy_file", exchanged)
     assert "a.csv" in landing.settle().of("waiting")
     assert landing.home.registered() == []
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.files import cell_of_sheet, literal, sheet, sheet_cell, sheet_frame
+from lunguage_assets.spreadsheets import cell_of_sheet, sheet, sheet_cell, sheet_frame
+from lunguage_assets.wording import literal
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 texts = st.text() | st.builds(

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from invented_reports import dictionary, frames, identity, run, said, vocabulary
 
+from lunguage_assets.implicit.expansion.matching import match
 from lunguage_assets.implicit.pathways.pathway_file import view_situations
-from lunguage_assets.implicit.pathways.pathways import load_dictionary, match
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.implicit.rows import read_rows
 from lunguage_assets.tables import VIEWS
 

@@ -1,0 +1,238 @@
+"""Frames of an annotation, made of the tables of the method.
+
+Ids become the caller's own, and what was made up to run the method (patients, numbers)
+goes. Spans and cues are looked up in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from lunguage_assets.annotation.given_reports import GivenReport
+from lunguage_assets.annotation.method import Frames
+from lunguage_assets.explicit.hedges.hedging import words_of
+from lunguage_assets.implicit.rows import BARE, column_values
+from lunguage_assets.release.deciding_cues import DecidingCue, deciding_cues
+from lunguage_assets.release.row_words import status_of
+from lunguage_assets.structuring.rows import read_spans
+
+_SENTENCE_KEY = ["study_id", "section", "sent_idx"]
+_ROW_IDS = ("finding_id", "parent_id", "root_id", "survivor_id")
+_LISTS_OF_ROW_IDS = ("evidence", "associate", "merged_ids", "finding_ids")
+_MADE_UP = ["subject_id", "source_id", "number"]
+_WORDS_OF_A_ROW = ["finding_id", "section", "sent_idx", "ent", "location"]
+_STILL_THERE = ["reference lost", "cell kept apart"]
+"""Events of the log whose row is among the findings all the same."""
+_SPAN_SOURCE = ["finding_id", "study_id", "section", "status", "sent_idx", "ent_idx"]
+_CUE_SOURCE = ["finding_id", "study_id", "status", "ent", "name", "cues"]
+_CUE_COLUMNS = ["study_id", "finding_id", *DecidingCue._fields]
+
+
+class _Span(NamedTuple):
+    """The characters of a value, as a row of the frame `spans`."""
+
+    study_id: str
+    finding_id: str
+    section: str
+    status: str
+    column: str
+    begin: int
+    end: int
+    words: str
+
+
+def annotation_frames(
+    reports: Mapping[str, GivenReport], read: Frames, concluded: Frames
+) -> Frames:
+    """Make the frames of an annotation.
+
+    Args:
+        reports: by the study id that the method knows them by.
+        read: the tables of `Method.read`.
+        concluded: those of `Method.conclude`.
+
+    Returns:
+        The frames by the names of `Annotation`'s fields.
+    """
+    tables = {
+        "reports": _reports(reports, read),
+        "sentences": _sentences(read),
+        "findings": _findings(concluded),
+        "labels": concluded["labels"],
+        "conflicts": concluded["conflicts"],
+        "left_out": _left_out(concluded),
+        "spans": _spans(read, concluded),
+        "cues": _cues(read, concluded),
+        "set_aside": concluded["set_aside"],
+    }
+    return {name: _with_callers_ids(table, reports) for name, table in tables.items()}
+
+
+def _reports(reports: Mapping[str, GivenReport], read: Frames) -> pd.DataFrame:
+    """List the texts with the codes of all notes on them, each once."""
+    notes = {study: dict.fromkeys(report.notes) for study, report in reports.items()}
+    reading_notes = read["reading_notes"]
+    for study, reason in zip(
+        reading_notes["study_id"], reading_notes["reason"], strict=True
+    ):
+        notes[study][reason] = None
+    texts = read["report_texts"]
+    texts = texts[["study_id", "view_information", "view_source", "report"]]
+    listed = [list(notes[study]) for study in texts["study_id"]]
+    return texts.assign(notes=pd.Series(listed, texts.index, dtype=object))
+
+
+def _sentences(read: Frames) -> pd.DataFrame:
+    """List the sentences, each with its account."""
+    accounts = read["sentence_accounts"][[*_SENTENCE_KEY, "account", "reason"]]
+    sentences = read["report_sentences"].merge(accounts, on=_SENTENCE_KEY, how="left")
+    return sentences.fillna({"account": "nothing stated", "reason": ""})
+
+
+def _findings(concluded: Frames) -> pd.DataFrame:
+    """List the resolved rows with their phrases and the pathway that implied them."""
+    rows = concluded["lunguage_plus_plus"]
+    phrases = _values_by_key(concluded["hedge_phrases"], ["finding_id"], "phrases")
+    pathways = _values_by_key(
+        concluded["expansions"], ["finding_id"], "parent_pathway_id"
+    )
+    ids = [(finding_id,) for finding_id in rows["finding_id"]]
+    phrases_of_rows = [list(phrases.get(key, ())) for key in ids]
+    return rows.assign(
+        phrases=pd.Series(phrases_of_rows, rows.index, dtype=object),
+        parent_pathway_id=[pathways.get(key, "") for key in ids],
+    )
+
+
+def _left_out(concluded: Frames) -> pd.DataFrame:
+    """List the rows that are not among the findings, with their words."""
+    log = concluded["resolution_log"]
+    gone = log[~log["event"].isin(_STILL_THERE)]
+    rows = pd.concat(
+        [concluded["findings"], concluded["expansions"]], ignore_index=True
+    )
+    words = rows[_WORDS_OF_A_ROW].drop_duplicates("finding_id", keep="last")
+    return gone.merge(words, on="finding_id", how="left", validate="m:1")
+
+
+def _with_callers_ids(
+    table: pd.DataFrame, reports: Mapping[str, GivenReport]
+) -> pd.DataFrame:
+    """Rename all ids of a table, and drop what was made up for it."""
+
+    def row_name(row_id: str) -> str:
+        return _callers_row_id(row_id, reports)
+
+    renamed: dict[str, pd.Series] = {}
+    for column in table.columns:
+        values = table[column]
+        if column == "study_id":
+            renamed[column] = values.map(lambda study: reports[study].name)
+        elif column in _ROW_IDS:
+            renamed[column] = values.map(row_name, na_action="ignore")
+        elif column in _LISTS_OF_ROW_IDS:
+            renamed[column] = values.map(lambda ids: [row_name(row) for row in ids])
+    typed = {name: values.astype(table[name].dtype) for name, values in renamed.items()}
+    known = table.drop(columns=_MADE_UP, errors="ignore")
+    return known.assign(**typed).reset_index(drop=True)
+
+
+def _callers_row_id(row_id: str, reports: Mapping[str, GivenReport]) -> str:
+    """Put the caller's name before a row's number in its report.
+
+    `s00000000:0003/lung` becomes `a:3/lung`; bare names of references stay.
+    """
+    if row_id.startswith(BARE):
+        return row_id
+    study, _, row = row_id.partition(":")
+    number, slash, edges = row.partition("/")
+    return f"{reports[study].name}:{int(number)}{slash}{edges}"
+
+
+def _spans(read: Frames, concluded: Frames) -> pd.DataFrame:
+    """Find the characters of every value of the stated rows, and of their phrases."""
+    texts = _values_by_key(read["report_texts"], ["study_id"], "report")
+    spans_of_rows = _values_by_key(
+        read["structured_findings"], ["study_id", "section", "ent_idx"], "spans"
+    )
+    begins = _values_by_key(read["report_sentences"], _SENTENCE_KEY, "begin")
+    ends = _values_by_key(read["report_sentences"], _SENTENCE_KEY, "end")
+    phrases = _values_by_key(concluded["hedge_phrases"], ["finding_id"], "phrases")
+    rows: list[_Span] = []
+    for row in concluded["findings"][_SPAN_SOURCE].to_dict("records"):
+        study = row["study_id"]
+        text = texts[study,]
+        spans_by_column = read_spans(
+            spans_of_rows[study, row["section"], row["ent_idx"]]
+        )
+        values = [
+            (column, span.begin, span.end)
+            for column, spans in spans_by_column.items()
+            for span in spans
+        ]
+        sentence = (study, row["section"], row["sent_idx"])
+        values += _phrase_spans(
+            phrases.get((row["finding_id"],), ()),
+            text,
+            begins[sentence],
+            ends[sentence],
+            nearest_to=spans_by_column["ent"][0].begin,
+        )
+        rows += [
+            _Span(
+                study,
+                row["finding_id"],
+                row["section"],
+                row["status"],
+                column,
+                begin,
+                end,
+                text[begin:end],
+            )
+            for column, begin, end in values
+        ]
+    return _frame_of_characters(rows, list(_Span._fields))
+
+
+def _phrase_spans(
+    phrases: Sequence[str], text: str, begin: int, end: int, *, nearest_to: int
+) -> Iterator[tuple[str, int, int]]:
+    """Find each phrase in a sentence; of several places the nearest to the finding."""
+    for phrase in phrases:
+        matches = list(words_of(phrase).finditer(text, begin, end))
+        if matches:
+            nearest = min(matches, key=lambda match: abs(match.start() - nearest_to))
+            yield "phrase", nearest.start(), nearest.end()
+
+
+def _cues(read: Frames, concluded: Frames) -> pd.DataFrame:
+    """Find the cues that decided the stated rows, with their words."""
+    texts = _values_by_key(read["report_texts"], ["study_id"], "report")
+    rows: list[tuple[Any, ...]] = []
+    row: Any
+    for row in concluded["findings"][_CUE_SOURCE].to_dict("records"):
+        if not row["cues"]:
+            continue
+        study = row["study_id"]
+        for cue in deciding_cues(row["cues"], texts[study,], status_of(row)):
+            rows.append((study, row["finding_id"], *cue))
+    return _frame_of_characters(rows, _CUE_COLUMNS)
+
+
+def _frame_of_characters(
+    rows: Sequence[tuple[Any, ...]], columns: list[str]
+) -> pd.DataFrame:
+    """Make a frame whose columns are texts, but for `begin` and `end`."""
+    types = dict.fromkeys(columns, "str") | {"begin": "int64", "end": "int64"}
+    return pd.DataFrame(rows, columns=columns).astype(types)
+
+
+def _values_by_key(
+    frame: pd.DataFrame, key: list[str], value: str
+) -> dict[tuple[Any, ...], Any]:
+    """Index a column by the values of others, the last row counts."""
+    keys = zip(*(frame[name].tolist() for name in key), strict=True)
+    return dict(zip(keys, column_values(frame, value), strict=True))

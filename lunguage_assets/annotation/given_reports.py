@@ -1,0 +1,309 @@
+"""Reports as a caller gives them, checked before anything is read.
+
+They come from a frame, a table, files, or a form; each with the caller's own id, and
+each refused with where it stands and what to do.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from lunguage_assets.corpus.columns import folded_name, shown_names
+from lunguage_assets.corpus.records import read_cells
+from lunguage_assets.corpus.records import shown as storable
+from lunguage_assets.corpus.texts.raw import LARGEST, decoded
+from lunguage_assets.corpus.views import study_views, written
+from lunguage_assets.errors import InputError
+from lunguage_assets.tables import VIEWS
+
+_ONE_REPORT = "the text of one report"
+_MANY_REPORTS = "a frame, or a list of texts"
+_TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenReport:
+    """One report, decoded as delivered texts are.
+
+    `name` is what the caller calls it, `notes` are codes of what was done to its text,
+    `views` are in the written form (empty: those that the text names).
+    """
+
+    name: str
+    text: str = field(repr=False)
+    notes: tuple[str, ...]
+    views: str
+
+
+class Origin(NamedTuple):
+    """Where a report stands, for messages; columns are empty outside tables."""
+
+    file: str
+    text_column: str = ""
+    views_column: str = ""
+    row: int | None = None
+
+    def error(self, column: str, found: str, expected: str, remedy: str) -> InputError:
+        """Make the error of one of its columns.
+
+        Args:
+            column: the column that is wrong; empty: none is.
+            found: what is there.
+            expected: what should be there.
+            remedy: what to do.
+        """
+        return InputError(
+            self.file, found, expected, remedy, row=self.row, column=column or None
+        )
+
+
+class _Cells(NamedTuple):
+    """What a row gives of a report, as it is given; `row` is its number."""
+
+    row: int
+    name: Any
+    text: Any
+    views: Any
+
+
+def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenReport:
+    """Check and decode one report.
+
+    Args:
+        name: what the caller calls it.
+        content: its text as `str` or `bytes`.
+        views: words for its views; empty or missing: those that the text names.
+        origin: where it stands.
+
+    Raises:
+        InputError: the content is no text or too long, or the words name no view.
+    """
+    known_views = _known_views(views, origin)
+    if not isinstance(content, str | bytes):
+        raise origin.error(
+            origin.text_column,
+            f"a {type(content).__name__}",
+            _ONE_REPORT,
+            "Give the text as str; for a frame or a list of texts use `annotate`.",
+        )
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    if len(data) > LARGEST:
+        raise origin.error(
+            origin.text_column,
+            "more than a million bytes",
+            _ONE_REPORT,
+            "Give each report by itself.",
+        )
+    text = decoded(data)
+    if not text.is_text:
+        raise origin.error(
+            origin.text_column,
+            "bytes that are no text",
+            _ONE_REPORT,
+            "Give the report as plain text.",
+        )
+    return GivenReport(name, text.text, text.notes, known_views)
+
+
+def _known_views(views: Any, origin: Origin) -> str:
+    words = "" if is_missing(views) else str(views).strip()
+    if not words:
+        return ""
+    known = written(study_views(words))
+    if not known:
+        raise origin.error(
+            origin.views_column,
+            "words that name no view",
+            f"views out of {', '.join(VIEWS)}",
+            "Correct them, or leave them out.",
+        )
+    return known
+
+
+def is_missing(cell: Any) -> bool:
+    """Tell whether a cell of a frame holds nothing: None, NA or NaN."""
+    return bool(cell is None or cell is pd.NA or cell != cell)
+
+
+def reports_of_frame(
+    frame: pd.DataFrame | Iterable[str], text: str, study_id: str, views: str
+) -> list[GivenReport]:
+    """Read the reports of a frame, or of texts alone.
+
+    Args:
+        frame: one report per row.
+        text: the column of the texts; a missing text is an empty report.
+        study_id: the column of the ids. Without a column `study_id` the index has them.
+        views: the column of the views, or empty.
+
+    Raises:
+        InputError: a column, an id or a text is wrong; rows count from 0.
+    """
+    table = _as_frame(frame, text)
+    if study_id == "study_id" not in table.columns:
+        table = table.assign(study_id=table.index)
+    for column in filter(None, (text, study_id, views)):
+        _require_one_column(table, column, known=(text, study_id, views))
+    views_of_rows = table[views].tolist() if views else [""] * len(table)
+    cells = map(
+        _Cells,
+        range(len(table)),
+        table[study_id].tolist(),
+        table[text].tolist(),
+        views_of_rows,
+    )
+    return _reports_of_rows(cells, study_id, Origin("frame", text, views))
+
+
+def _as_frame(frame: pd.DataFrame | Iterable[str], text: str) -> pd.DataFrame:
+    """Make a frame of a list or series of texts; refuse what is neither."""
+    given = f"a {type(frame).__name__}"
+    if isinstance(frame, str | bytes):
+        remedy = "Use `read` for one report."
+        raise InputError("frame", given, _MANY_REPORTS, remedy)
+    # Of a mapping the ids would be read as if they were the texts.
+    if not isinstance(frame, Iterable) or isinstance(frame, Mapping):
+        remedy = "Give one report per row, or texts alone."
+        raise InputError("frame", given, _MANY_REPORTS, remedy)
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    texts = frame if isinstance(frame, pd.Series) else list(frame)
+    return pd.Series(texts, dtype=object).to_frame(text)
+
+
+def _require_one_column(
+    table: pd.DataFrame, column: str, known: tuple[str, ...]
+) -> None:
+    if column not in table.columns:
+        names = shown_names([*map(str, table.columns)], (*known, "report", "study_id"))
+        raise InputError(
+            "frame",
+            f"the columns {names}",
+            "one report per row",
+            "Name the column that holds it: "
+            "annotate(frame, text=..., study_id=..., views=...).",
+            column=column,
+        )
+    # Of columns with one name pandas gives a frame.
+    if isinstance(table[column], pd.DataFrame):
+        raise InputError(
+            "frame",
+            "columns of one name",
+            "each column once",
+            "Give every column a name of its own.",
+            column=column,
+        )
+
+
+class TableReports(NamedTuple):
+    """Reports of a file, and the rows (from 1) that cannot be read."""
+
+    reports: list[GivenReport]
+    broken_rows: list[int]
+
+
+def reports_of_table(path: Path, text: str, study_id: str, views: str) -> TableReports:
+    """Read the reports of a CSV or Parquet file.
+
+    Args:
+        path: the file.
+        text: the column of the texts.
+        study_id: the column of the ids; empty: a column of that name has them, else the
+            row's number is the id.
+        views: the column of the views, or empty.
+
+    Raises:
+        InputError: a column is missing, or as of `reports_of_frame`.
+    """
+    id_column, text_column, views_column = map(
+        folded_name, (study_id or "study_id", text, views)
+    )
+    required = [folded_name(name) for name in (study_id, text, views) if name]
+    present, records = read_cells(path, required, (id_column,), keep_bytes=True)
+    has_ids = bool(study_id or present)
+    broken_rows: list[int] = []
+
+    def rows() -> Iterator[_Cells]:
+        for record, cells in records:
+            if record.broken:
+                broken_rows.append(record.number)
+                continue
+            yield _Cells(
+                record.number,
+                storable(cells[id_column]) if has_ids else record.number,
+                cells[text_column].encode("utf-8", "surrogateescape"),
+                storable(cells[views_column]) if views else "",
+            )
+
+    origin = Origin(path.name, text, views)
+    reports = _reports_of_rows(rows(), study_id or "study_id", origin)
+    return TableReports(reports, broken_rows)
+
+
+def _reports_of_rows(
+    rows: Iterable[_Cells], id_column: str, origin: Origin
+) -> list[GivenReport]:
+    """Check every row, whose id must be there and be its own."""
+    row_by_name: dict[str, int] = {}
+    reports = []
+    for cells in rows:
+        of_row = origin._replace(row=cells.row)
+        name = "" if is_missing(cells.name) else str(cells.name).strip()
+        if not name or name in row_by_name:
+            raise of_row.error(
+                id_column,
+                f"the id of row {row_by_name[name]}" if name else "nothing",
+                "every id once",
+                "Give each report an id of its own.",
+            )
+        if storable(name) != name:
+            raise of_row.error(
+                id_column,
+                "half a character, or a NUL",
+                "an id that can be stored",
+                "Give the report an id of whole characters.",
+            )
+        row_by_name[name] = cells.row
+        text = "" if is_missing(cells.text) else cells.text
+        reports.append(given_report(name, text, cells.views, of_row))
+    return reports
+
+
+def reports_of_files(paths: Sequence[str], views: str) -> list[GivenReport]:
+    """Read files of one report each, in the given order; `-` is standard input.
+
+    Args:
+        paths: the files, each read once.
+        views: words for the views of all reports, or empty.
+
+    Raises:
+        InputError: a file cannot be read, is a table, or has nothing in it.
+    """
+    reports = []
+    for path in dict.fromkeys(paths):
+        origin = Origin(path, views_column="--views")
+        if path.lower().removesuffix(".gz").endswith(_TABLES):
+            remedy = f"Label each of its reports: lunguage annotate {path} > labels.csv"
+            raise origin.error("", "a table", _ONE_REPORT, remedy)
+        content = _content_of_file(path, origin)
+        report = given_report(storable(path), content, views, origin)
+        if not report.text:
+            remedy = "Name a file with a report in it."
+            raise origin.error("", "nothing", _ONE_REPORT, remedy)
+        reports.append(report)
+    return reports
+
+
+def _content_of_file(path: str, origin: Origin) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        found = str(error.strerror).lower()
+        remedy = "Name a file with a report in it."
+        raise origin.error("", found, _ONE_REPORT, remedy) from None

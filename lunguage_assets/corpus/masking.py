@@ -1,0 +1,92 @@
+"""Masked sentences: the finding in question becomes `<finding>`.
+
+A judge compares how sure two sentences are, not what they are sure of. So every
+mention of the finding is hidden before a judge sees the sentence (explicit.md
+section 0).
+"""
+
+from __future__ import annotations
+
+import re
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
+
+MASK = "<finding>"
+_GAP = re.compile(r"([\s\-\u2010-\u2014/]+)")
+_ANY_GAP = r"[\s\-\u2010-\u2014/]"
+_DASHES = set("-\u2010\u2011\u2012\u2013\u2014")
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
+_EDGES = " \t\r\n.,;:-/"
+
+
+class Masker:
+    """Replaces findings in sentences by `<finding>`, in every known spelling."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._pattern_by_wordings: dict[tuple[str, ...], re.Pattern[str] | None] = {}
+
+    def masked(self, sentence: str, ent: str, normed_ent: str = "") -> str | None:
+        """Mask every mention of a finding.
+
+        The finding is sought as it is worded; only when that does not occur, in its
+        canonical form; only then in the vocabulary's other spellings of it.
+
+        Args:
+            sentence: as delivered.
+            ent: the finding in the words of the report.
+            normed_ent: its canonical form, if the delivery has one.
+
+        Returns:
+            The masked sentence; None when the finding is not mentioned or a mask is
+            in the sentence already.
+        """
+        if MASK in sentence.lower():
+            return None
+        for wording in (ent, normed_ent):
+            masked = self._replaced(sentence, (wording,))
+            if masked is not None:
+                return masked
+        return self._replaced(sentence, self._vocabulary.spellings(normed_ent or ent))
+
+    def _replaced(self, sentence: str, wordings: tuple[str, ...]) -> str | None:
+        if wordings not in self._pattern_by_wordings:
+            self._pattern_by_wordings[wordings] = self._pattern(wordings)
+        pattern = self._pattern_by_wordings[wordings]
+        if pattern is None:
+            return None
+        masked, mentions = pattern.subn(MASK, sentence)
+        return masked if mentions else None
+
+    def _pattern(self, wordings: tuple[str, ...]) -> re.Pattern[str] | None:
+        """Compile a pattern of whole words; None when no wording has a letter."""
+        bodies = [
+            self._body(wording)
+            for wording in wordings
+            if any(map(str.isalnum, wording))
+        ]
+        if not bodies:
+            return None
+        whole_words = r"(?<![^\W_])(?:" + "|".join(bodies) + r")(?![^\W_])"
+        return re.compile(whole_words, re.IGNORECASE)
+
+    def _body(self, wording: str) -> str:
+        """Write a pattern in which blanks, hyphens and slashes stand for each other.
+
+        A hyphen may also be left out ("re-expansion", "reexpansion").
+        """
+        pieces = _GAP.split(wording.strip(_EDGES))
+        body = self._word(pieces[0])
+        # `split` gives words and the gaps between them in turn.
+        for gap, word in zip(pieces[1::2], pieces[2::2], strict=True):
+            may_be_left_out = set(gap) <= _DASHES
+            body += _ANY_GAP + ("*" if may_be_left_out else "+") + self._word(word)
+        return body
+
+    def _word(self, word: str) -> str:
+        """Write a pattern of a word in its singular and plurals, the longest first."""
+        if not _LETTERS.fullmatch(word):
+            return re.escape(word)
+        forms = {word.lower(), *self._vocabulary.word_forms(word)}
+        longest_first = sorted(forms, key=lambda form: (-len(form), form))
+        return "(?:" + "|".join(map(re.escape, longest_first)) + ")"

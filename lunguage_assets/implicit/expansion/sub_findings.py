@@ -1,0 +1,114 @@
+"""A sub-finding as a row: what it has from its parent, and what from the pathway.
+
+The rules are in implicit.md section 4.
+"""
+
+from __future__ import annotations
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.implicit.expansion.implied_probability import derive_probability
+from lunguage_assets.implicit.pathways.edges import Edge
+from lunguage_assets.implicit.rows import (
+    ATTRIBUTE_NAMES,
+    CLINICAL_ATTRIBUTES,
+    Row,
+    copied,
+    united_cells,
+)
+
+
+def sub_finding(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
+    """Build the sub-finding that an edge implies, with location and probability.
+
+    Args:
+        parent: the row whose diagnosis implies it.
+        edge: of the parent's pathway.
+        vocabulary: that locations are read with.
+    """
+    child = copied(parent)
+    child.ent = edge.ent
+    child.name = edge.name
+    child.cat = edge.category
+    child.status = edge.status
+    child.source = "expansion"
+    # No words of the report say that it is there.
+    child.sent = ""
+    child.cues = ""
+    child.parent_id = parent.finding_id
+    child.root_id = parent.root_id or parent.finding_id
+    child.depth = parent.depth + 1 if parent.is_generated else 1
+    # It has evidence of its own only when it is expanded in turn.
+    child.evidence = ()
+    child.associate = (parent.finding_id,)
+    child.merged_ids = ()
+    child.p_source = "pathway"
+    child.prob_is_bound = True
+    _locate(child, parent, edge, vocabulary)
+    _inherit_attributes(child, parent, edge)
+    derive_probability(child, parent, edge.strength)
+    return child
+
+
+def inherits_location(edge: Edge, parent: Row) -> bool:
+    """Whether a sub-finding lies where the diagnosis does.
+
+    No symptom does, nor what the pathway says lies somewhere else.
+    """
+    if edge.is_symptom:
+        return False
+    return edge.inherits or not parent.policy.follows_inheritance
+
+
+def _locate(child: Row, parent: Row, edge: Edge, vocabulary: Vocabulary) -> None:
+    if not inherits_location(edge, parent):
+        child.location = ""
+        child.location_parts = ()
+    if not edge.location:
+        return
+    parts = vocabulary.location_parts(edge.location)
+    added = [part for part in parts if part not in child.location_parts]
+    # The parent may name a part of the pathway's location already.
+    is_all_new = len(added) == len(parts)
+    wording = edge.location if is_all_new else ", ".join(added)
+    child.location = united_cells([child.location, wording])
+    child.location_parts = tuple(sorted({*child.location_parts, *parts}))
+
+
+def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
+    """Unite the parent's attributes with the pathway's.
+
+    A symptom has no clinical ones.
+    """
+    for name in ATTRIBUTE_NAMES:
+        setattr(child, name, edge.attributes.get(name, ""))
+    # "Small" or "worse" is said of what is there, not of the sign that is missing.
+    if edge.status == "dn" and parent.policy.strips_denied_children:
+        return
+    if not edge.is_symptom and not inherits_location(edge, parent):
+        return
+    for name in ATTRIBUTE_NAMES:
+        inherited = getattr(parent, name)
+        is_clinical_of_symptom = edge.is_symptom and name in CLINICAL_ATTRIBUTES
+        if not inherited or is_clinical_of_symptom:
+            continue
+        of_pathway = getattr(child, name)
+        if name == "distribution" and parent.policy.prefers_stated_distribution:
+            of_pathway = ""
+        setattr(child, name, united_cells([inherited, of_pathway]))
+
+
+def merge_equal_children(children: list[Row]) -> list[Row]:
+    """Keep equal sub-findings of one pathway once, with the attributes of all.
+
+    A pathway may name one sign twice: a hazy and a round opacity.
+    """
+    first_by_key: dict[tuple[str, bool, tuple[str, ...]], Row] = {}
+    for child in children:
+        key = child.name, child.positive, child.location_parts
+        first = first_by_key.setdefault(key, child)
+        if first is child:
+            continue
+        for name in ATTRIBUTE_NAMES:
+            cells = [getattr(first, name), getattr(child, name)]
+            setattr(first, name, united_cells(cells))
+    return list(first_by_key.values())

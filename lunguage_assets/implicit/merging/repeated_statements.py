@@ -1,0 +1,239 @@
+"""Findings that a report states twice (implicit.md section 2).
+
+It states them in findings and in impression, at a location and a narrower one, or by
+another name of one diagnosis. No encoder decides here, but what the rows say
+(`statements/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+from typing import NamedTuple
+
+from lunguage_assets.implicit.merging.merge_constraints import Blacklist, wording_of
+from lunguage_assets.implicit.merging.similar_findings import Pair, complete_link
+from lunguage_assets.implicit.rows import Row
+from lunguage_assets.implicit.statements.label_file import LabelList
+from lunguage_assets.implicit.statements.locations import anatomy
+
+_SECTIONS_THAT_REPEAT = {"find", "impr"}
+_SAME_LOCATION = 0.5
+_SAME_STATUS = 0.25
+
+LocationParts = tuple[str, ...]
+
+
+def repeated_across_sections(
+    block: Sequence[Row], blacklist: Blacklist, labels: LabelList
+) -> Iterator[list[Row]]:
+    """Yield groups of rows of a block that state the same, in report order.
+
+    A row at a wide location that repeats one of several others joins one of its own
+    status, or none: "edema" does not say which of two it repeats.
+
+    Args:
+        block: rows that may be one.
+        blacklist: pairs that keep rows apart, and with them numbers and directions.
+        labels: what findings mean.
+    """
+    statements = [Statement(row, labels) for row in block]
+    wordings = [wording_of(row, blacklist) for row in block]
+    repeated: set[Pair] = set()
+    for a, b in _pairs_with_a_subject(statements):
+        is_kept_apart = wordings[a].separated(wordings[b])
+        if not is_kept_apart and statements[a].repeats(statements[b]):
+            repeated.add((a, b))
+    is_unambiguous = _unambiguous(repeated)
+    nearness: dict[Pair, float] = {}
+    for a, b in repeated:
+        has_same_status = block[a].status == block[b].status
+        if has_same_status or (a in is_unambiguous and b in is_unambiguous):
+            nearness[a, b] = statements[a].nearness(statements[b])
+    for positions in complete_link(len(block), nearness):
+        yield [block[position] for position in positions]
+
+
+def _unambiguous(repeated: set[Pair]) -> set[int]:
+    """Find the rows whose partners all repeat each other, too."""
+    partners: dict[int, set[int]] = {}
+    for a, b in repeated:
+        partners.setdefault(a, set()).add(b)
+        partners.setdefault(b, set()).add(a)
+    return {
+        position
+        for position, others in partners.items()
+        if all(pair in repeated for pair in combinations(sorted(others), 2))
+    }
+
+
+def _pairs_with_a_subject(statements: Sequence[Statement]) -> list[Pair]:
+    """List the pairs of statements that have a subject in common, sorted.
+
+    These have a label in common, or a name that stands in findings and in impression;
+    others never state the same.
+    """
+    positions_by_subject: dict[str | int, list[int]] = {}
+    for position, statement in enumerate(statements):
+        for subject in statement.subjects():
+            positions_by_subject.setdefault(subject, []).append(position)
+    pairs: set[Pair] = set()
+    for subject, positions in positions_by_subject.items():
+        is_label = isinstance(subject, int)
+        if is_label:
+            pairs.update(combinations(positions, 2))
+            continue
+        # Under one name only what stands in both sections is one: pairs inside a
+        # section would be the square of a long report.
+        in_findings = _in_section(positions, statements, "find")
+        in_impression = _in_section(positions, statements, "impr")
+        for pair in product(in_findings, in_impression):
+            pairs.add((min(pair), max(pair)))
+    return sorted(pairs)
+
+
+def _in_section(
+    positions: Sequence[int], statements: Sequence[Statement], section: str
+) -> list[int]:
+    return [
+        position
+        for position in positions
+        if statements[position].row.section == section
+    ]
+
+
+def row_with_location(survivor: Row, group: Sequence[Row]) -> Row:
+    """Find the row whose location a survivor takes.
+
+    The narrowest of a presence ("opacity at the left base" says more than "opacity"),
+    the widest of a denial.
+    """
+    located = survivor
+    for row in group:
+        if survivor.positive:
+            inner, outer = row, located
+        else:
+            inner, outer = located, row
+        if lies_in(inner.location_parts, outer.location_parts) and not is_same_location(
+            inner.location_parts, outer.location_parts
+        ):
+            located = row
+    return located
+
+
+def lies_in(inner: LocationParts, outer: LocationParts) -> bool:
+    """Whether a location lies in another one, and on no other sides.
+
+    What is bilateral is not what is left.
+    """
+    if not anatomy().covers(outer, inner):
+        return False
+    sides = anatomy().location(inner).sides
+    outer_sides = anatomy().location(outer).sides
+    return not outer_sides or outer_sides == sides
+
+
+def is_same_location(location: LocationParts, other: LocationParts) -> bool:
+    """Whether two locations lie in each other."""
+    return lies_in(location, other) and lies_in(other, location)
+
+
+class _MeantLabel(NamedTuple):
+    """What a row says of a label that it means by another name."""
+
+    present: bool
+    refinements: frozenset[str]
+    location: LocationParts
+
+
+class Statement:
+    """A row with what it says: its name, and the diagnoses that it means.
+
+    Unlike `contradictions.Statements` it leaves out kinds of a label: "nodule" does not
+    repeat "hamartoma".
+    """
+
+    def __init__(self, row: Row, labels: LabelList) -> None:
+        self.row = row
+        reading = labels.read(row)
+        self._diagnosis = reading.diagnosis
+        self._meant: dict[int, _MeantLabel] = {}
+        for meaning, is_label_present in reading.meanings:
+            if not labels.is_diagnosis(meaning.label) or meaning.reads == "kind":
+                continue
+            location = () if meaning.placeless else row.location_parts
+            self._meant[meaning.label] = _MeantLabel(
+                is_label_present, reading.refinements, location
+            )
+        meanings = labels.meanings(row.name, row.ent, self._diagnosis)
+        self._is_general_denial = any(meaning.reads == "denial" for meaning in meanings)
+
+    def subjects(self) -> list[str | int]:
+        """List the name, and the labels that the row means by another one."""
+        return [self.row.name, *self._meant]
+
+    def repeats(self, other: Statement) -> bool:
+        """Whether both rows state the same."""
+        has_same_status = self.row.status == other.row.status
+        has_same_name = self.row.name == other.row.name
+        # "Enlarged silhouette, possibly cardiomegaly": what explains a sign with doubt
+        # does not repeat it.
+        if not has_same_name and not has_same_status and self._is_explained_by(other):
+            return False
+        stands_twice = {self.row.section, other.row.section} == _SECTIONS_THAT_REPEAT
+        # Denials are told apart by what they leave out.
+        if not self.row.positive and not (stands_twice and has_same_status):
+            return False
+        if has_same_name:
+            return stands_twice and self._repeats_by_name(other)
+        if self._diagnosis and other._diagnosis:
+            return False
+        return self._repeats_by_label(other, stands_twice)
+
+    def _is_explained_by(self, other: Statement) -> bool:
+        is_one_sentence = (
+            self.row.section == other.row.section
+            and self.row.sent_idx == other.row.sent_idx
+        )
+        return (
+            is_one_sentence
+            or self.row.finding_id in other.row.evidence
+            or other.row.finding_id in self.row.evidence
+        )
+
+    def _repeats_by_name(self, other: Statement) -> bool:
+        location = self.row.location_parts
+        other_location = other.row.location_parts
+        if self._is_general_denial:
+            # "No acute abnormality" of the pleura is not the one of the bones.
+            return self.row.ent == other.row.ent and location == other_location
+        return is_same_location(location, other_location) or self._is_nested(
+            location, other_location
+        )
+
+    def _repeats_by_label(self, other: Statement, stands_twice: bool) -> bool:
+        """Whether both mean one label: "heart size is enlarged" and cardiomegaly."""
+        for label in self._meant.keys() & other._meant.keys():
+            meant = self._meant[label]
+            others = other._meant[label]
+            if meant.present != others.present:
+                continue
+            if meant.refinements != others.refinements:
+                continue
+            if is_same_location(meant.location, others.location):
+                return True
+            if stands_twice and self._is_nested(meant.location, others.location):
+                return True
+        return False
+
+    def _is_nested(self, location: LocationParts, other: LocationParts) -> bool:
+        within = lies_in if self.row.positive else anatomy().covers
+        return bool(within(location, other) or within(other, location))
+
+    def nearness(self, other: Statement) -> float:
+        """Measure how near two repeated rows are: the location before the status."""
+        has_same_location = is_same_location(
+            self.row.location_parts, other.row.location_parts
+        )
+        has_same_status = self.row.status == other.row.status
+        return _SAME_LOCATION * has_same_location + _SAME_STATUS * has_same_status

@@ -1,0 +1,209 @@
+"""Groups of findings that are alike and that nothing keeps apart.
+
+All rows of a group are alike with each other (complete link, implicit.md section 2):
+"opacity" is close to "left opacity" and to "right opacity", and does not make one of
+the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
+from typing import NamedTuple
+
+from lunguage_assets.implicit.encoders import Embedder
+from lunguage_assets.implicit.merging.merge_constraints import (
+    Blacklist,
+    Wording,
+    wording_of,
+)
+from lunguage_assets.implicit.rows import Row
+from lunguage_assets.implicit.similarity import PhrasePair, close_pairs
+
+Pair = tuple[int, int]
+"""Positions of two items, the lower first."""
+
+
+class SimilarGroup(NamedTuple):
+    """Rows that are alike, each with its similarity to the nearest of the others."""
+
+    rows: list[Row]
+    similarity_by_id: dict[str, float]
+
+
+class DistinctWording(NamedTuple):
+    """A wording of a block, and the positions of the rows that have it."""
+
+    wording: Wording
+    positions: list[int]
+
+
+def similar_groups(
+    blocks: Sequence[Sequence[Row]],
+    blacklist: Blacklist,
+    embedder: Embedder,
+    threshold: float,
+) -> Iterator[SimilarGroup]:
+    """Yield the groups of each block that are merged.
+
+    Args:
+        blocks: rows that may be one.
+        blacklist: pairs that keep rows apart.
+        embedder: encodes every phrase once, and only one that is compared.
+        threshold: the least similarity of two rows of a group.
+
+    Raises:
+        MethodError: the encoder answers wrongly.
+    """
+    wordings_by_block = [distinct_wordings(block, blacklist) for block in blocks]
+    phrases_by_block = [_phrases_compared(wordings) for wordings in wordings_by_block]
+    cosines_by_block = close_pairs(embedder, phrases_by_block, threshold)
+    for block, wordings, cosines in zip(
+        blocks, wordings_by_block, cosines_by_block, strict=True
+    ):
+        similarity = _similarity_of_wordings(wordings, cosines)
+        groups = complete_link(len(wordings), similarity)
+        in_groups = set[int]().union(*groups)
+        for number, wording in enumerate(wordings):
+            # Rows of one wording are one, whether or not another is like it.
+            if number not in in_groups and len(wording.positions) > 1:
+                groups.append([number])
+        for group in groups:
+            yield _group_of_rows(block, group, wordings, similarity)
+
+
+def phrases_to_encode(
+    blocks: Sequence[Sequence[Row]], blacklist: Blacklist
+) -> list[str]:
+    """List the distinct phrases that an encoder is asked for, sorted."""
+    phrases: set[str] = set()
+    for block in blocks:
+        phrases |= _phrases_compared(distinct_wordings(block, blacklist))
+    return sorted(phrases)
+
+
+def distinct_wordings(
+    block: Sequence[Row], blacklist: Blacklist
+) -> list[DistinctWording]:
+    """Group the rows of a block by their wording.
+
+    A wording that its own words keep apart ("left or right opacity") is no group: each
+    row that has it stands alone.
+    """
+    distinct: list[DistinctWording] = []
+    distinct_by_phrase: dict[str, list[DistinctWording]] = {}
+    for position, row in enumerate(block):
+        wording = wording_of(row, blacklist)
+        of_phrase = distinct_by_phrase.setdefault(wording.phrase, [])
+        known = next((known for known in of_phrase if known.wording == wording), None)
+        if known is None or wording.separated(wording):
+            known = DistinctWording(wording, [])
+            of_phrase.append(known)
+            distinct.append(known)
+        known.positions.append(position)
+    return distinct
+
+
+def _phrases_compared(wordings: Sequence[DistinctWording]) -> set[str]:
+    """Find the phrases of a block that are compared with another one.
+
+    Something keeps the others apart from all. A partner is looked for until one is
+    found, which is soon.
+    """
+    compared: set[str] = set()
+    for distinct in wordings:
+        wording = distinct.wording
+        if wording.phrase in compared:
+            continue
+        for other_distinct in wordings:
+            other = other_distinct.wording
+            if other.phrase != wording.phrase and not wording.separated(other):
+                compared.update((wording.phrase, other.phrase))
+                break
+    return compared
+
+
+def _similarity_of_wordings(
+    wordings: Sequence[DistinctWording], cosines: Mapping[PhrasePair, float]
+) -> dict[Pair, float]:
+    """Find the pairs of wordings that are close enough and that nothing keeps apart."""
+    numbers_by_phrase: dict[str, list[int]] = {}
+    for number, distinct in enumerate(wordings):
+        numbers_by_phrase.setdefault(distinct.wording.phrase, []).append(number)
+
+    def is_kept_apart(number: int, other: int) -> bool:
+        return wordings[number].wording.separated(wordings[other].wording)
+
+    similarity: dict[Pair, float] = {}
+    for (phrase, other_phrase), cosine in cosines.items():
+        for number, other in product(
+            numbers_by_phrase[phrase], numbers_by_phrase[other_phrase]
+        ):
+            if not is_kept_apart(number, other):
+                similarity[min(number, other), max(number, other)] = cosine
+    # One phrase with other values beside it: "nodule", at placements 4 cm and 6 cm.
+    for numbers in numbers_by_phrase.values():
+        for number, other in combinations(numbers, 2):
+            if not is_kept_apart(number, other):
+                similarity[number, other] = 1.0
+    return similarity
+
+
+def _group_of_rows(
+    block: Sequence[Row],
+    group: Sequence[int],
+    wordings: Sequence[DistinctWording],
+    similarity: Mapping[Pair, float],
+) -> SimilarGroup:
+    """Collect the rows of a group of wordings, in report order."""
+    # Another row of the same wording is as near as can be.
+    nearest = {number: float(len(wordings[number].positions) > 1) for number in group}
+    for number, other in combinations(group, 2):
+        cosine = min(1.0, similarity.get((number, other), 0.0))
+        nearest[number] = max(nearest[number], cosine)
+        nearest[other] = max(nearest[other], cosine)
+    nearest_by_position: dict[int, float] = {}
+    for number in group:
+        for position in wordings[number].positions:
+            nearest_by_position[position] = nearest[number]
+    in_report_order = sorted(nearest_by_position)
+    return SimilarGroup(
+        rows=[block[position] for position in in_report_order],
+        similarity_by_id={
+            block[position].finding_id: nearest_by_position[position]
+            for position in in_report_order
+        },
+    )
+
+
+def complete_link(size: int, similarity: Mapping[Pair, float]) -> list[list[int]]:
+    """Group items that are all similar to each other.
+
+    Pairs are taken by similarity descending, then by position; two groups unite only
+    when every pair across them is listed.
+
+    Args:
+        size: how many items there are.
+        similarity: of the pairs that are similar.
+
+    Returns:
+        Groups of two or more, sorted.
+    """
+    # Of each item its group, which all of its members share.
+    group_of = [[item] for item in range(size)]
+    for a, b in sorted(similarity, key=lambda pair: (-similarity[pair], pair)):
+        group = group_of[a]
+        other = group_of[b]
+        if group is other:
+            continue
+        across = product(group, other)
+        if any((min(pair), max(pair)) not in similarity for pair in across):
+            continue
+        group += other
+        for member in other:
+            group_of[member] = group
+    return sorted(
+        sorted(group)
+        for item, group in enumerate(group_of)
+        if len(group) > 1 and item == min(group)
+    )

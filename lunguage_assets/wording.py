@@ -1,0 +1,62 @@
+"""Words values as a person reads them: on pages, in the UI and in terminals."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pandas as pd
+
+from lunguage_assets.errors import printable
+
+_READ_BY_MARKDOWN = re.compile(r"[\\`<\[\]|*&~]|(?<!\w)_|_(?!\w)")
+"""What Markdown reads otherwise than it stands there; an underscore in a word is one.
+"""
+
+
+def is_numeric(values: pd.Series) -> bool:
+    """Whether a column holds numbers only."""
+    if values.dtype == object:
+        present = [value for value in values.tolist() if value is not None]
+        return bool(present) and all(
+            isinstance(value, int | float) for value in present
+        )
+    is_number = pd.api.types.is_numeric_dtype(values)
+    return is_number and not pd.api.types.is_bool_dtype(values)
+
+
+def cell_text(value: Any) -> str:
+    """Word a value of a table: thousands apart, three decimals, "" for nothing."""
+    if _is_missing(value):
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.3f}".rstrip("0").rstrip(".")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or value is pd.NA:
+        return True
+    return isinstance(value, float) and math.isnan(value)
+
+
+def shown_phrase(phrase: str, most: int = 6) -> str:
+    """Show a hedging phrase, or how long it is where it is longer than any hedge.
+
+    Such a phrase may be a sentence of a report.
+    """
+    words = len(phrase.split())
+    return phrase if words <= most else f"(a phrase of {words} words)"
+
+
+def literal(text: str) -> str:
+    """Write text that Markdown shows as it is, on one line.
+
+    No tag, link, picture, column or emphasis begins in it, and no control character is
+    left for a terminal.
+    """
+    one_line = printable(" ".join(text.split()))
+    return _READ_BY_MARKDOWN.sub(r"\\\g<0>", one_line)

@@ -1,0 +1,58 @@
+"""The DuckDB catalog: one view per table over its Parquet files.
+
+A view has the partition keys as columns (`Table.partitioned_by`), and reads whatever
+partitions there are when it is queried. `docs/dagster.md` shows queries.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from upath import UPath
+
+from lunguage_assets.tables import TABLES
+from lunguage_assets.tables.schema import Table
+from lunguage_assets.workspace.store import EMPTY_FILE, encode, is_stored
+from lunguage_assets.workspace.tables_location import publish
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+def create_catalog(connection: DuckDBPyConnection, root: UPath | Path) -> None:
+    """Make the views of all tables below `root`."""
+    # One transaction, not one for each view: each would wait for the disk.
+    connection.execute("BEGIN")
+    for table in TABLES.values():
+        folder = UPath(root) / table.name
+        # An empty file gives the view its columns before any partition is stored.
+        if not is_stored(table, folder / EMPTY_FILE):
+            publish(encode(table, table.frame()).content, folder / EMPTY_FILE)
+        connection.execute(_view_of(table, folder))
+        description = _quoted(table.description)
+        connection.execute(f"COMMENT ON VIEW {table.name} IS {description}")
+    connection.execute("COMMIT")
+
+
+def _view_of(table: Table, folder: UPath) -> str:
+    """Write the statement that makes the view of a table."""
+    steps = "string_split(filename, '/')"
+    depth = len(table.partitioned_by)
+    columns = [
+        f"regexp_replace({steps}[{position - depth}], '\\.parquet$', '') AS {dimension}"
+        for position, dimension in enumerate(table.partitioned_by)
+    ]
+    columns += [f'"{column.name}"' for column in table.columns]
+    # Brackets and asterisks in the name of a folder are no patterns.
+    escaped = re.sub(r"[*?\[]", r"[\g<0>]", str(folder))
+    files = _quoted(f"{escaped}/**/*.parquet")
+    return (
+        f"CREATE OR REPLACE VIEW {table.name} AS SELECT {', '.join(columns)} "
+        f"FROM read_parquet({files}, filename = true)"
+    )
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,57 @@
+"""Reads rows of Parquet files: whole files, one row group at a time, or chosen rows.
+
+Not `pyarrow.parquet.read_table`: the threads of its scanner may abort a process that
+ends (exit status -6). So nothing here uses Arrow's threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+
+def read_whole(source: Path | BinaryIO) -> pa.Table:
+    """Read all rows of a file."""
+    with pq.ParquetFile(source, pre_buffer=False) as file:
+        return file.read(use_threads=False)
+
+
+def row_groups(
+    source: Path | BinaryIO, columns: Sequence[str] | None = None
+) -> Iterator[pa.Table]:
+    """Read a file one row group after the other, as it was written part by part."""
+    with pq.ParquetFile(source, pre_buffer=False) as file:
+        for number in range(file.num_row_groups):
+            yield file.read_row_group(number, columns, use_threads=False)
+
+
+def read_rows(
+    source: Path | BinaryIO,
+    key: str,
+    values: Collection[str],
+    columns: Sequence[str] | None = None,
+) -> pa.Table:
+    """Read the rows whose key is one of some values.
+
+    Of a file without such a row only the column of the key is read: whoever looks for a
+    study in an archive opens many files that do not have it.
+
+    Args:
+        source: path or open file.
+        key: column that is compared.
+        values: that are looked for.
+        columns: to read; None: all.
+    """
+    wanted = pa.array(sorted(values), type=pa.string())
+    with pq.ParquetFile(source, pre_buffer=False) as file:
+        names = file.schema_arrow.names if columns is None else list(columns)
+        keys = file.read([key], use_threads=False).column(key)
+        is_wanted = pc.is_in(keys, value_set=wanted)
+        if not pc.any(is_wanted).as_py():
+            return file.schema_arrow.empty_table().select(names)
+        return file.read(names, use_threads=False).filter(is_wanted)
