@@ -53,6 +53,9 @@ HOST_TAG = ".dagster/lunguage_host"
 PROCESS_TAG = ".dagster/lunguage_process"
 """Run tag: the command's process. Dagster notes it only once the run has started."""
 
+_WILL_RETRY_TAG = "dagster/will_retry"
+"""Run tag of Dagster: a failed run that its daemon will start again."""
+
 _COMMAND_LOCK = ".command.lock"
 _PROBE_LOCK = ".probe.lock"
 _AT_WORK = [
@@ -202,6 +205,11 @@ def close_abandoned_runs(instance: dg.DagsterInstance) -> None:
     )
     for run in instance.get_runs(dg.RunsFilter(statuses=_AT_WORK)):
         if _is_abandoned(instance, run):
+            # Dagster decides on a retry after it has stored the failure, and a backfill
+            # that looks in between would take the run for given up. It stores its
+            # decision over this.
+            if instance.run_retries_enabled:
+                instance.add_run_tags(run.run_id, {_WILL_RETRY_TAG: "true"})
             instance.report_run_failed(run, message)
             instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
 
