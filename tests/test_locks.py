@@ -22,7 +22,7 @@ def locked(name: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_whoever_installs_a_lock_beside_that_of_development_gets_one_version_of_everything(
+def test_all_lock_files_name_one_version_of_a_package(
     lock: str,
 ) -> None:
     this, dev = locked(lock), locked("requirements-dev.lock")

@@ -85,7 +85,7 @@ def implicit_half(folder: Path) -> dict[str, bytes]:
     )
 
 
-def test_the_implicit_half_in_chunks_and_processes_stores_the_bytes_of_all_studies_at_once(
+def test_the_implicit_steps_in_processes_store_the_same_bytes(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     write_sample(tmp_path, reports=18, seed=3)
@@ -113,7 +113,7 @@ def text_half(received: Received, processes: int | None) -> dict[str, bytes]:
     return stored({**vars(read), **structured._asdict(), **vars(taken)})
 
 
-def test_reports_are_read_structured_and_taken_in_in_processes_to_the_bytes_of_all_at_once(
+def test_reading_and_structuring_in_processes_stores_the_same_bytes(
     tmp_path: Path, in_two_processes: None
 ) -> None:
     write_raw_sample(
@@ -154,7 +154,7 @@ def test_a_number_of_processes_that_is_none_is_refused_by_name(
         Configuration.from_environment(Home(tmp_path))
 
 
-def test_a_system_that_does_not_tell_who_may_use_its_cores_has_all_of_them(
+def test_without_affinity_all_cores_of_the_system_are_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """macOS has no `sched_getaffinity`."""
@@ -172,7 +172,7 @@ def said(rows: pd.DataFrame, words: str) -> list[str]:
     return [words] * len(rows)
 
 
-def test_a_file_that_is_edited_between_two_steps_is_read_again_by_processes_that_stay(
+def test_processes_that_stay_read_an_edited_file_again(
     tmp_path: Path, in_two_processes: None
 ) -> None:
     rows = pd.DataFrame({"study_id": [f"s{number:08d}" for number in range(12)]})

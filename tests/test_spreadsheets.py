@@ -51,7 +51,7 @@ def test_markdown_shows_any_words_as_they_are(written: str) -> None:
     assert "".join(token.content for token in inline.children or ()) == f"Of {text}."
 
 
-def test_words_for_markdown_have_no_line_ends_and_no_codes_of_a_terminal() -> None:
+def test_words_for_markdown_have_no_line_ends_or_terminal_codes() -> None:
     assert literal("a\n# b\x1b[31m") == "a # b\\\\x1b\\[31m"
 
 

@@ -40,7 +40,7 @@ def _texts(*texts: str | None) -> pd.DataFrame:
     )
 
 
-def test_a_hedged_finding_has_phrase_words_and_p_and_a_diagnosis_what_it_implies(
+def test_a_hedged_finding_shows_its_phrase_words_and_p(
     hedged: Annotation,
 ) -> None:
     (row,) = _rows(hedged.findings, name="pneumonia", section="find")
@@ -227,7 +227,7 @@ def test_importing_the_package_is_instant_and_reading_needs_no_dagster() -> None
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_a_report_that_breaks_a_rule_is_shown_as_such_and_the_others_go_through(
+def test_a_report_that_breaks_a_rule_stops_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     honest = method.resolve

@@ -49,7 +49,7 @@ def url() -> Iterator[str]:
     assert (server.returncode, out, err) == (0, "", "")
 
 
-def test_a_person_pastes_a_report_and_sees_words_marked_and_why_also_on_a_phone(
+def test_a_pasted_report_is_marked_and_explained_also_on_a_phone(
     url: str, tmp_path: Path
 ) -> None:
     with chromium(tmp_path / "profile", 1280, 900) as page:

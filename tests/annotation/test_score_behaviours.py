@@ -211,7 +211,7 @@ def test_a_pair_never_costs_more_than_an_omission_and_an_invention() -> None:
     )
 
 
-def test_a_wrong_side_costs_less_than_a_denial_and_more_than_no_side() -> None:
+def test_a_wrong_side_costs_between_no_side_and_a_denial() -> None:
     assert falls(
         "Right pneumothorax.",
         "Pneumothorax.",

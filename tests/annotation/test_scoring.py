@@ -185,7 +185,7 @@ def test_the_logarithmic_cost_is_what_an_honest_forecast_would_have_saved(
     assert divergence(1.0, 0.0) == pytest.approx(1.0)
 
 
-def test_empty_reports_agree_and_an_empty_one_beside_a_full_one_does_not() -> None:
+def test_two_empty_reports_agree_and_one_alone_does_not() -> None:
     assert lunguage_assets.rewards(["", REFERENCE, ""], ["", "", REFERENCE]) == [
         1.0,
         0.0,
@@ -311,7 +311,7 @@ def test_an_empty_cell_is_a_report_that_says_nothing(tmp_path: Path) -> None:
     assert "pairs.csv, column 'generated': 1 empty cells (rows 2)" in done.stdout
 
 
-def test_a_cell_that_is_no_report_is_named_by_file_row_and_column(
+def test_a_cell_without_report_is_named_by_file_row_and_column(
     tmp_path: Path,
 ) -> None:
     pairs = pd.DataFrame(

@@ -104,7 +104,7 @@ def test_no_answer_may_be_kept_framed_or_load_anything(server: Server) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_nothing_of_a_report_is_left_for_the_next_who_asks_and_reports_come_by_post_only(
+def test_reports_come_by_post_and_leave_nothing_behind(
     server: Server,
 ) -> None:
     server.post(f"There is a {SPOKEN} effusion.")

@@ -82,7 +82,7 @@ _SPANS = st.lists(
     _SPANS,
     st.lists(st.integers(0, 40), max_size=6, unique=True),
 )
-def test_the_pieces_of_a_text_are_the_text_and_have_all_rows_that_were_read_there(
+def test_the_pieces_join_to_the_text_and_carry_all_its_rows(
     text: str, drawn: list[tuple[str, str, int, int]], cuts: list[int]
 ) -> None:
     spans = [
@@ -118,7 +118,7 @@ def test_the_terminal_shows_text_findings_reasons_contradictions_and_labels() ->
 
 @examples(8)
 @given(written_reports())
-def test_whatever_is_written_frames_page_and_terminal_show_it_and_account_for_every_row(
+def test_frames_page_and_terminal_account_for_every_row(
     text: str,
 ) -> None:
     found = lunguage_assets.read("\x1b[31m" + text)
@@ -249,7 +249,7 @@ def test_no_finding_is_said_the_way_round_in_which_people_think(
     assert _labels(text)[name] == (said, "", tone)
 
 
-def test_a_denial_of_a_kind_alone_is_shown_as_such_and_as_no_doubt() -> None:
+def test_a_denied_kind_is_shown_as_such_and_as_no_doubt() -> None:
     large, right, likely = _shown(
         "No large effusion. No pneumothorax. Pneumonia is unlikely."
     ).rows
@@ -287,9 +287,7 @@ def test_every_row_cites_a_number_that_stands_before_its_sentence() -> None:
     )
 
 
-def test_a_part_of_the_body_is_normal_or_abnormal_and_a_finding_absent_or_present() -> (
-    None
-):
+def test_body_parts_are_normal_or_abnormal_findings_absent_or_present() -> None:
     report = _shown("The lungs are clear. Tortuous aorta. No effusion. Nodule.")
     assert [row.claim for row in report.rows] == [
         "normal",
@@ -307,9 +305,7 @@ def test_both_of_two_statements_that_stay_are_shown_as_a_contradiction() -> None
     assert ("cardiomegaly", "contradictory", "", "open") in report.labels
 
 
-def test_no_label_is_denied_with_a_p_that_says_the_opposite_and_nothing_is_more_than_certain() -> (
-    None
-):
+def test_no_label_contradicts_its_p_and_no_p_exceeds_one() -> None:
     said = _labels("Pneumonia is unlikely. Possible edema. Copd.")
     assert said["something is found"] == ("no finding 0", "", "present")
     assert said["pneumonia"][0] == "denied with doubt"

@@ -73,7 +73,7 @@ def studies(folder: Path, name: str, content: bytes) -> set[str]:
         ),
     ],
 )
-def test_a_few_kilobytes_that_unpack_to_too_much_are_refused_with_the_limit(
+def test_a_decompression_bomb_is_refused_with_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
 ) -> None:
     monkeypatch.setattr(records, "MOST_UNPACKED", 3 << 20)
@@ -167,7 +167,7 @@ def test_a_table_that_was_cut_in_the_middle_is_not_registered(
         Home(tmp_path / "home").register(tmp_path, "a")
 
 
-def test_a_whole_file_may_lack_its_last_line_end_and_a_broken_record_may_be_the_last(
+def test_the_last_record_may_lack_its_line_end_or_be_broken(
     tmp_path: Path,
 ) -> None:
     for name, content in {

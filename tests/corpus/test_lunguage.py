@@ -58,7 +58,7 @@ def test_a_bad_row_is_rejected_with_its_place_and_content(
     assert counted == ([[2, 0]] if column == "study_id" else [[3, 1]])
 
 
-def test_null_empty_and_nan_all_mean_absent_and_a_word_with_nan_does_not(
+def test_null_empty_and_nan_alone_mean_absent(
     deliver: Deliver,
 ) -> None:
     cells = {
@@ -156,7 +156,7 @@ def test_duplicate_row_numbers_keep_the_first_whatever_became_of_it(
     ]
 
 
-def test_a_study_belongs_to_the_patient_of_its_first_row_even_if_that_is_rejected(
+def test_a_study_belongs_to_the_patient_of_its_first_row(
     deliver: Deliver,
 ) -> None:
     intake = deliver([row(0, section="?"), row(1, subject_id="p10000002"), row(2)])

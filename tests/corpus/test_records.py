@@ -64,7 +64,7 @@ def test_a_compressed_file_reads_the_same_and_a_cut_one_is_refused(
         (b'a,"b\n1,2\n', "header line that cannot be read"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_unusable_as_a_whole_is_refused_with_the_reason(
+def test_an_unusable_file_is_refused_with_the_reason(
     tmp_path: Path, content: bytes, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
@@ -143,7 +143,7 @@ def test_a_value_of_parquet_that_is_no_text_costs_its_record(tmp_path: Path) -> 
     assert kept[1].values[0].encode("utf-8", "surrogateescape") == b"caf\xe9"
 
 
-def test_quotes_that_are_open_at_the_end_of_every_line_are_given_up(
+def test_quotes_left_open_on_every_line_are_no_quotes(
     tmp_path: Path,
 ) -> None:
     """Read from any line on, such a record goes on to the last one: each would be read for each."""
@@ -219,7 +219,7 @@ def test_good_records_survive_any_neighbours(
 
 
 @pytest.mark.parametrize("quote", ['"', ""])
-def test_a_cell_beyond_the_limit_is_called_by_its_size_and_costs_its_record_alone(
+def test_a_cell_beyond_the_limit_costs_its_record_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quote: str
 ) -> None:
     monkeypatch.setattr(records, "_CELL_LIMIT", 1 << 20)

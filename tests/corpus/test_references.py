@@ -89,7 +89,7 @@ def test_names_match_as_worded_or_in_canonical_form(deliver: Deliver) -> None:
         ("idx" + "9" * 16, [], {"number-without-name"}),
     ],
 )  # fmt: skip
-def test_what_points_to_no_row_survives_as_a_bare_name_and_its_number_does_not(
+def test_a_reference_to_no_row_keeps_its_name_without_the_number(
     deliver: Deliver, cell: str, tokens: list[str], notes: set[str]
 ) -> None:
     assert evidence(deliver, cell, row(1, ent_idx="2")) == (tokens, notes)

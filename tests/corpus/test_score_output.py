@@ -46,7 +46,7 @@ def test_its_rows_are_read_sentence_by_sentence(tmp_path: Path) -> None:
         findings(tmp_path, score_output(passages).drop(columns="sent_idx"))
 
 
-def test_a_column_sentences_without_numbers_is_the_sentence_and_sent_goes_before_it(
+def test_column_sent_goes_before_column_sentences(
     tmp_path: Path,
 ) -> None:
     plain = score_output({"find": "Edema is seen."}).assign(dx_certainty="definitive")

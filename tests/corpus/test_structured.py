@@ -183,7 +183,7 @@ def test_a_report_has_the_same_ids_in_every_batch() -> None:
     pd.testing.assert_frame_equal(apart[columns], theirs[columns])
 
 
-def test_ids_of_raw_reports_are_in_the_order_of_their_rows_as_text() -> None:
+def test_ids_of_raw_reports_sort_as_their_rows() -> None:
     findings = take_in_structured(
         received(1), structured(1, 120, 3), CorpusSettings()
     ).findings

@@ -26,9 +26,7 @@ def test_every_variable_is_documented_and_every_documented_variable_is_used() ->
     assert used_variables() == set(example_variables())
 
 
-def test_databases_are_reached_by_services_alone_and_the_ui_from_this_machine_with_a_token() -> (
-    None
-):
+def test_databases_are_internal_and_the_ui_is_local_with_a_token() -> None:
     reached = {
         name: service["ports"]
         for name, service in services().items()
@@ -46,9 +44,7 @@ def test_databases_are_reached_by_services_alone_and_the_ui_from_this_machine_wi
     }
 
 
-def test_keys_of_judges_are_given_to_those_who_ask_them_and_can_get_into_neither_repository_nor_image() -> (
-    None
-):
+def test_keys_of_judges_reach_only_the_services_that_ask_them() -> None:
     assert {name for name, service in services().items() if "env_file" in service} == {
         "code",
         "worker",
@@ -65,9 +61,7 @@ def test_keys_of_judges_are_given_to_those_who_ask_them_and_can_get_into_neither
     assert not any(".env" in line for line in allowed if line.startswith("!"))
 
 
-def test_every_service_of_the_package_keeps_no_message_that_may_quote_a_report_and_gains_no_rights() -> (
-    None
-):
+def test_every_service_redacts_messages_and_gains_no_rights() -> None:
     for service in of_the_package().values():
         assert service["environment"][REDACTION_VARIABLE] == "true"
         assert (service["cap_drop"], service["security_opt"]) == (
@@ -77,9 +71,7 @@ def test_every_service_of_the_package_keeps_no_message_that_may_quote_a_report_a
     assert re.findall(r"^USER (.*)", DOCKERFILE, re.MULTILINE) == ["10001:10001"]
 
 
-def test_runs_and_pools_are_as_many_as_the_workers_and_those_of_the_embedded_instance() -> (
-    None
-):
+def test_runs_and_pools_are_as_many_as_the_workers() -> None:
     scaled, embedded = (
         yaml.safe_load((folder / "dagster.yaml").read_text(encoding="utf-8"))
         for folder in (DEPLOY, REPOSITORY)

@@ -147,7 +147,7 @@ def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
     return victim.run_id
 
 
-def test_the_tables_on_object_storage_are_those_of_an_embedded_run_byte_for_byte(
+def test_tables_on_object_storage_equal_those_of_an_embedded_run(
     deployment: Deployment,
 ) -> None:
     found = stored(deployment.home.tables)
@@ -158,7 +158,7 @@ def test_the_tables_on_object_storage_are_those_of_an_embedded_run_byte_for_byte
     assert not (deployment.home.root / "tables").exists()
 
 
-def test_the_run_of_the_killed_worker_is_made_again_by_itself_and_nothing_else_is(
+def test_only_the_run_of_a_killed_worker_is_started_again(
     deployment: Deployment,
 ) -> None:
     runs = deployment.instance.get_runs(dg.RunsFilter(job_name=BACKFILL))

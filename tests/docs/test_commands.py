@@ -60,7 +60,7 @@ def test_every_command_of_a_page_exists_with_its_options() -> None:
     assert [one for one in found if one[2]] == []
 
 
-def test_commands_are_found_in_code_and_in_sentences_and_wrong_ones_are_named() -> None:
+def test_wrong_commands_of_a_page_are_named() -> None:
     assert len(list(said(ROOT / "README.md"))) > 6
     assert len(list(said(ROOT / "docs" / "dagster.md"))) > 5
     assert mistakes("run --data DIR [--budget USD]") == []

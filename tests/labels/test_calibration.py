@@ -81,9 +81,7 @@ def measured(
     return frame.set_index(["by", "group"])
 
 
-def test_a_phrase_that_readers_rated_is_scored_by_their_ratings_and_others_by_the_spread() -> (
-    None
-):
+def test_a_rated_phrase_is_scored_by_its_readers_others_by_the_spread() -> None:
     found, rated = label_outcomes(*hedged(size=600)), np.array([0.2, 0.9])
     probable = measured(found, 0.5, probable=rated).loc[("phrase", "probable")]
     outcome = probable["observed"]
@@ -256,7 +254,7 @@ readers = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6).map(np.array)
 
 
 @given(st.lists(st.tuples(readers, st.booleans()), min_size=1, max_size=30))
-def test_the_score_of_readers_is_that_of_their_mean_and_their_variance_in_any_order(
+def test_the_score_of_readers_needs_only_their_mean_and_variance(
     listed: list[tuple[Floats, bool]],
 ) -> None:
     p, y = (
@@ -274,9 +272,7 @@ def test_the_score_of_readers_is_that_of_their_mean_and_their_variance_in_any_or
     assert distribution_ece(p[::-1], y[::-1]) == pytest.approx(distribution_ece(p, y))
 
 
-def test_readers_lie_around_p_as_far_as_they_differ_and_nothing_is_read_into_certainty() -> (
-    None
-):
+def test_readers_lie_around_p_as_far_as_they_differ() -> None:
     around = logit(readers_around(0.7, readers_by(0.5)))
     assert np.median(around) == pytest.approx(logit(0.7))
     assert around.std() == pytest.approx(0.5, abs=0.05)

@@ -74,20 +74,18 @@ def test_doubt_in_either_direction_is_minus_one_whatever_p_is(
     assert cells(said("pneumonia", status, p=p)).get("Pneumonia") == cell
 
 
-def test_what_is_only_implied_is_blank_and_its_p_is_in_the_other_file() -> None:
+def test_an_implied_label_is_blank_and_its_p_in_another_file() -> None:
     labels, p = both([said("CHF", "dp")])
     assert labels[list(CHEXPERT)].iloc[0].isna().all()
     assert p["Cardiomegaly"].iloc[0] > 0.5
 
 
-def test_a_sign_that_the_report_hedges_keeps_its_doubt_when_a_diagnosis_implies_it() -> (
-    None
-):
+def test_a_hedged_sign_keeps_its_doubt_when_it_is_implied() -> None:
     rows = [said("CHF", "dp"), said("cardiomegaly", "tp", p=0.4)]
     assert cells(*rows)["Cardiomegaly"] == -1.0
 
 
-def test_no_finding_is_concluded_from_the_other_columns_as_in_the_former_file() -> None:
+def test_no_finding_follows_from_the_other_columns() -> None:
     assert cells(said("pneumothorax", "dn")) == {"Pneumothorax": 0.0, "No Finding": 1.0}
     assert cells(said("picc", "dp")) == {"Support Devices": 1.0, "No Finding": 1.0}
     assert "No Finding" not in cells(said("pneumothorax", "tn", p=0.1))
@@ -118,7 +116,7 @@ def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:
 
 @examples(15)
 @given(reported)
-def test_a_cell_follows_the_status_of_the_label_wherever_the_report_decides_it(
+def test_a_cell_follows_the_label_where_the_report_decides(
     rows: list[Said],
 ) -> None:
     outcome, (_, _, delivered) = run(rows), frames(rows)

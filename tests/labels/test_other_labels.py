@@ -27,7 +27,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_outcomes_name_labels_as_either_list_does_and_studies_with_or_without_their_letter(
+def test_outcomes_may_name_labels_and_studies_in_either_form(
     tmp_path: Path,
 ) -> None:
     path = written(
@@ -98,7 +98,7 @@ def test_outcomes_name_labels_as_either_list_does_and_studies_with_or_without_th
         ),
     ],
 )
-def test_a_bad_file_is_refused_by_row_and_column_and_no_text_of_it_is_quoted(
+def test_a_bad_file_is_refused_by_row_and_column_without_its_text(
     read: object, tmp_path: Path, text: str, message: str
 ) -> None:
     with pytest.raises(InputError) as refused:
@@ -155,7 +155,7 @@ def test_lines_of_chexbert_are_read_by_the_study_of_their_image(tmp_path: Path) 
     ]
 
 
-def test_the_first_line_of_a_study_counts_and_others_that_differ_are_counted(
+def test_of_repeated_lines_the_first_counts(
     tmp_path: Path,
 ) -> None:
     path = lines_of_chexbert(
@@ -197,7 +197,7 @@ def test_a_bad_line_of_chexbert_is_refused_by_its_number(
     assert "Jane" not in str(refused.value)
 
 
-def test_the_radiologists_file_has_no_patients_fewer_labels_and_a_name_of_its_own(
+def test_the_radiologists_file_without_patients_is_read(
     tmp_path: Path,
 ) -> None:
     text = "study_id,Airspace Opacity,Pneumonia,reader\n50000001,1,,x\n"

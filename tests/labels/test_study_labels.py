@@ -223,7 +223,7 @@ def targets_of(frame: pd.DataFrame) -> list[float | None]:
     ]
 
 
-def test_an_implied_sign_is_a_bound_and_keeps_the_certainty_of_its_diagnosis() -> None:
+def test_an_implied_sign_keeps_the_certainty_of_its_diagnosis() -> None:
     found = label("cardiomegaly", said("CHF", "tp", p=0.6))
     names = ("source", "status", "p", "p_high", "p_source", "p_is_bound")
     assert [found[name] for name in names] == [
@@ -243,7 +243,7 @@ def test_a_past_finding_is_not_present_and_not_mentioned() -> None:
     assert not label("fracture", said("fracture"))["past"]
 
 
-def test_the_denial_of_a_kind_leaves_the_finding_open_and_is_no_hedge() -> None:
+def test_a_denied_kind_leaves_the_finding_open_without_a_hedge() -> None:
     denied = said("effusion", "dn", sent="No large effusion.", measurement="large")
     frame = labels([denied])
     found = frame[frame["label"] == "pleural effusion"]
@@ -363,7 +363,7 @@ def test_everything_that_is_found_speaks_against_no_finding(
 @pytest.mark.parametrize(
     ("sign", "name"), [("opacity", "lung opacity"), ("nodular opacity", "lung lesion")]
 )
-def test_a_shadow_of_what_is_not_in_the_lung_is_neither_opacity_nor_lesion(
+def test_a_shadow_outside_the_lung_is_no_opacity_or_lesion(
     sign: str, name: str
 ) -> None:
     rows = [said(sign), said("nipple shadow", "tp", p=0.7, evidence=[0])]

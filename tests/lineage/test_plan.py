@@ -108,7 +108,7 @@ def test_every_stage_of_a_plan_finds_what_it_reads_current(
 
 
 @given(now=supposed, rebuild=st.booleans())
-def test_a_run_for_a_candidate_touches_no_other_judge_but_for_what_all_share(
+def test_a_run_for_a_candidate_touches_no_other_judge(
     now: Supposed, rebuild: bool
 ) -> None:
     shared = (

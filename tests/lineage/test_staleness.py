@@ -398,14 +398,14 @@ def test_a_change_makes_stale_what_follows_from_it_and_nothing_else(
         "pathway_audit",
     ],
 )
-def test_new_code_of_a_step_makes_stale_what_it_made_and_what_follows(
+def test_new_code_of_a_step_makes_its_tables_stale(
     step: str, small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(RECIPES, step, replace(RECIPES[step], code="another"))
     assert not_current(small.staleness()) == below(f"code of {step} changed", step)
 
 
-def test_another_wording_of_a_judges_prompts_makes_stale_what_it_answered_and_no_other_judges_answers(
+def test_edited_prompts_of_a_judge_make_only_its_own_answers_stale(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lunguage_assets.explicit import open_judges
@@ -439,7 +439,7 @@ def judges_with(file: Path, panel: str, candidates: str = "") -> Path:
     return file
 
 
-def test_a_candidate_changes_nothing_of_the_panel_and_a_new_member_its_ranking_and_fits(
+def test_a_candidate_leaves_the_panel_current_and_a_member_does_not(
     finished: Finished, tmp_path: Path
 ) -> None:
     beside = judges_with(
@@ -458,7 +458,7 @@ def test_a_candidate_changes_nothing_of_the_panel_and_a_new_member_its_ranking_a
         assert small.plan() == ["compare (new)", *RANK, *REFIT, *OUT]
 
 
-def test_a_judge_of_its_own_has_all_that_is_shared_and_makes_the_rest(
+def test_a_judge_of_ones_own_inherits_what_is_shared(
     small: SmallHome,
 ) -> None:
     alone = [
@@ -500,7 +500,7 @@ def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
             assert known.fingerprint(name, keys), (step, name)
 
 
-def test_an_analysis_that_is_made_again_asks_for_another_release_and_a_stale_one_for_nothing(
+def test_a_renewed_analysis_asks_for_a_release_a_stale_one_does_not(
     small: SmallHome,
 ) -> None:
     small.home.settings_file.write_text(

@@ -66,7 +66,7 @@ OTHER = {**HONEST, "key": "k2", "kind": "without", **NOTHING}
         ({"key": "k2"}, r"\(key\) is unique"),
     ],
 )
-def test_a_row_that_breaks_a_rule_is_refused_by_key_and_nothing_is_stored(
+def test_a_row_that_breaks_a_rule_is_refused_by_key(
     tmp_path: Path, change: dict[str, Any], named: str
 ) -> None:
     store_table(SMALL, SMALL.frame([HONEST, OTHER]), tmp_path / "t.parquet")
@@ -101,7 +101,7 @@ def test_a_form_is_asked_of_the_whole_string(written: str) -> None:
     assert (SMALL.violations(frame) == []) == fits
 
 
-def test_a_column_is_constant_in_each_partition_and_not_over_all_of_them() -> None:
+def test_a_column_is_constant_in_each_partition_alone() -> None:
     both = SMALL.frame([HONEST, OTHER]).assign(
         version=["v", "w"], report_batch=["a", "b"]
     )
@@ -109,9 +109,7 @@ def test_a_column_is_constant_in_each_partition_and_not_over_all_of_them() -> No
     assert len(SMALL.violations(both)) == 1
 
 
-def test_a_number_that_is_none_counts_as_empty_also_where_another_program_wrote_it() -> (
-    None
-):
+def test_what_is_not_a_number_counts_as_empty() -> None:
     frame = SMALL.frame([HONEST]).assign(middle=float("nan"))
     assert any(
         "middle is never empty" in problem for problem in SMALL.violations(frame)

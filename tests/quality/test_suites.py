@@ -131,7 +131,7 @@ def found(table: str, frame: pd.DataFrame) -> list[Examined]:
 
 
 @pytest.mark.parametrize("table", TABLES_WITH_SUITE)
-def test_every_expectation_fails_on_what_it_is_there_for_and_says_what_to_do(
+def test_every_expectation_can_fail_and_says_what_to_do(
     table: str,
 ) -> None:
     rules = load_suite(suite_file(table)).expectations
@@ -158,7 +158,7 @@ def test_a_suite_sees_the_columns_that_it_names() -> None:
     ]
 
 
-def test_rows_that_do_not_meet_an_expectation_are_named_by_key_and_not_shown() -> None:
+def test_rows_that_fail_an_expectation_are_named_by_key_alone() -> None:
     marker = "a sentence that must not leave the table"
     (one,) = found(
         "hedge_phrases", rows("hedge_phrases", {"needs_review": True, "sent": marker})
@@ -171,7 +171,7 @@ def test_rows_that_do_not_meet_an_expectation_are_named_by_key_and_not_shown() -
     assert marker not in repr(one)
 
 
-def test_a_phrase_that_is_a_sentence_and_values_that_were_observed_are_not_shown(
+def test_sentences_and_observed_values_are_not_shown(
     tmp_path: Path,
 ) -> None:
     marker = "There may be an opacity at the left base, which is not certain at all"
@@ -212,7 +212,7 @@ expectations:
         },
     ],
 )
-def test_an_expectation_that_cannot_be_run_says_so_and_the_others_are_run(
+def test_an_expectation_that_cannot_run_stops_no_other(
     wrong: dict[str, str], tmp_path: Path
 ) -> None:
     file = tmp_path / "suite.yaml"

@@ -284,7 +284,7 @@ def test_the_words_of_a_cue_cannot_command_a_terminal() -> None:
     assert "\x1b" not in text(explain_study(record_in(tables)))
 
 
-def test_one_row_is_chosen_by_number_or_by_id_also_one_outside_the_result() -> None:
+def test_any_row_is_chosen_by_its_number_or_id() -> None:
     rows = [
         said("nodule"),
         said("pneumonia"),
@@ -332,7 +332,7 @@ def test_a_study_delivered_again_is_explained_as_delivered_last(tmp_path: Path) 
     assert "batches without a result for this ranker: newest" in text(again)
 
 
-def test_a_study_or_ranker_that_is_not_there_is_answered_with_what_is(
+def test_an_unknown_study_or_ranker_is_answered_with_those_there(
     tmp_path: Path,
 ) -> None:
     home = home_of(
@@ -356,7 +356,7 @@ def call(home: Home, *arguments: str | Path) -> Result:
     )
 
 
-def test_text_of_patients_goes_into_no_pipe_and_undeclared_text_counts_as_theirs(
+def test_text_of_patients_or_undeclared_goes_into_no_pipe(
     tmp_path: Path,
 ) -> None:
     home = home_of(tmp_path, "synthetic", b=[said("nodule")])
@@ -368,7 +368,7 @@ def test_text_of_patients_goes_into_no_pipe_and_undeclared_text_counts_as_theirs
         assert SECRET not in done.output + str(done.exception)
 
 
-def test_text_of_patients_is_shown_on_the_terminal_of_the_person_who_asks(
+def test_text_of_patients_is_shown_on_a_terminal(
     tmp_path: Path,
 ) -> None:
     home = home_of(tmp_path, "credentialed", b=[said("nodule")])

@@ -34,7 +34,7 @@ def test_a_share_stands_in_the_cell_of_its_count() -> None:
     assert table.rows == [["1,200 (12.3%)"]]
 
 
-def test_of_a_wide_table_the_papers_value_stands_in_the_cell_of_ours() -> None:
+def test_a_wide_table_shows_the_papers_value_in_our_cell() -> None:
     wide = {f"column_{number}": ["x"] for number in range(12)}
     frame = pd.DataFrame({**wide, "p_mean": [0.4312], "published_p_mean": [0.45]})
     table = page_table("certainty", frame)
@@ -71,9 +71,7 @@ def test_probabilities_keep_the_whole_axis() -> None:
 
 @pytest.mark.lengthy
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-def test_no_column_is_cut_off_and_no_row_is_a_tower_at_1280_pixels(
-    version: Path, tmp_path: Path
-) -> None:
+def test_at_1280_pixels_no_column_is_cut_off(version: Path, tmp_path: Path) -> None:
     with chromium(tmp_path / "profile", 1280, 900) as page:
         page.open((version / "open" / "report.html").as_uri(), "Lunguage++")
         page.evaluate(

@@ -129,9 +129,7 @@ def test_expansion_is_counted_below_the_stated_diagnosis_to_the_leaves() -> None
     assert figure(tables, "stated findings that expand") == 1
 
 
-def test_conflicts_are_crossed_by_type_and_source_with_what_became_of_the_rows() -> (
-    None
-):
+def test_conflicts_are_counted_by_type_source_and_outcome() -> None:
     rows = [said("fever", "dn"), said("pneumonia", "tp", p=0.6), said("opacity", "dp")]
     rows += [said("mass", "dp"), said("mass", "dn")]
     rows += [
@@ -194,7 +192,7 @@ def test_the_tables_agree_with_the_rows_they_are_counted_from(rows: list[Said]) 
     assert everything["total"] == sum(counted) == len(current)
 
 
-def test_the_fits_are_told_by_mean_and_range_with_the_published_values_beside() -> None:
+def test_fits_stand_beside_the_published_values() -> None:
     _, tables = stored([said("pneumonia", "tp", p=0.4), said("edema", "tp", p=0.6)])
     fits = tables["fitted_probabilities"].sort_values("p")
     placed = {

@@ -51,7 +51,7 @@ delivered = st.fixed_dictionaries(
 
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(delivered, min_size=1, max_size=9))
-def test_every_published_number_is_a_rows_and_two_rows_of_one_wording_and_place_are_noted(
+def test_every_published_number_has_a_row_and_repeated_wordings_are_noted(
     tmp_path: Path, said: list[dict[str, str]]
 ) -> None:
     rows = [row(number, **values) for number, values in enumerate(said)]

@@ -253,7 +253,7 @@ def test_the_tables_of_the_page_are_those_of_the_files(
         assert phrase in page.text
 
 
-def test_the_page_begins_with_the_labels_and_folds_what_not_everybody_looks_for(
+def test_the_page_begins_with_the_labels_and_folds_details(
     page: Page,
 ) -> None:
     assert page.text.index("What the studies say of each label") < page.text.index(

@@ -213,7 +213,7 @@ def poisoned(table: Table, rows: Rows, rules: list[str]) -> Rows:
 @pytest.mark.parametrize(
     "table", TABLES_PER_BATCH.values(), ids=lambda table: table.name
 )
-def test_stored_rows_that_break_a_rule_of_their_schema_seal_nothing_and_every_rule_is_named(
+def test_stored_rows_that_break_their_schema_seal_nothing(
     table: Table,
     sound: Stored,
     files: Mapping[str, Path],
@@ -237,7 +237,7 @@ def test_stored_rows_that_break_a_rule_of_their_schema_seal_nothing_and_every_ru
     assert [rule for rule in rules if f"'{rule}'" not in why] == []
 
 
-def test_a_file_with_room_for_empty_cells_where_none_may_be_is_refused_by_its_schema(
+def test_a_file_that_allows_forbidden_empty_cells_is_refused(
     sound: Stored, files: Mapping[str, Path], invented: Made, tmp_path: Path
 ) -> None:
     table = TABLES_PER_BATCH["reports"]
@@ -251,7 +251,7 @@ def test_a_file_with_room_for_empty_cells_where_none_may_be_is_refused_by_its_sc
         )
 
 
-def test_a_ranking_or_analysis_that_breaks_a_rule_of_its_schema_seals_nothing_and_every_rule_is_named(
+def test_a_ranking_that_breaks_its_schema_seals_nothing_and_names_every_rule(
     invented: Made, older: Path
 ) -> None:
     release, rules = invented.release("first"), storable_rules(REFERENCE_RANKING)

@@ -58,7 +58,7 @@ def test_every_checksum_holds_for_the_version_and_for_each_part_alone(
         )
 
 
-def test_every_column_of_every_file_is_in_the_data_dictionary_and_no_other_file_is(
+def test_the_data_dictionary_holds_every_column_and_no_other_file(
     version: Path,
 ) -> None:
     page = (version / "open" / "data_dictionary.md").read_text(encoding="utf-8")
@@ -111,7 +111,7 @@ def test_hugging_face_loads_the_folder(
     assert studies.features["study_number"].dtype == "int64"
 
 
-def test_only_invented_reports_have_a_licence_and_each_part_says_what_it_may_be_used_for(
+def test_each_part_states_its_use_and_only_invented_reports_are_licensed(
     version: Path, of_patients: Path
 ) -> None:
     for folder, licence in ((version, "mit"), (of_patients, "other")):
@@ -132,7 +132,7 @@ def test_only_invented_reports_have_a_licence_and_each_part_says_what_it_may_be_
 
 
 @pytest.mark.lengthy
-def test_the_same_release_gives_the_same_bytes_whatever_the_order_and_place_of_its_rows(
+def test_a_release_has_the_same_bytes_for_any_order_of_rows(
     invented: Made, version: Path, tmp_path: Path
 ) -> None:
     """Some tables are stored in another order, and all of them on another file system."""
@@ -169,7 +169,7 @@ def test_the_same_release_gives_the_same_bytes_whatever_the_order_and_place_of_i
 
 
 @pytest.mark.lengthy
-def test_read_five_studies_at_a_time_in_two_processes_every_file_says_the_same(
+def test_read_by_five_studies_in_two_processes_the_release_is_the_same(
     invented: Made, version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(newest, "STUDIES_AT_ONCE", 5)
@@ -318,7 +318,7 @@ def outside_restricted(version: Path) -> list[Path]:
     ]
 
 
-def test_no_word_identifier_or_sentence_of_a_patients_report_is_outside_the_restricted_part(
+def test_words_of_a_patients_report_are_in_the_restricted_part_alone(
     patients: Made, of_patients: Path
 ) -> None:
     tables = [batch["reports"] for batch in patients.batches.values()]
@@ -369,7 +369,7 @@ def test_what_counts_reports_of_patients_is_in_the_restricted_part_alone(
 
 
 @pytest.mark.usefixtures("unreported")
-def test_a_phrase_of_patients_reports_that_may_be_a_sentence_is_not_spelled_out(
+def test_a_phrase_that_may_be_a_sentence_is_not_released(
     patients: Made, tmp_path: Path
 ) -> None:
     sentence = "in this patient of ours we suspect"

@@ -35,7 +35,7 @@ def flat(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
-def test_intake_takes_every_row_of_a_sample_and_of_one_that_is_drawn(
+def test_intake_takes_every_row_of_any_sample(
     tmp_path: Path,
 ) -> None:
     for seed, reports in ((0, 900), (7, 60)):
@@ -54,7 +54,7 @@ def test_intake_takes_every_row_of_a_sample_and_of_one_that_is_drawn(
         assert set(intake.intake_notes["reason"]) <= intended
 
 
-def test_ids_are_new_in_order_and_from_a_range_that_no_real_corpus_uses(
+def test_ids_are_in_order_and_of_no_real_corpus(
     tmp_path: Path,
 ) -> None:
     write_sample(tmp_path, 900, 3)
@@ -91,7 +91,7 @@ def test_a_sample_is_byte_identical_for_its_seed_whatever_the_hash_seed(
     assert all(name in here for name in (*FILES, "reports.csv"))
 
 
-def test_a_smaller_sample_is_the_beginning_of_a_larger_one_and_seeds_differ() -> None:
+def test_a_smaller_sample_begins_a_larger_one() -> None:
     for prose in ("plain", "varied"):
         large = {seed: sample_studies(1700, seed, prose) for seed in (0, 20, 21)}
         for seed, studies in large.items():
@@ -134,9 +134,7 @@ def test_raw_reports_and_their_truth_are_of_the_same_studies(
     assert not list(out.rglob("Lunguage*.csv"))
 
 
-def test_every_row_of_the_truth_quotes_its_sentence_and_every_sentence_its_report() -> (
-    None
-):
+def test_every_row_of_the_truth_quotes_its_report() -> None:
     rows = sample_findings(sample_studies(850, 0, "varied"), "varied").drop(
         columns="place_open"
     )
@@ -168,7 +166,7 @@ def test_a_sample_replaces_a_sample_but_no_corpus_of_another_kind(
     assert (tmp_path / "out" / "Lunguage.csv").read_bytes() == before
 
 
-def test_raw_reports_and_truth_never_share_a_folder_or_replace_a_real_delivery(
+def test_raw_reports_and_truth_never_share_a_folder(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(ConfigurationError, match="two folders"):

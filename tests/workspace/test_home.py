@@ -99,7 +99,7 @@ def test_a_folder_name_gives_a_usable_batch_key(
     assert batch_key(tmp_path / folder) == key
 
 
-def test_first_runs_at_once_remember_one_preset_and_keep_what_a_person_wrote(
+def test_two_first_runs_at_once_agree_on_one_preset(
     tmp_path: Path,
 ) -> None:
     home = Home(tmp_path)

@@ -61,7 +61,7 @@ def seen(root: Path) -> tuple[int, ...]:
     return tuple(found)
 
 
-def test_expand_killed_anywhere_leaves_whole_tables_and_runs_again_to_the_same_bytes(
+def test_expand_killed_anywhere_ends_with_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(

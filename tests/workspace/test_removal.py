@@ -108,7 +108,7 @@ def test_a_removal_that_was_killed_is_done_by_doing_it_again(
     }
 
 
-def test_files_of_a_batch_that_a_killed_removal_left_go_with_the_next_registration(
+def test_the_next_registration_ends_a_killed_removal(
     home: Home,
 ) -> None:
     with (

@@ -97,7 +97,7 @@ def test_what_a_killed_writer_left_is_removed_once_it_is_old(tmp_path: Path) -> 
     ]
 
 
-def test_every_table_is_a_view_with_its_partition_keys_even_before_anything_is_stored(
+def test_every_table_is_a_view_before_anything_is_stored(
     tmp_path: Path,
 ) -> None:
     build_catalog(tmp_path / "tables", tmp_path / "l.duckdb")
@@ -142,7 +142,7 @@ def test_rows_changed_in_place_are_found_by_whoever_verifies_or_reads(
         read_table(TERMS, path)
 
 
-def test_a_record_is_read_without_the_rows_and_again_when_the_file_is_another(
+def test_a_record_is_read_again_when_its_file_is_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = partition_path(tmp_path, TERMS.name, "first")

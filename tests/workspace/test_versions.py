@@ -59,7 +59,7 @@ def modified(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_a_version_is_whole_and_named_by_latest_and_the_same_content_again_touches_nothing(
+def test_the_same_content_again_leaves_the_latest_version_untouched(
     tmp_path: Path,
 ) -> None:
     assert publish(tmp_path, FIRST) == "v1"
@@ -89,7 +89,7 @@ def test_the_number_counts_contents_and_an_earlier_content_is_its_version_again(
 
 @pytest.mark.parametrize("damaged", ["restricted/b.csv", f"open/{SUMS}"])
 @pytest.mark.parametrize("found", ["no file", "another file"])
-def test_a_sealed_version_that_lost_a_file_or_was_edited_is_refused_by_its_name(
+def test_an_edited_or_incomplete_version_is_refused_by_its_name(
     damaged: str, found: str, tmp_path: Path
 ) -> None:
     file = tmp_path / publish(tmp_path, FIRST) / damaged
@@ -114,7 +114,7 @@ def test_retention_keeps_the_last_and_the_current_version_and_numbers_go_on(
     assert [path.name for path in tmp_path.glob("v*")] == ["v5"]
 
 
-def test_killed_before_any_step_no_version_is_half_and_the_next_run_ends_the_same(
+def test_killed_at_any_step_no_version_is_half_written(
     tmp_path: Path,
 ) -> None:
     names = ("folder", "undisturbed", "killed", "left")
@@ -142,7 +142,7 @@ def test_killed_before_any_step_no_version_is_half_and_the_next_run_ends_the_sam
     assert first not in {path.name for path in folder.glob("v*")}
 
 
-def test_two_writers_take_turns_and_every_content_has_a_number_of_its_own(
+def test_two_writers_give_every_content_its_own_number(
     tmp_path: Path,
 ) -> None:
     def write(who: str) -> int:

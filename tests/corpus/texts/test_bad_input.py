@@ -95,7 +95,7 @@ def test_odd_text_is_a_report_or_is_rejected_with_its_reason(
     assert taken.report_texts["study_id"].tolist()[0] == "s50000001"
 
 
-def test_records_of_a_table_in_mixed_encodings_are_read_each_in_its_own(
+def test_each_record_is_read_in_its_own_encoding(
     tmp_path: Path,
 ) -> None:
     records = [
@@ -140,7 +140,7 @@ def test_marks_that_never_end_are_read_once(mark: str) -> None:
     assert decoded((mark * times).encode()).is_text
 
 
-def test_scripts_and_comments_go_as_a_whole_and_one_that_never_ends_stays() -> None:
+def test_scripts_and_comments_go_unless_they_never_end() -> None:
     page = "<!DOCTYPE html>No<SCRIPT a>x</p></style></script >edema<!-- <p> y -->.<style>z</STYLE>"
     page += " a <script < b"
     assert decoded(page.encode()).text.split("\n") == [
@@ -161,7 +161,7 @@ def test_a_reference_to_no_character_costs_nothing_but_itself(reference: str) ->
     )
 
 
-def test_a_record_that_fails_as_nobody_thought_of_is_rejected_and_the_others_are_taken(
+def test_an_unforeseen_failure_rejects_its_record_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(content: bytes) -> object:
@@ -186,7 +186,7 @@ def test_entities_of_an_xml_file_in_utf_16_are_not_resolved_either(
     assert outcome(received(tmp_path)) == (0, ["unreadable-file"], [])
 
 
-def test_a_table_whose_name_is_not_utf_8_is_refused_with_the_remedy(
+def test_a_name_of_a_table_that_is_not_utf_8_is_refused(
     tmp_path: Path,
 ) -> None:
     """Its name would be the place of its rows, in a table of text."""
@@ -359,7 +359,7 @@ def test_errors_about_whole_files_quote_nothing(
     assert not any(form in str(caught.value).encode() for form in forms())
 
 
-def test_links_in_a_circle_a_fifo_and_a_folder_that_is_linked_twice_stop_nothing(
+def test_circular_links_and_a_fifo_stop_nothing(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "files"

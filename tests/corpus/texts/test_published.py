@@ -166,7 +166,7 @@ def test_a_row_of_rexgradient_without_an_id_is_rejected_by_its_column(
     ]
 
 
-def test_the_json_of_a_split_is_read_and_its_table_of_the_same_studies_is_not(
+def test_the_json_of_a_split_is_read_and_its_table_is_not(
     tmp_path: Path,
 ) -> None:
     write_json(tmp_path / TRAIN, {"st1": rexgradient_entry(Findings="Clear.")})
@@ -212,7 +212,7 @@ def test_rexgradient_is_read_from_its_splits_with_views_of_all_images(
     assert sorted(texts.index) == ["pINVENTED_st1", "st2"]
 
 
-def test_padchest_gr_is_read_by_its_english_sentences_with_patients_of_the_master_table(
+def test_padchest_gr_takes_patients_from_the_master_table(
     tmp_path: Path,
 ) -> None:
     study = "216840111366964012" * 2
@@ -328,7 +328,7 @@ def test_a_wrong_entity_of_the_second_person_is_told_as_theirs(tmp_path: Path) -
     assert taken.rejected["column"].tolist() == ["labeler_2.entities.1.label"]
 
 
-def test_what_a_reader_learnt_stays_with_the_report_where_a_home_stores_it(
+def test_what_is_learnt_of_a_report_is_stored_with_it(
     tmp_path: Path,
 ) -> None:
     write_chexpert_plus(
@@ -398,7 +398,7 @@ WRONG: dict[str, tuple[str, Any, str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_file_of_which_no_entry_fits_is_refused_by_file_row_and_key(
+def test_a_file_without_a_fitting_entry_is_refused_by_row_and_key(
     tmp_path: Path, case: str
 ) -> None:
     name, content, message = WRONG[case]
@@ -408,7 +408,7 @@ def test_a_file_of_which_no_entry_fits_is_refused_by_file_row_and_key(
     assert message in str(refused.value)
 
 
-def test_an_entry_that_does_not_fit_is_rejected_with_its_key_and_the_others_are_read(
+def test_an_entry_that_does_not_fit_is_rejected_with_its_key(
     tmp_path: Path,
 ) -> None:
     odd = json.loads(json.dumps(GRAPH))
@@ -464,7 +464,7 @@ ODD_ENTRIES = {
 
 @pytest.mark.parametrize("place", ["first", "last"])
 @pytest.mark.parametrize("case", ODD_ENTRIES)
-def test_an_entry_that_cannot_be_read_or_stored_is_rejected_and_the_others_are_taken(
+def test_an_entry_that_cannot_be_read_or_stored_is_rejected(
     tmp_path: Path, case: str, place: str
 ) -> None:
     key, entry, rejected = ODD_ENTRIES[case]

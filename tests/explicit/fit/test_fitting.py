@@ -379,7 +379,7 @@ def test_chunks_and_the_log_change_no_fit_and_no_sentence_is_logged(
     pd.testing.assert_frame_equal(parts.log, whole.log, check_exact=True)
 
 
-def test_an_unmaskable_pair_takes_p_of_its_phrases_and_no_judge_sees_it(
+def test_an_unmaskable_pair_takes_p_of_its_phrases(
     stick: Stick,
 ) -> None:
     unseen = {"masked_sentence": None, "mask_state": "not located"}

@@ -39,7 +39,7 @@ def merged(frame: pd.DataFrame) -> int:
         (both(said("effusion", "dn", location="left"), said("effusion", "dn")), "pleural effusion", ""),
     ],
 )  # fmt: skip
-def test_a_statement_repeated_at_a_narrower_location_or_by_another_name_is_one(
+def test_a_repeated_statement_at_a_narrower_location_is_one(
     rows: list[Any], name: str, place: str
 ) -> None:
     outcome = run(rows)

@@ -56,7 +56,7 @@ def test_a_delivery_that_grows_waits_anew_until_it_is_old_enough(
 
 
 @pytest.mark.parametrize("marker", ["a.csv.done", "f/.done", "f/_SUCCESS", "f.done"])
-def test_a_marker_spares_the_wait_if_it_is_not_of_an_earlier_delivery(
+def test_a_marker_of_this_delivery_spares_the_wait(
     landing: Landing, marker: str
 ) -> None:
     delivery = "a.csv" if marker.startswith("a") else "f/Lunguage.csv"
@@ -68,7 +68,7 @@ def test_a_marker_spares_the_wait_if_it_is_not_of_an_earlier_delivery(
     assert registered(landing) == [delivery[0]]
 
 
-def test_a_folder_waits_for_its_findings_and_for_what_is_copied_into_it(
+def test_a_folder_waits_until_its_findings_are_copied(
     landing: Landing,
 ) -> None:
     landing.drop("f/Lunguage_vocab.csv", "category,target_term,normed_term\n")
@@ -139,7 +139,7 @@ def test_a_missing_folder_the_home_itself_and_a_second_process_are_refused(
         landing.land()
 
 
-def test_deliveries_are_taken_in_the_order_of_writing_until_the_time_is_over_and_read_once(
+def test_deliveries_are_read_once_oldest_first_until_the_time_is_over(
     landing: Landing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number, name in enumerate(["c.csv", "a.csv", "b.csv"]):
@@ -223,7 +223,7 @@ def test_the_landing_folders_declaration_and_vocabulary_serve_deliveries_that_br
         ].tolist() == [name]
 
 
-def test_more_reports_than_a_batch_may_have_become_several_batches_also_after_a_kill(
+def test_too_many_reports_become_several_batches_also_after_a_kill(
     landing: Landing, tmp_path: Path
 ) -> None:
     landing.home.create()

@@ -121,7 +121,7 @@ def prepared(folder: Path) -> Landing:
 
 
 @pytest.mark.lengthy
-def test_killed_at_any_step_the_next_pass_ends_where_one_that_was_never_killed_does(
+def test_killed_at_any_step_the_next_pass_ends_the_same(
     tmp_path: Path,
 ) -> None:
     prepared(tmp_path / "first")

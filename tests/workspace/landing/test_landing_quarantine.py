@@ -57,7 +57,7 @@ def reasons(landing: Landing) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize("kind", UNUSABLE)
-def test_an_unusable_file_is_put_aside_with_its_reason_and_the_others_are_taken(
+def test_an_unusable_file_is_quarantined_with_its_reason(
     landing: Landing, kind: str
 ) -> None:
     landing.drop("bad.csv", UNUSABLE[kind])
@@ -104,7 +104,7 @@ def test_a_delivery_without_a_usable_row_says_of_one_what_is_wrong(
         ({"Lunguage.csv": csv(1), "corpus.toml": b"data_class = 'secret'"}, "corpus.toml", "data_class"),
     ],
 )  # fmt: skip
-def test_a_folder_is_put_aside_as_a_whole_and_the_reason_names_its_file(
+def test_a_folder_is_quarantined_whole_for_the_file_that_is_named(
     landing: Landing, files: dict[str, bytes], file: str, column: str | None
 ) -> None:
     for name, content in files.items():
@@ -241,7 +241,7 @@ def test_a_name_with_no_room_for_that_of_its_marker_is_taken(
 @pytest.mark.parametrize(
     "letters", [b"a" * 251, b"\xff" * 251, "\u00e9".encode() * 125]
 )
-def test_a_name_with_no_room_for_more_is_put_aside_under_a_part_of_it(
+def test_a_name_of_full_length_is_quarantined_under_a_shorter_one(
     landing: Landing, letters: bytes
 ) -> None:
     landing.drop("good.csv", csv(1))
@@ -270,7 +270,7 @@ def nested(place: Path, folders: int, name: str) -> None:
         (150, "a", "more than 100 folders inside each other"),
     ],
 )
-def test_a_tree_that_is_too_deep_is_put_aside_and_the_rest_is_taken(
+def test_a_tree_that_is_too_deep_is_quarantined(
     landing: Landing, folders: int, name: str, found: str
 ) -> None:
     landing.drop("good.csv", csv(1))
@@ -282,7 +282,7 @@ def test_a_tree_that_is_too_deep_is_put_aside_and_the_rest_is_taken(
     assert not (landing.root / "tree").exists()
 
 
-def test_two_trees_of_one_name_that_are_too_deep_lie_side_by_side_in_quarantine(
+def test_two_too_deep_trees_of_one_name_are_both_quarantined(
     landing: Landing,
 ) -> None:
     for _ in range(2):
@@ -296,7 +296,7 @@ def test_a_tree_of_sixty_folders_is_taken(landing: Landing) -> None:
     assert landing.settle().of("registered").keys() == {"tree"}
 
 
-def test_a_folder_that_may_not_be_read_is_put_aside_and_the_rest_is_taken(
+def test_an_unreadable_folder_is_quarantined_and_the_others_taken(
     landing: Landing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is closed to the account of a test, which may be root's: the system's answer is planted."""
@@ -320,7 +320,7 @@ def test_a_folder_that_may_not_be_read_is_put_aside_and_the_rest_is_taken(
     assert list(landing.batches) == ["good"]
 
 
-def test_a_file_that_may_not_be_read_is_put_aside_and_the_rest_is_taken(
+def test_an_unreadable_file_is_quarantined_and_the_others_taken(
     landing: Landing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     landing.drop("good.csv", csv(1))
@@ -399,7 +399,7 @@ def test_a_declaration_of_any_form_costs_its_delivery_alone(
     assert list(landing.batches) == ["good"]
 
 
-def test_where_nothing_may_be_written_the_delivery_stays_and_the_reason_is_told(
+def test_where_nothing_may_be_written_the_delivery_stays(
     landing: Landing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     landing.drop("bad.csv", UNUSABLE["missing column"])
@@ -451,7 +451,7 @@ ODD: dict[str, Callable[[Path], None]] = {
         ("file outside", "f/Lunguage_vocab.csv"),
     ],
 )
-def test_what_is_no_file_inside_the_folder_is_put_aside_unopened_and_the_rest_is_taken(
+def test_special_files_are_quarantined_unopened_and_the_others_taken(
     landing: Landing, name: str, kind: str
 ) -> None:
     landing.drop("good.csv", csv(1))
@@ -470,9 +470,7 @@ def test_what_is_no_file_inside_the_folder_is_put_aside_unopened_and_the_rest_is
 
 
 @pytest.mark.parametrize("name", [b"odd-\xff.csv", b"f/p\xe9/1.txt"])
-def test_a_name_that_is_not_utf_8_is_put_aside_and_the_rest_is_taken(
-    landing: Landing, name: bytes
-) -> None:
+def test_a_name_that_is_not_utf_8_is_quarantined(landing: Landing, name: bytes) -> None:
     """A byte of Latin-1, as an old archive unpacks it."""
     landing.drop("good.csv", csv(1))
     odd = landing.root / os.fsdecode(name)
@@ -487,7 +485,7 @@ def test_a_name_that_is_not_utf_8_is_put_aside_and_the_rest_is_taken(
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, way_out])
-def test_a_file_that_turns_into_a_fifo_or_a_link_after_the_look_is_left_for_later(
+def test_a_file_that_becomes_a_fifo_or_link_is_left_for_later(
     landing: Landing, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None]
 ) -> None:
     copy = delivery_copy.copy_file
@@ -526,7 +524,7 @@ def test_no_delivery_is_blamed_for_a_wrong_file_that_serves_all(
     assert list(landing.batches) == ["good"]
 
 
-def test_the_limit_of_unpacked_bytes_is_of_all_packed_files_of_a_delivery(
+def test_the_limit_of_unpacked_bytes_counts_all_files_together(
     landing: Landing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records, "MOST_UNPACKED", 3 << 20)
@@ -592,7 +590,7 @@ def test_one_hostile_entry_is_put_aside_and_the_next_delivery_is_taken(
     }
 
 
-def test_a_folder_that_may_not_be_read_is_put_aside_and_the_next_delivery_is_taken(
+def test_an_unreadable_folder_is_quarantined_and_the_next_delivery_taken(
     landing: Landing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As another account would see it: root reads everything."""
