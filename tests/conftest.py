@@ -1,6 +1,6 @@
 """Which tests run, in which order, with how many generated examples.
 
-One worker makes the finished home first, for `current`, while the others have tests that need none. Tests
+One worker makes the finished home first, for `lineage`, while the others have tests that need none. Tests
 that start processes follow: several workers then wait beside each other, and none is left alone at the end.
 Tests marked `lengthy` run in CI only (`CI=true make test`, as `.ci/run` does).
 """
@@ -44,7 +44,7 @@ def _read_once(config: Config) -> ScriptDirectory:
 ScriptDirectory.from_config = _read_once  # type: ignore[method-assign]
 
 _FIRST = (
-    "current",
+    "lineage",
     "deploy",
     "docs",
     "cli",
