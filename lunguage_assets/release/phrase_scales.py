@@ -27,6 +27,8 @@ HELD_EQUAL = 4.0
 differ two groups of people about "probable" alone.
 """
 
+_DECIMALS = 6
+
 
 class ScaleEntry(BaseModel, frozen=True, extra="forbid"):
     """What one scale says of a phrase, in hundredths.
@@ -163,6 +165,10 @@ def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
     listed["number"] = range(len(listed))
     listed["is_anchor"] = listed["phrase"].isin([anchor.phrase for anchor in anchors])
     listed["published"] = [words.get(phrase, "") for phrase in listed["phrase"]]
+    # The last digits of numpy's exp differ between processors: without rounding the
+    # same release would have other bytes on another machine.
+    numbers = listed.select_dtypes("number").columns
+    listed[numbers] = listed[numbers].round(_DECIMALS)
     columns = {name: listed[name].tolist() for name in PHRASE_SCALE.names}
     return PHRASE_SCALE.frame(columns)
 
