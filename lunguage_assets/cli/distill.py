@@ -76,9 +76,10 @@ def _print_encoder_in_use(configuration: Configuration) -> None:
 def _print_scorer(home: Home, ranker: str) -> str:
     """Print what was tried, and how it did; return the folder of the model in use."""
     from lunguage_assets.cli.console import print_table
+    from lunguage_assets.orchestration.resources import scorer_folder
 
     scorer = stored_table(home, "distilled_scorer", ranker)
     print_table(scorer.drop(columns=["seed", "files", "ranking_version"]))
     evaluation = stored_table(home, "distilled_evaluation", ranker)
     print_table(evaluation.drop(columns=["is_used", "ranking_version"]))
-    return str(home.distilled / ranker / scorer["files"].iloc[0][:16])
+    return str(scorer_folder(home, ranker, scorer))

@@ -93,9 +93,9 @@ class RecordedAsker:
         """
         if self._ledger is None:
             return None
-        wanted = {"judge": self.key, "stage": task, "model": self.binding.model}
+        this_judge = {"judge": self.key, "stage": task, "model": self.binding.model}
         for row in self._ledger.statistics().to_dict("records"):
-            if row["metered"] and wanted.items() <= row.items():
+            if row["metered"] and this_judge.items() <= row.items():
                 return row
         return None
 
@@ -103,9 +103,6 @@ class RecordedAsker:
         """Do nothing: nothing is being asked."""
 
     def require_readable(self, values: Sequence[object | None]) -> None:
-        """Do nothing: a run looks at what can be read."""
-
-    def require_one_readable(self, values: Sequence[object | None], stage: str) -> None:
         """Do nothing: a run looks at what can be read."""
 
     def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[T | None]:

@@ -36,11 +36,6 @@ from lunguage_assets.workspace.store import (
 )
 from lunguage_assets.workspace.table_record import Lineage, fingerprint
 
-JUDGES_POOL = "judges"
-"""Pool of the assets that ask judges: of the runs in the queue one at a time asks,
-because a budget holds by process.
-"""
-
 Frames = Mapping[Keys, pd.DataFrame]
 """Partitions of a table, by their keys in the order of the store."""
 
@@ -104,20 +99,15 @@ def read_inputs(
     keys = store_keys(context.partition_key, RECIPES[step].dimensions)
     staleness = configuration.staleness()
     if RECIPES[step].by_query:
-        return StepInputs(step, keys, {}, {}, None, staleness.made_of(step, keys))
+        made_of = staleness.made_of(step, keys)
+        return StepInputs(step, keys, {}, {}, None, made_of)
     frames = read_partitions(staleness, step, keys, StoredTables(staleness.home))
     # The versions of the rows that were read: files may be replaced meanwhile.
     versions = {
         partition: str(frame.attrs[VERSION]) for partition, frame in frames.items()
     }
-    return StepInputs(
-        step,
-        keys,
-        single_partitions(step, frames),
-        several_partitions(step, frames),
-        versions,
-        staleness.made_of(step, keys, versions),
-    )
+    made_of = staleness.made_of(step, keys, versions)
+    return step_inputs(step, keys, frames, made_of, versions)
 
 
 class StoredTables:
@@ -162,34 +152,37 @@ def read_partitions(
     return frames
 
 
-def single_partitions(step: str, frames: PartitionFrames) -> Mapping[str, pd.DataFrame]:
-    """Return the inputs of which a step reads one partition, by their tables."""
-    several = _read_several_times(step)
-    return {
-        table: frame for (table, _), frame in frames.items() if table not in several
-    }
+def step_inputs(
+    step: str,
+    keys: Keys,
+    frames: PartitionFrames,
+    made_of: Lineage,
+    versions: Mapping[tuple[str, Keys], str] | None = None,
+) -> StepInputs:
+    """Return what a step works on, from the partitions that were read for it.
 
-
-def several_partitions(step: str, frames: PartitionFrames) -> Mapping[str, Frames]:
-    """Return the inputs of which a step reads several partitions, or none yet."""
-    partitions: dict[str, dict[Keys, pd.DataFrame]] = {
-        table: {} for table in _read_several_times(step)
-    }
-    for (table, keys), frame in frames.items():
-        if table in partitions:
-            partitions[table][keys] = frame
-    return partitions
-
-
-def _read_several_times(step: str) -> list[str]:
-    """Return the tables of which a step reads all batches, or several judges."""
+    Args:
+        step: that is made.
+        keys: of its partition, in the order of the store.
+        frames: the partitions.
+        made_of: what the tables will have been made of.
+        versions: of the partitions; None: they are not those of the store.
+    """
     has_batches = BATCH in RECIPES[step].dimensions
-    return [
-        step_input.table
+    # All batches of a table, or several judges, are read; there may be none yet.
+    partitions: dict[str, dict[Keys, pd.DataFrame]] = {
+        step_input.table: {}
         for step_input in RECIPES[step].inputs
         if step_input.judge in ("members", "all")
         or (BATCH in dimensions_of(step_input.table) and not has_batches)
-    ]
+    }
+    tables = {}
+    for (table, input_keys), frame in frames.items():
+        if table in partitions:
+            partitions[table][input_keys] = frame
+        else:
+            tables[table] = frame
+    return StepInputs(step, keys, tables, partitions, versions, made_of)
 
 
 def compute_valid_studies(
