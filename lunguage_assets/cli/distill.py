@@ -64,11 +64,11 @@ def _print_encoder_in_use(configuration: Configuration) -> None:
 
     if configuration.encoder:
         return
-    wanted = configuration.settings.distilled.encoder
+    named = configuration.settings.distilled.encoder
     used = distilled_training(configuration).encoder
-    if used != wanted:
+    if used != named:
         click.echo(
-            f"{wanted} is not on this machine: {used} is used, the copy that "
+            f"{named} is not on this machine: {used} is used, the copy that "
             "`make models` installed"
         )
 

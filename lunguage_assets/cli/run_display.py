@@ -94,11 +94,11 @@ class RunDisplay:
         if self._bar is None:
             self._bar = Bar(console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._bar.add_task(learning.what)
+            self._bar.add_task(learning.work)
         (task,) = self._bar.task_ids
         self._bar.update(
             task,
-            description=learning.what,
+            description=learning.work,
             completed=learning.done,
             total=learning.total,
         )

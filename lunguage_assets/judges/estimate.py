@@ -169,14 +169,15 @@ def estimate_line(
         alone.
         `basis`: where tokens and seconds come from.
     """
-    known = float(len(judge.keys) - judge.hits)
-    fewest, expected, most = lacking or (known, known, known)
+    unanswered = float(len(judge.keys) - judge.hits)
+    fewest, expected, most = lacking or (unanswered, unanswered, unanswered)
     record = judge.record(_TASK_BY_STAGE.get(stage, "compare"))
     if record is None:
         calls = _assumed_calls(judge, expected, answer_tokens)
     else:
         calls = _recorded_calls(record, expected)
     limits = judge.config.limits
+    # So many calls follow each other: those in flight at the same time wait together.
     waits = max(rounds, math.ceil(calls.calls / limits.in_flight)) if expected else 0.0
     seconds_by_rate = 60.0 * calls.calls / (limits.requests_per_minute or math.inf)
     return {

@@ -242,7 +242,8 @@ class RunPreview:
         self._stages = plan(self._staleness, self._ranker, rebuild=rebuild)
         if not self._stages:
             self._remarks.append(_CURRENT)
-        # In the order of the plan each step finds what it reads.
+        # In the order of the plan each step finds what it reads. A step that needs an
+        # answer that nobody has yet makes nothing; what follows is counted without it.
         for stage in self._stages:
             for step in STEPS_OF_JOB[stage.job]:
                 self._make_step(step, stage.keys)
@@ -333,6 +334,7 @@ class RunPreview:
         if structurer_key in self._judges.models:
             self._ask_structurer(structurer_key, reports)
         terms = read_terms(self._home.delivery(batch).vocabulary, IntakeLog())
+        # Also where a model is asked: later steps need some findings to count on.
         rules = RuleStructurer(terms, self._home.assertion_file)
         return structured_tables(reports, rules.structure(reports))._asdict()
 
@@ -361,6 +363,7 @@ class RunPreview:
             phrases = extract_phrases(self._configuration, inputs, judge)
         except NotRecorded:
             self._phrases_are_guessed = True
+            # About as many phrases as a model will find, for the steps that follow.
             rules = LexiconJudge.bundled(key)
             phrases = extract_phrases(self._configuration, inputs, rules)
         return {"hedge_phrases": phrases}

@@ -100,7 +100,8 @@ def table_options(step: str) -> TableOptions:
     if side_tables:
         heading = "Side tables, made and stored with it:\n\n"
         paragraphs.append(heading + "\n".join(side_tables))
-    if any(_holds_report_text(TABLES[name]) for name in recipe.tables):
+    columns = [column for name in recipe.tables for column in TABLES[name].columns]
+    if any(column.restricted for column in columns):
         tags["contains"] = "report-text"
     return TableOptions(
         code_version=recipe.code,
@@ -115,10 +116,6 @@ def table_options(step: str) -> TableOptions:
         pool=JUDGES_POOL if recipe.asks_judges else None,
         tags=tags,
     )
-
-
-def _holds_report_text(table: Table) -> bool:
-    return any(column.restricted for column in table.columns)
 
 
 def counts(

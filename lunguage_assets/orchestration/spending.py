@@ -153,6 +153,7 @@ class Spending:
             return "unfinished"
         instance = self._context.instance
         run = instance.get_run_by_id(run_id)
+        # No run of this instance: of another home that shares the ledger.
         if run is None or not run.is_finished:
             return "unknown"
         entries = instance.all_logs(

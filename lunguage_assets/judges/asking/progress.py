@@ -44,18 +44,18 @@ class Learning:
     """How far a distilled model has got with a piece of work.
 
     Attributes:
-        what: the work.
+        work: what it does.
         done: steps that are done.
         total: all its steps.
     """
 
-    what: str
+    work: str
     done: int
     total: int
 
     def line(self) -> str:
         """Describe it for a terminal."""
-        return f"{self.what}: {self.done:,} of {self.total:,}"
+        return f"{self.work}: {self.done:,} of {self.total:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def announce(report: Report) -> None:
         listener(report)
 
 
-def steps_of(what: str, total: int) -> Callable[[int], None]:
+def steps_of(work: str, total: int) -> Callable[[int], None]:
     """Begin to announce the steps of some work.
 
     Returns:
@@ -193,7 +193,7 @@ def steps_of(what: str, total: int) -> Callable[[int], None]:
     def step(more: int = 1) -> None:
         nonlocal done
         done += more
-        announce(Learning(what, done, total))
+        announce(Learning(work, done, total))
 
     step(0)
     return step

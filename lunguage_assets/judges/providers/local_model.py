@@ -230,7 +230,11 @@ class LocalModel:
             if requests[0].is_choice:
                 answers = self._choose(fitting_requests, seeds, fitting_prompts, labels)
             else:
-                draws = _seeds_of_draws(seeds, fitting_requests)
+                # A question that is asked again, after an answer of no use, draws anew.
+                draws = [
+                    f"{seed}/{request.attempt}"
+                    for seed, request in zip(seeds, fitting_requests, strict=True)
+                ]
                 answers = self._generate_texts(parameters, draws, fitting_prompts)
         for position, answer in zip(fitting, answers, strict=True):
             replies[position] = Reply(
@@ -376,14 +380,6 @@ class LocalModel:
                 pad_token_id=self._pad_token,
                 **options,
             )
-
-
-def _seeds_of_draws(seeds: Sequence[str], requests: Sequence[Request]) -> list[str]:
-    """Extend seeds of questions by how often these were asked: a try draws anew."""
-    return [
-        f"{seed}/{request.attempt}"
-        for seed, request in zip(seeds, requests, strict=True)
-    ]
 
 
 def _load(key: str, source: ModelSource) -> tuple[Any, Any]:

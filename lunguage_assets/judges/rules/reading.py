@@ -91,7 +91,7 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
     ]
     hedges = _hedges_of(finding, phrases)
     is_negated = any(cue.category == "negated" for cue in denials)
-    if not (hedges or joints or is_preferred or is_negated):
+    if not any((hedges, joints, is_preferred, is_negated)):
         hedges = _hedges_beside(finding, phrases, masked_sentence)
     chain = _chain(masked_sentence, hedges)
     farther = tuple(hedge for hedge in hedges if hedge not in chain)

@@ -171,10 +171,11 @@ def _edge_counts(
     edges: Counts = Counter()
     with newest_studies(configuration, ranker, configuration.staleness()) as studies:
         # Each batch was matched with the terms that were delivered with it.
-        dictionary_of_batch = {
-            batch: _dictionary(configuration, _terms(configuration, batch))
-            for batch in studies.batches
-        }
+        dictionary_of_batch = {}
+        for batch in studies.batches:
+            path = partition_path(configuration.home.tables, TERMS.name, batch)
+            terms = read_table(TERMS, path)
+            dictionary_of_batch[batch] = _dictionary(configuration, terms)
         for part in studies.parts("study", ["lunguage_plus_plus"]):
             rows_of_part = part.frames()["lunguage_plus_plus"]
             for batch, rows in rows_of_part.groupby("report_batch", sort=True):
@@ -186,10 +187,4 @@ def _edge_counts(
 def _dictionary(configuration: Configuration, terms: pd.DataFrame) -> PathwayDictionary:
     return load_dictionary(
         configuration.home.pathways_file, Vocabulary.from_terms(terms)
-    )
-
-
-def _terms(configuration: Configuration, batch: str) -> pd.DataFrame:
-    return read_table(
-        TERMS, partition_path(configuration.home.tables, TERMS.name, batch)
     )

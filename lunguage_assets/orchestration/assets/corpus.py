@@ -333,12 +333,13 @@ def take_in_batch(configuration: Configuration, inputs: StepInputs) -> Tables:
         # What is odd about the vocabulary is already in reading_notes.
         read_terms(delivery.vocabulary, IntakeLog()),
     )
+    # The rules read no other language; a language model may.
     if configuration.judges.structurer == RULES:
         received = without_other_languages(received, NOT_ENGLISH)
-    taken = take_in_structured(
+    intake = take_in_structured(
         received,
         inputs.tables["structured_findings"],
         settings,
         configuration.processes,
     )
-    return vars(taken)
+    return vars(intake)

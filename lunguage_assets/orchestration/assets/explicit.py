@@ -119,6 +119,8 @@ def explicit_assets(
         """Find the hedging phrases of a batch's tentative findings with one judge."""
         inputs = read_inputs(context, configuration)
         judge_key, batch = inputs.keys
+        # Rows of raw reports get new ids when they are read otherwise: a correction of
+        # a row that is no more would go unnoticed.
         if configuration.home.batch(batch).kind == "text":
             require_known_rows(configuration.home, inputs.tables["findings"])
         spending = Spending(context, configuration)
@@ -212,6 +214,7 @@ def explicit_assets(
         metadata = {
             "judge": judge.identity,
             "invalid": len(matches) - len(valid_answers),
+            # Far from a half: the judge prefers a position (explicit.md section 2).
             "p_sentence_1": float((valid_answers == "sentence_1").mean()),
             **_constants(vocabulary, "vocabulary_version"),
             **spending.metadata(),
@@ -544,6 +547,7 @@ def matches_by_judge(
 ) -> dict[str, pd.DataFrame]:
     """Return COMPARISON_MATCHES by judge, all of the same vocabulary."""
     by_judge = {}
+    # A judge who compared an older vocabulary answered about other phrases.
     for (judge,), frame in matches.items():
         require_same_vocabulary(frame, vocabulary, f"comparison_matches[{judge}]")
         by_judge[judge] = frame

@@ -215,13 +215,18 @@ def compute_valid_studies(
             return valid, tables
         before = valid.invalid_studies
         invalid_studies = sorted({*before, *broken})
+        studies_by_table = [
+            frame["study_id"].nunique()
+            for frame in (*inputs.tables.values(), *tables.values())
+            if "study_id" in frame
+        ]
         # A study that breaks a rule although its rows were left out is a fault of the
         # step, and no better without the study.
         breaks_again = studies_of(broken) <= studies_of(before)
         rules.require_few(
             broken,
             invalid_studies,
-            _count_studies([*inputs.tables.values(), *tables.values()]),
+            max(studies_by_table),
             strict=configuration.is_strict or breaks_again,
         )
         # Without these studies the others may come out differently (words are counted
@@ -239,10 +244,6 @@ def _invalid_upstream(inputs: StepInputs) -> list[InvalidStudy]:
             ids = tuple(study.finding_ids)
             invalid_studies.add(study._replace(finding_ids=ids))
     return sorted(invalid_studies)
-
-
-def _count_studies(frames: Sequence[pd.DataFrame]) -> int:
-    return max(frame["study_id"].nunique() for frame in frames if "study_id" in frame)
 
 
 def materialize_result(
@@ -268,6 +269,8 @@ def materialize_result(
         MethodError: settings, or a file that a person edits, changed meanwhile.
     """
     _require_unchanged(configuration, inputs)
+    # Parquet files are encoded here, before Dagster takes them: a table that does not
+    # fit its schema ends the step, and nothing of it is stored.
     encoded = [
         encode(
             TABLES[table],
@@ -278,11 +281,13 @@ def materialize_result(
         )
         for table in RECIPES[inputs.step].tables
     ]
+    versions = [table.record.version for table in encoded]
+    version = versions[0] if len(versions) == 1 else fingerprint(versions)
     return dg.MaterializeResult(
         value=encoded,
         metadata={**metadata, **_common_metadata(inputs, tables)},
         check_results=check_results,
-        data_version=_data_version(encoded),
+        data_version=dg.DataVersion(version),
     )
 
 
@@ -313,11 +318,3 @@ def _common_metadata(inputs: StepInputs, tables: Tables) -> dict[str, Any]:
     if inputs.invalid_studies:
         metadata["studies_set_aside"] = len(studies_of(inputs.invalid_studies))
     return metadata
-
-
-def _data_version(encoded: Sequence[EncodedTable]) -> dg.DataVersion:
-    """Return the version of a step's record; of several, that of all together."""
-    versions = [table.record.version for table in encoded]
-    if len(versions) == 1:
-        return dg.DataVersion(versions[0])
-    return dg.DataVersion(fingerprint(versions))
