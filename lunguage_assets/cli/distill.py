@@ -50,6 +50,7 @@ def distill(configuration: Configuration, ranker: str) -> None:
 
     home = configuration.home
     require_ranker(configuration, ranker)
+    # Without a ranking there is nothing to learn: its absence is said before a run.
     stored_table(home, "reference_ranking", ranker)
     _print_encoder_in_use(configuration)
     checks = run_stages(configuration, ranker, [Stage("distill", (ranker,))]).checks

@@ -55,6 +55,7 @@ class RunDisplay:
         self._of_stage = Meter()
         self._fitting = None
         self._learning = None
+        # A stage that is over within a minute is one line.
         self._last_lines_at = time.monotonic()
         self.end_bar()
         because = f", {stage.reason}" if stage.reason else ""
@@ -64,6 +65,7 @@ class RunDisplay:
         """Note how far a judge or a fit has got; called from the judges' threads."""
         if isinstance(report, Learning):
             self._learning = report if report.done < report.total else None
+            # A bar moves with every step; lines come once a minute.
             if sys.stderr.isatty():
                 self._draw(report)
                 return

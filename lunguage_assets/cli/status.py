@@ -138,6 +138,7 @@ def _ranker_lines(
             f"{title} no ranking yet; ${dollars:.2f} was spent on answers of its "
             "judges, which are kept"
         )
+    # Without a batch there is nothing to plan for.
     yield from _stage_lines(plan(staleness, ranker) if staleness.batches else [])
 
 

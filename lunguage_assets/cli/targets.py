@@ -64,6 +64,7 @@ def targets(
     """
     from lunguage_assets.labels.targets import ORDERS, targets
 
+    # The name of an order is passed on as it is: `targets` knows its labels.
     labels: str | list[str] = order
     if order.lower() not in ORDERS and "," in order:
         labels = [label.strip() for label in order.split(",")]

@@ -258,9 +258,9 @@ def estimate_totals(
     for line in lines:
         stage = line["stage"]
         minutes_by_stage[stage] = max(line["minutes"], minutes_by_stage.get(stage, 0.0))
-    total: dict[str, Any] = {
-        name: sum(line[name] or 0 for line in lines) for name in (*_COUNTS, *_DOLLARS)
-    }
+    total: dict[str, Any] = {}
+    for name in (*_COUNTS, *_DOLLARS):
+        total[name] = sum(line[name] or 0 for line in lines)
     unpriced = [line["judge"] for line in lines if line["usd_at_most"] is None]
     if unpriced:
         total["usd_at_most"] = None

@@ -49,8 +49,8 @@ class Ready(dg.AutomationCondition[dg.AssetKey]):
             return dg.AutomationResult(context, context.get_empty_subset())
         step = context.key.path[-1]
         dimensions = RECIPES[step].dimensions
-        # Whether inputs are current is not left to Dagster, which looks at none of
-        # them where there are a hundred or more (docs/architecture.md).
+        # Whether inputs are current is not left to Dagster, which compares no versions
+        # where a partition has a hundred inputs or more (docs/architecture.md).
         staleness = self._configuration.staleness()
         ready = {
             key

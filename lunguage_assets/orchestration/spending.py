@@ -174,10 +174,10 @@ class Spending:
             self._log.info(total.line())
         if not self.asked:
             return {}
-        metadata: dict[str, Any] = {
-            f"llm_{name}": sum(getattr(total, name) for total in self.asked)
-            for name in SHOWN_COUNTS
-        }
+        metadata: dict[str, Any] = {}
+        for name in SHOWN_COUNTS:
+            counts = [getattr(total, name) for total in self.asked]
+            metadata[f"llm_{name}"] = sum(counts)
         cost_usd = sum(total.cost_usd for total in self.asked)
         metadata["llm_cost_usd"] = round(cost_usd, 6)
         metadata["llm_by_judge"] = markdown(

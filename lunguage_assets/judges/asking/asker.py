@@ -100,6 +100,7 @@ class Asker:
 
         async def settle_batch() -> list[T | None]:
             try:
+                # Made in the loop, to which its tasks and locks belong.
                 batch = RequestBatch(self._model, requests, parse, self._progress)
                 return await batch.settle()
             finally:

@@ -401,12 +401,13 @@ def explicit_assets(
         from lunguage_assets.pictures.plots import distilled_errors
 
         inputs = read_inputs(context, configuration)
+        (ranker,) = inputs.keys
         ranking = inputs.tables["reference_ranking"]
         scorer = inputs.tables["distilled_scorer"]
         evaluation = evaluate(
             _answers_of_panel(inputs),
             scorer,
-            scorer_folder(configuration.home, *inputs.keys, scorer),
+            scorer_folder(configuration.home, ranker, scorer),
             ReferenceScale.from_tables(ranking, inputs.tables["hedge_vocabulary"]),
             calibrate(ranked_phrases(ranking), anchors_of(configuration, ranking)),
         )
