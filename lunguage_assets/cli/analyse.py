@@ -73,6 +73,7 @@ def _run_analyses(configuration: Configuration, ranker: str) -> None:
 
     home = configuration.home
     require_ranker(configuration, ranker)
+    # Without a ranking there is nothing to analyse: its absence is said before a run.
     stored_table(home, "reference_ranking", ranker)
     checks = run_stages(configuration, ranker, [Stage("analyse", (ranker,))]).checks
     released = configuration.staleness().of("release", ranker)
@@ -178,6 +179,7 @@ def _print_cue_counts(configuration: Configuration, gold_file: Path | None) -> N
             f"{home.root} has no rows that the offline rules read, which alone name "
             "cues. Run `lunguage run --data DIR` with raw reports first."
         )
+    # All counts are of one structurer, the rules.
     counts = summed_cue_counts(counts_by_batch).drop(columns="structurer")
     counts = counts.replace({"cue": {"": "none"}})
     if gold_file is None:

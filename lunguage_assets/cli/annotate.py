@@ -61,6 +61,7 @@ def annotate(
         file, text_column, id_column, views_column, cues
     )
     not_english = 0
+    # The table is labelled part by part, and printed as one CSV with one header.
     is_first = True
     for annotation in annotations:
         not_english += sum(

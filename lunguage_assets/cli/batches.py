@@ -113,7 +113,7 @@ def _remove_partition(home: Home, key: str) -> None:
             click.echo(f"{key} was a partition without a batch; it is gone")
             return
     if key not in {removal.key for removal in home.removed()}:
-        known = ", ".join(batch.key for batch in home.registered()) or "none"
+        registered = ", ".join(batch.key for batch in home.registered()) or "none"
         raise ConfigurationError(
-            f"{home.root} has no batch {key!r}; registered: {known}"
+            f"{home.root} has no batch {key!r}; registered: {registered}"
         )

@@ -82,7 +82,7 @@ def calibrate(
     anchor_set = chosen_anchors(anchors_setting, home.anchor_ratings, home.root)
     table = calibration(compared, anchor_set.spread, rated_by_readers(anchor_set))
     anchors, why_none = refitted_anchors(compared, anchor_set.anchors)
-    written = write_calibration(out, compared, table, anchors)
+    files = write_calibration(out, compared, table, anchors)
 
     click.echo(
         f"{len(outcomes)} outcomes: {len(compared.cells)} with p, "
@@ -93,4 +93,4 @@ def calibrate(
     print_table(table.loc[table["by"].isin(_PRINTED_GROUPS), _PRINTED_COLUMNS])
     if why_none:
         click.echo(f"no anchors were refitted: {why_none}")
-    click.echo(f"written into {out}: {', '.join(written)}")
+    click.echo(f"written into {out}: {', '.join(files)}")

@@ -50,6 +50,7 @@ def distill(configuration: Configuration, ranker: str) -> None:
 
     home = configuration.home
     require_ranker(configuration, ranker)
+    # Without a ranking there is nothing to learn: its absence is said before a run.
     stored_table(home, "reference_ranking", ranker)
     _print_encoder_in_use(configuration)
     checks = run_stages(configuration, ranker, [Stage("distill", (ranker,))]).checks
@@ -64,11 +65,11 @@ def _print_encoder_in_use(configuration: Configuration) -> None:
 
     if configuration.encoder:
         return
-    wanted = configuration.settings.distilled.encoder
+    named = configuration.settings.distilled.encoder
     used = distilled_training(configuration).encoder
-    if used != wanted:
+    if used != named:
         click.echo(
-            f"{wanted} is not on this machine: {used} is used, the copy that "
+            f"{named} is not on this machine: {used} is used, the copy that "
             "`make models` installed"
         )
 
@@ -76,9 +77,10 @@ def _print_encoder_in_use(configuration: Configuration) -> None:
 def _print_scorer(home: Home, ranker: str) -> str:
     """Print what was tried, and how it did; return the folder of the model in use."""
     from lunguage_assets.cli.console import print_table
+    from lunguage_assets.orchestration.resources import scorer_folder
 
     scorer = stored_table(home, "distilled_scorer", ranker)
     print_table(scorer.drop(columns=["seed", "files", "ranking_version"]))
     evaluation = stored_table(home, "distilled_evaluation", ranker)
     print_table(evaluation.drop(columns=["is_used", "ranking_version"]))
-    return str(home.distilled / ranker / scorer["files"].iloc[0][:16])
+    return str(scorer_folder(home, ranker, scorer))

@@ -83,14 +83,14 @@ def import_attempts(configuration: Configuration, file: Path) -> None:
         "structure": parse_answer,
     }
     opened = Ledger.open(configuration.ledger_location)
-    added, known, refused = transfer.import_attempts(opened, file, parser_by_stage)
+    added, present, refused = transfer.import_attempts(opened, file, parser_by_stage)
     for error in refused[:MAX_REFUSALS_SHOWN]:
         click.echo(str(error), err=True)
     if len(refused) > MAX_REFUSALS_SHOWN:
         more = len(refused) - MAX_REFUSALS_SHOWN
         click.echo(f"... and {more} more rows that do not fit", err=True)
     left_out = f", {len(refused)} left out" if refused else ""
-    click.echo(f"{added} attempts added, {known} were there already{left_out}")
+    click.echo(f"{added} attempts added, {present} were there already{left_out}")
 
 
 def _existing_ledger(configuration: Configuration) -> Ledger:

@@ -135,23 +135,18 @@ def _configuration(folder: Path, arguments: dict[str, Any]) -> Configuration:
     from lunguage_assets.configuration import Configuration
     from lunguage_assets.workspace.home import Home
 
-    options = {
-        field: arguments.pop(field)
-        for field in _FIELDS_OF_CONFIGURATION
-        if field in arguments
-    }
-    # An option that was not given leaves the field to its environment variable.
-    given = {
-        field: value
-        for field, value in options.items()
-        if value is not None and value is not False
-    }
+    options = {}
+    for field in _FIELDS_OF_CONFIGURATION:
+        value = arguments.pop(field, None)
+        # An option that was not given leaves the field to its environment variable.
+        if value is not None and value is not False:
+            options[field] = value
     # Processes of Dagster have working directories of their own, where a relative path
     # would name another folder.
-    if "release_to" in given:
-        given["release_to"] = given["release_to"].resolve()
+    if "release_to" in options:
+        options["release_to"] = options["release_to"].resolve()
     home = Home(folder.expanduser().resolve())
-    return Configuration.from_environment(home, **given)
+    return Configuration.from_environment(home, **options)
 
 
 def require_registered(home: Home) -> None:

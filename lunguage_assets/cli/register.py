@@ -6,7 +6,7 @@ Also the options that name a delivery, which `run` and `estimate` take as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,16 +104,11 @@ def takes_delivery(command: Command) -> Command:
     """Give a command a `delivery`, made of --data and the options beside it."""
 
     @wraps(command)
-    def with_delivery(
-        *,
-        data: Path | None,
-        batch: str | None,
-        text_column: str | None,
-        id_column: str | None,
-        **arguments: Any,
-    ) -> None:
-        delivery = DeliveryOptions(data, batch, text_column, id_column)
-        command(delivery=delivery, **arguments)
+    def with_delivery(**arguments: Any) -> None:
+        options = {
+            field.name: arguments.pop(field.name) for field in fields(DeliveryOptions)
+        }
+        command(delivery=DeliveryOptions(**options), **arguments)
 
     decorated: Command = with_delivery
     for option in reversed(_DELIVERY_OPTIONS):

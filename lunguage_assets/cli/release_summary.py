@@ -133,7 +133,8 @@ def summary_lines(summary: Mapping[str, Any]) -> list[LabelledLine]:
         ("conflicts", str(sum(conflicts.values()))),
     ]
     lines += [
-        (f"  {count}", describe_conflict(kind)) for kind, count in conflicts.items()
+        (f"  {count}", describe_conflict(conflict))
+        for conflict, count in conflicts.items()
     ]
     lines.append(("rows accounted for", _ACCOUNTS.format(**rows)))
     not_english = summary.get("not_in_english")
@@ -184,7 +185,7 @@ def _expanded(summary: Mapping[str, Any]) -> str:
     )
 
 
-def describe_conflict(kind: str) -> str:
+def describe_conflict(conflict: str) -> str:
     """Describe a kind of conflict such as `certainty_pos (original-expansion)`."""
-    name, _, sides = kind.partition(" (")
+    name, _, sides = conflict.partition(" (")
     return f"{_CONFLICTS[name]}: {_SIDES[sides.rstrip(')')]}"

@@ -112,13 +112,13 @@ def run(
         delivery.register(configuration)
     folder = configuration.releases / ranker
     # A file that was changed in place keeps its record: once a run, rows are read too.
-    now = configuration.staleness(verify=True)
-    stages = plan(now, ranker, rebuild=rebuild_ranking)
+    staleness = configuration.staleness(verify=True)
+    stages = plan(staleness, ranker, rebuild=rebuild_ranking)
     if not stages:
         click.echo("Everything is current: nothing to do.")
         print_release(folder, home)
         return
-    _require_judges(configuration, stages, now)
+    _require_judges(configuration, stages, staleness)
     # From now on `panel` of this home means the same judges, whoever runs it.
     if not configuration.settings.preset:
         home.remember_preset(configuration.judges.preset)
@@ -195,14 +195,14 @@ def _print_departures(configuration: Configuration) -> None:
 
 
 def _require_judges(
-    configuration: Configuration, stages: Sequence[Stage], now: StalenessChecker
+    configuration: Configuration, stages: Sequence[Stage], staleness: StalenessChecker
 ) -> None:
     """Refuse stages that would ask a judge who cannot be asked.
 
     Args:
         configuration: with the judges and the ledger.
         stages: of the run to come.
-        now: what is current, which says whether a fit would ask judges.
+        staleness: what is current, which says whether a fit would ask judges.
 
     Raises:
         ConfigurationError: one line with everything that is wrong: policy, retirement,
@@ -218,7 +218,7 @@ def _require_judges(
         configuration.data_class,
         datetime.now(UTC).date(),
         os.environ,
-        only=_judges_to_ask(configuration, stages, now),
+        only=_judges_to_ask(configuration, stages, staleness),
     )
     refusals = [message for severity, message in problems if severity == "refusal"]
     if refusals:
@@ -229,28 +229,26 @@ def _require_judges(
 
 
 def _judges_to_ask(
-    configuration: Configuration, stages: Sequence[Stage], now: StalenessChecker
+    configuration: Configuration, stages: Sequence[Stage], staleness: StalenessChecker
 ) -> set[str]:
     """Find the language models that stages ask, and that never answered before."""
     from lunguage_assets.lineage.staleness import asks_judges
 
     judges = configuration.judges
-    asked: set[str] = set()
+    judges_to_ask: set[str] = set()
     for stage in stages:
         if stage.job in _JOBS_OF_ONE_JUDGE:
-            asked.add(stage.keys[0])
-        elif stage.job in _FIT_JOBS and asks_judges(now, *stage.keys):
-            asked.update(judges.members(stage.keys[0]))
-    asked &= judges.models.keys()
-    if not asked:
-        return asked
-    ledger = configuration.existing_ledger()
+            judges_to_ask.add(stage.keys[0])
+        elif stage.job in _FIT_JOBS and asks_judges(staleness, *stage.keys):
+            judges_to_ask.update(judges.members(stage.keys[0]))
+    judges_to_ask &= judges.models.keys()
+    ledger = configuration.existing_ledger() if judges_to_ask else None
     if ledger is None:
-        return asked
+        return judges_to_ask
     # All answers of a model that the ledger knows may be there, so that a model which
     # retired meanwhile can be replayed.
     answered = set(ledger.statistics()["model"])
-    return {key for key in asked if judges.models[key].model not in answered}
+    return {key for key in judges_to_ask if judges.models[key].model not in answered}
 
 
 def _lost_answers(configuration: Configuration) -> int:

@@ -55,6 +55,7 @@ class RunDisplay:
         self._of_stage = Meter()
         self._fitting = None
         self._learning = None
+        # A stage that is over within a minute is one line.
         self._last_lines_at = time.monotonic()
         self.end_bar()
         because = f", {stage.reason}" if stage.reason else ""
@@ -64,6 +65,7 @@ class RunDisplay:
         """Note how far a judge or a fit has got; called from the judges' threads."""
         if isinstance(report, Learning):
             self._learning = report if report.done < report.total else None
+            # A bar moves with every step; lines come once a minute.
             if sys.stderr.isatty():
                 self._draw(report)
                 return
@@ -94,11 +96,11 @@ class RunDisplay:
         if self._bar is None:
             self._bar = Bar(console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._bar.add_task(learning.what)
+            self._bar.add_task(learning.work)
         (task,) = self._bar.task_ids
         self._bar.update(
             task,
-            description=learning.what,
+            description=learning.work,
             completed=learning.done,
             total=learning.total,
         )

@@ -33,9 +33,9 @@ def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None) -> Non
     from lunguage_assets.sample import write_raw_sample, write_sample
 
     if as_text is None:
-        written = write_sample(out, reports=reports, seed=seed)
-        click.echo(f"{written}, in {out}")
+        contents = write_sample(out, reports=reports, seed=seed)
+        click.echo(f"{contents}, in {out}")
         return
     truth = out.with_name(f"{out.name}-truth")
-    written = write_raw_sample(out, truth, reports, seed, form=as_text)
-    click.echo(f"{written}, in {out}; what they say, in {truth}")
+    contents = write_raw_sample(out, truth, reports, seed, form=as_text)
+    click.echo(f"{contents}, in {out}; what they say, in {truth}")

@@ -55,8 +55,8 @@ def _lines(configuration: Configuration) -> Iterator[str]:
     from lunguage_assets.lineage.input_fingerprints import broken_files
 
     home = configuration.home
-    now = configuration.staleness()
-    yield from _batch_lines(now)
+    staleness = configuration.staleness()
+    yield from _batch_lines(staleness)
     judges = configuration.judges
     yield (
         f"judges    preset {judges.preset}; raw reports are structured by "
@@ -69,23 +69,23 @@ def _lines(configuration: Configuration) -> Iterator[str]:
     # Tables are held against the files that they were made of: none may be unreadable.
     if not problems:
         for ranker in judges.rankers:
-            yield from _ranker_lines(now, ranker, spent.ever)
+            yield from _ranker_lines(staleness, ranker, spent.ever)
     yield (
         f"spent     ${sum(spent.today.values()):.2f} today (UTC), "
         f"${sum(spent.ever.values()):.2f} in all"
     )
 
 
-def _batch_lines(now: StalenessChecker) -> Iterator[str]:
+def _batch_lines(staleness: StalenessChecker) -> Iterator[str]:
     """Say which corpus the home holds, and its batches with their studies."""
-    home = now.home
+    home = staleness.home
     corpus = home.corpus()
     if corpus is None:
         yield f"{home.root}: no corpus"
     else:
         yield f"{home.root}: corpus {corpus.name!r}, {corpus.data_class}"
     batches = home.registered()
-    studies = {batch.key: _count_studies(now, batch.key) for batch in batches}
+    studies = {batch.key: _count_studies(staleness, batch.key) for batch in batches}
     total = sum(count or 0 for count in studies.values())
     yield f"batches   {len(batches)}, {total} studies"
     for batch in batches:
@@ -96,58 +96,61 @@ def _batch_lines(now: StalenessChecker) -> Iterator[str]:
         yield f"          {removal.key}  removed {removal.when} by {removal.who}"
 
 
-def _count_studies(now: StalenessChecker, batch: str) -> int | None:
+def _count_studies(staleness: StalenessChecker, batch: str) -> int | None:
     """Count the studies of a batch; None while it is not taken in."""
     import pyarrow.parquet as pq
 
     from lunguage_assets.workspace.store import partition_path
 
     try:
-        with partition_path(now.home.tables, "reports", batch).open("rb") as stream:
+        with partition_path(staleness.home.tables, "reports", batch).open(
+            "rb"
+        ) as stream:
             return int(pq.read_metadata(stream).num_rows)
     except FileNotFoundError:
         return None
 
 
 def _ranker_lines(
-    now: StalenessChecker, ranker: str, spent: DollarsByJudge
+    staleness: StalenessChecker, ranker: str, spent: DollarsByJudge
 ) -> Iterator[str]:
     """Say what there is of a ranker, and which stages a run for it would make."""
     from lunguage_assets.lineage.run_plan import plan
 
-    members = now.judges.members(ranker)
+    members = staleness.judges.members(ranker)
     title = f"ranker    {ranker} ({', '.join(members)}):"
-    release = _release_of(now, ranker)
-    has_begun = release is not None or now.exists("reference_ranking", ranker)
+    release = _release_of(staleness, ranker)
+    has_begun = release is not None or staleness.exists("reference_ranking", ranker)
     if has_begun:
-        complete = len(now.complete_batches(ranker))
+        complete = len(staleness.complete_batches(ranker))
         yield (
-            f"{title} {complete} of {len(now.batches)} batches; "
+            f"{title} {complete} of {len(staleness.batches)} batches; "
             f"{release or 'no release'}"
         )
     else:
-        judges = {now.judges.structurer, now.judges.extractor, *members}
-        asked = spent.keys() & judges
-        if not asked:
+        judges = {staleness.judges.structurer, staleness.judges.extractor, *members}
+        judges_asked = spent.keys() & judges
+        if not judges_asked:
             yield f"{title} not begun"
             return
-        dollars = sum(spent[judge] for judge in asked)
+        dollars = sum(spent[judge] for judge in judges_asked)
         yield (
             f"{title} no ranking yet; ${dollars:.2f} was spent on answers of its "
             "judges, which are kept"
         )
-    yield from _stage_lines(plan(now, ranker) if now.batches else [])
+    # Without a batch there is nothing to plan for.
+    yield from _stage_lines(plan(staleness, ranker) if staleness.batches else [])
 
 
-def _release_of(now: StalenessChecker, ranker: str) -> str | None:
+def _release_of(staleness: StalenessChecker, ranker: str) -> str | None:
     """Name the newest release of a ranker and its state."""
     from lunguage_assets.workspace.versions import current_version
 
-    version = current_version(now.home.release / ranker)
+    version = current_version(staleness.home.release / ranker)
     if version is None:
         return None
     # The reasons of a stale release are those of the stage that makes it, listed below.
-    return f"release {version.name}, {now.of('release', ranker).state}"
+    return f"release {version.name}, {staleness.of('release', ranker).state}"
 
 
 def _stage_lines(stages: list[Stage]) -> Iterator[str]:

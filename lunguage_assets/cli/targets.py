@@ -64,13 +64,14 @@ def targets(
     """
     from lunguage_assets.labels.targets import ORDERS, targets
 
+    # The name of an order is passed on as it is: `targets` knows its labels.
     labels: str | list[str] = order
     if order.lower() not in ORDERS and "," in order:
         labels = [label.strip() for label in order.split(",")]
     releases = configuration.home.release / ranker
-    written = targets(releases, labels, policy, implied, images)
-    written.write(out)
+    table = targets(releases, labels, policy, implied, images)
+    table.write(out)
     click.echo(
-        f"{len(written.ids)} rows, {int(written.mask.sum())} targets of "
-        f"{written.mask.size}, {policy}: {out}"
+        f"{len(table.ids)} rows, {int(table.mask.sum())} targets of "
+        f"{table.mask.size}, {policy}: {out}"
     )

@@ -247,8 +247,8 @@ def load_judges(
     configuration = read_as(file, JudgesConfiguration, _REMEDY)
     active_name = preset or of_home or configuration.preset
     if active_name not in configuration.presets:
-        variable = variables.get("preset", "") if preset else ""
         source = "--preset" if preset else "settings.toml"
+        variable = variables.get("preset", "")
         raise _unknown_preset(configuration, file, active_name, source, variable)
     if structurer is not None and structurer not in configuration.known_structurers:
         variable = variables.get("structurer", "")
@@ -314,9 +314,11 @@ def _unknown_structurer(
     )
 
 
-def _require_known(field: str, names: Collection[str], known: Collection[str]) -> None:
+def _require_known(
+    field: str, names: Collection[str], expected: Collection[str]
+) -> None:
     for name in names:
-        if name not in known:
+        if name not in expected:
             raise ValueError(
-                f"{field} names {name!r}; expected one of {', '.join(known)}"
+                f"{field} names {name!r}; expected one of {', '.join(expected)}"
             )

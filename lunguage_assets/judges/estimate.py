@@ -93,9 +93,9 @@ class RecordedAsker:
         """
         if self._ledger is None:
             return None
-        wanted = {"judge": self.key, "stage": task, "model": self.binding.model}
+        this_judge = {"judge": self.key, "stage": task, "model": self.binding.model}
         for row in self._ledger.statistics().to_dict("records"):
-            if row["metered"] and wanted.items() <= row.items():
+            if row["metered"] and this_judge.items() <= row.items():
                 return row
         return None
 
@@ -103,9 +103,6 @@ class RecordedAsker:
         """Do nothing: nothing is being asked."""
 
     def require_readable(self, values: Sequence[object | None]) -> None:
-        """Do nothing: a run looks at what can be read."""
-
-    def require_one_readable(self, values: Sequence[object | None], stage: str) -> None:
         """Do nothing: a run looks at what can be read."""
 
     def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[T | None]:
@@ -172,14 +169,15 @@ def estimate_line(
         alone.
         `basis`: where tokens and seconds come from.
     """
-    known = float(len(judge.keys) - judge.hits)
-    fewest, expected, most = lacking or (known, known, known)
+    unanswered = float(len(judge.keys) - judge.hits)
+    fewest, expected, most = lacking or (unanswered, unanswered, unanswered)
     record = judge.record(_TASK_BY_STAGE.get(stage, "compare"))
     if record is None:
         calls = _assumed_calls(judge, expected, answer_tokens)
     else:
         calls = _recorded_calls(record, expected)
     limits = judge.config.limits
+    # So many calls follow each other: those in flight at the same time wait together.
     waits = max(rounds, math.ceil(calls.calls / limits.in_flight)) if expected else 0.0
     seconds_by_rate = 60.0 * calls.calls / (limits.requests_per_minute or math.inf)
     return {
@@ -260,9 +258,9 @@ def estimate_totals(
     for line in lines:
         stage = line["stage"]
         minutes_by_stage[stage] = max(line["minutes"], minutes_by_stage.get(stage, 0.0))
-    total: dict[str, Any] = {
-        name: sum(line[name] or 0 for line in lines) for name in (*_COUNTS, *_DOLLARS)
-    }
+    total: dict[str, Any] = {}
+    for name in (*_COUNTS, *_DOLLARS):
+        total[name] = sum(line[name] or 0 for line in lines)
     unpriced = [line["judge"] for line in lines if line["usd_at_most"] is None]
     if unpriced:
         total["usd_at_most"] = None

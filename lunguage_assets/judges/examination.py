@@ -49,8 +49,8 @@ def examine_judges(
                 diagnoses += _examine_structurer(key, config)
             continue
         is_distilled = config.provider == "distilled"
-        kind = "is a distilled model" if is_distilled else "is rule-based"
-        message = f"judge {key!r} {kind}: no network, no key, no cost"
+        method = "is a distilled model" if is_distilled else "is rule-based"
+        message = f"judge {key!r} {method}: no network, no key, no cost"
         diagnoses.append(Diagnosis("ok", message))
     return diagnoses
 

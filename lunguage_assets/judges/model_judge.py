@@ -152,10 +152,12 @@ def _read_template(file: Path, expected: frozenset[str]) -> str:
     placeholders = set(template.get_identifiers())
     if text and template.is_valid() and placeholders == expected:
         return text
-    kind = "places" if text else "an empty file"
+    contents = "places" if text else "an empty file"
+    present = _listed(placeholders) or "(none)"
+    to_fill = _listed(expected) or "no places to fill"
     raise ConfigurationError(
-        f"{file}: found {kind} {_listed(placeholders) or '(none)'}; expected a prompt "
-        f"with {_listed(expected) or 'no places to fill'}. Write a dollar sign as $$."
+        f"{file}: found {contents} {present}; expected a prompt with {to_fill}. Write "
+        "a dollar sign as $$."
     )
 
 

@@ -119,6 +119,7 @@ def ask_panel(
             for judge, own_questions in zip(panel, questions, strict=True)
         ]
         try:
+            # Waits for all, and raises nothing yet: what the others answer is paid.
             for future in futures:
                 future.exception()
         except BaseException:

@@ -121,12 +121,12 @@ class ScorerJudge:
         unknown = sorted(set(masked_sentences) - self._score_by_sentence.keys())
         if unknown:
             mu, mu_sd = self._scorer.scores(unknown)
-            scores = map(_Score, mu.tolist(), mu_sd.tolist())
-            self._score_by_sentence |= dict(zip(unknown, scores, strict=True))
-        known = [self._score_by_sentence[sentence] for sentence in masked_sentences]
+            new_scores = map(_Score, mu.tolist(), mu_sd.tolist())
+            self._score_by_sentence |= dict(zip(unknown, new_scores, strict=True))
+        scores = [self._score_by_sentence[sentence] for sentence in masked_sentences]
         return (
-            np.array([score.mu for score in known], dtype=np.float64),
-            np.array([score.mu_sd for score in known], dtype=np.float64),
+            np.array([score.mu for score in scores], dtype=np.float64),
+            np.array([score.mu_sd for score in scores], dtype=np.float64),
         )
 
     def _known_mu(self, masked_sentences: Sequence[str]) -> list[float | None]:
@@ -141,6 +141,6 @@ def unknown_deviation(scores: Sequence[float | None]) -> tuple[Floats, Floats]:
     Returns:
         mu, NaN for None, and mu_sd, NaN for all.
     """
-    known = [math.nan if score is None else score for score in scores]
-    mu = np.array(known, dtype=np.float64)
+    # numpy reads None as NaN where it is told to make numbers.
+    mu = np.array(scores, dtype=np.float64)
     return mu, np.full(len(mu), math.nan)

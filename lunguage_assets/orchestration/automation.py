@@ -49,6 +49,8 @@ class Ready(dg.AutomationCondition[dg.AssetKey]):
             return dg.AutomationResult(context, context.get_empty_subset())
         step = context.key.path[-1]
         dimensions = RECIPES[step].dimensions
+        # Whether inputs are current is not left to Dagster, which compares no versions
+        # where a partition has a hundred inputs or more (docs/architecture.md).
         staleness = self._configuration.staleness()
         ready = {
             key
@@ -72,10 +74,13 @@ def is_ready(staleness: StalenessChecker, step: str, keys: tuple[str, ...]) -> b
     """
     if not _is_automated(staleness, step, keys):
         return False
+    # A distilled model that nobody has tested scores no report (docs/distilled.md).
     is_scored = step == "fitted_probabilities" and staleness.scorer_of(*keys) != NOTHING
     if is_scored and not staleness.is_current("distilled_evaluation", keys[0]):
         return False
     for step_input, input_keys in staleness.inputs(step, keys):
+        # New phrases of a batch do not renew the vocabulary: every judge would be
+        # asked again.
         if step_input.on_request:
             continue
         if dimensions_of(step_input.table) == RECIPES[step].dimensions:
@@ -113,9 +118,9 @@ def _is_extractor(staleness: StalenessChecker, judge: str) -> bool:
     if judge != staleness.judges.extractor:
         return False
     with_vocabulary = [
-        other
-        for other in staleness.judges.active_judges
-        if staleness.exists("hedge_vocabulary", other)
+        active_judge
+        for active_judge in staleness.judges.active_judges
+        if staleness.exists("hedge_vocabulary", active_judge)
     ]
     return not with_vocabulary or judge in with_vocabulary
 

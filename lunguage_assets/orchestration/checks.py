@@ -236,15 +236,17 @@ def in_english(rejected: pd.DataFrame, reports: pd.DataFrame) -> dg.AssetCheckRe
 
 @named_check
 def answers_usable(
-    configuration: Configuration, asked: Sequence[Progress]
+    configuration: Configuration, totals: Sequence[Progress]
 ) -> dg.AssetCheckResult:
     """Few replies of language models, which are paid, could not be used."""
-    replies = sum(judge.replies for judge in asked)
+    replies = sum(judge.replies for judge in totals)
     if not replies:
         return check_result(True, {"note": "No language model was asked."})
-    unusable = sum(judge.unusable for judge in asked)
+    unusable = sum(judge.unusable for judge in totals)
     allowed = configuration.settings.checks.unusable_share
-    rows = [(judge.judge, judge.replies, judge.unusable, judge.void) for judge in asked]
+    rows = [
+        (judge.judge, judge.replies, judge.unusable, judge.void) for judge in totals
+    ]
     metadata = {
         "replies": replies,
         "unusable": unusable,
@@ -342,7 +344,7 @@ def earlier_fits(home: Home, ranker: str, batch: str) -> dict[str, pd.DataFrame]
     Returns:
         Batch -> frame, oldest first; without fits that another version stored.
     """
-    registered = [known.key for known in home.registered()]
+    registered = [entry.key for entry in home.registered()]
     if batch not in registered:
         return {}
     earlier = registered[: registered.index(batch)][-BATCHES:]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import cycle
 from typing import Any, NamedTuple, cast
 
@@ -67,8 +68,7 @@ from lunguage_assets.orchestration.assets.steps import (
     StoredTables,
     Tables,
     read_partitions,
-    several_partitions,
-    single_partitions,
+    step_inputs,
 )
 from lunguage_assets.orchestration.resources import (
     anchor_set,
@@ -76,6 +76,7 @@ from lunguage_assets.orchestration.resources import (
     ranking_on_scale,
     require_anchor_phrases,
 )
+from lunguage_assets.structuring.contract import SectionedReport
 from lunguage_assets.structuring.model.structurer import (
     load_structuring_prompts,
     sentences_asked,
@@ -148,12 +149,12 @@ class PreviewHome(Home):
     registrations: Mapping[str, Registration] = field(kw_only=True)
 
     def registered(self) -> list[Batch]:
-        new = [
+        new_batches = [
             registration.batch
             for registration in self.registrations.values()
             if registration.is_new
         ]
-        return [*super().registered(), *new]
+        return [*super().registered(), *new_batches]
 
     def batch(self, key: str) -> Batch:
         if key in self.registrations:
@@ -187,13 +188,6 @@ class PreviewTables(StoredTables):
         return super().read(table, keys)
 
 
-class RecordedJudge(NamedTuple):
-    """A judge that sends nothing, and what it was asked; None: it is rule-based."""
-
-    judge: Judge
-    asker: RecordedAsker | None
-
-
 class RunPreview:
     """The steps of a run's plan, made in memory, and what each would ask."""
 
@@ -204,9 +198,13 @@ class RunPreview:
         ranker: str,
         ledger: Ledger | None,
     ) -> None:
-        new = {registration.batch.key: registration for registration in registrations}
-        self._home = PreviewHome(configuration.home.root, registrations=new)
-        self._configuration = replace(configuration, home=self._home)
+        self._home = PreviewHome(
+            configuration.home.root,
+            registrations={
+                registration.batch.key: registration for registration in registrations
+            },
+        )
+        self._configuration = replace(configuration, home=self._home, processes=1)
         self._judges = configuration.judges
         self._settings = configuration.settings.explicit
         self._ranker = ranker
@@ -225,8 +223,7 @@ class RunPreview:
             "comparison_matches": self._compare,
             "reference_ranking": self._rank,
         }
-        self._opened: dict[tuple[str, str], RecordedJudge] = {}
-        self._asked: dict[tuple[str, str], RecordedAsker] = {}
+        self._askers: dict[tuple[str, str], RecordedAsker] = {}
         self._sentences_of_reports: list[int] = []
         self._phrases_are_guessed = False
         self._unknown_comparisons: set[str] = set()
@@ -245,7 +242,8 @@ class RunPreview:
         self._stages = plan(self._staleness, self._ranker, rebuild=rebuild)
         if not self._stages:
             self._remarks.append(_CURRENT)
-        # In the order of the plan each step finds what it reads.
+        # In the order of the plan each step finds what it reads. A step that needs an
+        # answer that nobody has yet makes nothing; what follows is counted without it.
         for stage in self._stages:
             for step in STEPS_OF_JOB[stage.job]:
                 self._make_step(step, stage.keys)
@@ -253,6 +251,7 @@ class RunPreview:
             estimate_line(step, asker, self._answer_tokens(step))
             for step in RECIPES
             for asker in self._askers_of(step)
+            if asker.keys
         ]
         if self._planned("refit"):
             self._count_fits()
@@ -278,14 +277,7 @@ class RunPreview:
 
     def _inputs(self, step: str, keys: Keys) -> StepInputs:
         frames = read_partitions(self._staleness, step, keys, self._tables)
-        return StepInputs(
-            step,
-            keys,
-            single_partitions(step, frames),
-            several_partitions(step, frames),
-            None,
-            Lineage(),
-        )
+        return step_inputs(step, keys, frames, Lineage())
 
     def _planned(self, job: str) -> list[str]:
         """Return the last key of every partition that a job would make."""
@@ -293,30 +285,27 @@ class RunPreview:
 
     # Judges that only look into the ledger
 
-    def _open_judge(self, key: str) -> RecordedJudge:
+    def _judge(self, step: str, key: str) -> Judge:
+        """Return a judge whose questions are counted for a step, over all batches."""
         judge_config = self._judges.judge_config(key)
         if isinstance(judge_config, OfflineJudgeConfig):
-            return RecordedJudge(offline_judge(key, judge_config), None)
-        asker = RecordedAsker(key, judge_config, self._ledger)
+            return offline_judge(key, judge_config)
+        asker = self._asker(step, key)
         # It has all of an `Asker` that a judge uses.
-        judge = ModelJudge(cast(Asker, asker), self._prompts, judge_config.mode)
-        return RecordedJudge(judge, asker)
+        return ModelJudge(cast(Asker, asker), self._prompts, judge_config.mode)
 
-    def _judge_of_step(self, step: str, key: str) -> Judge:
-        """Return a judge whose questions are counted for a step, over all batches."""
-        if (step, key) not in self._opened:
-            self._opened[step, key] = self._open_judge(key)
-        judge, asker = self._opened[step, key]
-        if asker is not None:
-            self._asked[step, key] = asker
-        return judge
+    def _asker(self, step: str, key: str) -> RecordedAsker:
+        if (step, key) not in self._askers:
+            model = self._judges.models[key]
+            self._askers[step, key] = RecordedAsker(key, model, self._ledger)
+        return self._askers[step, key]
 
     def _askers_of(self, step: str) -> list[RecordedAsker]:
-        """Return what judges were asked for a step, of those that were asked at all."""
+        """Return the language models that a step would ask."""
         return [
             asker
-            for (asked_for, _), asker in self._asked.items()
-            if asked_for == step and asker.keys
+            for (asking_step, _), asker in self._askers.items()
+            if asking_step == step
         ]
 
     def _answer_tokens(self, step: str) -> float:
@@ -328,7 +317,7 @@ class RunPreview:
     # The steps, upstream first
 
     def _read_texts(self, keys: Keys) -> Tables:
-        return read_texts(replace(self._configuration, processes=1), *keys)
+        return read_texts(self._configuration, *keys)
 
     def _structure(self, keys: Keys) -> Tables:
         """Count the reports that a model would be asked about.
@@ -343,40 +332,38 @@ class RunPreview:
             )
         )
         if structurer_key in self._judges.models:
-            asked = map(sentences_asked, reports)
-            self._ask_structurer(structurer_key, list(filter(None, asked)))
+            self._ask_structurer(structurer_key, reports)
         terms = read_terms(self._home.delivery(batch).vocabulary, IntakeLog())
+        # Also where a model is asked: later steps need some findings to count on.
         rules = RuleStructurer(terms, self._home.assertion_file)
         return structured_tables(reports, rules.structure(reports))._asdict()
 
-    def _ask_structurer(self, key: str, reports: Sequence[Sequence[Any]]) -> None:
-        if not reports:
-            return
-        judge_config = self._judges.models[key]
-        asker = self._asked.setdefault(
-            ("structured_findings", key), RecordedAsker(key, judge_config, self._ledger)
-        )
+    def _ask_structurer(self, key: str, reports: Sequence[SectionedReport]) -> None:
+        # Some reports have nothing to ask about, such as those without findings.
+        sentences_of_reports = list(filter(None, map(sentences_asked, reports)))
         prompts = load_structuring_prompts(self._configuration.prompts)
+        mode = self._judges.models[key].mode
         requests = [
-            structuring_request(prompts.question(sentences), judge_config.mode)
-            for sentences in reports
+            structuring_request(prompts.question(sentences), mode)
+            for sentences in sentences_of_reports
         ]
-        self._sentences_of_reports += map(len, reports)
+        self._sentences_of_reports += map(len, sentences_of_reports)
         with suppress(NotRecorded):
-            asker.ask(requests, str)
+            self._asker("structured_findings", key).ask(requests, str)
 
     def _take_in(self, keys: Keys) -> Tables:
         inputs = self._inputs("findings", keys)
-        return take_in_batch(replace(self._configuration, processes=1), inputs)
+        return take_in_batch(self._configuration, inputs)
 
     def _extract(self, keys: Keys) -> Tables:
         key, _ = keys
         inputs = self._inputs("hedge_phrases", keys)
-        judge = self._judge_of_step("hedge_phrases", key)
+        judge = self._judge("hedge_phrases", key)
         try:
             phrases = extract_phrases(self._configuration, inputs, judge)
         except NotRecorded:
             self._phrases_are_guessed = True
+            # About as many phrases as a model will find, for the steps that follow.
             rules = LexiconJudge.bundled(key)
             phrases = extract_phrases(self._configuration, inputs, rules)
         return {"hedge_phrases": phrases}
@@ -394,7 +381,7 @@ class RunPreview:
 
     def _compare(self, keys: Keys) -> Tables:
         (key,) = keys
-        judge = self._judge_of_step("comparison_matches", key)
+        judge = self._judge("comparison_matches", key)
         try:
             matches = play_matches(self._vocabulary(), judge, self._settings)
         except NotRecorded:
@@ -431,23 +418,25 @@ class RunPreview:
         Fits that the ledger has whole are played again; of the others the questions are
         sentences x steps. A sentence of several batches is paid for once.
         """
-        opened = [self._open_judge(key) for key in self._members]
-        askers = [judge.asker for judge in opened if judge.asker is not None]
+        panel = [self._judge("fitted_probabilities", key) for key in self._members]
+        askers = self._askers_of("fitted_probabilities")
         batches = self._planned("refit")
         sentences = self._sentences(batches)
         if not askers or not sentences:
             return
-        replayed = self._replay_fits(batches, opened)
+        replayed = self._replay_fits(batches, panel, askers)
         lacking = sorted(sentences - replayed.sentences)
-        answers = self._answers_of_a_fit(len(opened))
+        for asker in askers:
+            asker.prompts = self._example_prompts(lacking)
+        answers_of_a_fit = self._answers_of_a_fit(len(panel))
+        # Rounds follow each other, because each waits for the answers before it.
         rounds = (self._steps or 0.0) * len(batches)
-        prompts = self._example_prompts(lacking)
-        fits = FitQuestions(askers, replayed.hits, answers, prompts, rounds)
+        lines_for = partial(_fit_lines, askers, replayed.hits, answers_of_a_fit, rounds)
 
-        learnt = self._staleness.is_current("distilled_scorer", self._ranker)
-        learnt_from = 0 if learnt else min(LEARNT_FROM, len(lacking))
+        is_distilled = self._staleness.is_current("distilled_scorer", self._ranker)
+        learnt_from = 0 if is_distilled else min(LEARNT_FROM, len(lacking))
         for fit, count in (("panel", len(lacking)), ("distilled", learnt_from)):
-            _, total = estimate_totals(fits.lines(count))
+            _, total = estimate_totals(lines_for(count))
             self._by_fit[fit] = {
                 "sentences": count,
                 "scored": len(lacking) - count,
@@ -460,19 +449,27 @@ class RunPreview:
         ]
         if fitted_by_judges:
             to_fit = self._sentences(fitted_by_judges) - replayed.sentences
-            self._lines += fits.lines(len(to_fit))
+            self._lines += lines_for(len(to_fit))
 
     def _replay_fits(
-        self, batches: Sequence[str], panel: Sequence[RecordedJudge]
+        self,
+        batches: Sequence[str],
+        panel: Sequence[Judge],
+        askers: Sequence[RecordedAsker],
     ) -> ReplayedFits:
-        replayed: set[str] = set()
+        """Fit the sentences of batches anew, as far as the ledger has the answers.
+
+        Args:
+            batches: that are to be fitted.
+            panel: the judges, who send nothing.
+            askers: what the language models among them are asked through.
+        """
+        sentences: set[str] = set()
         hits = dict.fromkeys(self._members, 0)
         if not self._ranking_is_known:
-            return ReplayedFits(replayed, hits)
-        judges = [recorded.judge for recorded in panel]
-        askers = [recorded.asker for recorded in panel if recorded.asker is not None]
+            return ReplayedFits(sentences, hits)
         for batch in batches:
-            before = {asker.key: asker.hits for asker in askers}
+            hits_before = {asker.key: asker.hits for asker in askers}
             tables = self._inputs("fitted_probabilities", (self._ranker, batch)).tables
             ranking = tables["reference_ranking"]
             try:
@@ -481,15 +478,15 @@ class RunPreview:
                     tables["hedge_phrases"],
                     tables["hedge_vocabulary"],
                     ranking,
-                    judges,
+                    panel,
                     anchors_of(self._configuration, ranking),
                     self._settings,
                 )
-                replayed |= self._sentences([batch])
+                sentences |= self._sentences([batch])
             except NotRecorded:
                 for asker in askers:
-                    hits[asker.key] += asker.hits - before[asker.key]
-        return ReplayedFits(replayed, hits)
+                    hits[asker.key] += asker.hits - hits_before[asker.key]
+        return ReplayedFits(sentences, hits)
 
     def _answers_of_a_fit(self, judges: int) -> list[float]:
         """Return the answers of one judge about a sentence.
@@ -521,9 +518,9 @@ class RunPreview:
                 steps = zip(fits["sentence_key"], fits["steps"], strict=True)
                 steps_of_sentence.update(steps)
         # A sentence without a fit took no steps.
-        taken = [steps for steps in steps_of_sentence.values() if steps > 0]
+        steps_of_fits = [steps for steps in steps_of_sentence.values() if steps > 0]
         published = PUBLISHED_STEPS * self._settings.patience / PUBLISHED_PATIENCE
-        return mean(taken) or published
+        return mean(steps_of_fits) or published
 
     def _example_prompts(self, sentences: Sequence[str]) -> list[Prompt]:
         """Return prompts that are as long as those of the fits will be."""
@@ -594,32 +591,30 @@ class ReplayedFits(NamedTuple):
     hits: Mapping[str, int]
 
 
-class FitQuestions(NamedTuple):
-    """What fits of sentences would ask of every language model of a panel.
+def _fit_lines(
+    askers: Sequence[RecordedAsker],
+    hits: Mapping[str, int],
+    answers_of_a_fit: Sequence[float],
+    rounds: float,
+    sentences: int,
+) -> list[dict[str, Any]]:
+    """Return a line per language model, for the fits of so many sentences.
 
     Args:
-        askers: the language models.
+        askers: of the language models.
         hits: answers about these sentences that the ledger has, by judge.
-        answers: of one judge about a sentence: at least, expected, at most.
-        prompts: as long as those of the fits will be.
-        rounds: that follow each other, because each waits for the answers before it.
+        answers_of_a_fit: of one judge about a sentence: at least, expected, at most.
+        rounds: that follow each other.
+        sentences: how many are fitted.
     """
-
-    askers: Sequence[RecordedAsker]
-    hits: Mapping[str, int]
-    answers: Sequence[float]
-    prompts: list[Prompt]
-    rounds: float
-
-    def lines(self, sentences: int) -> list[dict[str, Any]]:
-        """Return a line per judge, for so many sentences."""
-        lines = []
-        for asker in self.askers:
-            asker.prompts = self.prompts
-            hits = self.hits[asker.key]
-            counts = [max(0.0, sentences * count - hits) for count in self.answers]
-            line = estimate_line(
-                "fitted_probabilities", asker, LABEL_TOKENS, counts, self.rounds
-            )
-            lines.append(line)
-        return lines
+    lines = []
+    for asker in askers:
+        lacking = [
+            max(0.0, sentences * answers - hits[asker.key])
+            for answers in answers_of_a_fit
+        ]
+        line = estimate_line(
+            "fitted_probabilities", asker, LABEL_TOKENS, lacking, rounds
+        )
+        lines.append(line)
+    return lines

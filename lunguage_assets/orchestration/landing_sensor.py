@@ -97,26 +97,26 @@ def request_runs(home: Home, cursor: str | None, skip_reason: str) -> dg.SensorR
         skip_reason: shown where there is nothing to request.
     """
     last_number = int(cursor) if cursor and cursor.isdecimal() else 0
-    kinds = {batch.key: batch.kind for batch in home.registered()}
+    kind_by_batch = {batch.key: batch.kind for batch in home.registered()}
     # A batch in the record may be an intention: registered only by the next pass.
-    new = sorted(
+    new_batches = sorted(
         (number, key, sha256)
         for key, (number, sha256) in load_record(home).batches.items()
-        if number > last_number and key in kinds
+        if number > last_number and key in kind_by_batch
     )[:REQUESTS_PER_TICK]
-    if not new:
+    if not new_batches:
         return dg.SensorResult(skip_reason=skip_reason, cursor=cursor)
     run_requests = [
         dg.RunRequest(
             # With the number: a batch that was removed and delivered again is new.
             f"{key}-{sha256[:16]}-{number}",
-            job_name=JOB_OF_KIND[kinds[key]],
+            job_name=JOB_OF_KIND[kind_by_batch[key]],
             partition_key=key,
         )
-        for number, key, sha256 in new
+        for number, key, sha256 in new_batches
     ]
-    keys = [key for _, key, _ in new]
-    newest_number, _, _ = new[-1]
+    keys = [key for _, key, _ in new_batches]
+    newest_number, _, _ = new_batches[-1]
     return dg.SensorResult(
         run_requests=run_requests,
         dynamic_partitions_requests=[REPORT_BATCH.build_add_request(keys)],

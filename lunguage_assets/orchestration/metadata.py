@@ -28,6 +28,11 @@ COSTS = (
 )
 """What whoever launches such a table should know first."""
 
+JUDGES_POOL = "judges"
+"""Pool of the assets that ask judges: of the runs in the queue one at a time asks,
+because a budget holds by process.
+"""
+
 SHOWN = 20
 """Values that a count shows, and keys of rows that a check does."""
 
@@ -71,14 +76,16 @@ class TableOptions(TypedDict):
     description: str
     metadata: Mapping[str, Any]
     kinds: set[str]
+    pool: str | None
     tags: dict[str, str]
 
 
 def table_options(step: str) -> TableOptions:
     """Return the arguments of `@dg.asset` that follow from a step's declared tables.
 
-    They are what the UI shows of the tables, and the version of the step's code.
-    Tags say whether report text is inside and whether judges are asked.
+    They are what the UI shows of the tables, the version of the step's code, and the
+    pool of those that ask judges. Tags say whether report text is inside and whether
+    judges are asked.
     """
     recipe = RECIPES[step]
     table = TABLES[step]
@@ -93,7 +100,8 @@ def table_options(step: str) -> TableOptions:
     if side_tables:
         heading = "Side tables, made and stored with it:\n\n"
         paragraphs.append(heading + "\n".join(side_tables))
-    if any(_holds_report_text(TABLES[name]) for name in recipe.tables):
+    columns = [column for name in recipe.tables for column in TABLES[name].columns]
+    if any(column.restricted for column in columns):
         tags["contains"] = "report-text"
     return TableOptions(
         code_version=recipe.code,
@@ -105,12 +113,9 @@ def table_options(step: str) -> TableOptions:
             "dagster/table_name": step,
         },
         kinds={"pandas", "parquet"},
+        pool=JUDGES_POOL if recipe.asks_judges else None,
         tags=tags,
     )
-
-
-def _holds_report_text(table: Table) -> bool:
-    return any(column.restricted for column in table.columns)
 
 
 def counts(

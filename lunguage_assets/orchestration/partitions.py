@@ -72,6 +72,7 @@ class Partitions:
         dimensions_read = dimensions_of(step_input.table)
         if step_input.judge == "members":
             return self._judges_of_rankers()
+        # Phrases are found, and the vocabulary is collected, by one judge alone.
         if step_input.judge == "extractor" and BATCH in dimensions_read:
             return self._extractor_of_same_batch()
         if step_input.judge == "extractor":
@@ -82,6 +83,7 @@ class Partitions:
         shared = set(dimensions) & set(dimensions_read)
         if not shared:
             return dg.AllPartitionMapping()
+        # Every ranker's fits read the findings of their batch, for instance.
         return dg.MultiToSingleDimensionPartitionMapping(*shared)
 
     def _judges_of_rankers(self) -> dg.PartitionMapping:

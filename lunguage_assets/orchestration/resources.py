@@ -10,6 +10,7 @@ Docs: https://docs.dagster.io/guides/build/external-resources
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 import dagster as dg
 import pandas as pd
@@ -28,9 +29,10 @@ from lunguage_assets.explicit.fit.probability import (
 )
 from lunguage_assets.explicit.rating.ranking import published_instead
 from lunguage_assets.hub import packaged_copy
-from lunguage_assets.lineage.staleness import Staleness, StalenessChecker
+from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
+from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
 
 
@@ -126,15 +128,27 @@ def distilled_training(configuration: Configuration) -> Training:
     )
 
 
+def scorer_folder(home: Home, ranker: str, scorer: pd.DataFrame) -> Path:
+    """Return the folder of a distilled model, which is named by a hash of its files.
+
+    Args:
+        home: that holds the model.
+        ranker: whose judges taught it.
+        scorer: `DISTILLED_SCORER` of the ranker.
+    """
+    files = str(scorer["files"].iloc[0])
+    return home.distilled / ranker / files[:16]
+
+
 def open_distilled_scorer(
-    configuration: Configuration, ranker: str, now: StalenessChecker
+    configuration: Configuration, ranker: str, staleness: StalenessChecker
 ) -> DistilledScorer:
     """Open the model that a ranker's judges taught.
 
     Args:
         configuration: of the home that holds the model.
         ranker: whose judges taught it.
-        now: what is current in the home.
+        staleness: what is current in the home.
 
     Raises:
         MethodError: the model is not there, or stale; says what to do.
@@ -144,21 +158,18 @@ def open_distilled_scorer(
         f"Say `lunguage distill --ranker {ranker}`, or let the judges fit: --fit panel."
     )
     for table in (DISTILLED_SCORER, DISTILLED_EVALUATION):
-        standing = now.of(table.name, ranker)
-        if standing.state != "current":
-            reason = _why_unusable(standing)
-            raise MethodError(f"the distilled model of {ranker!r} {reason}. {remedy}")
+        freshness = staleness.of(table.name, ranker)
+        if freshness.state == "current":
+            continue
+        reason = "is not there"
+        if freshness.because:
+            reason = f"is stale ({'; '.join(freshness.because)})"
+        raise MethodError(f"the distilled model of {ranker!r} {reason}. {remedy}")
     path = partition_path(home.tables, DISTILLED_SCORER.name, ranker)
     scorer = read_table(DISTILLED_SCORER, path)
-    folder = home.distilled / ranker / str(scorer["files"].iloc[0])[:16]
+    folder = scorer_folder(home, ranker, scorer)
     if not folder.exists():
         raise MethodError(
             f"{folder} is gone: the distilled model cannot score. {remedy}"
         )
     return DistilledScorer(folder, configuration.settings.distilled.device)
-
-
-def _why_unusable(standing: Staleness) -> str:
-    if not standing.because:
-        return "is not there"
-    return f"is stale ({'; '.join(standing.because)})"

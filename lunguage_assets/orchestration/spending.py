@@ -11,8 +11,8 @@ ahead of the run. Budgets and prices are not here, but in `judges`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -42,8 +42,8 @@ SHOWN_COUNTS = (
 )
 """Fields of a judge's `Progress` that are shown."""
 
-RunState = Literal["told", "unfinished", "unknown"]
-"""Of another run with a bill for the partition. `told`: its cost stands in the
+RunState = Literal["shown", "unfinished", "unknown"]
+"""Of another run with a bill for the partition. `shown`: its cost stands in the
 partition's metadata. `unfinished`: it ended without that. `unknown`: it is at work, or
 of another home that shares the ledger.
 """
@@ -58,89 +58,8 @@ def bill_ahead(configuration: Configuration, step: str, *keys: str) -> Bill:
         step: that is made.
         keys: of the partition, in the order of the store.
     """
-    return Bill(
-        _account_name(step, keys), f"ahead {fingerprint(str(configuration.home.root))}"
-    )
-
-
-def _account_name(step: str, keys: Collection[str]) -> str:
-    return "/".join((step, *keys))
-
-
-@dataclass(frozen=True)
-class PartitionAccount:
-    """Where the calls for one partition are charged.
-
-    Args:
-        bill: of the run that makes the partition.
-        ahead: of what was asked before the run began.
-        open_ledger: opens the ledger; not called unless a language model was asked.
-        run_state: says of another run what became of its bill.
-    """
-
-    bill: Bill
-    ahead: Bill
-    open_ledger: Callable[[], Ledger]
-    run_state: Callable[[str], RunState]
-
-    def settle(self) -> Settlement:
-        """Take over the bills of runs that ended without showing them."""
-        ledger = self.open_ledger()
-        by_run = ledger.bills(self.bill.account)
-        charged_here = by_run.pop(self.bill.run, {})
-        unfinished = []
-        shown_already = []
-        for run in by_run:
-            state = "unfinished" if run == self.ahead.run else self.run_state(run)
-            if state == "unfinished":
-                unfinished.append(run)
-            elif state == "told":
-                shown_already.append(run)
-        # Bills that were told of already are closed, and no sum counts them again.
-        if unfinished or shown_already:
-            ledger.take_over(self.bill, unfinished, shown_already)
-        taken_over = _sum_of_bills(*(by_run[run] for run in unfinished))
-        return Settlement(_sum_of_bills(charged_here, taken_over), taken_over)
-
-
-@dataclass(frozen=True)
-class Settlement:
-    """What was done for a partition, by judge.
-
-    Args:
-        charged: in all.
-        taken_over: the part of it that others than this run had done.
-    """
-
-    charged: ByJudge
-    taken_over: ByJudge
-
-
-def _sum_of_bills(*bills: ByJudge) -> ByJudge:
-    total: ByJudge = {}
-    for bill in bills:
-        for judge, charges in bill.items():
-            total[judge] = total.get(judge, Charges()) + charges
-    return total
-
-
-def _run_state(
-    instance: dg.DagsterInstance, run_id: str, asset: dg.AssetKey, partition: str
-) -> RunState:
-    run = instance.get_run_by_id(run_id)
-    if run is None or not run.is_finished:
-        return "unknown"
-    materializations = instance.all_logs(
-        run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION
-    )
-    for entry in materializations:
-        event = entry.get_dagster_event()
-        materialization = event.step_materialization_data.materialization
-        if materialization.asset_key != asset:
-            continue
-        if materialization.partition == partition:
-            return "told"
-    return "unfinished"
+    home = fingerprint(str(configuration.home.root))
+    return Bill("/".join((step, *keys)), f"ahead {home}")
 
 
 class Spending:
@@ -148,48 +67,38 @@ class Spending:
 
     Rule-based judges leave nothing to show. Counts go to the run's log now and then,
     and to whoever listens in this process.
+
+    Args:
+        context: of the run that makes the partition.
+        configuration: of the home, whose ledger is opened only if a language model was
+            asked.
+
+    Attributes:
+        bill: on which the judges of the partition charge their calls.
     """
 
-    def __init__(self, log: dg.DagsterLogManager, account: PartitionAccount) -> None:
-        self._log = log
-        self._account = account
-        self._meter = Meter()
-        self._logged_at: dict[str, float] = {}
-
-    @classmethod
-    def of_partition(
-        cls, context: dg.AssetExecutionContext, configuration: Configuration
-    ) -> Spending:
-        """Return the spending of the partition that a run makes."""
+    def __init__(
+        self, context: dg.AssetExecutionContext, configuration: Configuration
+    ) -> None:
         step = context.asset_key.path[-1]
         keys = store_keys(context.partition_key, RECIPES[step].dimensions)
-
-        def run_state(run_id: str) -> RunState:
-            return _run_state(
-                context.instance, run_id, context.asset_key, context.partition_key
-            )
-
-        account = PartitionAccount(
-            bill=Bill(_account_name(step, keys), context.run_id),
-            ahead=bill_ahead(configuration, step, *keys),
-            open_ledger=lambda: configuration.judge_context().open_ledger(),
-            run_state=run_state,
-        )
-        return cls(context.log, account)
-
-    @property
-    def bill(self) -> Bill:
-        """The bill on which the judges of the partition charge their calls."""
-        return self._account.bill
+        self._context = context
+        # Judges report from their own threads.
+        self._log = context.log
+        self._configuration = configuration
+        self._ahead = bill_ahead(configuration, step, *keys)
+        self.bill = Bill(self._ahead.account, context.run_id)
+        self._meter = Meter()
+        self._logged_at: dict[str, float] = {}
 
     def note(self, progress: Progress) -> None:
         """Record a judge's progress; log it at first and then every half minute."""
         self._meter.note(progress)
         announce(progress)
-        now = time.monotonic()
+        seconds = time.monotonic()
         logged_at = self._logged_at.get(progress.judge, -LOG_EVERY_S)
-        if now - logged_at >= LOG_EVERY_S:
-            self._logged_at[progress.judge] = now
+        if seconds - logged_at >= LOG_EVERY_S:
+            self._logged_at[progress.judge] = seconds
             totals = {total.judge: total for total in self._meter.totals()}
             self._log.info(totals[progress.judge].line())
 
@@ -202,15 +111,62 @@ class Spending:
         noted = {total.judge: total for total in self._meter.totals()}
         if not noted:
             return []
-        settlement = self._account.settle()
+        ledger = self._configuration.judge_context().open_ledger()
+        bills = ledger.bills(self.bill.account)
+        charged = bills.pop(self.bill.run, {})
+        taken_over = self._take_over(ledger, bills)
         return [
             _with_charges(
                 noted.get(judge, Progress(judge)),
-                settlement.charged.get(judge, Charges()),
-                settlement.taken_over.get(judge, Charges()),
+                charged.get(judge, Charges()),
+                taken_over.get(judge, Charges()),
             )
-            for judge in sorted(noted.keys() | settlement.charged.keys())
+            for judge in sorted(noted.keys() | charged.keys() | taken_over.keys())
         ]
+
+    def _take_over(self, ledger: Ledger, bills: Mapping[str, ByJudge]) -> ByJudge:
+        """Take over the bills of runs that ended without showing them; return the sum.
+
+        Args:
+            ledger: that has the bills.
+            bills: of other runs for the same partition, by run.
+        """
+        unfinished = []
+        shown_already = []
+        for run in bills:
+            state = self._run_state(run)
+            if state == "unfinished":
+                unfinished.append(run)
+            elif state == "shown":
+                shown_already.append(run)
+        # Bills that were shown already are closed, and no sum counts them again.
+        if unfinished or shown_already:
+            ledger.take_over(self.bill, unfinished, shown_already)
+        total: ByJudge = {}
+        for run in unfinished:
+            for judge, charges in bills[run].items():
+                total[judge] = total.get(judge, Charges()) + charges
+        return total
+
+    def _run_state(self, run_id: str) -> RunState:
+        if run_id == self._ahead.run:
+            return "unfinished"
+        instance = self._context.instance
+        run = instance.get_run_by_id(run_id)
+        # No run of this instance: of another home that shares the ledger.
+        if run is None or not run.is_finished:
+            return "unknown"
+        entries = instance.all_logs(
+            run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION
+        )
+        for entry in entries:
+            event = entry.get_dagster_event()
+            materialization = event.step_materialization_data.materialization
+            is_same_asset = materialization.asset_key == self._context.asset_key
+            partition = self._context.partition_key
+            if is_same_asset and materialization.partition == partition:
+                return "shown"
+        return "unfinished"
 
     def metadata(self) -> dict[str, Any]:
         """Return questions, calls, tokens and US dollars, in all and by judge."""
@@ -218,10 +174,10 @@ class Spending:
             self._log.info(total.line())
         if not self.asked:
             return {}
-        metadata: dict[str, Any] = {
-            f"llm_{name}": sum(getattr(total, name) for total in self.asked)
-            for name in SHOWN_COUNTS
-        }
+        metadata: dict[str, Any] = {}
+        for name in SHOWN_COUNTS:
+            counts = [getattr(total, name) for total in self.asked]
+            metadata[f"llm_{name}"] = sum(counts)
         cost_usd = sum(total.cost_usd for total in self.asked)
         metadata["llm_cost_usd"] = round(cost_usd, 6)
         metadata["llm_by_judge"] = markdown(
@@ -241,18 +197,19 @@ def _with_charges(noted: Progress, charged: Charges, taken_over: Charges) -> Pro
     Args:
         noted: by this run. What others had paid for the partition, it found in the
             ledger and counted as hits.
-        charged: for the partition in all.
-        taken_over: the part of it that others had done.
+        charged: by this run.
+        taken_over: what others had done for the partition.
     """
+    total = charged + taken_over
     return replace(
         noted,
         # What a killed run had paid for this partition is a call of it, and no hit.
         hits=max(noted.hits - taken_over.settled, 0),
-        calls=charged.calls,
-        invalid=charged.invalid,
+        calls=total.calls,
+        invalid=total.invalid,
         invalid_before=max(noted.invalid_before - taken_over.invalid, 0),
-        retried=max(charged.unanswered - noted.failures, 0),
-        input_tokens=charged.input_tokens,
-        output_tokens=charged.output_tokens,
-        cost_usd=charged.cost_usd,
+        retried=max(total.unanswered - noted.failures, 0),
+        input_tokens=total.input_tokens,
+        output_tokens=total.output_tokens,
+        cost_usd=total.cost_usd,
     )

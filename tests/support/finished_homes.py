@@ -23,7 +23,6 @@ from small_homes import SmallHome, write_deliveries
 
 from lunguage_assets.explicit.analysis import robustness, validation
 from lunguage_assets.lineage.run_plan import Stage
-from lunguage_assets.orchestration.assets import analysis
 from lunguage_assets.sample import write_sample
 
 QUICK_STICK = """
@@ -62,11 +61,11 @@ def brief_analyses() -> Iterator[None]:
     with (
         mock.patch.multiple(validation, OPPONENT_LIMITS=(), PANEL_STEPS=(), STEPS=30),
         mock.patch.object(
-            analysis, "fit_phrases_back", partial(validation.fit_validation, seeds=2)
+            validation, "fit_validation", partial(validation.fit_validation, seeds=2)
         ),
         mock.patch.object(
-            analysis,
-            "rank_with_half",
+            robustness,
+            "ranking_robustness",
             partial(robustness.ranking_robustness, repeats=2),
         ),
     ):

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.asking.limits import Budget, Limiter
 from lunguage_assets.judges.asking.model_call import MeteredModel
-from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.asking.request_batch import GRACE_S, Parse, RequestBatch
 from lunguage_assets.judges.judge_config import Limits, Price
 from lunguage_assets.judges.ledger.bills import Bill
@@ -32,10 +32,6 @@ MIN_ANSWERS_TO_JUDGE = 10
 
 class NothingReadable(LunguageError):
     """No answer of a model can be read."""
-
-
-def ignore_progress(progress: Progress) -> None:
-    """Report to nobody."""
 
 
 class Asker:
@@ -61,7 +57,7 @@ class Asker:
         *,
         budget: Budget | None = None,
         price: Price | None = None,
-        progress: Callable[[Progress], None] = ignore_progress,
+        progress: Callable[[Progress], None] = announce,
         bill: Bill | None = None,
     ) -> None:
         self.key = key
@@ -104,6 +100,7 @@ class Asker:
 
         async def settle_batch() -> list[T | None]:
             try:
+                # Made in the loop, to which its tasks and locks belong.
                 batch = RequestBatch(self._model, requests, parse, self._progress)
                 return await batch.settle()
             finally:

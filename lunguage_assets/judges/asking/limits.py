@@ -48,7 +48,7 @@ class _Characters(NamedTuple):
     """How many characters a prompt has."""
 
     ascii: int
-    other: int
+    non_ascii: int
 
 
 def estimated_input_tokens(prompt: Prompt) -> int:
@@ -58,7 +58,9 @@ def estimated_input_tokens(prompt: Prompt) -> int:
     other character.
     """
     characters = _count_characters(prompt)
-    return math.ceil(characters.ascii / 3) + 2 * characters.other + MOST_FRAME_TOKENS
+    return (
+        math.ceil(characters.ascii / 3) + 2 * characters.non_ascii + MOST_FRAME_TOKENS
+    )
 
 
 def expected_input_tokens(prompt: Prompt) -> float:
@@ -67,7 +69,7 @@ def expected_input_tokens(prompt: Prompt) -> float:
     Four ASCII characters a token, one token for any other character.
     """
     characters = _count_characters(prompt)
-    return characters.ascii / 4 + characters.other + EXPECTED_FRAME_TOKENS
+    return characters.ascii / 4 + characters.non_ascii + EXPECTED_FRAME_TOKENS
 
 
 def _count_characters(prompt: Prompt) -> _Characters:
@@ -148,9 +150,10 @@ class Budget:
                 f"${worst_usd:.4f}. All answers are kept; run again with a higher "
                 "budget, and only the rest is asked."
             )
-        if math.fsum((self.spent_usd, worst_usd, *self._reserved_usd)) > (
-            self.ceiling_usd
-        ):
+        # Calls in flight hold more than they will cost: whoever waits for them may go
+        # after all.
+        at_worst_usd = math.fsum((self.spent_usd, worst_usd, *self._reserved_usd))
+        if at_worst_usd > self.ceiling_usd:
             return False
         self._reserved_usd.append(worst_usd)
         return True
@@ -224,6 +227,7 @@ class Limiter:
         is_exhausted = failures >= self._limits.failures_per_request
         if not failure.retryable or is_exhausted or wait_s > LONGEST_WAIT_S:
             return None
+        # More doublings would overflow, and the bound was met long before.
         doublings = min(failures - 1, 60)
         bound_s = min(LONGEST_BACKOFF_S, self._limits.backoff_s * 2.0**doublings)
         return wait_s + random.uniform(0.0, bound_s)

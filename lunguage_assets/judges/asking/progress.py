@@ -44,18 +44,18 @@ class Learning:
     """How far a distilled model has got with a piece of work.
 
     Attributes:
-        what: the work.
+        work: what it does.
         done: steps that are done.
         total: all its steps.
     """
 
-    what: str
+    work: str
     done: int
     total: int
 
     def line(self) -> str:
         """Describe it for a terminal."""
-        return f"{self.what}: {self.done:,} of {self.total:,}"
+        return f"{self.work}: {self.done:,} of {self.total:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,19 +140,6 @@ class Progress:
         return f", about {max(1, round(minutes))} min left" if minutes else ""
 
 
-@dataclass(slots=True)
-class _JudgeTotal:
-    """The sum of a judge's reports.
-
-    Attributes:
-        began: when it first reported, in seconds of the meter's clock.
-        progress: the sum.
-    """
-
-    began: float
-    progress: Progress
-
-
 class Meter:
     """Adds up reports of any number of judges and rounds; threads may share one.
 
@@ -163,26 +150,24 @@ class Meter:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._total_by_judge: dict[str, _JudgeTotal] = {}
+        self._total_by_judge: dict[str, Progress] = {}
+        self._began_at: dict[str, float] = {}
 
     def note(self, progress: Progress) -> None:
         """Add a report."""
         judge = progress.judge
         with self._lock:
-            if judge not in self._total_by_judge:
-                self._total_by_judge[judge] = _JudgeTotal(
-                    self._clock(), Progress(judge)
-                )
-            total = self._total_by_judge[judge]
-            rounds = total.progress.rounds + bool(progress.questions)
-            total.progress = replace(total.progress + progress, rounds=rounds)
+            self._began_at.setdefault(judge, self._clock())
+            total = self._total_by_judge.get(judge, Progress(judge)) + progress
+            rounds = total.rounds + bool(progress.questions)
+            self._total_by_judge[judge] = replace(total, rounds=rounds)
 
     def totals(self) -> list[Progress]:
         """Give one sum per judge, in the order in which they first reported."""
         with self._lock:
             return [
-                replace(total.progress, seconds=self._clock() - total.began)
-                for total in self._total_by_judge.values()
+                replace(total, seconds=self._clock() - self._began_at[judge])
+                for judge, total in self._total_by_judge.items()
             ]
 
 
@@ -197,7 +182,7 @@ def announce(report: Report) -> None:
         listener(report)
 
 
-def steps_of(what: str, total: int) -> Callable[[int], None]:
+def steps_of(work: str, total: int) -> Callable[[int], None]:
     """Begin to announce the steps of some work.
 
     Returns:
@@ -208,7 +193,7 @@ def steps_of(what: str, total: int) -> Callable[[int], None]:
     def step(more: int = 1) -> None:
         nonlocal done
         done += more
-        announce(Learning(what, done, total))
+        announce(Learning(work, done, total))
 
     step(0)
     return step

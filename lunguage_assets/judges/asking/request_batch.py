@@ -179,10 +179,8 @@ class RequestBatch(Generic[T]):
             self._stop_sending()
             # Calls in flight are paid. After the deadline each of them ends by its own
             # timeout; a person who interrupts does not wait as long.
-            is_interrupted = not self._deadline.expired()
-            await asyncio.wait(
-                self._workers, timeout=GRACE_S if is_interrupted else None
-            )
+            grace_s = None if self._deadline.expired() else GRACE_S
+            await asyncio.wait(self._workers, timeout=grace_s)
             raise
         finally:
             for task in (*self._workers, writing):

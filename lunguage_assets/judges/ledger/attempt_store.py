@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from lunguage_assets.judges.ledger import spending
 from lunguage_assets.judges.ledger.attempts import (
@@ -20,7 +19,7 @@ from lunguage_assets.judges.ledger.attempts import (
     storable,
     tries_of,
 )
-from lunguage_assets.judges.ledger.ledger_tables import ATTEMPTS
+from lunguage_assets.judges.ledger.ledger_tables import ATTEMPTS, insert_into
 
 _KEYS_PER_STATEMENT = 500
 """Databases bound how many values a statement may name."""
@@ -31,18 +30,6 @@ _NEXT_NUMBER = (
     .where(_NUMBERED.c.key == sa.bindparam("numbered_key"))
     .scalar_subquery()
 )
-
-
-def _insert_once(insert: sqlite.Insert | postgresql.Insert) -> sa.Insert:
-    """Insert a row, numbered after the others of its key, unless it is there."""
-    numbered = insert.values(attempt=_NEXT_NUMBER)
-    return numbered.on_conflict_do_nothing(index_elements=["receipt"])
-
-
-_INSERT_BY_DIALECT = {
-    "sqlite": _insert_once(sqlite.insert(ATTEMPTS)),
-    "postgresql": _insert_once(postgresql.insert(ATTEMPTS)),
-}
 
 
 def row_of(attempt: Attempt) -> dict[str, Any]:
@@ -61,11 +48,13 @@ def add_attempts(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -
     Returns:
         How many were added.
     """
-    insert = _INSERT_BY_DIALECT[connection.dialect.name]
+    # Numbered after the others of its key.
+    numbered = insert_into(connection, ATTEMPTS).values(attempt=_NEXT_NUMBER)
+    insert_once = numbered.on_conflict_do_nothing(index_elements=["receipt"])
     added = 0
     for row in rows:
         values = {**row, "numbered_key": row["key"], "prompt": None}
-        if not connection.execute(insert, values).rowcount:
+        if not connection.execute(insert_once, values).rowcount:
             continue
         added += 1
         if row["cost_usd"]:

@@ -12,9 +12,8 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
-from lunguage_assets.judges.ledger.ledger_tables import BILLS
+from lunguage_assets.judges.ledger.ledger_tables import BILLS, insert_into
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +63,6 @@ _CHARGE_COLUMNS = [field.name for field in fields(Charges)]
 ByJudge = dict[str, Charges]
 
 
-def _upsert(insert: sqlite.Insert | postgresql.Insert) -> sa.Insert:
-    """Add to a bill that is there; insert it where it is not."""
-    totals = {name: BILLS.c[name] + insert.excluded[name] for name in _CHARGE_COLUMNS}
-    return insert.on_conflict_do_update(
-        index_elements=["account", "run", "judge"], set_=totals
-    )
-
-
-_UPSERT_BY_DIALECT = {
-    "sqlite": _upsert(sqlite.insert(BILLS)),
-    "postgresql": _upsert(postgresql.insert(BILLS)),
-}
-
-
 def charge(
     connection: sa.Connection, bill: Bill | None, judge: str, charges: Charges
 ) -> None:
@@ -91,8 +76,13 @@ def charge(
     """
     if bill is None or charges == Charges():
         return
-    row = {"account": bill.account, "run": bill.run, "judge": judge} | asdict(charges)
-    connection.execute(_UPSERT_BY_DIALECT[connection.dialect.name], row)
+    insert = insert_into(connection, BILLS)
+    sums = {name: BILLS.c[name] + insert.excluded[name] for name in _CHARGE_COLUMNS}
+    upsert = insert.on_conflict_do_update(
+        index_elements=["account", "run", "judge"], set_=sums
+    )
+    row = {"account": bill.account, "run": bill.run, "judge": judge}
+    connection.execute(upsert, row | asdict(charges))
 
 
 def charges_by_run(connection: sa.Connection, account: str) -> dict[str, ByJudge]:

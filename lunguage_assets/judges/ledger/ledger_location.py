@@ -164,4 +164,5 @@ def _begin_sqlite(connection: Connection) -> None:
     A reader that turns writer later would fail instead of waiting.
     """
     is_writer = connection.get_execution_options().get("ledger_writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writer else "BEGIN")
+    begin = "BEGIN IMMEDIATE" if is_writer else "BEGIN"
+    connection.exec_driver_sql(begin)

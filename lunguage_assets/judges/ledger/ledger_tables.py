@@ -6,6 +6,7 @@ Ledgers live longer than versions of this package: a name here is in people's fi
 from __future__ import annotations
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 CALL_COLUMNS = ("receipt", "key", "judge", "stage", "model", "time")
 """What is known of a call before it is sent; of an attempt, the same."""
@@ -90,3 +91,15 @@ BILLS = sa.Table(
     sa.PrimaryKeyConstraint("account", "run", "judge"),
 )
 """What one run has had done on one account by one judge: see `bills.Charges`."""
+
+
+def insert_into(
+    connection: sa.Connection, table: sa.Table
+) -> sqlite.Insert | postgresql.Insert:
+    """Begin to insert a row that may be there already.
+
+    Both databases know `ON CONFLICT`; SQLAlchemy has it in their dialects only.
+    """
+    if connection.dialect.name == "postgresql":
+        return postgresql.insert(table)
+    return sqlite.insert(table)

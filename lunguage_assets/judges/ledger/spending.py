@@ -9,27 +9,19 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from lunguage_assets.judges.ledger.attempts import MAX_CLOCK_DIFFERENCE, moment
-from lunguage_assets.judges.ledger.ledger_tables import ATTEMPTS, CALLS, SPENDING
+from lunguage_assets.judges.ledger.ledger_tables import (
+    ATTEMPTS,
+    CALLS,
+    SPENDING,
+    insert_into,
+)
 
 _MINUTE_LENGTH = len("2026-11-24T12:34")
 """Characters of a time, as the ledger stores it, that name its minute."""
 
 _DAY = timedelta(days=1)
-
-
-def _upsert(insert: sqlite.Insert | postgresql.Insert) -> sa.Insert:
-    """Add to a minute that is there; insert it where it is not."""
-    total = SPENDING.c.usd + insert.excluded.usd
-    return insert.on_conflict_do_update(index_elements=["minute"], set_={"usd": total})
-
-
-_UPSERT_BY_DIALECT = {
-    "sqlite": _upsert(sqlite.insert(SPENDING)),
-    "postgresql": _upsert(postgresql.insert(SPENDING)),
-}
 
 
 def add(connection: sa.Connection, time: str, usd: float) -> None:
@@ -40,8 +32,11 @@ def add(connection: sa.Connection, time: str, usd: float) -> None:
         time: in that minute, as the ledger stores it.
         usd: US dollars; below zero takes away.
     """
-    row = {"minute": _minute_of(time), "usd": usd}
-    connection.execute(_UPSERT_BY_DIALECT[connection.dialect.name], row)
+    insert = insert_into(connection, SPENDING)
+    upsert = insert.on_conflict_do_update(
+        index_elements=["minute"], set_={"usd": SPENDING.c.usd + insert.excluded.usd}
+    )
+    connection.execute(upsert, {"minute": _minute_of(time), "usd": usd})
 
 
 def of_last_day(connection: sa.Connection) -> float:
@@ -64,11 +59,11 @@ def create(connection: sa.Connection) -> None:
         return
     SPENDING.create(connection)
     now = datetime.now(UTC)
-    known = sa.select(
+    priced = sa.select(
         ATTEMPTS.c.time.label("time"), ATTEMPTS.c.cost_usd.label("usd")
     ).where(ATTEMPTS.c.cost_usd.is_not(None))
-    unknown = sa.select(CALLS.c.time, CALLS.c.worst_usd).where(~CALLS.c.in_flight)
-    spent = sa.union_all(known, unknown).subquery()
+    unpriced = sa.select(CALLS.c.time, CALLS.c.worst_usd).where(~CALLS.c.in_flight)
+    spent = sa.union_all(priced, unpriced).subquery()
     minute = sa.func.substr(spent.c.time, 1, _MINUTE_LENGTH)
     usd_by_minute = (
         sa.select(minute, sa.func.sum(spent.c.usd))

@@ -38,12 +38,12 @@ class ImportedAttempts(NamedTuple):
 
     Attributes:
         added: attempts that are new.
-        known: attempts that were here already.
+        present: attempts that were here already.
         errors: one for each row that was left out, in the order of key and attempt.
     """
 
     added: int
-    known: int
+    present: int
     errors: list[InputError]
 
 
@@ -74,15 +74,15 @@ def import_attempts(ledger: Ledger, path: Path, parsers: Parsers) -> ImportedAtt
     Raises:
         LedgerError: the file is no ledger; nothing was added.
     """
-    other = Ledger.open_read_only(path)
-    if other is None:
+    exported = Ledger.open_read_only(path)
+    if exported is None:
         raise LedgerError(
             f"{path}: no ledger; expected a file that `lunguage ledger export` wrote."
         )
     rows: list[dict[str, Any]] = []
     errors: list[InputError] = []
     latest_time = moment(datetime.now(UTC) + MAX_CLOCK_DIFFERENCE)
-    for number, row in enumerate(_all_rows(other), start=1):
+    for number, row in enumerate(_all_rows(exported), start=1):
         try:
             rows.append(row_of(_checked_attempt(row, parsers, latest_time)))
         except ValueError as error:

@@ -158,13 +158,12 @@ def token_count(usage: Any, *names: str) -> int | None:
         None: it gives none, or one that cannot be a count.
     """
     counts = [getattr(usage, name, None) for name in names]
-    known = [count for count in counts if count is not None]
-    if not known or not all(map(_is_count, known)):
-        return None
-    total: int = sum(known)
-    return total
-
-
-def _is_count(value: Any) -> bool:
+    reported = [count for count in counts if count is not None]
     # `type`, not `isinstance`: true is no count.
-    return type(value) is int and 0 <= value <= MOST_TOKENS
+    are_counts = [
+        type(count) is int and 0 <= count <= MOST_TOKENS for count in reported
+    ]
+    if not reported or not all(are_counts):
+        return None
+    total: int = sum(reported)
+    return total

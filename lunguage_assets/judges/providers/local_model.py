@@ -164,6 +164,7 @@ class LocalModel:
         )
         self._longest = math.inf if longest is None else longest
         self._one_batch_at_a_time = threading.Lock()
+        # Rendered as if the template had the role, to see whether its text is shown.
         self._has_system_role = True
         self._has_system_role = self._shows_system_role()
 
@@ -230,7 +231,11 @@ class LocalModel:
             if requests[0].is_choice:
                 answers = self._choose(fitting_requests, seeds, fitting_prompts, labels)
             else:
-                draws = _seeds_of_draws(seeds, fitting_requests)
+                # A question that is asked again, after an answer of no use, draws anew.
+                draws = [
+                    f"{seed}/{request.attempt}"
+                    for seed, request in zip(seeds, fitting_requests, strict=True)
+                ]
                 answers = self._generate_texts(parameters, draws, fitting_prompts)
         for position, answer in zip(fitting, answers, strict=True):
             replies[position] = Reply(
@@ -280,13 +285,14 @@ class LocalModel:
         Some tokenizers cut a word otherwise when it stands alone.
         """
         before = self._rendered(Prompt("", "text"), template)
-        beginning, *in_answers = self._tokens(
-            [before, *(before + label for label in labels)]
-        )
+        (beginning,) = self._tokens([before])
+        answers = self._tokens([before + label for label in labels])
         tokens_of_labels: list[Tokens] = []
-        for in_answer, alone in zip(in_answers, self._tokens(labels), strict=True):
-            is_apart = in_answer[: len(beginning)] == beginning
-            tokens_of_labels.append(in_answer[len(beginning) :] if is_apart else alone)
+        for answer, alone in zip(answers, self._tokens(labels), strict=True):
+            tokens = alone
+            if answer[: len(beginning)] == beginning:
+                tokens = answer[len(beginning) :]
+            tokens_of_labels.append(tokens)
         first, second = tokens_of_labels
         shorter = min(len(first), len(second))
         length = 0
@@ -376,14 +382,6 @@ class LocalModel:
                 pad_token_id=self._pad_token,
                 **options,
             )
-
-
-def _seeds_of_draws(seeds: Sequence[str], requests: Sequence[Request]) -> list[str]:
-    """Extend seeds of questions by how often these were asked: a try draws anew."""
-    return [
-        f"{seed}/{request.attempt}"
-        for seed, request in zip(seeds, requests, strict=True)
-    ]
 
 
 def _load(key: str, source: ModelSource) -> tuple[Any, Any]:

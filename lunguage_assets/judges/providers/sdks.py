@@ -89,6 +89,7 @@ class OpenAIProvider(SdkProvider):
         shared = {
             "api_key": key,
             "timeout": self._timeout_s,
+            # Tries are the asker's: each is recorded, and counted by the budget.
             "max_retries": 0,
             "http_client": http,
         }
@@ -233,8 +234,6 @@ class GeminiProvider(SdkProvider):
         if response.candidates:
             content = response.candidates[0].content
             finish_reason = response.candidates[0].finish_reason
-        parts = content.parts if content is not None else None
-        texts = [part.text or "" for part in parts or [] if not part.thought]
         finish = getattr(finish_reason, "value", finish_reason) or ""
         is_blocked = bool(getattr(response.prompt_feedback, "block_reason", None))
         usage = response.usage_metadata
@@ -243,7 +242,7 @@ class GeminiProvider(SdkProvider):
         # Gemini leaves out a count of output that is 0: a missing one is no gap.
         all_tokens = token_count(usage, "prompt_token_count", *output_names)
         return Reply(
-            text="".join(texts),
+            text=_gemini_text(content),
             returned_model=response.model_version,
             input_tokens=input_tokens or 0,
             output_tokens=token_count(usage, *output_names) or 0,
@@ -259,6 +258,13 @@ class GeminiProvider(SdkProvider):
             httpx_async_client=http,
         )
         return self._sdk.Client(http_options=options, **self._access)
+
+
+def _gemini_text(content: Any) -> str:
+    """Read an answer, without the thoughts that a model may show beside it."""
+    if content is None or content.parts is None:
+        return ""
+    return "".join(part.text or "" for part in content.parts if not part.thought)
 
 
 def _gemini_constraint(request: Request) -> dict[str, Any]:

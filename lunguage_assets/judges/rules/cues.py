@@ -116,6 +116,8 @@ class CuesJudge(RuleJudge):
             return None
         evidence = self._evidence_of_hedges(scope, masked_sentence)
         if scope.denials:
+            # "No longer suspicious for <finding>": words that speak for a finding speak
+            # against it when they are denied.
             evidence = [-abs(weight) for weight in evidence]
             for cue in scope.denials:
                 denial = self._sum(
@@ -166,6 +168,7 @@ class CuesJudge(RuleJudge):
         if hedge.cue.category not in DOUBTING:
             return belief
         negation = self._sum(self._weights.negations, sentence, begin, end)
+        # "Edema rather than <finding>" dismisses the finding without a word of belief.
         if not negation and not belief:
             return _DISMISSED
         return min(negation - abs(belief), _MOST_OF_DOUBT)

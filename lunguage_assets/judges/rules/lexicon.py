@@ -36,13 +36,12 @@ _WHOLE_SCALE = 50.0
 @cache
 def reference_sentences() -> dict[str, tuple[str, ...]]:
     """Read masked, invented example sentences of every published phrase."""
-    rows = csv_rows("ruler_sentences.csv")
-    return {
-        entry.phrase: tuple(
-            row["sentence"] for row in rows if row["phrase"] == entry.phrase
-        )
-        for entry in published_ranking()
+    sentences: dict[str, tuple[str, ...]] = {
+        entry.phrase: () for entry in published_ranking()
     }
+    for row in csv_rows("ruler_sentences.csv"):
+        sentences[row["phrase"]] += (row["sentence"],)
+    return sentences
 
 
 class LexiconJudge(RuleJudge):
@@ -85,6 +84,7 @@ class LexiconJudge(RuleJudge):
 
     def _score_of_scope(self, scope: Scope) -> float | None:
         """Score the hedges of a finding, without its context."""
+        # "Possible <finding>, although this is unlikely": a doubt counts from afar.
         doubts = [hedge for hedge in scope.farther if hedge.cue.category in DOUBTING]
         hedge_scores = self._scores_of([*scope.chain, *doubts])
         joint_scores = self._scores_of(scope.joints)

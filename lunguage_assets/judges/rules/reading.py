@@ -91,7 +91,7 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
     ]
     hedges = _hedges_of(finding, phrases)
     is_negated = any(cue.category == "negated" for cue in denials)
-    if not (hedges or joints or is_preferred or is_negated):
+    if not any((hedges, joints, is_preferred, is_negated)):
         hedges = _hedges_beside(finding, phrases, masked_sentence)
     chain = _chain(masked_sentence, hedges)
     farther = tuple(hedge for hedge in hedges if hedge not in chain)
@@ -150,8 +150,10 @@ def _distinct_texts(phrases: set[Phrase] | list[Phrase]) -> tuple[str, ...]:
 
 def _with_phrases(cue: GoverningCue, phrases: Sequence[Phrase]) -> Hedging:
     inside = _overlapping(phrases, cue.begin, cue.end)
-    # Of "felt to be less likely" the last phrase is the doubt.
-    return Hedging(cue, inside[-1:] if cue.category in DOUBTING else inside)
+    if cue.category in DOUBTING:
+        # Of "felt to be less likely" the last phrase is the doubt.
+        inside = inside[-1:]
+    return Hedging(cue, inside)
 
 
 def _overlapping(phrases: Sequence[Phrase], begin: int, end: int) -> tuple[Phrase, ...]:
@@ -191,6 +193,7 @@ def _hedges_beside(
     Whoever asks knows that the finding is doubted: "borderline <finding>", "<finding>
     appears improved".
     """
+    # Mentions are in the order of the text: the one next to a phrase is bisected.
     begins = [begin for begin, _ in finding.mentions]
     hedges: list[Hedging] = []
     for phrase in phrases:

@@ -14,25 +14,7 @@ import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.explicit.analysis.agreement import (
-    judge_agreement as judges_with_each_other,
-)
-from lunguage_assets.explicit.analysis.agreement import (
-    ranking_correlations as correlate_rankings,
-)
-from lunguage_assets.explicit.analysis.experts import (
-    expert_agreement as experts_with_ranking,
-)
-from lunguage_assets.explicit.analysis.experts import (
-    load_experts,
-    load_responses,
-)
-from lunguage_assets.explicit.analysis.robustness import (
-    ranking_robustness as rank_with_half,
-)
-from lunguage_assets.explicit.analysis.validation import (
-    fit_validation as fit_phrases_back,
-)
+from lunguage_assets.explicit.analysis import agreement, experts, robustness, validation
 from lunguage_assets.implicit.expansion.audit import Counts, audit_table, edge_counts
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
@@ -84,30 +66,30 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         settings = configuration.settings.explicit
         ranking = inputs.tables["reference_ranking"]
         matches = matches_by_judge(inputs.partitions["comparison_matches"], ranking)
-        experts = EXPERT_AGREEMENT.frame()
+        with_experts = EXPERT_AGREEMENT.frame()
         if configuration.home.expert_responses.exists():
-            experts = experts_with_ranking(
-                load_responses(configuration.home.expert_responses),
-                load_experts(configuration.home.expert_descriptions),
+            with_experts = experts.expert_agreement(
+                experts.load_responses(configuration.home.expert_responses),
+                experts.load_experts(configuration.home.expert_descriptions),
                 ranker,
                 ranking,
                 matches,
                 settings.seed,
             )
-        agreement = judges_with_each_other(matches)
+        between_judges = agreement.judge_agreement(matches)
         tables = {
-            "judge_agreement": agreement,
-            "ranking_correlations": correlate_rankings(
+            "judge_agreement": between_judges,
+            "ranking_correlations": agreement.ranking_correlations(
                 matches, ranker, ranking, settings
             ),
-            "expert_agreement": experts,
+            "expert_agreement": with_experts,
         }
         return materialize_result(
             configuration,
             inputs,
             tables,
             {},
-            [expectations(configuration, "judge_agreement", agreement)],
+            [expectations(configuration, "judge_agreement", between_judges)],
         )
 
     @dg.asset(
@@ -127,8 +109,10 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         ranking = inputs.tables["reference_ranking"]
         matches = matches_by_judge(inputs.partitions["comparison_matches"], ranking)
         tables = {
-            "ranking_robustness": rank_with_half(ranking, matches, settings),
-            "fit_validation": fit_phrases_back(ranking, matches, settings),
+            "ranking_robustness": robustness.ranking_robustness(
+                ranking, matches, settings
+            ),
+            "fit_validation": validation.fit_validation(ranking, matches, settings),
         }
         return materialize_result(configuration, inputs, tables, {})
 
@@ -171,14 +155,15 @@ def _edge_counts(
     edges: Counts = Counter()
     with newest_studies(configuration, ranker, configuration.staleness()) as studies:
         # Each batch was matched with the terms that were delivered with it.
-        dictionary_of_batch = {
-            batch: _dictionary(configuration, _terms(configuration, batch))
-            for batch in studies.batches
-        }
+        dictionary_of_batch = {}
+        for batch in studies.batches:
+            path = partition_path(configuration.home.tables, TERMS.name, batch)
+            terms = read_table(TERMS, path)
+            dictionary_of_batch[batch] = _dictionary(configuration, terms)
         for part in studies.parts("study", ["lunguage_plus_plus"]):
             rows_of_part = part.frames()["lunguage_plus_plus"]
-            for batch, rows in rows_of_part.groupby("report_batch", sort=True):
-                of_batch = dictionary_of_batch[str(batch)]
+            for report_batch, rows in rows_of_part.groupby("report_batch", sort=True):
+                of_batch = dictionary_of_batch[str(report_batch)]
                 edges.update(edge_counts(rows, of_batch, label_list))
     return edges
 
@@ -186,10 +171,4 @@ def _edge_counts(
 def _dictionary(configuration: Configuration, terms: pd.DataFrame) -> PathwayDictionary:
     return load_dictionary(
         configuration.home.pathways_file, Vocabulary.from_terms(terms)
-    )
-
-
-def _terms(configuration: Configuration, batch: str) -> pd.DataFrame:
-    return read_table(
-        TERMS, partition_path(configuration.home.tables, TERMS.name, batch)
     )

@@ -29,7 +29,6 @@ from lunguage_assets.judges.configuration import RADGRAPH, RADGRAPH_SECOND, RULE
 from lunguage_assets.lineage.old_ids import translate_corrections
 from lunguage_assets.lineage.recipes import BATCH, RECIPES, STRUCTURER
 from lunguage_assets.orchestration.assets.steps import (
-    JUDGES_POOL,
     ConditionOf,
     Result,
     StepInputs,
@@ -115,7 +114,6 @@ def text_assets(
             expectations_of="sentence_accounts",
         ),
         automation_condition=condition("structured_findings"),
-        pool=JUDGES_POOL,
     )
     @redact_errors()
     def structured_findings(
@@ -127,7 +125,7 @@ def text_assets(
         key, batch = inputs.keys
         delivery = configuration.home.delivery(batch)
         terms = read_terms(delivery.vocabulary, IntakeLog())
-        spending = Spending.of_partition(context, configuration)
+        spending = Spending(context, configuration)
         structurer: Structurer
         if key in (RADGRAPH, RADGRAPH_SECOND):
             structurer = _radgraph_structurer(configuration, batch, terms, key)
@@ -335,12 +333,13 @@ def take_in_batch(configuration: Configuration, inputs: StepInputs) -> Tables:
         # What is odd about the vocabulary is already in reading_notes.
         read_terms(delivery.vocabulary, IntakeLog()),
     )
+    # The rules read no other language; a language model may.
     if configuration.judges.structurer == RULES:
         received = without_other_languages(received, NOT_ENGLISH)
-    taken = take_in_structured(
+    intake = take_in_structured(
         received,
         inputs.tables["structured_findings"],
         settings,
         configuration.processes,
     )
-    return vars(taken)
+    return vars(intake)

@@ -94,6 +94,8 @@ def version_of(configuration: Configuration, name: str) -> str:
 
     Of the settings it is that of the options which change a result.
     """
+    # Recipes read one judge of the judges file, and the corrections of one batch: for
+    # the asset the whole file counts.
     if name == "judges_file":
         return _hash_of(configuration.judges_file or resource("judges.toml"))
     if name == "corrections_file":

@@ -11,7 +11,6 @@ How phrases are extracted, ranked and fitted is not here, but in the package `ex
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 import dagster as dg
@@ -48,7 +47,6 @@ from lunguage_assets.lineage.input_fingerprints import NOTHING
 from lunguage_assets.lineage.old_ids import require_known_rows
 from lunguage_assets.lineage.recipes import BATCH, not_there
 from lunguage_assets.orchestration.assets.steps import (
-    JUDGES_POOL,
     ConditionOf,
     Frames,
     Result,
@@ -79,6 +77,7 @@ from lunguage_assets.orchestration.resources import (
     open_distilled_scorer,
     ranking_on_scale,
     require_anchor_phrases,
+    scorer_folder,
 )
 from lunguage_assets.orchestration.spending import Spending, bill_ahead
 from lunguage_assets.spreadsheets import sheet_frame
@@ -111,7 +110,6 @@ def explicit_assets(
             "hedge_phrases", by_judge_and_batch, expectations, answers_usable
         ),
         automation_condition=condition("hedge_phrases"),
-        pool=JUDGES_POOL,
     )
     @redact_errors()
     def hedge_phrases(
@@ -121,9 +119,11 @@ def explicit_assets(
         """Find the hedging phrases of a batch's tentative findings with one judge."""
         inputs = read_inputs(context, configuration)
         judge_key, batch = inputs.keys
+        # Rows of raw reports get new ids when they are read otherwise: a correction of
+        # a row that is no more would go unnoticed.
         if configuration.home.batch(batch).kind == "text":
             require_known_rows(configuration.home, inputs.tables["findings"])
-        spending = Spending.of_partition(context, configuration)
+        spending = Spending(context, configuration)
         judge = configuration.open_judge(judge_key, spending.note, spending.bill)
 
         def extract(inputs: StepInputs) -> Tables:
@@ -194,7 +194,6 @@ def explicit_assets(
         check_specs=check_specs(
             "comparison_matches", by_judge, expectations, answers_usable
         ),
-        pool=JUDGES_POOL,
     )
     @redact_errors()
     def comparison_matches(
@@ -207,7 +206,7 @@ def explicit_assets(
         vocabulary = inputs.tables["hedge_vocabulary"]
         # Before anything is paid for: without anchors no ranking gives probabilities.
         require_anchor_phrases(configuration, retained_phrases(vocabulary))
-        spending = Spending.of_partition(context, configuration)
+        spending = Spending(context, configuration)
         judge = configuration.open_judge(judge_key, spending.note, spending.bill)
         matches = play_matches(vocabulary, judge, configuration.settings.explicit)
         is_valid = matches["answer"] != "invalid"
@@ -215,6 +214,7 @@ def explicit_assets(
         metadata = {
             "judge": judge.identity,
             "invalid": len(matches) - len(valid_answers),
+            # Far from a half: the judge prefers a position (explicit.md section 2).
             "p_sentence_1": float((valid_answers == "sentence_1").mean()),
             **_constants(vocabulary, "vocabulary_version"),
             **spending.metadata(),
@@ -297,7 +297,6 @@ def explicit_assets(
             scored_as_tested,
         ),
         automation_condition=condition("fitted_probabilities"),
-        pool=JUDGES_POOL,
     )
     @redact_errors()
     def fitted_probabilities(
@@ -311,7 +310,7 @@ def explicit_assets(
         vocabulary = inputs.tables["hedge_vocabulary"]
         anchors = anchors_of(configuration, ranking)
         require_same_vocabulary(ranking, vocabulary, f"reference_ranking[{ranker}]")
-        spending = Spending.of_partition(context, configuration)
+        spending = Spending(context, configuration)
         panel = [
             configuration.open_judge(judge, spending.note, spending.bill)
             for judge in configuration.judges.members(ranker)
@@ -402,12 +401,13 @@ def explicit_assets(
         from lunguage_assets.pictures.plots import distilled_errors
 
         inputs = read_inputs(context, configuration)
+        (ranker,) = inputs.keys
         ranking = inputs.tables["reference_ranking"]
         scorer = inputs.tables["distilled_scorer"]
         evaluation = evaluate(
             _answers_of_panel(inputs),
             scorer,
-            _scorer_folder(configuration, inputs, scorer),
+            scorer_folder(configuration.home, ranker, scorer),
             ReferenceScale.from_tables(ranking, inputs.tables["hedge_vocabulary"]),
             calibrate(ranked_phrases(ranking), anchors_of(configuration, ranking)),
         )
@@ -548,6 +548,7 @@ def matches_by_judge(
 ) -> dict[str, pd.DataFrame]:
     """Return COMPARISON_MATCHES by judge, all of the same vocabulary."""
     by_judge = {}
+    # A judge who compared an older vocabulary answered about other phrases.
     for (judge,), frame in matches.items():
         require_same_vocabulary(frame, vocabulary, f"comparison_matches[{judge}]")
         by_judge[judge] = frame
@@ -596,13 +597,6 @@ def _answers_of_panel(inputs: StepInputs) -> Answers:
     )
     matches = matches_by_judge(inputs.partitions["comparison_matches"], ranking)
     return panel_answers(findings, fitted, log, matches, ranking)
-
-
-def _scorer_folder(
-    configuration: Configuration, inputs: StepInputs, scorer: pd.DataFrame
-) -> Path:
-    (ranker,) = inputs.keys
-    return configuration.home.distilled / ranker / str(scorer["files"].iloc[0])[:16]
 
 
 def _constants(frame: pd.DataFrame, *columns: str) -> dict[str, str]:

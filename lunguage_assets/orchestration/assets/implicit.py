@@ -7,9 +7,9 @@ expanded and resolved is not here, but in the package `implicit`.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import dagster as dg
-import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import InvalidTable
@@ -191,17 +191,15 @@ def implicit_assets(
         configuration: dg.ResourceParam[Configuration],
     ) -> Iterator[dg.AssetCheckResult | Result]:
         """Resolve every contradiction; a study that breaks a guarantee is set aside."""
-
-        def resolve_batch(inputs: StepInputs) -> Tables:
-            return _resolved(configuration, inputs)
-
         # A generator, because its check blocks: Dagster stores what an asset returns
         # before it looks whether a blocking check failed. So the check is yielded
         # first, and what fails it is never returned.
         with redact_errors():
             try:
                 inputs, tables = compute_valid_studies(
-                    configuration, read_inputs(context, configuration), resolve_batch
+                    configuration,
+                    read_inputs(context, configuration),
+                    partial(_resolved, configuration),
                 )
                 result = _result_with_checks(configuration, inputs, tables)
             except InvalidTable as error:
@@ -260,11 +258,12 @@ def _result_with_checks(
 ) -> Result:
     """Return the result of a batch with its checks that only warn."""
     rows = tables["lunguage_plus_plus"]
+    totals = tables["accounting"].drop(columns=["study_id", "balanced"]).sum()
     metadata = {
         "generated": int((rows["source"] == "expansion").sum()),
         "contested": len(tables["conflicts"]),
         "ranking_version": _ranking_version(inputs),
-        **_totals(tables["accounting"]),
+        **{str(name): int(total) for name, total in totals.items()},
     }
     return materialize_result(
         configuration,
@@ -284,8 +283,3 @@ def _ranking_version(inputs: StepInputs) -> str:
     # A batch without tentative findings has no fits.
     ranked = fitted if len(fitted) else inputs.tables["reference_ranking"]
     return str(ranked["ranking_version"].iloc[0])
-
-
-def _totals(accounts: pd.DataFrame) -> dict[str, int]:
-    totals = accounts.drop(columns=["study_id", "balanced"]).sum()
-    return {str(name): int(total) for name, total in totals.items()}

@@ -18,7 +18,7 @@ from upath import UPath
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import MethodError
-from lunguage_assets.lineage.recipes import RECIPES, dimensions_of
+from lunguage_assets.lineage.recipes import BATCH, RECIPES, dimensions_of
 from lunguage_assets.lineage.recipes import RELEASE as STEP
 from lunguage_assets.lineage.staleness import StalenessChecker
 from lunguage_assets.orchestration.io_manager import stored_table
@@ -66,20 +66,21 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         configuration: dg.ResourceParam[Configuration],
     ) -> dg.MaterializeResult[None]:
         ranker = context.partition_key
+        # A file that was changed in place keeps its record: rows are read, too.
         staleness = configuration.staleness(verify=True)
         # Before the release is written: what changes meanwhile makes it stale.
         made_of = staleness.made_of(STEP, (ranker,))
         refuse_stale(staleness, ranker)
-        written = _write_release(configuration, staleness, ranker)
+        version = _write_release(configuration, staleness, ranker)
         record = staleness.note_release(ranker, made_of)
-        summary = written.summary
+        summary = version.summary
         left_out = ", ".join(summary["batches_not_included"])
         metadata = {
             "dagster/row_count": summary["rows_out"],
             "folder": dg.MetadataValue.path(str(staleness.releases / ranker)),
-            "version": written.version,
-            "is_new": written.is_new,
-            "report": dg.MetadataValue.path(str(written.report)),
+            "version": version.version,
+            "is_new": version.is_new,
+            "report": dg.MetadataValue.path(str(version.report)),
             "batches_not_included": left_out or "none",
             "conflicts": counts(summary["conflicts"], "conflict"),
             "summary": dg.MetadataValue.json(summary),
@@ -207,18 +208,14 @@ def newest_studies(
     tables = UPath(configuration.home.tables)
     batches: dict[str, dict[str, UPath]] = {}
     for batch in staleness.complete_batches(ranker):
-        keys = {"ranker": ranker, "report_batch": batch}
-        batches[batch] = {
-            table: _path_of(tables, table, keys) for table in TABLES_PER_BATCH
-        }
+        keys = {"ranker": ranker, BATCH: batch}
+        batches[batch] = {}
+        for table in TABLES_PER_BATCH:
+            # Some tables are of the batch alone, others of a ranker and a batch.
+            table_keys = [keys[dimension] for dimension in dimensions_of(table)]
+            batches[batch][table] = partition_path(tables, table, *table_keys)
     spill_folder: Path = configuration.home.release / ranker / ".spill.tmp"
     limits = {"memory_limit": MEMORY, "temp_directory": str(spill_folder)}
     duckdb = DuckDBResource(database=":memory:", connection_config=limits)
     with duckdb.get_connection() as connection:
         yield NewestStudies(connection, batches)
-
-
-def _path_of(tables: UPath, table: str, keys: dict[str, str]) -> UPath:
-    return partition_path(
-        tables, table, *(keys[dimension] for dimension in dimensions_of(table))
-    )

@@ -36,11 +36,6 @@ from lunguage_assets.workspace.store import (
 )
 from lunguage_assets.workspace.table_record import Lineage, fingerprint
 
-JUDGES_POOL = "judges"
-"""Pool of the assets that ask judges: of the runs in the queue one at a time asks,
-because a budget holds by process.
-"""
-
 Frames = Mapping[Keys, pd.DataFrame]
 """Partitions of a table, by their keys in the order of the store."""
 
@@ -104,20 +99,15 @@ def read_inputs(
     keys = store_keys(context.partition_key, RECIPES[step].dimensions)
     staleness = configuration.staleness()
     if RECIPES[step].by_query:
-        return StepInputs(step, keys, {}, {}, None, staleness.made_of(step, keys))
+        made_of = staleness.made_of(step, keys)
+        return StepInputs(step, keys, {}, {}, None, made_of)
     frames = read_partitions(staleness, step, keys, StoredTables(staleness.home))
     # The versions of the rows that were read: files may be replaced meanwhile.
     versions = {
         partition: str(frame.attrs[VERSION]) for partition, frame in frames.items()
     }
-    return StepInputs(
-        step,
-        keys,
-        single_partitions(step, frames),
-        several_partitions(step, frames),
-        versions,
-        staleness.made_of(step, keys, versions),
-    )
+    made_of = staleness.made_of(step, keys, versions)
+    return step_inputs(step, keys, frames, made_of, versions)
 
 
 class StoredTables:
@@ -162,34 +152,37 @@ def read_partitions(
     return frames
 
 
-def single_partitions(step: str, frames: PartitionFrames) -> Mapping[str, pd.DataFrame]:
-    """Return the inputs of which a step reads one partition, by their tables."""
-    several = _read_several_times(step)
-    return {
-        table: frame for (table, _), frame in frames.items() if table not in several
-    }
+def step_inputs(
+    step: str,
+    keys: Keys,
+    frames: PartitionFrames,
+    made_of: Lineage,
+    versions: Mapping[tuple[str, Keys], str] | None = None,
+) -> StepInputs:
+    """Return what a step works on, from the partitions that were read for it.
 
-
-def several_partitions(step: str, frames: PartitionFrames) -> Mapping[str, Frames]:
-    """Return the inputs of which a step reads several partitions, or none yet."""
-    partitions: dict[str, dict[Keys, pd.DataFrame]] = {
-        table: {} for table in _read_several_times(step)
-    }
-    for (table, keys), frame in frames.items():
-        if table in partitions:
-            partitions[table][keys] = frame
-    return partitions
-
-
-def _read_several_times(step: str) -> list[str]:
-    """Return the tables of which a step reads all batches, or several judges."""
+    Args:
+        step: that is made.
+        keys: of its partition, in the order of the store.
+        frames: the partitions.
+        made_of: what the tables will have been made of.
+        versions: of the partitions; None: they are not those of the store.
+    """
     has_batches = BATCH in RECIPES[step].dimensions
-    return [
-        step_input.table
+    # All batches of a table, or several judges, are read; there may be none yet.
+    partitions: dict[str, dict[Keys, pd.DataFrame]] = {
+        step_input.table: {}
         for step_input in RECIPES[step].inputs
         if step_input.judge in ("members", "all")
         or (BATCH in dimensions_of(step_input.table) and not has_batches)
-    ]
+    }
+    tables = {}
+    for (table, input_keys), frame in frames.items():
+        if table in partitions:
+            partitions[table][input_keys] = frame
+        else:
+            tables[table] = frame
+    return StepInputs(step, keys, tables, partitions, versions, made_of)
 
 
 def compute_valid_studies(
@@ -222,13 +215,18 @@ def compute_valid_studies(
             return valid, tables
         before = valid.invalid_studies
         invalid_studies = sorted({*before, *broken})
+        studies_by_table = [
+            frame["study_id"].nunique()
+            for frame in (*inputs.tables.values(), *tables.values())
+            if "study_id" in frame
+        ]
         # A study that breaks a rule although its rows were left out is a fault of the
         # step, and no better without the study.
         breaks_again = studies_of(broken) <= studies_of(before)
         rules.require_few(
             broken,
             invalid_studies,
-            _count_studies([*inputs.tables.values(), *tables.values()]),
+            max(studies_by_table),
             strict=configuration.is_strict or breaks_again,
         )
         # Without these studies the others may come out differently (words are counted
@@ -246,10 +244,6 @@ def _invalid_upstream(inputs: StepInputs) -> list[InvalidStudy]:
             ids = tuple(study.finding_ids)
             invalid_studies.add(study._replace(finding_ids=ids))
     return sorted(invalid_studies)
-
-
-def _count_studies(frames: Sequence[pd.DataFrame]) -> int:
-    return max(frame["study_id"].nunique() for frame in frames if "study_id" in frame)
 
 
 def materialize_result(
@@ -275,6 +269,8 @@ def materialize_result(
         MethodError: settings, or a file that a person edits, changed meanwhile.
     """
     _require_unchanged(configuration, inputs)
+    # Parquet files are encoded here, before Dagster takes them: a table that does not
+    # fit its schema ends the step, and nothing of it is stored.
     encoded = [
         encode(
             TABLES[table],
@@ -285,11 +281,13 @@ def materialize_result(
         )
         for table in RECIPES[inputs.step].tables
     ]
+    versions = [table.record.version for table in encoded]
+    version = versions[0] if len(versions) == 1 else fingerprint(versions)
     return dg.MaterializeResult(
         value=encoded,
         metadata={**metadata, **_common_metadata(inputs, tables)},
         check_results=check_results,
-        data_version=_data_version(encoded),
+        data_version=dg.DataVersion(version),
     )
 
 
@@ -320,11 +318,3 @@ def _common_metadata(inputs: StepInputs, tables: Tables) -> dict[str, Any]:
     if inputs.invalid_studies:
         metadata["studies_set_aside"] = len(studies_of(inputs.invalid_studies))
     return metadata
-
-
-def _data_version(encoded: Sequence[EncodedTable]) -> dg.DataVersion:
-    """Return the version of a step's record; of several, that of all together."""
-    versions = [table.record.version for table in encoded]
-    if len(versions) == 1:
-        return dg.DataVersion(versions[0])
-    return dg.DataVersion(fingerprint(versions))

@@ -110,7 +110,7 @@ def test_every_part_of_the_training_says_how_far_it_is(
     heard: list[Report] = []
     with listening(heard.append), mock.patch.object(training, "FOLDS", 2):
         distil(answers, "abc", tmp_path, Training(encoder, tune=True, epochs=1))
-    last = {report.what: report for report in heard if isinstance(report, Learning)}
+    last = {report.work: report for report in heard if isinstance(report, Learning)}
     assert [what for what in last if not what.startswith("fine-tuning")] == [
         "reading sentences",
         "trying heads on what was held out",
