@@ -40,15 +40,11 @@ class Exceptions:
         return edge.unless_said.in_any(self._cells_about(parent))
 
     def _cells_about(self, parent: Row) -> Iterator[str]:
+        # One that is implied is no row of the study.
+        yield from _DESCRIPTION_OF(parent)
         for row in self._study:
-            if (
-                row is parent
-                or self._is_sign_beside(row, parent)
-                or gives_reason(row, parent)
-            ):
+            if self._is_sign_beside(row, parent) or gives_reason(row, parent):
                 yield from _DESCRIPTION_OF(row)
-        if parent.is_generated:
-            yield from _DESCRIPTION_OF(parent)
 
     def _is_sign_beside(self, row: Row, parent: Row) -> bool:
         """Whether a row is a sign in the sentence that states the parent."""

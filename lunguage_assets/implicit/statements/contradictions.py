@@ -177,13 +177,13 @@ class Assertion(NamedTuple):
     location: tuple[str, ...]
     refinements: frozenset[str]
 
-    def contradicts(self, other: Assertion) -> bool:
+    def contradicts(self, assertion: Assertion) -> bool:
         """Whether one denies, at a location that contains it, what the other states."""
-        if self.present == other.present:
+        if self.present == assertion.present:
             return False
         if self.present:
-            return other.denies(self)
-        return self.denies(other)
+            return assertion.denies(self)
+        return self.denies(assertion)
 
     def denies(self, presence: Assertion) -> bool:
         """Whether this denial leaves nothing of a presence of the same subject."""
