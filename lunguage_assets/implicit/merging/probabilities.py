@@ -7,7 +7,7 @@ share. The probability of what is implied is not here
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -114,14 +114,18 @@ def _normalise(members: Sequence[_Alternative]) -> None:
     The lower end stays below, because the report may have left an alternative out; of
     unhedged ones the upper end is at least what the others' lower ends leave.
     """
-    present = [member for member in members if member.row.positive]
+    present: list[_Alternative] = []
+    dismissed: list[_Alternative] = []
+    for member in members:
+        if member.row.positive:
+            present.append(member)
+        elif member.is_joined:
+            dismissed.append(member)
+    # A bare row is an alternative only beside an "or".
     if not any(member.is_joined for member in present):
         return
-    p_by_name = _highest_p_by_name(member.row for member in present)
-    dismissed = _highest_p_by_name(
-        member.row for member in members if member.is_joined and not member.row.positive
-    )
-    available = 1.0 - sum(dismissed.values())
+    p_by_name = _highest_p_by_name(present)
+    available = 1.0 - sum(_highest_p_by_name(dismissed).values())
     is_hedged = any(member.hedges for member in present)
     if is_hedged and sum(p_by_name.values()) <= available:
         return
@@ -161,10 +165,11 @@ def _shares(
     ]
 
 
-def _highest_p_by_name(rows: Iterable[Row]) -> dict[str, float]:
+def _highest_p_by_name(members: Sequence[_Alternative]) -> dict[str, float]:
     """Find the highest p of every finding: two rows of one are one alternative."""
     p_by_name: dict[str, float] = {}
-    for row in rows:
+    for member in members:
+        row = member.row
         p_by_name[row.name] = max(row.prob, p_by_name.get(row.name, 0.0))
     return p_by_name
 
