@@ -58,10 +58,12 @@ class Exceptions:
     def opponent(self, child: Row, edge: Edge) -> Row | None:
         """Find the statement by which the pathway file leaves a sub-finding out."""
         opponents = []
+        # A statement counts wherever it is, a denial where the sign would be.
         for row in self._about_any(edge.unless_stated):
             if is_present(row):
                 opponents.append(row)
         for row in self._about_any(edge.unless_denied):
+            # A denial on the left leaves a sign on the right open.
             if not is_present(row) and denies_at(row, child):
                 opponents.append(row)
         current = (row for row in opponents if row.currency == child.currency)
@@ -94,6 +96,7 @@ class Exceptions:
 
 def denies_at(row: Row, child: Row) -> bool:
     """Whether what a row denies is denied where the child would lie."""
+    # "No new effusion" leaves an old one: nothing is said against what is implied.
     qualifier = qualifier_of(row)
     if qualifier is not None and not qualifier.implied:
         return False

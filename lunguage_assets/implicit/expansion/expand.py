@@ -141,6 +141,7 @@ class _StudyExpander:
     def _decide(self, child: Row, edge: Edge, parent: Row) -> bool:
         """Note what becomes of a sub-finding, and tell whether it is implied here."""
         child.outcome = GENERATED
+        # What the report itself says is as likely as it says, whatever is implied.
         stating = self._stated_signs.stating(child, edge, parent)
         if stating is not None:
             child.outcome = ALREADY_STATED

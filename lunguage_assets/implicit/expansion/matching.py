@@ -92,6 +92,7 @@ def reason_not_expanding(row: Row) -> str:
     """Name why a diagnosis implies nothing as it is stated; empty where it does."""
     if row.currency != "current dx":
         return "past diagnosis"
+    # "No pneumonia" says nothing of opacities: they have other causes.
     if not row.positive:
         return "negative"
     if row.policy.reads_resolution and says_resolved(row.improved):

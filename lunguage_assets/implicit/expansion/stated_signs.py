@@ -114,10 +114,11 @@ class StatedSigns:
         meant = labels.present(child)
         wording = f"{edge.attributes.get('morphology', '')} {edge.ent}".strip()
         location = ", ".join((child.location, *child.location_parts))
-        composed = labels.of_wording(wording, location)
+        composed = labels.labels_of_wording(wording, location)
         parents_diagnosis = labels.read(parent).diagnosis
         for label in dict.fromkeys((*meant, *sorted(composed))):
-            # The words say it all then; of a family the attributes must be there, too.
+            # Words that mean one thing say it all. An opacity may be of many kinds, so
+            # that of a nodular one the report must say that it is nodular.
             suffices = label not in meant or labels.is_diagnosis(label)
             for row in self._by_label.get((label, child.currency), ()):
                 diagnosis = labels.read(row).diagnosis

@@ -116,6 +116,7 @@ def deduplicate(
     # Similar rows are merged first: a survivor stands for all of them here.
     labels = labels or load_label_list()
     for study in studies:
+        # The paper merges by similarity alone.
         if policy.merges_repeated_statements:
             for block in blocks_of(study):
                 for repeated in repeated_across_sections(block, blacklist, labels):
@@ -209,6 +210,7 @@ def _merge_repeated(
     survivor = min(
         group, key=lambda row: priority(row, rule=not labels.read(row).diagnosis)
     )
+    # The survivor keeps its wording and p; only its location may become more telling.
     located = row_with_location(survivor, group)
     survivor.location = located.location
     survivor.location_parts = located.location_parts

@@ -192,6 +192,7 @@ def complete_link(size: int, similarity: Mapping[Pair, float]) -> list[list[int]
         if group is joining:
             continue
         across = product(group, joining)
+        # Chained through "lower lung", a finding on the right became one on the left.
         if any((min(pair), max(pair)) not in similarity for pair in across):
             continue
         group += joining

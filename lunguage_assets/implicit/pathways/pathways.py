@@ -195,6 +195,7 @@ class PathwayDictionary:
         Returns:
             The pathway, or None; and one of `tables.MATCH_REASONS`.
         """
+        # Of "acute on chronic" the more specific one chooses.
         refinement = refinements[0] if refinements else PLAIN
         candidates = [
             pathway
@@ -206,6 +207,7 @@ class PathwayDictionary:
         for pathway in candidates:
             if pathway.when.admits(views):
                 return pathway, "matched"
+        # The size of a heart is read on ap and pa films: without one it is unknown.
         needs_projection = any(pathway.when.needs for pathway in candidates)
         has_projection = bool(views & set(PROJECTIONS))
         if not views or (needs_projection and not has_projection):

@@ -97,6 +97,7 @@ def suppressed_conflicts(
 
 def stated_contradictions(rows: Sequence[Row], labels: LabelList) -> Iterator[Conflict]:
     """Yield stated rows that contradict each other by containment; both stay."""
+    # "Opacity at the left base" and "no opacity": two keys, which no rule resolves.
     stated = [row for row in rows if not row.is_generated]
     polarities = {row.positive for row in stated}
     if len(polarities) < 2 or not stated[0].policy.reads_contradictions:

@@ -64,6 +64,7 @@ class StudyResolver:
 
     def run(self) -> list[Row]:
         """Resolve, and number the rows: stated ones first, children after parents."""
+        # What stands alone passes through (the printed algorithm would drop it).
         contested = {key: rows for key, rows in self.groups.items() if len(rows) > 1}
         parents_first = sorted(
             contested, key=lambda key: (self.rank_of(contested[key]), key)
@@ -143,7 +144,8 @@ class StudyResolver:
         self.log.append(event_of(loser, "merged", _STAGE, rule, conflict_type=conflict))
         for cell in kept_cells:
             self.log.append(cell_kept_apart(loser, survivor, _STAGE, cell))
-        # The survivor has sub-findings of its own.
+        # The survivor has sub-findings of its own, with its own support: no row may be
+        # surer than its parent.
         self._remove_children(loser, "parent merged")
 
     def _exclude_each_other(self, first_cell: str, second_cell: str) -> bool:

@@ -243,7 +243,7 @@ class LabelList:
                 meanings.append((meaning, is_positive == reads_as_it_stands))
         return RowReading(diagnosis, of_device, refinements, tuple(meanings))
 
-    def of_wording(self, wording: str, location: str) -> frozenset[int]:
+    def labels_of_wording(self, wording: str, location: str) -> frozenset[int]:
         """List the labels that a finding in these words is at a location."""
         name = self._vocabulary.finding(wording)
         return frozenset(
@@ -252,7 +252,7 @@ class LabelList:
             if meaning.holds_at(location) and self._is_family(meaning)
         )
 
-    def held(
+    def admitted_meanings(
         self,
         meanings: Sequence[Meaning],
         location: str,
