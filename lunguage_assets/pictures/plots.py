@@ -98,7 +98,8 @@ def png(figure: Any) -> bytes:
 
 def _beside(middle: Any, low: Any, high: Any) -> NDArray[np.float64]:
     """Compute the lengths of error bars; a bound beyond its middle draws none."""
-    return np.clip([middle - low, high - middle], 0.0, None)
+    lengths: NDArray[np.float64] = np.clip([middle - low, high - middle], 0.0, None)
+    return lengths
 
 
 def vocabulary_histogram(vocabulary: pd.DataFrame) -> bytes:
