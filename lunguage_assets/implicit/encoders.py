@@ -239,17 +239,14 @@ class CachedEmbedder:
             key=lambda phrase: (len(phrase), phrase),
         )
         for start in range(0, len(missing), KEPT_EVERY):
-            part = missing[start : start + KEPT_EVERY]
-            answer = self._inner.encode(part)
-            vectors = checked_vectors(self.identity, answer, len(part))
-            vector_by_phrase.update(zip(part, vectors.astype(np.float32), strict=True))
-            self._keep(vector_by_phrase)
+            batch = missing[start : start + KEPT_EVERY]
+            answer = self._inner.encode(batch)
+            vectors = checked_vectors(self.identity, answer, len(batch))
+            vector_by_phrase.update(zip(batch, vectors.astype(np.float32), strict=True))
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            kept = np.stack(list(vector_by_phrase.values()))
+            write_vectors(self.path, list(vector_by_phrase), kept, self.identity)
         return np.stack([vector_by_phrase[phrase] for phrase in phrases])
-
-    def _keep(self, vector_by_phrase: dict[str, Floats]) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        vectors = np.stack(list(vector_by_phrase.values()))
-        write_vectors(self.path, list(vector_by_phrase), vectors, self.identity)
 
 
 def _read_vectors(path: Path) -> tuple[list[str], Floats]:
@@ -260,8 +257,8 @@ def _read_vectors(path: Path) -> tuple[list[str], Floats]:
         vectors = np.stack(table.column("vector").to_numpy()).astype(np.float32)
         return list(map(str, table.column("phrase").to_pylist())), vectors
     except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        found = f"a file that cannot be read ({type(error).__name__})"
-        raise _unusable(path, found) from None
+        problem = f"a file that cannot be read ({type(error).__name__})"
+        raise _unusable(path, problem) from None
 
 
 def write_vectors(
@@ -287,10 +284,10 @@ def write_vectors(
     replace_file(path, write)
 
 
-def _unusable(path: Path, found: str) -> InputError:
+def _unusable(path: Path, problem: str) -> InputError:
     return InputError(
         str(path),
-        found,
+        problem,
         "Parquet with 'phrase' (text, each once) and 'vector' (finite numbers, of one "
         "length)",
         "Make the file again, as docs/models.md shows; one below `encodings` only "

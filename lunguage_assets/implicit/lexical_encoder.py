@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from itertools import combinations
+from collections.abc import Sequence
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ _FEW_PHRASES = 24
 
 Words = tuple[str, ...]
 
+PhrasePair = tuple[str, str]
+"""Two phrases, in alphabetical order."""
+
 
 class LexicalEmbedder:
     """Phrases as sets of the vocabulary's words.
@@ -48,31 +51,25 @@ class LexicalEmbedder:
         self._term_of_location = remembered(self._rewrite_location)
         self._bag = remembered(self._make_bag)
 
-    def cosines(
-        self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
-    ) -> NDArray[np.float64]:
+    def cosines(self, pairs: Sequence[PhrasePair]) -> NDArray[np.float64]:
         """Compute exact cosines: shared words over the geometric mean of both counts.
 
-        Args:
-            phrases: distinct ones.
-            first: positions of the first phrases of n pairs.
-            second: positions of the second ones.
-
         Returns:
-            (n,)
+            (n,) for n pairs.
         """
-        bags = [self._bag(phrase) for phrase in phrases]
-        cosines = np.empty(len(first), dtype=np.float64)
-        for number, pair in enumerate(zip(first, second, strict=True)):
-            bag = bags[pair[0]]
-            other_bag = bags[pair[1]]
-            shared = len(bag & other_bag)
-            cosines[number] = shared / math.sqrt(len(bag) * len(other_bag))
+        phrases = set(chain.from_iterable(pairs))
+        bag_of = {phrase: self._bag(phrase) for phrase in phrases}
+        cosines = np.empty(len(pairs), dtype=np.float64)
+        for number, (first, second) in enumerate(pairs):
+            first_bag = bag_of[first]
+            second_bag = bag_of[second]
+            shared = len(first_bag & second_bag)
+            cosines[number] = shared / math.sqrt(len(first_bag) * len(second_bag))
         return cosines
 
     def candidate_pairs(
         self, phrases: Sequence[str], threshold: float
-    ) -> list[tuple[str, str]]:
+    ) -> list[PhrasePair]:
         """Find the pairs that may reach a cosine, by their rarest words where many.
 
         Two bags with a cosine of t share at least t² of the words of either. So they
@@ -90,52 +87,52 @@ class LexicalEmbedder:
         frequency = Counter(word for bag in bags for word in bag)
         # What is rounded up to the threshold counts, too.
         least_share = max(threshold - 10.0**-COSINE_DECIMALS, 0.0) ** 2
-        pairs: set[tuple[int, int]] = set()
-        numbers_by_word: dict[str, list[int]] = {}
-        for number, bag in enumerate(bags):
+        pairs: set[PhrasePair] = set()
+        phrases_by_word: dict[str, list[str]] = {}
+        for phrase, bag in zip(phrases, bags, strict=True):
             rarest_first = sorted(bag, key=lambda word: (frequency[word], word))
             least_shared = max(1, math.ceil(least_share * len(bag) - 1e-9))
             for word in rarest_first[: len(bag) - least_shared + 1]:
-                earlier_numbers = numbers_by_word.setdefault(word, [])
-                pairs.update((earlier, number) for earlier in earlier_numbers)
-                earlier_numbers.append(number)
-        return [(phrases[first], phrases[second]) for first, second in sorted(pairs)]
+                earlier_phrases = phrases_by_word.setdefault(word, [])
+                pairs.update((earlier, phrase) for earlier in earlier_phrases)
+                earlier_phrases.append(phrase)
+        # Phrases come in alphabetical order, and so do the members of a pair.
+        return sorted(pairs)
 
     def _make_bag(self, phrase: str) -> frozenset[str]:
         """Collect the words of a phrase; only punctuation is a word of its own."""
         words = tokens(phrase)
-        start = 0
-        bag: list[str] = []
+        bag: set[str] = set()
         # The finding comes first.
         for length in range(min(_LONGEST_TERM, len(words)), 0, -1):
-            if term := self._term_of_finding(words[:length]):
-                bag += term
-                start = length
+            term = self._term_of_finding(words[:length])
+            if term:
+                bag.update(term)
+                words = words[length:]
                 break
-        while start < len(words):
-            length, term = self._next_word(words[start:])
-            bag += term
-            start += length
-        return frozenset(bag) - _FUNCTION_WORDS or frozenset((phrase,))
+        while words:
+            length, term = self._next_word(words)
+            bag.update(term)
+            words = words[length:]
+        return frozenset(bag - _FUNCTION_WORDS or {phrase})
 
     def _next_word(self, words: Words) -> tuple[int, Words]:
         """Read the location that words begin with, or else one word; how many too."""
-        for length in range(_LONGEST_ABBREVIATED_LOCATION, 0, -1):
-            if length <= len(words):
-                location = self._term_of_location(words[:length])
-                if location:
-                    return length, location
+        for length in range(min(_LONGEST_ABBREVIATED_LOCATION, len(words)), 0, -1):
+            location = self._term_of_location(words[:length])
+            if location:
+                return length, location
         return 1, (self._singular(words[0]),)
 
     def _rewrite_finding(self, words: Words) -> Words:
-        return self._rewritten(words, self._vocabulary.finding)
+        return self._rewritten(words, self._vocabulary.finding(" ".join(words)))
 
     def _rewrite_location(self, words: Words) -> Words:
-        return self._rewritten(words, self._canonical_location)
+        return self._rewritten(words, self._canonical_location(" ".join(words)))
 
-    def _rewritten(self, words: Words, form: Callable[[str], str]) -> Words:
-        """Rewrite words by the vocabulary; empty when they are the same words."""
-        term = tuple(map(self._singular, tokens(form(" ".join(words)))))
+    def _rewritten(self, words: Words, canonical: str) -> Words:
+        """Read the words of a canonical form; empty when they are the same words."""
+        term = tuple(map(self._singular, tokens(canonical)))
         singulars = set(map(self._singular, words))
         return () if set(term) == singulars else term
 

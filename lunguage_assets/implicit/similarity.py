@@ -5,17 +5,23 @@ They are found without comparing every two of them in Python.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lunguage_assets.implicit.encoders import Embedder, checked_vectors
-from lunguage_assets.implicit.lexical_encoder import COSINE_DECIMALS, LexicalEmbedder
-
-PhrasePair = tuple[str, str]
-"""Two phrases, in alphabetical order."""
+from lunguage_assets.implicit.encoders import (
+    Embedder,
+    VectorEmbedder,
+    checked_vectors,
+)
+from lunguage_assets.implicit.lexical_encoder import (
+    COSINE_DECIMALS,
+    LexicalEmbedder,
+    PhrasePair,
+)
 
 _PAIRS_AT_ONCE = 8192
 _ROWS_AT_ONCE = 1024
@@ -41,72 +47,62 @@ def close_pairs(
         MethodError: the encoder's answer is not one finite unit vector per phrase.
     """
     phrases = sorted({phrase for group in groups for phrase in group})
-    number_of = {phrase: number for number, phrase in enumerate(phrases)}
-    in_order = [sorted(group) for group in groups]
     if isinstance(embedder, LexicalEmbedder):
-        candidates = [embedder.candidate_pairs(group, threshold) for group in in_order]
-        distinct_pairs = _distinct(candidates)
-        first = [number_of[pair[0]] for pair in distinct_pairs]
-        second = [number_of[pair[1]] for pair in distinct_pairs]
-        cosines = embedder.cosines(phrases, first, second)
+        measure: LexicalEmbedder | _PhraseVectors = embedder
     else:
-        # Without a phrase no model is loaded.
-        vectors: NDArray[Any] = np.zeros((0, 1))
-        if phrases:
-            answer = embedder.encode(phrases)
-            vectors = checked_vectors(embedder.identity, answer, len(phrases))
-        candidates = [
-            _candidates_by_vectors(group, number_of, vectors, threshold)
-            for group in in_order
-        ]
-        distinct_pairs = _distinct(candidates)
-        cosines = _cosines_of_vectors(distinct_pairs, number_of, vectors)
-    rounded = np.round(cosines, COSINE_DECIMALS).tolist()
-    cosine_of = dict(zip(distinct_pairs, rounded, strict=True))
+        measure = _PhraseVectors(embedder, phrases)
+    candidates = [measure.candidate_pairs(sorted(group), threshold) for group in groups]
+    distinct_pairs = sorted(set(chain.from_iterable(candidates)))
+    cosines = np.round(measure.cosines(distinct_pairs), COSINE_DECIMALS).tolist()
+    cosine_of = dict(zip(distinct_pairs, cosines, strict=True))
     return [
         {pair: cosine_of[pair] for pair in pairs if cosine_of[pair] >= threshold}
         for pairs in candidates
     ]
 
 
-def _distinct(candidates: Sequence[Sequence[PhrasePair]]) -> list[PhrasePair]:
-    return sorted({pair for pairs in candidates for pair in pairs})
+class _PhraseVectors:
+    """The vectors of phrases, compared as `LexicalEmbedder` compares their words."""
 
+    def __init__(self, embedder: VectorEmbedder, phrases: Sequence[str]) -> None:
+        self._number_of = {phrase: number for number, phrase in enumerate(phrases)}
+        # Without a phrase no model is loaded.
+        self._vectors: NDArray[Any] = np.zeros((0, 1))
+        if phrases:
+            answer = embedder.encode(phrases)
+            self._vectors = checked_vectors(embedder.identity, answer, len(phrases))
 
-def _cosines_of_vectors(
-    pairs: Sequence[PhrasePair], number_of: Mapping[str, int], vectors: NDArray[Any]
-) -> NDArray[np.float64]:
-    """Compute the cosine of every pair alone: the same on every machine."""
-    cosines = np.empty(len(pairs))
-    # Some at a time, which bounds the memory of the gathered rows.
-    for start in range(0, len(pairs), _PAIRS_AT_ONCE):
-        part = pairs[start : start + _PAIRS_AT_ONCE]
-        first = vectors[[number_of[pair[0]] for pair in part]]
-        second = vectors[[number_of[pair[1]] for pair in part]]
-        cosines[start : start + len(part)] = np.einsum(
-            "ij,ij->i", first, second, dtype=np.float64
-        )
-    return cosines
+    def _vectors_of(self, phrases: Iterable[str]) -> NDArray[Any]:
+        return self._vectors[[self._number_of[phrase] for phrase in phrases]]
 
+    def candidate_pairs(
+        self, phrases: Sequence[str], threshold: float
+    ) -> list[PhrasePair]:
+        """Find the pairs whose product of vectors comes near the threshold.
 
-def _candidates_by_vectors(
-    group: Sequence[str],
-    number_of: Mapping[str, int],
-    vectors: NDArray[Any],
-    threshold: float,
-) -> list[PhrasePair]:
-    """Find the pairs whose product of vectors comes near the threshold.
+        Their cosines are computed one by one then, since the last bits of a product of
+        matrices differ from machine to machine.
+        """
+        vectors = self._vectors_of(phrases)
+        pairs: list[PhrasePair] = []
+        for start in range(0, len(phrases), _ROWS_AT_ONCE):
+            products = vectors[start : start + _ROWS_AT_ONCE] @ vectors.T
+            is_near = products >= threshold - _PRODUCT_ERROR
+            for row, second in np.argwhere(is_near).tolist():
+                first = start + row
+                if first < second:
+                    pairs.append((phrases[first], phrases[second]))
+        return pairs
 
-    Their cosines are computed one by one then, since the last bits of a product of
-    matrices differ from machine to machine.
-    """
-    vectors_of_group = vectors[[number_of[phrase] for phrase in group]]
-    pairs: list[PhrasePair] = []
-    for start in range(0, len(group), _ROWS_AT_ONCE):
-        rows = vectors_of_group[start : start + _ROWS_AT_ONCE]
-        products = rows @ vectors_of_group.T
-        near_rows, near_columns = np.nonzero(products >= threshold - _PRODUCT_ERROR)
-        for row, column in zip(near_rows.tolist(), near_columns.tolist(), strict=True):
-            if start + row < column:
-                pairs.append((group[start + row], group[column]))
-    return pairs
+    def cosines(self, pairs: Sequence[PhrasePair]) -> NDArray[np.float64]:
+        """Compute the cosine of every pair alone: the same on every machine."""
+        cosines = np.empty(len(pairs))
+        # Some at a time, which bounds the memory of the gathered rows.
+        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+            batch = pairs[start : start + _PAIRS_AT_ONCE]
+            first = self._vectors_of(pair[0] for pair in batch)
+            second = self._vectors_of(pair[1] for pair in batch)
+            cosines[start : start + len(batch)] = np.einsum(
+                "ij,ij->i", first, second, dtype=np.float64
+            )
+        return cosines

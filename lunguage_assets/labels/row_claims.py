@@ -73,14 +73,14 @@ class RowClaims:
         if meanings is None:
             meanings = self._label_list.meanings(*wording)
             self._meanings[wording] = meanings
-        held = self._label_list.held(
+        admitted = self._label_list.admitted_meanings(
             meanings,
             ", ".join((row.location, *row.location_parts)),
             (row.name, row.ent, row.measurement, *row.refining),
             self._causes.get(row.finding_id, _NO_CAUSES),
         )
         labels_read: set[int] = set()
-        for meaning in held:
+        for meaning in admitted:
             as_it_stands = self._label_list.read_as(
                 meaning, row.status, row.name, row.measurement, row.morphology
             )

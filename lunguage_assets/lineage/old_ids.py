@@ -51,12 +51,13 @@ def translate_corrections(home: Home, batch: str) -> int:
         return 0
     # Batches may be read at the same time; each translates its own corrections.
     with exclusive_lock(home.root / ".corrections.lock"):
-        rows = _correction_rows(home)
-        old_ids = {
-            position: finding_id
-            for position, row in enumerate(rows)
-            if not _NEW_ID.fullmatch(finding_id := row["finding_id"].strip())
-        }
+        numbered = edited_rows(home.corrections_file, CORRECTION_COLUMNS)
+        rows = [row for _, row in numbered]
+        old_ids: dict[int, str] = {}
+        for position, row in enumerate(rows):
+            finding_id = row["finding_id"].strip()
+            if not _NEW_ID.fullmatch(finding_id):
+                old_ids[position] = finding_id
         corrected_studies = set(map(_study_of, old_ids.values()))
         stored = _stored_rows(home, batch, corrected_studies)
         studies = corrected_studies & set(stored["study_id"])
@@ -96,14 +97,10 @@ def require_known_rows(home: Home, findings: pd.DataFrame) -> None:
             raise _no_such_row(home, finding_id, number)
 
 
-def _correction_rows(home: Home) -> list[dict[str, str]]:
-    numbered = edited_rows(home.corrections_file, CORRECTION_COLUMNS)
-    return [row for _, row in numbered]
-
-
 def _write_corrections(home: Home, rows: list[dict[str, str]]) -> None:
-    columns = list(rows[0])
-    cells = [columns, *([row[column] for column in columns] for row in rows)]
+    cells = [list(rows[0])]
+    for row in rows:
+        cells.append([row[column] for column in rows[0]])
     write_private(home.corrections_file, sheet(cells).encode("utf-8"))
 
 
@@ -126,10 +123,11 @@ def _new_ids(home: Home, studies: Collection[str]) -> Mapping[str, str]:
 def _is_stored(home: Home, finding_id: str) -> bool:
     """Whether a row of any batch has the id."""
     studies = {_study_of(finding_id)}
-    return any(
-        finding_id in set(_stored_rows(home, batch.key, studies)["finding_id"])
-        for batch in home.registered()
-    )
+    for batch in home.registered():
+        stored = _stored_rows(home, batch.key, studies)
+        if finding_id in set(stored["finding_id"]):
+            return True
+    return False
 
 
 def _has_old_ids(home: Home, batch: str) -> bool:

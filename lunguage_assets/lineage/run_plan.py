@@ -52,11 +52,13 @@ class Stage:
         return f"{self.job} ({' x '.join(self.keys)})"
 
 
-def plan(now: StalenessChecker, ranker: str, *, rebuild: bool = False) -> list[Stage]:
+def plan(
+    staleness: StalenessChecker, ranker: str, *, rebuild: bool = False
+) -> list[Stage]:
     """List the stages to the results and the release of a ranker, upstream first.
 
     Args:
-        now: what is current in the home.
+        staleness: what is current in the home.
         ranker: whose results are wanted; a judge that is no ranker ends with its
             comparisons.
         rebuild: make the reference scale again, although it is current.
@@ -67,14 +69,14 @@ def plan(now: StalenessChecker, ranker: str, *, rebuild: bool = False) -> list[S
     Raises:
         ConfigurationError: no batch is registered, or there is no such judge.
     """
-    if not now.batches:
+    if not staleness.batches:
         raise ConfigurationError(
             "no batch is registered. `lunguage register --data DIR` registers one."
         )
-    run_plan = _RunPlan(now, rebuild=rebuild)
+    run_plan = _RunPlan(staleness, rebuild=rebuild)
     run_plan.add_corpus()
-    is_ranker = ranker in now.judges.rankers
-    judges = now.judges.members(ranker) if is_ranker else (ranker,)
+    is_ranker = ranker in staleness.judges.rankers
+    judges = staleness.judges.members(ranker) if is_ranker else (ranker,)
     run_plan.add_comparisons(judges)
     if is_ranker:
         run_plan.add_results(ranker)
@@ -84,17 +86,17 @@ def plan(now: StalenessChecker, ranker: str, *, rebuild: bool = False) -> list[S
 class _RunPlan:
     """Grows stage by stage; a stage that is added makes stale what follows from it."""
 
-    def __init__(self, now: StalenessChecker, *, rebuild: bool) -> None:
+    def __init__(self, staleness: StalenessChecker, *, rebuild: bool) -> None:
         self.stages: list[Stage] = []
-        self._now = now
+        self._staleness = staleness
         self._is_rebuild = rebuild
         self._to_make: set[tuple[str, Keys]] = set()
 
     def add_corpus(self) -> None:
         """Add what takes in the batches and extracts their hedging phrases."""
-        judges = self._now.judges
-        for batch in self._now.batches:
-            if self._now.is_text(batch):
+        judges = self._staleness.judges
+        for batch in self._staleness.batches:
+            if self._staleness.is_text(batch):
                 self._add("read_reports", batch)
                 self._add("structure", judges.structurer, batch)
             self._add("ingest", batch)
@@ -102,14 +104,14 @@ class _RunPlan:
 
     def add_comparisons(self, judges: tuple[str, ...] | list[str]) -> None:
         """Add the vocabulary, and the comparisons of its phrases by some judges."""
-        self._add("build_vocabulary", self._now.judges.extractor)
+        self._add("build_vocabulary", self._staleness.judges.extractor)
         for judge in judges:
             self._add("compare", judge)
 
     def add_results(self, ranker: str) -> None:
         """Add the reference scale of a ranker, its results and its release."""
         self._add("rank", ranker)
-        for batch in self._now.batches:
+        for batch in self._staleness.batches:
             # A fit is not made again where only what follows from it is stale.
             needs_fit = self._needs("fitted_probabilities", ranker, batch)
             self._add("refit" if needs_fit else "expand", ranker, batch)
@@ -121,25 +123,26 @@ class _RunPlan:
         is_rebuilt = self._is_rebuild and job in REBUILT
         if not is_rebuilt and not any(self._needs(step, *keys) for step in steps):
             return
-        self._to_make.update((step, keys) for step in steps)
         reasons: dict[str, None] = {}
         for step in steps:
+            self._to_make.add((step, keys))
             for table in RECIPES[step].tables:
-                reasons |= dict.fromkeys(self._now.of(table, *keys).because)
+                reasons |= dict.fromkeys(self._staleness.of(table, *keys).because)
         self.stages.append(Stage(job, keys, tuple(reasons)))
 
     def _needs(self, step: str, *keys: str) -> bool:
         """Whether a step's partition is not current, or will not be."""
-        if (step, keys) in self._to_make or not self._now.is_made(step, *keys):
+        if (step, keys) in self._to_make or not self._staleness.is_made(step, *keys):
             return True
         # A batch that is not complete yet is no input of the release, but will be.
-        if step == RELEASE and self._makes_result_of(keys[0]):
-            return True
-        return any(
-            (STEP_OF[source.table], source_keys) in self._to_make
-            for source, source_keys in self._now.inputs(step, keys)
-            if not source.on_request
-        )
-
-    def _makes_result_of(self, ranker: str) -> bool:
-        return any(step == RESULT and keys[0] == ranker for step, keys in self._to_make)
+        if step == RELEASE:
+            for made_step, made_keys in self._to_make:
+                if made_step == RESULT and made_keys[0] == keys[0]:
+                    return True
+        for source, source_keys in self._staleness.inputs(step, keys):
+            # New phrases do not renew the reference scale, which asks every judge.
+            if source.on_request:
+                continue
+            if (STEP_OF[source.table], source_keys) in self._to_make:
+                return True
+        return False

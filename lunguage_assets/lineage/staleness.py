@@ -174,10 +174,8 @@ class StalenessChecker:
         for source, source_keys in self.inputs(step, keys):
             removed.discard(_partition_id(source.table, source_keys))
             yield from self._reasons_of_input(source, source_keys, made_of)
-        reads_several = recipe.by_query or any(
-            source.by_panel for source in recipe.inputs
-        )
-        if removed and reads_several:
+        reads_several = any(source.by_panel for source in recipe.inputs)
+        if removed and (recipe.by_query or reads_several):
             yield "a batch or an analysis was removed"
 
     def _reasons_of_input(
@@ -226,9 +224,9 @@ class StalenessChecker:
             if version:
                 inputs[_partition_id(source.table, source_keys)] = version
         key_by_dimension = _keys_by_dimension(step, keys)
-        reads = {
-            name: self.fingerprint(name, key_by_dimension) for name in recipe.reads
-        }
+        reads: dict[str, str] = {}
+        for name in recipe.reads:
+            reads[name] = self.fingerprint(name, key_by_dimension)
         return Lineage(recipe.code, inputs, reads)
 
     def inputs(self, step: str, keys: Keys) -> Iterator[tuple[Input, Keys]]:
@@ -347,13 +345,13 @@ class StalenessChecker:
         return record.version if record is not None else ""
 
 
-def asks_judges(now: StalenessChecker, ranker: str, batch: str) -> bool:
+def asks_judges(staleness: StalenessChecker, ranker: str, batch: str) -> bool:
     """Whether a fit of a batch may ask judges.
 
     Of what a distilled model scores it asks only where the settings send sentences that
     are unlike its own to the panel.
     """
-    fitted_by = now.fingerprint(SCORER, {"ranker": ranker, BATCH: batch})
+    fitted_by = staleness.fingerprint(SCORER, {"ranker": ranker, BATCH: batch})
     return fitted_by == NOTHING or fitted_by.endswith("panel")
 
 

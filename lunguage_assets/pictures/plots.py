@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,6 +96,12 @@ def png(figure: Any) -> bytes:
     return stream.getvalue()
 
 
+def _beside(middle: Any, low: Any, high: Any) -> NDArray[np.float64]:
+    """Compute the lengths of error bars; a bound beyond its middle draws none."""
+    lengths: NDArray[np.float64] = np.clip([middle - low, high - middle], 0.0, None)
+    return lengths
+
+
 def vocabulary_histogram(vocabulary: pd.DataFrame) -> bytes:
     """Draw how often each retained phrase was extracted, the most frequent at the top.
 
@@ -139,7 +145,7 @@ def ranking_plot(
         axes.errorbar(
             mu,
             height,
-            xerr=np.clip([mu - low, high - mu], 0.0, None),
+            xerr=_beside(mu, low, high),
             color=_BLUE,
             fmt="o",
             ms=4,
@@ -183,7 +189,7 @@ def phrase_scale_plot(
     axes.errorbar(
         p,
         height,
-        xerr=np.clip([p - ascending["p_low"], ascending["p_high"] - p], 0.0, None),
+        xerr=_beside(p, ascending["p_low"], ascending["p_high"]),
         color=_BLUE,
         fmt="o",
         ms=5,
@@ -191,14 +197,14 @@ def phrase_scale_plot(
         capsize=2,
         label="p of this ranking, 95%",
     )
-    height_by_phrase = dict(zip(ascending["phrase"], height.tolist(), strict=True))
+    # A scale rates phrases that nobody has ranked, and not all of the ranked ones.
     for name, style in zip(means_by_scale, _SCALE_STYLES, strict=False):
         numbers: list[float] = []
         heights: list[int] = []
-        for phrase, means in means_by_scale[name].items():
-            if phrase in height_by_phrase:
-                numbers += [mean / 100.0 for mean in means]
-                heights += [height_by_phrase[phrase]] * len(means)
+        for height_of_phrase, phrase in enumerate(ascending["phrase"]):
+            means = means_by_scale[name].get(phrase, ())
+            numbers += [mean / 100.0 for mean in means]
+            heights += [height_of_phrase] * len(means)
         if numbers:
             axes.plot(
                 numbers,
@@ -306,12 +312,10 @@ def _draw_typical_findings(axes: Any, points: pd.DataFrame) -> None:
     p_low = points["p_low"].to_numpy(np.float64)
     p_high = points["p_high"].to_numpy(np.float64)
     drawn = _typical_findings(mu, p_high - p_low)
-    below = p[drawn] - p_low[drawn]
-    above = p_high[drawn] - p[drawn]
     axes.errorbar(
         mu[drawn],
         p[drawn],
-        yerr=np.clip([below, above], 0.0, None),
+        yerr=_beside(p[drawn], p_low[drawn], p_high[drawn]),
         color=_BLUE,
         fmt="o",
         ms=3,
@@ -326,9 +330,8 @@ def _typical_findings(
 ) -> NDArray[np.intp]:
     """Choose, in each of equal parts of the scale, that with the middle width."""
     edges = np.linspace(mu.min(), mu.max(), _DRAWN_INTERVALS + 1)
-    part_of_finding = np.clip(
-        np.searchsorted(edges, mu, side="right") - 1, 0, _DRAWN_INTERVALS - 1
-    )
+    # The highest mu lies on the last edge, and so in the last part.
+    part_of_finding = np.digitize(mu, edges[1:-1])
     typical = []
     for part in np.unique(part_of_finding):
         findings = np.flatnonzero(part_of_finding == part)
@@ -376,7 +379,7 @@ def validation_curves(
         panel_steps: K at which N is varied.
     """
     figure = bare_figure(12.0, 4.0)
-    by_judges, by_panel, by_limit = panels = figure.subplots(1, 3, sharey=True)
+    by_judges, by_panel, by_limit = figure.subplots(1, 3, sharey=True)
     is_n = validation["opponent_limit"] == opponent_limit
     is_k = validation["panel_steps"] == panel_steps
     for strategy in _STYLE_BY_STRATEGY:
@@ -388,12 +391,12 @@ def validation_curves(
     pooled = is_draw_probability & is_pooled
     _draw_ordered_curves(by_panel, validation[pooled & is_n], "panel_steps", "K")
     _draw_ordered_curves(by_limit, validation[pooled & is_k], "opponent_limit", "N")
-    titles = (
-        f"opponents and judges (N = {opponent_limit}, K = {panel_steps})",
-        f"K, steps of the whole panel (N = {opponent_limit})",
-        f"N, times one phrase is played (K = {panel_steps})",
-    )
-    for axes, title in zip(panels, titles, strict=True):
+    titles = {
+        by_judges: f"opponents and judges (N = {opponent_limit}, K = {panel_steps})",
+        by_panel: f"K, steps of the whole panel (N = {opponent_limit})",
+        by_limit: f"N, times one phrase is played (K = {panel_steps})",
+    }
+    for axes, title in titles.items():
         axes.set_title(title, fontsize=9, loc="left")
         axes.set(xlabel="step", xlim=(0, 100))
         axes.set_ylim(bottom=0)
@@ -410,6 +413,7 @@ def _draw_curve(
     step = curve["step"]
     mean = curve["mean_distance"]
     colour = _STYLE_BY_STRATEGY[strategy].colour
+    # What is shown is the panel's curve; single judges say how much they differ.
     if not is_pooled:
         label = f"{strategy}, one judge"
         axes.plot(step, mean, color=colour, label=label, lw=1.0, ls="--", alpha=0.8)
@@ -443,12 +447,9 @@ def _draw_ordered_curves(
 def _draw_legend_once(axes: Any) -> None:
     """Draw a legend with each label once: single judges share one."""
     lines, labels = axes.get_legend_handles_labels()
-    first_line_by_label: dict[str, Any] = {}
-    for label, line in zip(labels, lines, strict=True):
-        first_line_by_label.setdefault(label, line)
-    axes.legend(
-        list(first_line_by_label.values()), first_line_by_label, fontsize=_SMALL
-    )
+    # Lines of one label look alike, so it does not matter which of them is shown.
+    line_by_label = dict(zip(labels, lines, strict=True))
+    axes.legend(line_by_label.values(), line_by_label.keys(), fontsize=_SMALL)
 
 
 def validation_spread(
@@ -524,13 +525,11 @@ def reliability_diagram(bins: pd.DataFrame, title: str) -> bytes:
     )
     p = bins["mean_p"]
     observed = bins["observed"]
-    left_right = [p - bins["mean_low"], bins["mean_high"] - p]
-    down_up = [observed - bins["observed_low"], bins["observed_high"] - observed]
     axes.errorbar(
         p,
         observed,
-        xerr=np.clip(left_right, 0.0, None),
-        yerr=np.clip(down_up, 0.0, None),
+        xerr=_beside(p, bins["mean_low"], bins["mean_high"]),
+        yerr=_beside(observed, bins["observed_low"], bins["observed_high"]),
         fmt="o",
         ms=4,
         lw=0.8,
@@ -658,18 +657,19 @@ def _draw_correlations(figure: Any, axes: Any, values: NDArray[np.float64]) -> N
 
 def _draw_groups(axes: Any, names: Sequence[str]) -> None:
     """Name runs of the same name once, in their middle, with lines between them."""
-    starts = [
-        position
-        for position, name in enumerate(names)
-        if position == 0 or name != names[position - 1]
-    ]
-    middles = [(start + end - 1) / 2 for start, end in pairwise([*starts, len(names)])]
-    labels = [names[start] for start in starts]
+    labels: list[str] = []
+    middles: list[float] = []
+    start = 0
+    for name, run in groupby(names):
+        length = len(list(run))
+        labels.append(name)
+        middles.append(start + (length - 1) / 2)
+        if start > 0:
+            axes.axhline(start - 0.5, color="white", lw=1.2)
+            axes.axvline(start - 0.5, color="white", lw=1.2)
+        start += length
     axes.set_xticks(middles, labels, rotation=30, ha="right")
     axes.set_yticks(middles, labels)
-    for start in starts[1:]:
-        axes.axhline(start - 0.5, color="white", lw=1.2)
-        axes.axvline(start - 0.5, color="white", lw=1.2)
 
 
 def _square(pairs: pd.DataFrame, value: str) -> pd.DataFrame:

@@ -246,20 +246,10 @@ def broken_studies(
     if "lunguage_plus_plus" in frames and "accounting" in frames:
         rows = frames["lunguage_plus_plus"]
         explained = explained_studies(frames["accounting"])
-        for guarantee, study, finding_ids in violations(
-            rows, delivered, explained, processes
-        ):
-            broken = rows[rows["finding_id"].isin(finding_ids)]
-            invalid.add(
-                _invalid_study(
-                    study,
-                    step,
-                    TABLES["lunguage_plus_plus"],
-                    guarantee,
-                    broken,
-                    finding_ids,
-                )
-            )
+        table = TABLES["lunguage_plus_plus"]
+        for guarantee, study, ids in violations(rows, delivered, explained, processes):
+            broken = rows[rows["finding_id"].isin(ids)]
+            invalid.add(_invalid_study(study, step, table, guarantee, broken, ids))
     return sorted(invalid)
 
 
@@ -328,31 +318,31 @@ def _invalid_study(
         for column in table.columns
         if column.type in _NUMBERS and column.name in spoken_of
     ]
-    shown_rows = rows.head(_MAX_ROWS_SHOWN)[columns].itertuples(index=False)
-    found = "; ".join(_shown_values(columns, row) for row in shown_rows)
+    shown_rows: list[str] = []
+    for values in rows.head(_MAX_ROWS_SHOWN)[columns].itertuples(index=False):
+        numbers = map(_shown_number, columns, values)
+        shown_rows.append(", ".join(numbers))
     return InvalidStudy(
-        study_id, step, table.name, rule, tuple(map(str, finding_ids)), found
+        study_id=study_id,
+        step=step,
+        table=table.name,
+        rule=rule,
+        finding_ids=tuple(map(str, finding_ids)),
+        found="; ".join(shown_rows),
     )
 
 
-def _shown_values(columns: Sequence[str], row: Iterable[Any]) -> str:
-    return ", ".join(
-        f"{column} {_shown_number(value)}"
-        for column, value in zip(columns, row, strict=True)
-    )
-
-
-def _shown_number(value: Any) -> str:
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
+def _shown_number(column: str, value: Any) -> str:
+    number = f"{value:.12g}" if isinstance(value, float) else value
+    return f"{column} {number}"
 
 
 def set_aside_frame(
     invalid: Sequence[InvalidStudy], reports: pd.DataFrame
 ) -> pd.DataFrame:
     """Make the SET_ASIDE frame of studies that are set aside, with their patients."""
-    patient_by_study = dict(
-        zip(reports["study_id"], reports["subject_id"], strict=True)
-    )
+    studies = zip(reports["study_id"], reports["subject_id"], strict=True)
+    patient_by_study = dict(studies)
     rows = []
     for study in invalid:
         patient = patient_by_study.get(study.study_id, "")
@@ -385,7 +375,7 @@ def without_studies(
 
 
 def require_few(
-    new: Sequence[InvalidStudy],
+    of_step: Sequence[InvalidStudy],
     invalid: Sequence[InvalidStudy],
     of: int,
     *,
@@ -394,7 +384,7 @@ def require_few(
     """Refuse a table of which too many studies break a rule: it is wrong as a whole.
 
     Args:
-        new: what the step itself found.
+        of_step: what the step itself found.
         invalid: all studies set aside so far.
         of: how many studies the batch has.
         strict: whether one is too many.
@@ -408,13 +398,14 @@ def require_few(
     reason = f"more than {MAX_QUARANTINED_SHARE:.0%}"
     if strict:
         reason = "and the option strict is set"
-    examples = [
-        f"{study.rule} ({study.table}, {study.study_id}: {study.found or 'no row'})"
-        for study in new[:5]
-    ]
+    examples: dict[str, None] = {}
+    for study in of_step[:5]:
+        numbers = study.found or "no row"
+        example = f"{study.rule} ({study.table}, {study.study_id}: {numbers})"
+        examples[example] = None
     raise InvalidTable(
-        f"{new[0].table}: {len(studies_of(new))} of {of} studies break a rule, "
-        f"{reason}; nothing stored: {'; '.join(dict.fromkeys(examples))}. Run it "
+        f"{of_step[0].table}: {len(studies_of(of_step))} of {of} studies break a rule, "
+        f"{reason}; nothing stored: {'; '.join(examples)}. Run it "
         "again with the newest version; if the rows still break the rule, report it "
         "with this message."
     )

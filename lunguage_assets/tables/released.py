@@ -432,8 +432,8 @@ CERTAINTY_TABLE = Table(
             "p_max", "Highest p of the tentative rows; null without any", nullable=True
         ),
         *(
-            _published(f"published_{name}", f"number of {what} rows")
-            for name, what in PUBLISHED_CERTAINTY.items()
+            _published(f"published_{name}", f"number of {certainty} rows")
+            for name, certainty in PUBLISHED_CERTAINTY.items()
         ),
         _published_p("p_mean", "mean p"),
         _published_p("p_sd", "standard deviation of p"),

@@ -211,12 +211,12 @@ class Table:
             pa.ArrowNotImplementedError,
         ) as error:
             # Arrow's own message is not shown: it quotes a value.
-            found = type(error).__name__
+            type_of_values = type(error).__name__
             if isinstance(values, pd.Series):
-                found = f"pandas dtype {values.dtype}"
+                type_of_values = f"pandas dtype {values.dtype}"
             raise InvalidTable(
                 f"table {self.name}, column {column.name}: values do not fit type "
-                f"{column.type} ({found})"
+                f"{column.type} ({type_of_values})"
             ) from None
 
     # Rules about values.
@@ -264,11 +264,11 @@ class Table:
             frame: the rows.
             within: columns that say which partition a row is of; keys are unique in it.
         """
-        return [
-            f"{int(rows.sum())} rows break '{rule}', for instance "
-            f"{self.keys_of(frame[rows].head(5))}"
-            for rule, rows in self.broken(frame, within)
-        ]
+        messages: list[str] = []
+        for rule, rows in self.broken(frame, within):
+            keys = self.keys_of(frame[rows].head(5))
+            messages.append(f"{rows.sum()} rows break '{rule}', for instance {keys}")
+        return messages
 
     def broken(
         self, frame: pd.DataFrame, within: Sequence[str] = ()
@@ -282,10 +282,8 @@ class Table:
 
     def keys_of(self, rows: pd.DataFrame) -> list[str]:
         """Write the key of every row, as messages quote it."""
-        return [
-            "|".join(map(str, key))
-            for key in rows[list(self.key)].itertuples(index=False)
-        ]
+        keys = rows[list(self.key)].itertuples(index=False)
+        return ["|".join(map(str, key)) for key in keys]
 
     def rules(
         self, frame: pd.DataFrame, within: Sequence[str] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class AnyCosines(LexicalEmbedder):
 
     def __init__(self, salt: int) -> None:
         self.identity, self._salt = f"any-{salt}", salt
-        self.asked: list[str] = []
+        self.asked: set[str] = set()
 
     def cosine(self, one: str, other: str) -> float:
         said_ = f"{self._salt} {min(one, other)} | {max(one, other)}"
@@ -32,18 +32,11 @@ class AnyCosines(LexicalEmbedder):
         """Every two phrases: what they say tells nothing of their cosine."""
         return list(combinations(phrases, 2))
 
-    def cosines(
-        self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
-    ) -> np.ndarray:
-        self.asked = list(phrases)
-        pairs = {frozenset((a, b)) for a, b in zip(first, second, strict=True)}
-        assert len(pairs) == len(first), "a pair of phrases is asked for once"
-        assert all(len(pair) == 2 for pair in pairs), (
+    def cosines(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        self.asked = set(chain.from_iterable(pairs))
+        distinct_pairs = {frozenset(pair) for pair in pairs}
+        assert len(distinct_pairs) == len(pairs), "a pair of phrases is asked for once"
+        assert all(len(pair) == 2 for pair in distinct_pairs), (
             "a phrase is not compared with itself"
         )
-        return np.array(
-            [
-                self.cosine(phrases[a], phrases[b])
-                for a, b in zip(first, second, strict=True)
-            ]
-        )
+        return np.array([self.cosine(*pair) for pair in pairs])

@@ -163,15 +163,8 @@ class TableEmbedder(LexicalEmbedder):
     def __init__(self, listed: dict[tuple[str, str], float]) -> None:
         self._listed = {frozenset(pair): cosine for pair, cosine in listed.items()}
 
-    def cosines(
-        self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
-    ) -> np.ndarray:
-        return np.array(
-            [
-                self._listed.get(frozenset((phrases[a], phrases[b])), float(a == b))
-                for a, b in zip(first, second, strict=True)
-            ]
-        )
+    def cosines(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        return np.array([self._listed.get(frozenset(pair), 0.0) for pair in pairs])
 
 
 @dataclass

@@ -81,14 +81,11 @@ def edge_counts(
                 mentions = mentions_by_edge.setdefault(key, set())
                 mentions.update(_mentions(statements, parent, child, dictionary))
         for key, mentions in mentions_by_edge.items():
-            counts[key, _in_one_word(mentions)] += 1
+            mention: Mention = next(iter(mentions), "unmentioned")
+            if len(mentions) > 1:
+                mention = "both"
+            counts[key, mention] += 1
     return counts
-
-
-def _in_one_word(mentions: set[Mention]) -> Mention:
-    if len(mentions) == 2:
-        return "both"
-    return next(iter(mentions), "unmentioned")
 
 
 def _mentions(
@@ -106,10 +103,10 @@ def _mentions(
                 yield "present"
 
 
-def _is_stated_at(stated: Assertion, wanted: Assertion) -> bool:
+def _is_stated_at(stated: Assertion, implied: Assertion) -> bool:
     return compatible_locations(
         frozenset(anatomical_parts(stated.location)),
-        frozenset(anatomical_parts(wanted.location)),
+        frozenset(anatomical_parts(implied.location)),
     )
 
 
@@ -120,9 +117,8 @@ def _presence_of(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
         parts.update(parent.location_parts)
     if not edge.is_symptom:
         parts.update(vocabulary.location_parts(edge.location))
-    attributes: dict[str, Any] = {
-        name: edge.attributes.get(name, "") for name in ATTRIBUTE_NAMES
-    }
+    attributes: dict[str, Any] = dict.fromkeys(ATTRIBUTE_NAMES, "")
+    attributes |= edge.attributes
     in_order = tuple(sorted(parts))
     return replace(
         parent,
@@ -164,7 +160,11 @@ def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
         share = agreeing / mentioned
         low = min(interval.low, share)
         high = max(interval.high, share)
-        against_experts = _beside_experts(low, high)
+        against_experts = "open"
+        if low > KEPT_ABOVE:
+            against_experts = "above"
+        elif high < KEPT_ABOVE:
+            against_experts = "below"
     return {
         "pathway_id": key.pathway_id,
         "edge": key.number,
@@ -183,9 +183,3 @@ def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
         "strength": edge.strength,
         "against_experts": against_experts,
     }
-
-
-def _beside_experts(low: float, high: float) -> str:
-    if low > KEPT_ABOVE:
-        return "above"
-    return "below" if high < KEPT_ABOVE else "open"

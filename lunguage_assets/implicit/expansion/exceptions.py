@@ -40,15 +40,11 @@ class Exceptions:
         return edge.unless_said.in_any(self._cells_about(parent))
 
     def _cells_about(self, parent: Row) -> Iterator[str]:
+        # One that is implied is no row of the study.
+        yield from _DESCRIPTION_OF(parent)
         for row in self._study:
-            if (
-                row is parent
-                or self._is_sign_beside(row, parent)
-                or gives_reason(row, parent)
-            ):
+            if self._is_sign_beside(row, parent) or gives_reason(row, parent):
                 yield from _DESCRIPTION_OF(row)
-        if parent.is_generated:
-            yield from _DESCRIPTION_OF(parent)
 
     def _is_sign_beside(self, row: Row, parent: Row) -> bool:
         """Whether a row is a sign in the sentence that states the parent."""
@@ -62,10 +58,12 @@ class Exceptions:
     def opponent(self, child: Row, edge: Edge) -> Row | None:
         """Find the statement by which the pathway file leaves a sub-finding out."""
         opponents = []
+        # A statement counts wherever it is, a denial where the sign would be.
         for row in self._about_any(edge.unless_stated):
             if is_present(row):
                 opponents.append(row)
         for row in self._about_any(edge.unless_denied):
+            # A denial on the left leaves a sign on the right open.
             if not is_present(row) and denies_at(row, child):
                 opponents.append(row)
         current = (row for row in opponents if row.currency == child.currency)
@@ -98,6 +96,7 @@ class Exceptions:
 
 def denies_at(row: Row, child: Row) -> bool:
     """Whether what a row denies is denied where the child would lie."""
+    # "No new effusion" leaves an old one: nothing is said against what is implied.
     qualifier = qualifier_of(row)
     if qualifier is not None and not qualifier.implied:
         return False

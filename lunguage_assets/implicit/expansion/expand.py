@@ -98,13 +98,6 @@ def expand(
     return Expansion(PATHWAY_MATCHES.frame(records), write_rows(EXPANSIONS, children))
 
 
-class _Outcome(NamedTuple):
-    """What becomes of a sub-finding, and the stated row behind it."""
-
-    name: str
-    linked_to: str | None = None
-
-
 class _StudyExpander:
     """Expands the rows of one study, with knowledge of what the report states."""
 
@@ -128,11 +121,9 @@ class _StudyExpander:
             return
         parent = matched_row.row
         for child in self._children_of(parent, pathway):
-            outcome = self._outcome(child, pathway.edges[child.edge], parent)
-            if outcome is None:
+            is_implied = self._decide(child, pathway.edges[child.edge], parent)
+            if not is_implied:
                 continue
-            child.outcome = outcome.name
-            child.linked_to = outcome.linked_to
             self.children.append(child)
             if child.outcome == GENERATED:
                 self.expand(match(child, self._dictionary))
@@ -147,21 +138,26 @@ class _StudyExpander:
             children.append(child)
         return merge_equal_children(children)
 
-    def _outcome(self, child: Row, edge: Edge, parent: Row) -> _Outcome | None:
-        """Decide what becomes of a sub-finding; None: it is not implied here."""
+    def _decide(self, child: Row, edge: Edge, parent: Row) -> bool:
+        """Note what becomes of a sub-finding, and tell whether it is implied here."""
+        child.outcome = GENERATED
+        # What the report itself says is as likely as it says, whatever is implied.
         stating = self._stated_signs.stating(child, edge, parent)
         if stating is not None:
-            return _Outcome(ALREADY_STATED, stating.finding_id)
+            child.outcome = ALREADY_STATED
+            child.linked_to = stating.finding_id
+            return True
         if not child.policy.withholds_children:
-            return _Outcome(GENERATED)
+            return True
         # A film shows no symptom, and readers of real reports struck some signs out.
         if edge.is_symptom or edge.is_paper_only:
-            return None
+            return False
         if self._exceptions.are_worded(edge, parent):
-            return None
+            return False
         opponent = self._statements.against(child)
         if opponent is None:
             opponent = self._exceptions.opponent(child, edge)
         if opponent is not None:
-            return _Outcome(SPOKEN_AGAINST, opponent.finding_id)
-        return _Outcome(GENERATED)
+            child.outcome = SPOKEN_AGAINST
+            child.linked_to = opponent.finding_id
+        return True

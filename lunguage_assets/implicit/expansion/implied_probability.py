@@ -38,10 +38,13 @@ def derive_probability(child: Row, parent: Row, strength: float | None) -> None:
         child.p_low = low
         child.p_high = 1.0
     elif widens:
+        # "Pneumothorax" speaks against lung markings: their p is between 0 and what
+        # the claim of the diagnosis leaves, and half way stands for that range.
         child.prob = rounded((1.0 - child.support) / 2.0)
         child.p_low = 0.0
         child.p_high = rounded(1.0 - low)
     else:
+        # The public code stores the parent's p, which says the opposite.
         child.prob = child.support
         child.p_low = low
         child.p_high = rounded(parent.p_high * bound)

@@ -84,15 +84,15 @@ def match(row: Row, dictionary: PathwayDictionary) -> Match:
 
 def reason_not_taking_part(row: Row) -> str:
     """Name why a row has no part in the result; empty where it has one."""
-    if row.disposition == "excluded":
-        return "history section"
-    return "merged" if row.disposition == "merged" else ""
+    reasons = {"excluded": "history section", "merged": "merged"}
+    return reasons.get(row.disposition, "")
 
 
 def reason_not_expanding(row: Row) -> str:
     """Name why a diagnosis implies nothing as it is stated; empty where it does."""
     if row.currency != "current dx":
         return "past diagnosis"
+    # "No pneumonia" says nothing of opacities: they have other causes.
     if not row.positive:
         return "negative"
     if row.policy.reads_resolution and says_resolved(row.improved):

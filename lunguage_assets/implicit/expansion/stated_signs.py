@@ -94,11 +94,12 @@ class StatedSigns:
         for row in self._same_name(child):
             # "Edema" without a location states the one that the pathway locates.
             is_unlocated_diagnosis = is_diagnosis and not row.location_parts
-            if (
+            is_located = (
                 is_near(row, child)
                 or gives_reason(row, parent)
                 or is_unlocated_diagnosis
-            ) and self._has_defining_attributes(row, edge):
+            )
+            if is_located and self._has_defining_attributes(row, edge):
                 yield row
         if child.positive:
             yield from self._meaning_the_same(child, edge, parent)
@@ -113,30 +114,31 @@ class StatedSigns:
         meant = labels.present(child)
         wording = f"{edge.attributes.get('morphology', '')} {edge.ent}".strip()
         location = ", ".join((child.location, *child.location_parts))
-        composed = labels.of_wording(wording, location)
+        composed = labels.labels_of_wording(wording, location)
         parents_diagnosis = labels.read(parent).diagnosis
         for label in dict.fromkeys((*meant, *sorted(composed))):
-            # The words say it all then; of a family the attributes must be there, too.
+            # Words that mean one thing say it all. An opacity may be of many kinds, so
+            # that of a nodular one the report must say that it is nodular.
             suffices = label not in meant or labels.is_diagnosis(label)
             for row in self._by_label.get((label, child.currency), ()):
                 diagnosis = labels.read(row).diagnosis
                 if diagnosis and diagnosis == parents_diagnosis:
                     continue
+                is_placeless = labels.present(row)[label]
                 is_located = (
-                    labels.present(row)[label]
-                    or is_near(row, child)
-                    or gives_reason(row, parent)
+                    is_placeless or is_near(row, child) or gives_reason(row, parent)
                 )
-                if is_located and (
-                    suffices or self._has_defining_attributes(row, edge)
-                ):
+                if not is_located:
+                    continue
+                if suffices or self._has_defining_attributes(row, edge):
                     yield row
 
     def _has_defining_attributes(self, row: Row, edge: Edge) -> bool:
         """Whether a row is there now and has the attributes that define the sign."""
-        wanted = edge.attributes.get("measurement", "")
-        if self._dictionary.contradictory(row.measurement, wanted):
+        measurement = edge.attributes.get("measurement", "")
+        if self._dictionary.contradictory(row.measurement, measurement):
             return False
+        # What has resolved shows nothing now.
         if is_present(row) != row.positive:
             return False
         for name, cell in edge.attributes.items():
@@ -169,31 +171,32 @@ def is_near(row: Row, child: Row) -> bool:
     The name counts, too ("peribronchial opacity"). The whole lung is no narrower than a
     row without a location.
     """
-    existing = anatomy().location(row.location_parts)
-    wanted = anatomy().location(child.location_parts)
-    regions = existing.regions | anatomy().location((row.ent,)).regions
-    parts = wanted.parts if regions else anatomy().without_wholes(wanted)
-    if compatible_locations(regions.union(existing.parts), frozenset(parts)):
+    stated = anatomy().location(row.location_parts)
+    implied = anatomy().location(child.location_parts)
+    regions = stated.regions | anatomy().location((row.ent,)).regions
+    parts = implied.parts if regions else anatomy().without_wholes(implied)
+    if compatible_locations(regions.union(stated.parts), frozenset(parts)):
         return True
     if not row.location_parts or not child.location_parts:
         return False
     if anatomy().covers(row.location_parts, child.location_parts):
         return True
+    # A sign of both sides is not stated by one of the left side alone.
     lies_inside = anatomy().covers(child.location_parts, row.location_parts)
-    return bool(lies_inside and wanted.sides <= existing.sides)
+    return bool(lies_inside and implied.sides <= stated.sides)
 
 
-def defines(stated: str, wanted: str) -> bool:
+def defines(cell: str, attribute: str) -> bool:
     """Whether a cell says all that an attribute of a pathway says.
 
     "Small nodular" says "nodular".
     """
     words: set[str] = set()
-    for token in tokens(stated):
+    for token in tokens(cell):
         words.update(possible_singulars(token))
-    return words.issuperset(tokens(wanted))
+    return words.issuperset(tokens(attribute))
 
 
-def compatible_locations(existing: frozenset[str], wanted: frozenset[str]) -> bool:
-    """Whether one contains all parts of the other; one that is there may be wider."""
-    return existing >= wanted or bool(existing and existing <= wanted)
+def compatible_locations(stated: frozenset[str], implied: frozenset[str]) -> bool:
+    """Whether one contains all parts of the other; a stated one may be wider."""
+    return stated >= implied or bool(stated and stated <= implied)

@@ -29,6 +29,7 @@ def sub_finding(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
     child.ent = edge.ent
     child.name = edge.name
     child.cat = edge.category
+    # As if the diagnosis were certain: its doubt comes with the probability, below.
     child.status = edge.status
     child.source = "expansion"
     # No words of the report say that it is there.
@@ -92,6 +93,7 @@ def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
         if not inherited or is_clinical_of_symptom:
             continue
         of_pathway = getattr(child, name)
+        # A stated distribution stays alone: what is focal here is not diffuse, too.
         if name == "distribution" and parent.policy.prefers_stated_distribution:
             of_pathway = ""
         setattr(child, name, united_cells([inherited, of_pathway]))

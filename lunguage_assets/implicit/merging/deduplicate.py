@@ -32,7 +32,6 @@ from lunguage_assets.implicit.merging.similar_findings import (
 )
 from lunguage_assets.implicit.policy import POLICIES
 from lunguage_assets.implicit.rows import (
-    BARE,
     Row,
     by_study,
     priority,
@@ -117,6 +116,7 @@ def deduplicate(
     # Similar rows are merged first: a survivor stands for all of them here.
     labels = labels or load_label_list()
     for study in studies:
+        # The paper merges by similarity alone.
         if policy.merges_repeated_statements:
             for block in blocks_of(study):
                 for repeated in repeated_across_sections(block, blacklist, labels):
@@ -165,32 +165,19 @@ def _studies(findings: pd.DataFrame, settings: ImplicitSettings) -> list[list[Ro
     return by_study(rows)
 
 
-class _BlockKey(NamedTuple):
-    """What the rows have in common that may be one."""
-
-    is_positive: bool
-    is_resolved: bool
-    currency: str
-    kind: str
-
-
 def blocks_of(study: Sequence[Row]) -> list[list[Row]]:
     """Group the rows of a study that may be one, in report order.
 
     What has resolved is no duplicate of what is there, nor the denial of a kind ("no
     large effusion") one of the denial of all.
     """
-    blocks: dict[_BlockKey, list[Row]] = {}
+    blocks: dict[tuple[bool, bool, str, str], list[Row]] = {}
     for row in study:
         if row.disposition != "kept":
             continue
-        key = _BlockKey(
-            is_positive=row.positive,
-            is_resolved=row.policy.reads_resolution and says_resolved(row.improved),
-            currency=row.currency,
-            kind=kind_denied(row),
-        )
-        blocks.setdefault(key, []).append(row)
+        is_resolved = row.policy.reads_resolution and says_resolved(row.improved)
+        in_common = row.positive, is_resolved, row.currency, kind_denied(row)
+        blocks.setdefault(in_common, []).append(row)
     return [block for block in blocks.values() if len(block) > 1]
 
 
@@ -201,23 +188,19 @@ def _merge(
     similarity_by_id: Mapping[str, float],
 ) -> None:
     """Merge a group into its survivor."""
-    merged = [row for row in group if row is not survivor]
-    survivor.evidence = united_tokens(
-        survivor.evidence, *(row.evidence for row in merged)
-    )
-    survivor.associate = united_tokens(
-        survivor.associate, *(row.associate for row in merged)
-    )
     merged_ids = set(survivor.merged_ids)
-    for row in merged:
+    for row in group:
+        if row is survivor:
+            continue
         merged_ids.update((row.finding_id, *row.merged_ids))
-    survivor.merged_ids = tuple(sorted(merged_ids))
-    for row in merged:
+        survivor.evidence = united_tokens(survivor.evidence, row.evidence)
+        survivor.associate = united_tokens(survivor.associate, row.associate)
         unite_attributes(survivor, row, blacklist.separates)
         row.disposition = "merged"
         row.merged_into = survivor.finding_id
         row.merged_ids = ()
         row.merge_similarity = similarity_by_id.get(row.finding_id)
+    survivor.merged_ids = tuple(sorted(merged_ids))
 
 
 def _merge_repeated(
@@ -227,6 +210,7 @@ def _merge_repeated(
     survivor = min(
         group, key=lambda row: priority(row, rule=not labels.read(row).diagnosis)
     )
+    # The survivor keeps its wording and p; only its location may become more telling.
     located = row_with_location(survivor, group)
     survivor.location = located.location
     survivor.location_parts = located.location_parts
@@ -251,9 +235,10 @@ def _move_references(study: Sequence[Row]) -> None:
 def _moved(
     references: Sequence[str], finding_id: str, survivor_ids: Mapping[str, str]
 ) -> tuple[str, ...]:
-    moved: dict[str, None] = {}
+    # A bare name is the id of no row, so it stays as it is.
+    targets: dict[str, None] = {}
     for token in references:
-        target = token if token.startswith(BARE) else survivor_ids.get(token, token)
+        target = survivor_ids.get(token, token)
         if finding_id not in (token, target):
-            moved[target] = None
-    return tuple(moved)
+            targets[target] = None
+    return tuple(targets)

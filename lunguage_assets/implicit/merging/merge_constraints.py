@@ -55,11 +55,11 @@ class _PairsFile(BaseModel, frozen=True, extra="forbid"):
     def _two_different_words(self) -> Self:
         for field, pairs in self:
             for number, (word, opposite) in enumerate(pairs):
-                may_be_phrases = field == "exact_pairs"
-                words_fit = _is_word(word) and _is_word(opposite)
-                is_filled = bool(word.strip() and opposite.strip())
+                are_phrases = field == "exact_pairs"
+                are_words = _is_word(word) and _is_word(opposite)
+                are_filled = bool(word.strip() and opposite.strip())
                 differ = collapsed(word) != collapsed(opposite)
-                if (may_be_phrases or words_fit) and is_filled and differ:
+                if (are_phrases or are_words) and are_filled and differ:
                     continue
                 raise wrong_at(
                     (field, number),
@@ -88,9 +88,9 @@ class ExclusionTerms(NamedTuple):
     terms: frozenset[Term]
     opposites: frozenset[Term]
 
-    def exclude(self, other: ExclusionTerms) -> bool:
+    def exclude(self, terms_beside: ExclusionTerms) -> bool:
         """Whether a pair has one member here and the other there."""
-        return not self.terms.isdisjoint(other.opposites)
+        return not self.terms.isdisjoint(terms_beside.opposites)
 
 
 class Blacklist:
@@ -143,10 +143,11 @@ class Blacklist:
             )
         return Blacklist((), (), self._paper_pairs, inside_words=True)
 
-    def separates(self, cell: str, other: str) -> bool:
+    def separates(self, first_cell: str, second_cell: str) -> bool:
         """Whether a pair keeps two cells apart."""
-        terms = self.exclusion_terms((cell,))
-        return bool(terms.exclude(self.exclusion_terms((other,))))
+        first: ExclusionTerms = self.exclusion_terms((first_cell,))
+        second: ExclusionTerms = self.exclusion_terms((second_cell,))
+        return first.exclude(second)
 
     def _find_exclusion_terms(
         self, phrases: tuple[str, ...], location: str = ""
@@ -163,6 +164,7 @@ class Blacklist:
 
     def _listed_words(self, text: str) -> set[str]:
         if self._inside_words:
+            # The paper's table counts letters: "cardio" stands in "cardiomegaly".
             lowered = text.lower()
             return {word for word in self._words if word in lowered}
         words: set[str] = set()
@@ -240,9 +242,10 @@ def stated_values(phrase: str) -> Values:
     return values
 
 
-def values_differ(values: Values, others: Values) -> bool:
+def values_differ(first: Values, second: Values) -> bool:
     """Whether both state a value of the same kind and the values are not the same."""
-    return any(others.get(kind, stated) != stated for kind, stated in values.items())
+    # A nodule of 5 mm may be the nodule of which no size is stated.
+    return any(first[kind] != second[kind] for kind in first.keys() & second.keys())
 
 
 # Directions of change
@@ -256,16 +259,16 @@ def course(row: Row) -> frozenset[str]:
     return frozenset()
 
 
-def courses_differ(directions: frozenset[str], others: frozenset[str]) -> bool:
+def courses_differ(first: frozenset[str], second: frozenset[str]) -> bool:
     """Whether one improved and the other worsened, or no direction is in common."""
-    if not directions or not others:
+    if not first or not second:
         return False
     # Both may have more than one: "smaller on the left, larger on the right".
-    if "improved" in directions and "worsened" in others:
+    if "improved" in first and "worsened" in second:
         return True
-    if "worsened" in directions and "improved" in others:
+    if "worsened" in first and "improved" in second:
         return True
-    return directions.isdisjoint(others)
+    return first.isdisjoint(second)
 
 
 # Rows
@@ -289,12 +292,12 @@ class Wording(NamedTuple):
     values: Values
     course: frozenset[str]
 
-    def separated(self, other: Wording) -> bool:
+    def separated(self, wording: Wording) -> bool:
         """Whether two rows are kept apart, whatever their similarity."""
         return (
-            values_differ(self.values, other.values)
-            or courses_differ(self.course, other.course)
-            or self.terms.exclude(other.terms)
+            values_differ(self.values, wording.values)
+            or courses_differ(self.course, wording.course)
+            or self.terms.exclude(wording.terms)
         )
 
 
@@ -311,60 +314,54 @@ def wording_of(row: Row, blacklist: Blacklist) -> Wording:
     return Wording(phrase, terms, stated_values(worded), course(row))
 
 
-class KeptCell(NamedTuple):
-    """A cell of a merged row that its survivor does not take over."""
-
-    column: str
-    cell: str
-
-
 Excludes = Callable[[str, str], bool]
 """Whether two cells exclude each other by their words or by their direction."""
 
 
-def unite_attributes(survivor: Row, other: Row, excludes: Excludes) -> list[KeptCell]:
+def unite_attributes(survivor: Row, merged: Row, excludes: Excludes) -> list[str]:
     """Unite the attributes of a row with the survivor's, where nothing excludes them.
 
     Args:
         survivor: which is changed.
-        other: which is merged into it.
+        merged: which is merged into it.
         excludes: whether two cells exclude each other by their words.
 
     Returns:
-        The cells that the survivor does not take over, in the order of the columns.
+        What the survivor does not take over, as "severity: mild", in the order of the
+        columns.
     """
-    excluded: set[str] = set()
+    excluded_columns: set[str] = set()
     if survivor.policy.excludes_attributes:
-        excluded = _excluded_columns(survivor, other, excludes)
+        excluded_columns = _excluded_columns(survivor, merged, excludes)
     kept_apart = []
     for column in ATTRIBUTE_NAMES:
-        cell = getattr(other, column)
+        cell = getattr(merged, column)
         if not cell:
             continue
-        if column in excluded:
-            kept_apart.append(KeptCell(column, cell))
+        if column in excluded_columns:
+            kept_apart.append(f"{column}: {cell}")
         else:
             united = united_cells([getattr(survivor, column), cell])
             setattr(survivor, column, united)
     return kept_apart
 
 
-def _excluded_columns(survivor: Row, other: Row, excludes: Excludes) -> set[str]:
+def _excluded_columns(survivor: Row, merged: Row, excludes: Excludes) -> set[str]:
     """Find the attributes of two rows that exclude each other."""
     excluded: set[str] = set()
     # What is there has not resolved.
-    is_one_gone = says_resolved(survivor.improved) != says_resolved(other.improved)
-    if is_one_gone or courses_differ(course(survivor), course(other)):
+    is_one_gone = says_resolved(survivor.improved) != says_resolved(merged.improved)
+    if is_one_gone or courses_differ(course(survivor), course(merged)):
         excluded.update(COURSES)
     for column in ATTRIBUTE_NAMES:
         cell = getattr(survivor, column)
-        other_cell = getattr(other, column)
-        if not cell or not other_cell or collapsed(cell) == collapsed(other_cell):
+        merged_cell = getattr(merged, column)
+        if not cell or not merged_cell or collapsed(cell) == collapsed(merged_cell):
             continue
         if (
             column in _SINGLE_VALUED
-            or values_differ(stated_values(cell), stated_values(other_cell))
-            or excludes(cell, other_cell)
+            or values_differ(stated_values(cell), stated_values(merged_cell))
+            or excludes(cell, merged_cell)
         ):
             excluded.add(column)
     return excluded

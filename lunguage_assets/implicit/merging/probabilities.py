@@ -7,7 +7,7 @@ share. The probability of what is implied is not here
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -78,7 +78,7 @@ def assign_probabilities(rows: Sequence[Row], probabilities: pd.DataFrame) -> No
             sentence = row.study_id, row.section, row.sent_idx
             alternatives.setdefault(sentence, []).append(alternative)
     for members in alternatives.values():
-        normalised_alternatives(members)
+        _normalise(members)
     for row in rows:
         row.support = rounded(row.prob if row.positive else 1.0 - row.prob)
 
@@ -103,7 +103,7 @@ def _alternative_of(row: Row, fit: _Fit) -> _Alternative | None:
     return _Alternative(row, hedges, is_joined) if is_joined or is_bare else None
 
 
-def normalised_alternatives(members: Sequence[_Alternative]) -> None:
+def _normalise(members: Sequence[_Alternative]) -> None:
     """Make the probabilities of the alternatives of a sentence coherent.
 
     Together they have at most 1, less what a dismissed tail keeps ("A, B or, less
@@ -114,47 +114,62 @@ def normalised_alternatives(members: Sequence[_Alternative]) -> None:
     The lower end stays below, because the report may have left an alternative out; of
     unhedged ones the upper end is at least what the others' lower ends leave.
     """
-    present = [member for member in members if member.row.positive]
+    present: list[_Alternative] = []
+    dismissed: list[_Alternative] = []
+    for member in members:
+        if member.row.positive:
+            present.append(member)
+        elif member.is_joined:
+            dismissed.append(member)
+    # A bare row is an alternative only beside an "or".
     if not any(member.is_joined for member in present):
         return
-    p_by_name = _highest_p_by_name(member.row for member in present)
-    low_by_name = {member.row.name: member.row.p_low for member in present}
-    dismissed = _highest_p_by_name(
-        member.row for member in members if member.is_joined and not member.row.positive
-    )
-    whole = 1.0 - sum(dismissed.values())
-    total = sum(p_by_name.values())
+    p_by_name = _highest_p_by_name(present)
+    available = 1.0 - sum(_highest_p_by_name(dismissed).values())
     is_hedged = any(member.hedges for member in present)
-    if is_hedged and total <= whole:
+    if is_hedged and sum(p_by_name.values()) <= available:
         return
-    number_of_parts = len(p_by_name)
-    if number_of_parts == 1 and not dismissed:
-        if is_hedged or len(present) > 1:
-            return
-        # One alone has another beside it that is no known finding.
-        number_of_parts = 2
-    are_hedged_alike = len({member.hedges for member in present}) == 1
-    for member in present:
+    is_only_one = len(p_by_name) == 1 and not dismissed
+    if is_only_one and (is_hedged or len(present) > 1):
+        return
+    low_by_name = {member.row.name: member.row.p_low for member in present}
+    shares = _shares(present, p_by_name, available, is_only_one)
+    for member, share in zip(present, shares, strict=True):
         row = member.row
-        if are_hedged_alike:
-            share = rounded(whole / number_of_parts)
-        else:
-            share = rounded(whole * p_by_name[row.name] / total)
         if share != row.prob:
             row.prob = share
             row.p_source = ALTERNATIVE
         row.p_low = min(row.p_low, share)
-        row.p_high = max(row.p_high, share)
+        highest = max(row.p_high, share)
         if not is_hedged:
-            others = [low for name, low in low_by_name.items() if name != row.name]
-            row.p_high = max(row.p_high, whole - sum(others))
-        row.p_high = rounded(row.p_high)
+            lows_beside = [low for name, low in low_by_name.items() if name != row.name]
+            highest = max(highest, available - sum(lows_beside))
+        row.p_high = rounded(highest)
 
 
-def _highest_p_by_name(rows: Iterable[Row]) -> dict[str, float]:
+def _shares(
+    present: Sequence[_Alternative],
+    p_by_name: Mapping[str, float],
+    available: float,
+    is_only_one: bool,
+) -> list[float]:
+    """Share what alternatives have together among them, in their order."""
+    # One alone has another beside it that is no known finding.
+    number_of_findings = 2 if is_only_one else len(p_by_name)
+    are_hedged_alike = len({member.hedges for member in present}) == 1
+    if are_hedged_alike:
+        return [rounded(available / number_of_findings)] * len(present)
+    total = sum(p_by_name.values())
+    return [
+        rounded(available * p_by_name[member.row.name] / total) for member in present
+    ]
+
+
+def _highest_p_by_name(members: Sequence[_Alternative]) -> dict[str, float]:
     """Find the highest p of every finding: two rows of one are one alternative."""
     p_by_name: dict[str, float] = {}
-    for row in rows:
+    for member in members:
+        row = member.row
         p_by_name[row.name] = max(row.prob, p_by_name.get(row.name, 0.0))
     return p_by_name
 

@@ -40,30 +40,31 @@ def repeated_across_sections(
     statements = [Statement(row, labels) for row in block]
     wordings = [wording_of(row, blacklist) for row in block]
     repeated: set[Pair] = set()
-    for a, b in _pairs_with_a_subject(statements):
-        is_kept_apart = wordings[a].separated(wordings[b])
-        if not is_kept_apart and statements[a].repeats(statements[b]):
-            repeated.add((a, b))
-    is_unambiguous = _unambiguous(repeated)
+    for first, second in _pairs_with_a_subject(statements):
+        if wordings[first].separated(wordings[second]):
+            continue
+        if statements[first].repeats(statements[second]):
+            repeated.add((first, second))
+    unambiguous = _unambiguous(repeated)
     nearness: dict[Pair, float] = {}
-    for a, b in repeated:
-        has_same_status = block[a].status == block[b].status
-        if has_same_status or (a in is_unambiguous and b in is_unambiguous):
-            nearness[a, b] = statements[a].nearness(statements[b])
+    for first, second in repeated:
+        has_same_status = block[first].status == block[second].status
+        if has_same_status or unambiguous.issuperset((first, second)):
+            nearness[first, second] = statements[first].nearness(statements[second])
     for positions in complete_link(len(block), nearness):
         yield [block[position] for position in positions]
 
 
 def _unambiguous(repeated: set[Pair]) -> set[int]:
     """Find the rows whose partners all repeat each other, too."""
-    partners: dict[int, set[int]] = {}
-    for a, b in repeated:
-        partners.setdefault(a, set()).add(b)
-        partners.setdefault(b, set()).add(a)
+    partners_by_row: dict[int, set[int]] = {}
+    for first, second in repeated:
+        partners_by_row.setdefault(first, set()).add(second)
+        partners_by_row.setdefault(second, set()).add(first)
     return {
-        position
-        for position, others in partners.items()
-        if all(pair in repeated for pair in combinations(sorted(others), 2))
+        row
+        for row, partners in partners_by_row.items()
+        if repeated.issuperset(combinations(sorted(partners), 2))
     }
 
 
@@ -85,21 +86,12 @@ def _pairs_with_a_subject(statements: Sequence[Statement]) -> list[Pair]:
             continue
         # Under one name only what stands in both sections is one: pairs inside a
         # section would be the square of a long report.
-        in_findings = _in_section(positions, statements, "find")
-        in_impression = _in_section(positions, statements, "impr")
-        for pair in product(in_findings, in_impression):
+        by_section: dict[str, list[int]] = {}
+        for position in positions:
+            by_section.setdefault(statements[position].row.section, []).append(position)
+        for pair in product(by_section.get("find", ()), by_section.get("impr", ())):
             pairs.add((min(pair), max(pair)))
     return sorted(pairs)
-
-
-def _in_section(
-    positions: Sequence[int], statements: Sequence[Statement], section: str
-) -> list[int]:
-    return [
-        position
-        for position in positions
-        if statements[position].row.section == section
-    ]
 
 
 def row_with_location(survivor: Row, group: Sequence[Row]) -> Row:
@@ -110,13 +102,11 @@ def row_with_location(survivor: Row, group: Sequence[Row]) -> Row:
     """
     located = survivor
     for row in group:
-        if survivor.positive:
-            inner, outer = row, located
-        else:
-            inner, outer = located, row
-        if lies_in(inner.location_parts, outer.location_parts) and not is_same_location(
-            inner.location_parts, outer.location_parts
-        ):
+        is_inside = lies_in(row.location_parts, located.location_parts)
+        is_around = lies_in(located.location_parts, row.location_parts)
+        is_preferred = is_inside if survivor.positive else is_around
+        is_same = is_inside and is_around
+        if is_preferred and not is_same:
             located = row
     return located
 
@@ -133,9 +123,9 @@ def lies_in(inner: LocationParts, outer: LocationParts) -> bool:
     return not outer_sides or outer_sides == sides
 
 
-def is_same_location(location: LocationParts, other: LocationParts) -> bool:
+def is_same_location(first: LocationParts, second: LocationParts) -> bool:
     """Whether two locations lie in each other."""
-    return lies_in(location, other) and lies_in(other, location)
+    return lies_in(first, second) and lies_in(second, first)
 
 
 class _MeantLabel(NamedTuple):
@@ -172,68 +162,70 @@ class Statement:
         """List the name, and the labels that the row means by another one."""
         return [self.row.name, *self._meant]
 
-    def repeats(self, other: Statement) -> bool:
+    def repeats(self, statement: Statement) -> bool:
         """Whether both rows state the same."""
-        has_same_status = self.row.status == other.row.status
-        has_same_name = self.row.name == other.row.name
+        row = statement.row
+        has_same_status = self.row.status == row.status
+        has_same_name = self.row.name == row.name
         # "Enlarged silhouette, possibly cardiomegaly": what explains a sign with doubt
         # does not repeat it.
-        if not has_same_name and not has_same_status and self._is_explained_by(other):
+        if not has_same_name and not has_same_status and self._is_explained_by(row):
             return False
-        stands_twice = {self.row.section, other.row.section} == _SECTIONS_THAT_REPEAT
+        stands_twice = {self.row.section, row.section} == _SECTIONS_THAT_REPEAT
         # Denials are told apart by what they leave out.
         if not self.row.positive and not (stands_twice and has_same_status):
             return False
         if has_same_name:
-            return stands_twice and self._repeats_by_name(other)
-        if self._diagnosis and other._diagnosis:
+            return stands_twice and self._repeats_by_name(row)
+        # A sign may repeat the diagnosis that it means; another diagnosis does not.
+        if self._diagnosis and statement._diagnosis:
             return False
-        return self._repeats_by_label(other, stands_twice)
+        return self._repeats_by_label(statement, stands_twice)
 
-    def _is_explained_by(self, other: Statement) -> bool:
+    def _is_explained_by(self, row: Row) -> bool:
         is_one_sentence = (
-            self.row.section == other.row.section
-            and self.row.sent_idx == other.row.sent_idx
+            self.row.section == row.section and self.row.sent_idx == row.sent_idx
         )
         return (
             is_one_sentence
-            or self.row.finding_id in other.row.evidence
-            or other.row.finding_id in self.row.evidence
+            or self.row.finding_id in row.evidence
+            or row.finding_id in self.row.evidence
         )
 
-    def _repeats_by_name(self, other: Statement) -> bool:
-        location = self.row.location_parts
-        other_location = other.row.location_parts
+    def _repeats_by_name(self, row: Row) -> bool:
         if self._is_general_denial:
             # "No acute abnormality" of the pleura is not the one of the bones.
-            return self.row.ent == other.row.ent and location == other_location
-        return is_same_location(location, other_location) or self._is_nested(
-            location, other_location
-        )
+            has_same_location = self.row.location_parts == row.location_parts
+            return has_same_location and self.row.ent == row.ent
+        return self._is_at_or_around(self.row.location_parts, row.location_parts)
 
-    def _repeats_by_label(self, other: Statement, stands_twice: bool) -> bool:
+    def _repeats_by_label(self, statement: Statement, stands_twice: bool) -> bool:
         """Whether both mean one label: "heart size is enlarged" and cardiomegaly."""
-        for label in self._meant.keys() & other._meant.keys():
-            meant = self._meant[label]
-            others = other._meant[label]
-            if meant.present != others.present:
+        for label in self._meant.keys() & statement._meant.keys():
+            first = self._meant[label]
+            second = statement._meant[label]
+            if first.present != second.present:
                 continue
-            if meant.refinements != others.refinements:
+            if first.refinements != second.refinements:
                 continue
-            if is_same_location(meant.location, others.location):
-                return True
-            if stands_twice and self._is_nested(meant.location, others.location):
+            # Only findings and impression repeat each other at a narrower location.
+            agree = self._is_at_or_around if stands_twice else is_same_location
+            if agree(first.location, second.location):
                 return True
         return False
 
-    def _is_nested(self, location: LocationParts, other: LocationParts) -> bool:
+    def _is_at_or_around(self, first: LocationParts, second: LocationParts) -> bool:
+        """Whether two locations are one, or one contains the other."""
+        if is_same_location(first, second):
+            return True
         within = lies_in if self.row.positive else anatomy().covers
-        return bool(within(location, other) or within(other, location))
+        return bool(within(first, second) or within(second, first))
 
-    def nearness(self, other: Statement) -> float:
+    def nearness(self, statement: Statement) -> float:
         """Measure how near two repeated rows are: the location before the status."""
+        row = statement.row
         has_same_location = is_same_location(
-            self.row.location_parts, other.row.location_parts
+            self.row.location_parts, row.location_parts
         )
-        has_same_status = self.row.status == other.row.status
+        has_same_status = self.row.status == row.status
         return _SAME_LOCATION * has_same_location + _SAME_STATUS * has_same_status

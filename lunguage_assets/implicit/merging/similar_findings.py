@@ -12,13 +12,14 @@ from itertools import combinations, product
 from typing import NamedTuple
 
 from lunguage_assets.implicit.encoders import Embedder
+from lunguage_assets.implicit.lexical_encoder import PhrasePair
 from lunguage_assets.implicit.merging.merge_constraints import (
     Blacklist,
     Wording,
     wording_of,
 )
 from lunguage_assets.implicit.rows import Row
-from lunguage_assets.implicit.similarity import PhrasePair, close_pairs
+from lunguage_assets.implicit.similarity import close_pairs
 
 Pair = tuple[int, int]
 """Positions of two items, the lower first."""
@@ -90,18 +91,19 @@ def distinct_wordings(
     A wording that its own words keep apart ("left or right opacity") is no group: each
     row that has it stands alone.
     """
-    distinct: list[DistinctWording] = []
-    distinct_by_phrase: dict[str, list[DistinctWording]] = {}
+    wordings: list[DistinctWording] = []
+    wordings_by_phrase: dict[str, list[DistinctWording]] = {}
     for position, row in enumerate(block):
         wording = wording_of(row, blacklist)
-        of_phrase = distinct_by_phrase.setdefault(wording.phrase, [])
-        known = next((known for known in of_phrase if known.wording == wording), None)
-        if known is None or wording.separated(wording):
-            known = DistinctWording(wording, [])
-            of_phrase.append(known)
-            distinct.append(known)
-        known.positions.append(position)
-    return distinct
+        of_phrase = wordings_by_phrase.setdefault(wording.phrase, [])
+        equals = [distinct for distinct in of_phrase if distinct.wording == wording]
+        if equals and not wording.separated(wording):
+            equals[0].positions.append(position)
+            continue
+        distinct = DistinctWording(wording, [position])
+        of_phrase.append(distinct)
+        wordings.append(distinct)
+    return wordings
 
 
 def _phrases_compared(wordings: Sequence[DistinctWording]) -> set[str]:
@@ -111,14 +113,12 @@ def _phrases_compared(wordings: Sequence[DistinctWording]) -> set[str]:
     found, which is soon.
     """
     compared: set[str] = set()
-    for distinct in wordings:
-        wording = distinct.wording
+    for wording, _ in wordings:
         if wording.phrase in compared:
             continue
-        for other_distinct in wordings:
-            other = other_distinct.wording
-            if other.phrase != wording.phrase and not wording.separated(other):
-                compared.update((wording.phrase, other.phrase))
+        for partner, _ in wordings:
+            if partner.phrase != wording.phrase and not wording.separated(partner):
+                compared.update((wording.phrase, partner.phrase))
                 break
     return compared
 
@@ -131,21 +131,18 @@ def _similarity_of_wordings(
     for number, distinct in enumerate(wordings):
         numbers_by_phrase.setdefault(distinct.wording.phrase, []).append(number)
 
-    def is_kept_apart(number: int, other: int) -> bool:
-        return wordings[number].wording.separated(wordings[other].wording)
-
-    similarity: dict[Pair, float] = {}
-    for (phrase, other_phrase), cosine in cosines.items():
-        for number, other in product(
-            numbers_by_phrase[phrase], numbers_by_phrase[other_phrase]
-        ):
-            if not is_kept_apart(number, other):
-                similarity[min(number, other), max(number, other)] = cosine
+    cosine_of: dict[Pair, float] = {}
+    for phrases, cosine in cosines.items():
+        for pair in product(*(numbers_by_phrase[phrase] for phrase in phrases)):
+            cosine_of[min(pair), max(pair)] = cosine
     # One phrase with other values beside it: "nodule", at placements 4 cm and 6 cm.
     for numbers in numbers_by_phrase.values():
-        for number, other in combinations(numbers, 2):
-            if not is_kept_apart(number, other):
-                similarity[number, other] = 1.0
+        cosine_of.update(dict.fromkeys(combinations(numbers, 2), 1.0))
+
+    similarity: dict[Pair, float] = {}
+    for (first, second), cosine in cosine_of.items():
+        if not wordings[first].wording.separated(wordings[second].wording):
+            similarity[first, second] = cosine
     return similarity
 
 
@@ -158,21 +155,18 @@ def _group_of_rows(
     """Collect the rows of a group of wordings, in report order."""
     # Another row of the same wording is as near as can be.
     nearest = {number: float(len(wordings[number].positions) > 1) for number in group}
-    for number, other in combinations(group, 2):
-        cosine = min(1.0, similarity.get((number, other), 0.0))
-        nearest[number] = max(nearest[number], cosine)
-        nearest[other] = max(nearest[other], cosine)
-    nearest_by_position: dict[int, float] = {}
+    for first, second in combinations(group, 2):
+        cosine = min(1.0, similarity.get((first, second), 0.0))
+        nearest[first] = max(nearest[first], cosine)
+        nearest[second] = max(nearest[second], cosine)
+    positions: list[int] = []
+    similarity_by_id: dict[str, float] = {}
     for number in group:
         for position in wordings[number].positions:
-            nearest_by_position[position] = nearest[number]
-    in_report_order = sorted(nearest_by_position)
+            positions.append(position)
+            similarity_by_id[block[position].finding_id] = nearest[number]
     return SimilarGroup(
-        rows=[block[position] for position in in_report_order],
-        similarity_by_id={
-            block[position].finding_id: nearest_by_position[position]
-            for position in in_report_order
-        },
+        [block[position] for position in sorted(positions)], similarity_by_id
     )
 
 
@@ -191,17 +185,19 @@ def complete_link(size: int, similarity: Mapping[Pair, float]) -> list[list[int]
     """
     # Of each item its group, which all of its members share.
     group_of = [[item] for item in range(size)]
-    for a, b in sorted(similarity, key=lambda pair: (-similarity[pair], pair)):
-        group = group_of[a]
-        other = group_of[b]
-        if group is other:
+    nearest_first = sorted(similarity, key=lambda pair: (-similarity[pair], pair))
+    for first, second in nearest_first:
+        group = group_of[first]
+        joining = group_of[second]
+        if group is joining:
             continue
-        across = product(group, other)
+        across = product(group, joining)
+        # Chained through "lower lung", a finding on the right became one on the left.
         if any((min(pair), max(pair)) not in similarity for pair in across):
             continue
-        group += other
-        for member in other:
-            group_of[member] = group
+        group += joining
+        for item in joining:
+            group_of[item] = group
     return sorted(
         sorted(group)
         for item, group in enumerate(group_of)

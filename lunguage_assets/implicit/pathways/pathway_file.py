@@ -59,8 +59,10 @@ class SubFinding(BaseModel, frozen=True, extra="forbid"):
 
     @field_validator("attributes")
     @classmethod
-    def _known_attributes(cls, given: dict[str, str]) -> dict[str, str]:
-        cell_by_name = {_INTERNAL.get(name, name): cell for name, cell in given.items()}
+    def _known_attributes(cls, attributes: dict[str, str]) -> dict[str, str]:
+        cell_by_name = {
+            _INTERNAL.get(name, name): cell for name, cell in attributes.items()
+        }
         unknown = sorted(set(cell_by_name) - set(ATTRIBUTES))
         if unknown:
             raise ValueError(
@@ -170,28 +172,31 @@ class Diagnosis(BaseModel, frozen=True, extra="forbid"):
         """Pathways, unions last."""
         return *self.pathways, *self.unions
 
+    @property
+    def refinement_names(self) -> list[str]:
+        """The unrefined one, then all refinements."""
+        return [PLAIN, *(refinement.name for refinement in self.refinements)]
+
     @model_validator(mode="after")
     def _names_what_is_there(self) -> Self:
         """Check refinements, their words, the own spelling, members of unions."""
-        known = [PLAIN, *(refinement.name for refinement in self.refinements)]
-        words = [
-            collapsed(word)
-            for refinement in self.refinements
-            for word in refinement.words
-        ]
-        twice = _repeated(known) or _repeated(words)
+        words: list[str] = []
+        for refinement in self.refinements:
+            words += map(collapsed, refinement.words)
+        twice = _repeated(self.refinement_names) or _repeated(words)
         if twice is not None:
             raise ValueError(
                 f"the refinement, or its word, {twice!r} is given twice; "
                 "keep one of the two"
             )
-        named = list(self.spellings)
+        names_used = list(self.spellings)
         for entry in self.entries:
-            named += entry.when.refinements
-        for name in named:
-            if name not in known:
+            names_used += entry.when.refinements
+        for name in names_used:
+            if name not in self.refinement_names:
                 raise ValueError(
-                    f"unknown refinement {name!r}; known here are {known}: add it there"
+                    f"unknown refinement {name!r}; known here are "
+                    f"{self.refinement_names}: add it there"
                 )
         if collapsed(self.name) not in map(collapsed, self.spellings.get(PLAIN, [])):
             raise ValueError(
@@ -214,8 +219,7 @@ class Diagnosis(BaseModel, frozen=True, extra="forbid"):
     @model_validator(mode="after")
     def _one_pathway_each(self) -> Self:
         """Refuse two pathways for one refinement and situation, by trying all."""
-        names = [PLAIN, *(refinement.name for refinement in self.refinements)]
-        for refinement in names:
+        for refinement in self.refinement_names:
             entries = [
                 entry for entry in self.entries if refinement in entry.when.refinements
             ]
@@ -260,12 +264,12 @@ class PathwayFile(BaseModel, frozen=True, extra="forbid"):
             if category == SYMPTOM_CATEGORY
         }
         for number, diagnosis in enumerate(self.diagnoses):
-            for which, pathway in enumerate(diagnosis.pathways):
+            for number_of_pathway, pathway in enumerate(diagnosis.pathways):
                 for edge, child in enumerate(pathway.implies):
                     problem = _problem_of(child, spellings, symptoms)
                     if problem:
-                        field_path = ("pathways", which, "implies", edge)
-                        raise wrong_at(("diagnoses", number, *field_path), problem)
+                        in_diagnosis = "pathways", number_of_pathway, "implies", edge
+                        raise wrong_at(("diagnoses", number, *in_diagnosis), problem)
         return self
 
 
@@ -392,41 +396,40 @@ class RefinementRule:
         self.elsewhere = ListedWords(diagnosis.elsewhere)
 
     def stated(
-        self, location: Sequence[str], others: Iterable[str], spelled: Iterable[str]
+        self,
+        location: Sequence[str],
+        cells: Iterable[str],
+        by_spelling: Collection[str],
     ) -> list[str]:
         """List the names of the refinements that apply, most specific first.
 
         Args:
             location: the cell and its parts.
-            others: names and attributes.
-            spelled: refinements that the spelling is listed under.
+            cells: names and attributes.
+            by_spelling: refinements that the spelling is listed under.
         """
-        if not self._refinements:
-            return []
-        cells = [cell for cell in (*location, *others) if cell]
-        by_spelling = set(spelled)
+        cells_with_words = [cell for cell in (*location, *cells) if cell]
         return [
             refinement.name
             for refinement in self._refinements
             if refinement.name in by_spelling
-            or refinement.anywhere.in_any(cells)
+            or refinement.anywhere.in_any(cells_with_words)
             or refinement.in_location.in_any(location)
         ]
 
     def without_refinements(self, wording: str) -> str | None:
         """Take the refinement words and their negations out; None where none are."""
-        phrases = [
-            phrase
-            for refinement in self._refinements
-            for phrase in refinement.anywhere.phrases
-        ]
+        to_take_out: list[Phrase] = []
+        for refinement in self._refinements:
+            for phrase in refinement.anywhere.phrases:
+                negated = tuple(f"non-{token}" for token in phrase)
+                to_take_out += [phrase, negated]
         kept: list[str] = []
         is_refined = False
         for part in read_cell(wording):
             remaining = part
-            for phrase in phrases:
-                for form in (phrase, tuple(f"non-{token}" for token in phrase)):
-                    remaining = _without(remaining, form)
+            for phrase in to_take_out:
+                remaining = _without(remaining, phrase)
             is_refined |= remaining != part
             kept += remaining
         if not is_refined:

@@ -90,7 +90,7 @@ class PathwayDictionary:
         }
         self._spellings = self._read_spellings()
         self._normal_forms = self._read_normal_forms()
-        self._recognise = remembered(self._look_up_anyhow)
+        self._recognise = remembered(self._diagnosis_named)
         self._pathways = {
             name: self._pathways_of(diagnosis)
             for name, diagnosis in self.diagnoses.items()
@@ -129,15 +129,16 @@ class PathwayDictionary:
             diagnosis = self._recognise(plain(ent))
         return diagnosis
 
-    def _look_up_anyhow(self, name: str) -> str | None:
-        return self._look_up(name) or self._look_up_refined(name)
-
     def _look_up(self, name: str) -> str | None:
         # Exact spellings go before their forms in the vocabulary.
         listed = self._spellings.get(name)
         return listed.diagnosis if listed else self._normal_forms.get(name)
 
-    def _look_up_refined(self, name: str) -> str | None:
+    def _diagnosis_named(self, name: str) -> str | None:
+        """Find the diagnosis of a name as it is, and else without refinement words."""
+        exact = self._look_up(name)
+        if exact:
+            return exact
         for diagnosis, rule in self.rules.items():
             unrefined = rule.without_refinements(name)
             if not unrefined:
@@ -167,11 +168,13 @@ class PathwayDictionary:
             attributes: its other cells.
         """
         wordings = (name, plain(ent))
-        spelled = self._spelled_refinements(wordings)
-        return self.rules[diagnosis].stated(location, (*wordings, *attributes), spelled)
+        # "Long standing fracture" is listed as an old one.
+        by_spelling = self._spelled_refinements(wordings)
+        cells = (*wordings, *attributes)
+        return self.rules[diagnosis].stated(location, cells, by_spelling)
 
     def _spelled_refinements(self, wordings: Sequence[str]) -> list[str]:
-        """List what wordings are listed under ("long standing fracture": old)."""
+        """List the refinements that wordings are listed under."""
         refinements = []
         for wording in wordings:
             listed = self._spellings.get(wording)
@@ -192,6 +195,7 @@ class PathwayDictionary:
         Returns:
             The pathway, or None; and one of `tables.MATCH_REASONS`.
         """
+        # Of "acute on chronic" the more specific one chooses.
         refinement = refinements[0] if refinements else PLAIN
         candidates = [
             pathway
@@ -203,6 +207,7 @@ class PathwayDictionary:
         for pathway in candidates:
             if pathway.when.admits(views):
                 return pathway, "matched"
+        # The size of a heart is read on ap and pa films: without one it is unknown.
         needs_projection = any(pathway.when.needs for pathway in candidates)
         has_projection = bool(views & set(PROJECTIONS))
         if not views or (needs_projection and not has_projection):
@@ -258,19 +263,19 @@ class PathwayDictionary:
 
     # Directions of measurements
 
-    def agree(self, measurement: str, other: str) -> bool:
+    def agree(self, first_cell: str, second_cell: str) -> bool:
         """Whether two cells share a direction ("enlarged" and "increased")."""
-        return bool(
-            self._stated_directions(measurement) & self._stated_directions(other)
-        )
+        first = self._stated_directions(first_cell)
+        second = self._stated_directions(second_cell)
+        return not first.isdisjoint(second)
 
-    def contradictory(self, measurement: str, other: str) -> bool:
+    def contradictory(self, first_cell: str, second_cell: str) -> bool:
         """Whether two cells state directions of which they have none in common."""
-        if not measurement or not other:
+        if not first_cell or not second_cell:
             return False
-        directions = self._stated_directions(measurement)
-        others = self._stated_directions(other)
-        return bool(directions and others and directions.isdisjoint(others))
+        first = self._stated_directions(first_cell)
+        second = self._stated_directions(second_cell)
+        return bool(first and second and first.isdisjoint(second))
 
     def _stated_directions(self, cell: str) -> set[str]:
         stated: set[str] = set()

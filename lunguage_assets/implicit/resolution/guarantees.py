@@ -19,7 +19,10 @@ from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.expansion.expand import Expansion
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.implicit.rows import (
+    ALREADY_STATED,
     BARE,
+    GENERATED,
+    SPOKEN_AGAINST,
     Row,
     by_study,
     read_rows,
@@ -98,11 +101,13 @@ def account(
         studies.update(key[0] for key in counts)
     records = []
     for study in sorted(studies):
+        rejected_rows = refused[(study,)]
         # A study that was rejected whole has no report.
-        rows_in = delivered.get(study, refused[(study,)])
+        rows_in = delivered.get(study, rejected_rows)
         is_set_aside = study in set_aside
         stated = source[study, "original"]
         implied = source[study, "expansion"]
+        merged_before = disposition[study, "merged"]
         merged_children = event[study, "merged", "expansion"]
         discarded_children = event[study, "discarded", "expansion"]
         records.append(
@@ -110,16 +115,15 @@ def account(
                 "study_id": study,
                 "rows_in": rows_in,
                 "originals_out": stated,
-                "merged": disposition[study, "merged"]
-                + event[study, "merged", "original"],
+                "merged": merged_before + event[study, "merged", "original"],
                 "removed": event[study, "removed", "original"],
                 "excluded": disposition[study, "excluded"],
-                "rejected": refused[(study,)],
-                "set_aside": rows_in - refused[(study,)] if is_set_aside else 0,
-                "generated": outcome[study, "generated"],
+                "rejected": rejected_rows,
+                "set_aside": rows_in - rejected_rows if is_set_aside else 0,
+                "generated": outcome[study, GENERATED],
                 "discarded": merged_children + discarded_children,
-                "already_stated": outcome[study, "already stated"],
-                "spoken_against": outcome[study, "spoken against"],
+                "already_stated": outcome[study, ALREADY_STATED],
+                "spoken_against": outcome[study, SPOKEN_AGAINST],
                 "rows_out": stated + implied,
                 "balanced": False,
             }
@@ -176,12 +180,12 @@ def violations(
         processes: as in `parallel.map_studies`.
 
     Returns:
-        None when all hold.
+        Those of rows by study, then the studies that are missing; none when all hold.
     """
-    found = map_studies(_violations, (rows,), _labels, processes=processes)
+    of_parts = map_studies(_violations, (rows,), _labels, processes=processes)
     missing = set(studies) - set(rows["study_id"].unique()) - set(explained)
     absent = [Violation(STUDY_PRESENT, study, ()) for study in sorted(missing)]
-    return [*chain(*found), *absent]
+    return [*chain(*of_parts), *absent]
 
 
 def _labels() -> tuple[LabelList]:
@@ -214,11 +218,10 @@ def refuse_violations(
     """
     explained = explained_studies(accounts)
     broken = violations(rows, reports["study_id"], explained, processes)
-    problems = [
-        f"{violation.guarantee} "
-        f"({violation.study_id}: {', '.join(violation.finding_ids[:_SHOWN])})"
-        for violation in broken
-    ]
+    problems: list[str] = []
+    for violation in broken:
+        ids = ", ".join(violation.finding_ids[:_SHOWN])
+        problems.append(f"{violation.guarantee} ({violation.study_id}: {ids})")
     is_balanced = accounts["balanced"] & balance(accounts)
     for study in accounts.loc[~is_balanced, "study_id"]:
         problems.append(f"accounts of {study or 'unreadable study ids'} do not balance")
@@ -243,20 +246,28 @@ def _violations_of_study(
     by_id = {row.finding_id: row for row in study}
     statements = Statements(labels, [row for row in study if not row.is_generated])
     for row in study:
-        ids = (row.finding_id,)
-        if _root(row, by_id) != row.root_id:
-            yield Violation(LIVING_PARENT, study_id, ids)
-        if _is_surer_than_parent(row, by_id):
-            yield Violation(NO_SURER, study_id, ids)
-        opponent = _opponent(row, statements)
-        if opponent is not None:
-            both = (row.finding_id, opponent.finding_id)
-            yield Violation(NOT_AGAINST, study_id, both)
-        for references in (row.evidence, row.associate):
-            if not _are_whole(references, row, by_id):
-                yield Violation(WHOLE_REFERENCES, study_id, ids)
+        yield from _violations_of_row(row, by_id, statements)
     if not _are_numbered_in_order(study):
         yield Violation(UNIQUE_NUMBERS, study_id, tuple(sorted(by_id)))
+
+
+def _violations_of_row(
+    row: Row, by_id: Mapping[str, Row], statements: Statements
+) -> Iterator[Violation]:
+    ids = (row.finding_id,)
+    if _root(row, by_id) != row.root_id:
+        yield Violation(LIVING_PARENT, row.study_id, ids)
+    if _is_surer_than_parent(row, by_id):
+        yield Violation(NO_SURER, row.study_id, ids)
+    # In mode `paper` what is implied may contradict what is stated.
+    if row.is_generated and row.policy.reads_contradictions:
+        opponent = statements.against(row)
+        if opponent is not None:
+            ids_of_both = (row.finding_id, opponent.finding_id)
+            yield Violation(NOT_AGAINST, row.study_id, ids_of_both)
+    for references in (row.evidence, row.associate):
+        if not _are_whole(references, row, by_id):
+            yield Violation(WHOLE_REFERENCES, row.study_id, ids)
 
 
 def _is_surer_than_parent(row: Row, by_id: Mapping[str, Row]) -> bool:
@@ -267,13 +278,6 @@ def _is_surer_than_parent(row: Row, by_id: Mapping[str, Row]) -> bool:
     is_better_supported = row.support > parent.support + _TOLERANCE
     is_definite_alone = row.status[0] == "d" and parent.status[0] == "t"
     return is_better_supported or is_definite_alone
-
-
-def _opponent(row: Row, statements: Statements) -> Row | None:
-    """Find what the report states against a generated row."""
-    if not row.is_generated or not row.policy.reads_contradictions:
-        return None
-    return statements.against(row)
 
 
 def _are_whole(references: Sequence[str], row: Row, by_id: Mapping[str, Row]) -> bool:

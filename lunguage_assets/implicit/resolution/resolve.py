@@ -166,28 +166,16 @@ def _evidence_for_parent(child: Row, by_id: dict[str, Row]) -> str:
     return BARE + stating.name if is_excluded else stating.finding_id
 
 
-class _PathwayNote(NamedTuple):
-    """What PATHWAY_MATCHES says of a row."""
-
-    finding_id: str
-    pathway_id: str
-    pathway: str
-    reason: str
-
-
 def _note_pathways(
     rows: Sequence[Row], matches: pd.DataFrame, ranking_version: str
 ) -> None:
     """Note in every row its pathway or the reason for none, its ranking, its root."""
     columns = values_of(matches, "finding_id", "pathway_id", "pathway", "reason")
-    note_by_id = {note.finding_id: note for note in map(_PathwayNote._make, columns)}
+    match_by_id = {finding_id: match for finding_id, *match in columns}
     for row in rows:
         if row.outcome != GENERATED:
             continue
-        note = note_by_id[row.finding_id]
-        row.pathway_id = note.pathway_id
-        row.pathway = note.pathway
-        row.match_reason = note.reason
+        row.pathway_id, row.pathway, row.match_reason = match_by_id[row.finding_id]
         row.ranking_version = ranking_version
         row.root_id = row.root_id or row.finding_id
 

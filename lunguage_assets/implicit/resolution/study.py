@@ -64,10 +64,13 @@ class StudyResolver:
 
     def run(self) -> list[Row]:
         """Resolve, and number the rows: stated ones first, children after parents."""
+        # What stands alone passes through (the printed algorithm would drop it).
         contested = {key: rows for key, rows in self.groups.items() if len(rows) > 1}
-        for key in sorted(
+        parents_first = sorted(
             contested, key=lambda key: (self.rank_of(contested[key]), key)
-        ):
+        )
+        for key in parents_first:
+            # A key before may have taken rows of this one away with their parent.
             rows = [row for row in contested[key] if row.finding_id in self.living]
             self.apply_rules(rows)
         for row in self.living.values():
@@ -103,9 +106,9 @@ class StudyResolver:
             remaining = kept
         if remaining:
             self._merge_losers(losers, remaining[0])
+        # What says the opposite of the survivor is not merged into it.
         for loser in losers:
-            is_merged = loser.row.finding_id not in self.living
-            if not is_merged:
+            if loser.row.finding_id in self.living:
                 self._remove(loser.row, loser.rule, "polarity")
 
     def _merge_losers(self, losers: Sequence[_Loser], survivor: Row) -> None:
@@ -139,16 +142,16 @@ class StudyResolver:
             self._unlinked.add(loser.finding_id)
         conflict = type_of(survivor.status, loser.status)
         self.log.append(event_of(loser, "merged", _STAGE, rule, conflict_type=conflict))
-        for kept in kept_cells:
-            cell = f"{kept.column}: {kept.cell}"
+        for cell in kept_cells:
             self.log.append(cell_kept_apart(loser, survivor, _STAGE, cell))
-        # The survivor has sub-findings of its own.
+        # The survivor has sub-findings of its own, with its own support: no row may be
+        # surer than its parent.
         self._remove_children(loser, "parent merged")
 
-    def _exclude_each_other(self, cell: str, other: str) -> bool:
-        return self._blacklist.separates(cell, other) or self._dictionary.contradictory(
-            cell, other
-        )
+    def _exclude_each_other(self, first_cell: str, second_cell: str) -> bool:
+        if self._blacklist.separates(first_cell, second_cell):
+            return True
+        return self._dictionary.contradictory(first_cell, second_cell)
 
     def _remove(self, row: Row, rule: str, conflict_type: str) -> None:
         """Remove a row and its generated subtree."""
@@ -181,11 +184,10 @@ class StudyResolver:
         for token in references:
             target = self._target_of(token)
             if target is None:
-                self.log.append(
-                    event_of(
-                        row, "reference lost", _STAGE, "target gone", reference=token
-                    )
+                lost = event_of(
+                    row, "reference lost", _STAGE, "target gone", reference=token
                 )
+                self.log.append(lost)
             elif target != row.finding_id:
                 kept[target] = None
         return tuple(kept)

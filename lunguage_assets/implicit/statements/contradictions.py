@@ -177,13 +177,13 @@ class Assertion(NamedTuple):
     location: tuple[str, ...]
     refinements: frozenset[str]
 
-    def contradicts(self, other: Assertion) -> bool:
+    def contradicts(self, assertion: Assertion) -> bool:
         """Whether one denies, at a location that contains it, what the other states."""
-        if self.present == other.present:
+        if self.present == assertion.present:
             return False
         if self.present:
-            return other.denies(self)
-        return self.denies(other)
+            return assertion.denies(self)
+        return self.denies(assertion)
 
     def denies(self, presence: Assertion) -> bool:
         """Whether this denial leaves nothing of a presence of the same subject."""
@@ -225,6 +225,7 @@ class Statements:
         # "Resolved edema" denies it, as surely as the row states it.
         status = row.status if present == row.positive else row.status[0] + "n"
         reading = self._labels.read(row, status)
+        # "Fracture" of a wire neither states nor denies one of a rib.
         name = f"{row.name} of a device" if reading.of_device else row.name
         assertions = [Assertion(row, name, present, row.location_parts, frozenset())]
         for meaning, is_label_present in reading.meanings:
@@ -317,6 +318,7 @@ def key_of(row: Row) -> Key:
 
     A denial of a kind has a key of its own, because it disputes no statement.
     """
+    # "Right lung base" and "base of the right lung" are one location.
     if row.policy.keys_by_anatomy:
         location = anatomical_parts(row.location_parts)
     else:

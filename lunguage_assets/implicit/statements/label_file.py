@@ -88,15 +88,19 @@ class _LabelsFile(BaseModel, frozen=True, extra="forbid"):
         return self
 
     def _wrong_names(self, number: int, label: Label) -> dict[str, list[str]]:
-        names = [other.name for other in self.labels]
+        names = [listed.name for listed in self.labels]
         # A label that others deny denies none itself.
-        may_deny = {other.name for other in self.labels if not other.denied_by}
-        others = set(names) - {label.name}
+        may_deny = {listed.name for listed in self.labels if not listed.denied_by}
+        may_be_replaced = set(names) - {label.name}
         return {
             "name": [label.name] if label.name in names[:number] else [],
-            "instead_of": [name for name in label.instead_of if name not in others],
-            "denied_by": [name for name in label.denied_by if name not in may_deny],
+            "instead_of": _not_in(may_be_replaced, label.instead_of),
+            "denied_by": _not_in(may_deny, label.denied_by),
         }
+
+
+def _not_in(known_names: AbstractSet[str], names: Sequence[str]) -> list[str]:
+    return [name for name in names if name not in known_names]
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,11 +209,11 @@ class LabelList:
             *self._of_name.get(self._vocabulary.finding(ent), ()),
         ]
         # What its name calls a kind of a label is not all that its diagnosis means.
-        kinds = {meaning.label for meaning in by_name if meaning.reads == "kind"}
+        is_kind_of = {meaning.label for meaning in by_name if meaning.reads == "kind"}
         by_diagnosis = [
             meaning
             for meaning in self._of_diagnosis.get(diagnosis, ())
-            if meaning.label not in kinds
+            if meaning.label not in is_kind_of
         ]
         return tuple(dict.fromkeys((*by_diagnosis, *by_name)))
 
@@ -239,7 +243,7 @@ class LabelList:
                 meanings.append((meaning, is_positive == reads_as_it_stands))
         return RowReading(diagnosis, of_device, refinements, tuple(meanings))
 
-    def of_wording(self, wording: str, location: str) -> frozenset[int]:
+    def labels_of_wording(self, wording: str, location: str) -> frozenset[int]:
         """List the labels that a finding in these words is at a location."""
         name = self._vocabulary.finding(wording)
         return frozenset(
@@ -248,7 +252,7 @@ class LabelList:
             if meaning.holds_at(location) and self._is_family(meaning)
         )
 
-    def held(
+    def admitted_meanings(
         self,
         meanings: Sequence[Meaning],
         location: str,
@@ -263,20 +267,15 @@ class LabelList:
             cells: its wording and attributes.
             causes: what the report explains it by.
         """
-        admitted = [
-            meaning
-            for meaning in meanings
-            if meaning.holds_at(location) and meaning.describes(cells)
-        ]
-        if causes:
-            # An opacity that the report calls a nipple shadow is none of the lung.
-            admitted = [
-                meaning
-                for meaning in admitted
-                if not causes <= meaning.not_explained_by
-            ]
+        admitted: list[Meaning] = []
         replaced: set[str] = set()
-        for meaning in admitted:
+        for meaning in meanings:
+            if not meaning.holds_at(location) or not meaning.describes(cells):
+                continue
+            # An opacity that the report calls a nipple shadow is none of the lung.
+            if causes and causes <= meaning.not_explained_by:
+                continue
+            admitted.append(meaning)
             replaced.update(self.labels[meaning.label].instead_of)
         for meaning in admitted:
             if self.names[meaning.label] not in replaced:
@@ -404,11 +403,9 @@ def load_label_list(
         diagnoses.update(label.diagnoses)
         for entry in label.findings:
             diagnoses.update(entry.diagnoses)
-    unknown = sorted(
-        diagnosis
-        for diagnosis in diagnoses
-        if plain(diagnosis) not in packaged.diagnoses
-    )
+    unknown = [
+        name for name in sorted(diagnoses) if plain(name) not in packaged.diagnoses
+    ]
     if unknown:
         raise ConfigurationError(
             f"{file}: found diagnoses {unknown}, expected those of pathways.yaml."

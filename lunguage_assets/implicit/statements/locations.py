@@ -7,7 +7,7 @@ words were composed (implicit.md sections 4 and 5). The parts and their order ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
@@ -76,7 +76,8 @@ class Location(NamedTuple):
 class _RegionAhead(NamedTuple):
     """The region that some words begin with, and how many words it takes."""
 
-    name: str | None
+    name: str
+    """Empty where they begin with none."""
     words: int
 
 
@@ -119,18 +120,20 @@ class Anatomy:
                 region = self._region_ahead(words)
                 for word in words[: region.words]:
                     sides.update(self._sides_by_word.get(word, ()))
-                if region.name is not None:
+                if region.name:
                     regions.add(region.name)
                 elif self._is_detail(words[0]):
                     details.add(words[0])
                 words = words[region.words :]
         # "Right upper lobe of the lung" is the lobe: what contains it adds nothing.
-        narrowest = {
-            region
-            for region in regions
-            if not any(self._lies_in(other, region) for other in regions)
-        }
-        return Location(frozenset(sides), frozenset(narrowest), frozenset(details))
+        containing: set[str] = set()
+        for name in regions:
+            containing.update(self._around(name))
+        return Location(
+            sides=frozenset(sides),
+            regions=frozenset(regions - containing),
+            details=frozenset(details),
+        )
 
     def _parts(self, location_parts: tuple[str, ...]) -> tuple[str, ...]:
         parts: tuple[str, ...] = self.location(location_parts).parts
@@ -143,27 +146,23 @@ class Anatomy:
         """Find the longest wording of a region that the words begin with."""
         for length in range(self._longest_wording, 0, -1):
             name = self._region(words[:length])
-            if name is not None:
+            if name:
                 return _RegionAhead(name, length)
-        return _RegionAhead(None, 1)
+        return _RegionAhead("", 1)
 
-    def _region(self, words: tuple[str, ...]) -> str | None:
+    def _region(self, words: tuple[str, ...]) -> str:
         """Find the region with this wording; the last word may be a plural."""
-        listed = self._region_by_wording.get(words)
-        if listed is not None:
-            return listed
-        for singular in sorted(possible_singulars(words[-1])):
-            listed = self._region_by_wording.get((*words[:-1], singular))
-            if listed is not None:
-                return listed
-        return None
+        *first_words, last_word = words
+        for form in (last_word, *sorted(possible_singulars(last_word))):
+            region = self._region_by_wording.get((*first_words, form))
+            if region is not None:
+                return region
+        return ""
 
-    def _lies_in(self, region: str, outer: str) -> bool:
-        """Whether a region lies inside another one."""
+    def _around(self, region: str) -> Iterator[str]:
+        """Yield the regions that a region lies in, from the smallest on."""
         while region := self._larger.get(region, ""):
-            if region == outer:
-                return True
-        return False
+            yield region
 
     def _covers(self, outer: tuple[str, ...], inner: tuple[str, ...]) -> bool:
         """Whether a location, by its parts, contains another; none contains all."""
@@ -174,14 +173,11 @@ class Anatomy:
         if not wide.details <= narrow.details:
             return False
         # "No opacity in the lungs" denies every opacity without a location.
-        wanted = wide.regions if narrow.regions else wide.regions - self._wholes
-        return all(
-            any(
-                region == wanted_region or self._lies_in(region, wanted_region)
-                for region in narrow.regions
-            )
-            for wanted_region in wanted
-        )
+        outer_regions = wide.regions if narrow.regions else wide.regions - self._wholes
+        inner_regions = set(narrow.regions)
+        for region in narrow.regions:
+            inner_regions.update(self._around(region))
+        return inner_regions >= outer_regions
 
 
 @cache
