@@ -93,9 +93,7 @@ def folds(
     sizes = sizes.sort_values(["size", "hash"], ascending=[False, True])
     filled = np.zeros(number, dtype=np.int64)
     fold_by_group: dict[int, int] = {}
-    for group_number, size in zip(
-        sizes.index.tolist(), sizes["size"].tolist(), strict=True
-    ):
+    for group_number, size in sizes["size"].to_dict().items():
         emptiest = int(filled.argmin())
         fold_by_group[group_number] = emptiest
         filled[emptiest] += size
@@ -116,6 +114,8 @@ def phrase_folds(
     numbers, names = pd.factorize(pd.Series(mentions, dtype="object"), sort=True)
     fold = folds(numbers.astype(np.int64), names[numbers].tolist(), number, seed)
     masks = []
+    # A sentence with phrases of two folds is held out in both: no answer about a
+    # held-out phrase may be learnt from.
     for held_out in range(number):
         held_out_phrases = {
             mentions[mention] for mention in np.flatnonzero(fold == held_out).tolist()

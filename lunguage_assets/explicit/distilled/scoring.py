@@ -48,10 +48,9 @@ def score_sentences(
     sentences = list(sentence_by_key.values())
     scores = scorer.read(sentences, steps_of("reading sentences", len(sentences)))
     new_sentences = _sentences_with_new_phrases(pairs, hedges, scorer)
-    has_new_phrase = np.array(
-        [sentence in new_sentences for sentence in sentences], dtype=bool
-    )
-    is_unlike = scores.out_of_distribution | has_new_phrase
+    has_new_phrase = [sentence in new_sentences for sentence in sentences]
+    # A vector may lie near what was learnt, though its hedge was never seen.
+    is_unlike = scores.out_of_distribution | np.array(has_new_phrase, dtype=bool)
     phrase_mu = ranking["mu"].to_numpy(dtype=np.float64)
     rank = (phrase_mu > scores.mu[:, None]).sum(axis=1)
     scored = pd.DataFrame(
