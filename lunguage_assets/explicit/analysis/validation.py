@@ -217,19 +217,15 @@ def _plan(
     configurations: Sequence[Configuration], judges: Sequence[str], seeds: U64
 ) -> _Plan:
     """Repeat every configuration with every seed."""
-    lone_judges = [
-        _NO_LONE_JUDGE if shape.judges == ALL_JUDGES else judges.index(shape.judges)
-        for shape in configurations
-    ]
-    is_random = [shape.strategy == RANDOM for shape in configurations]
-    opponent_limits = [shape.opponent_limit for shape in configurations]
-    panel_steps = [shape.panel_steps for shape in configurations]
+    table = pd.DataFrame(configurations)
+    repeated = table.loc[table.index.repeat(len(seeds))]
     return _Plan(
         seed=np.tile(seeds, len(configurations)),
-        is_random=np.repeat(is_random, len(seeds)),
-        lone_judge=np.repeat(lone_judges, len(seeds)).astype(np.int64),
-        opponent_limit=np.repeat(opponent_limits, len(seeds)),
-        panel_steps=np.repeat(panel_steps, len(seeds)),
+        is_random=(repeated["strategy"] == RANDOM).to_numpy(),
+        # `all` is no judge of the panel: -1.
+        lone_judge=pd.Index(judges).get_indexer(pd.Index(repeated["judges"])),
+        opponent_limit=repeated["opponent_limit"].to_numpy(),
+        panel_steps=repeated["panel_steps"].to_numpy(),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lunguage_assets.explicit.distilled.answers import Answers
+from lunguage_assets.explicit.distilled.answers import NO_SENTENCE, Answers
 from lunguage_assets.explicit.distilled.encoder import MaskedEncoder
 from lunguage_assets.explicit.distilled.model import Head
 from lunguage_assets.files import replace_file
@@ -132,27 +132,22 @@ def _loss(mu: Any, rows: Integers, answers: Answers, scores: Floats) -> Any:
     # batch: once as the first sentence, once as the other, with won and lost exchanged.
     position = np.full(len(scores), -1)
     position[rows] = np.arange(len(rows))
-    is_of_pair = answers.is_of_pair
-    as_first = np.flatnonzero(position[answers.sentence] >= 0)
-    as_second = np.flatnonzero(is_of_pair & (position[answers.other_sentence] >= 0))
+    sentence = np.concatenate([answers.sentence, answers.other_sentence])
+    has_won = np.concatenate([answers.won, ~answers.won])
+    noises = np.tile(answers.noise, 2)
     opponent_of_first = np.where(
-        is_of_pair, scores[answers.other_sentence], answers.phrase_mu
-    )[as_first]
-    opponent_of_second = scores[answers.sentence[as_second]]
-    scored = np.concatenate(
-        [
-            position[answers.sentence[as_first]],
-            position[answers.other_sentence[as_second]],
-        ]
+        answers.is_of_pair, scores[answers.other_sentence], answers.phrase_mu
     )
-    has_won = np.concatenate([answers.won[as_first], ~answers.won[as_second]])
-    noises = np.concatenate([answers.noise[as_first], answers.noise[as_second]])
+    opponents = np.concatenate([opponent_of_first, scores[answers.sentence]])
+    # A phrase has no score to be learnt.
+    is_in_batch = (position[sentence] >= 0) & (sentence != NO_SENTENCE)
 
     def tensor(values: Floats) -> Any:
-        return torch.tensor(values, dtype=torch.float32, device=mu.device)
+        return torch.tensor(values[is_in_batch], dtype=torch.float32, device=mu.device)
 
-    opponent = tensor(np.concatenate([opponent_of_first, opponent_of_second]))
+    opponent = tensor(opponents)
     sign = tensor(has_won * 2.0 - 1.0)
     noise = tensor(noises)
-    margin = sign * (mu[torch.tensor(scored, device=mu.device)] - opponent) / noise
+    scored = torch.tensor(position[sentence[is_in_batch]], device=mu.device)
+    margin = sign * (mu[scored] - opponent) / noise
     return -torch.special.log_ndtr(margin).mean()

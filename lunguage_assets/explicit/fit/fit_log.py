@@ -64,6 +64,7 @@ def log_table(
     """
     if not rounds:
         return FIT_LOG.arrow.empty_table()
+    # Rounds are in the order of steps; the log has each sentence's steps together.
     plays = Round._make(map(np.concatenate, zip(*rounds, strict=True)))
     order = np.lexsort((plays.step, plays.sentence))
     plays = Round._make(values[order] for values in plays)

@@ -109,6 +109,7 @@ def fit_pairs(
     masked = rows.loc[rows["mask_state"] == "masked", "masked_sentence"]
     key_by_row = masked.map(sentence_key)
     sentence_by_key = dict(zip(key_by_row, masked, strict=True))
+    # Sentences of one wording have one fit, which all their pairs share.
     scores = [] if scored is None else [scored]
     logs = []
     for chunk in _unscored_chunks(sentence_by_key, scored, at_once):
@@ -230,9 +231,7 @@ def _with_probabilities(
         pairs["mu"], pairs["mu_sd"], calibration, pairs["mu_centre"]
     )
     source = np.full(len(pairs), "fitted", dtype=object)
-    mu_by_phrase = dict(
-        zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True)
-    )
+    mu_by_phrase = ranking.set_index("phrase")["mu"].to_dict()
     # Without a score, p is that of the phrases' mean mu, with TrueSkill's beta as its
     # error; without a ranked phrase it is unknown (section 5).
     for row in np.flatnonzero(pairs["mu"].isna()).tolist():
@@ -244,7 +243,9 @@ def _with_probabilities(
             p[row], low[row], high[row] = by_phrases
             source[row] = "phrase"
         else:
-            p[row], low[row], high[row] = 0.5, 0.0, 1.0
+            p[row] = 0.5
+            low[row] = 0.0
+            high[row] = 1.0
             source[row] = "none"
     counted = {
         name: pairs[name].fillna(0).astype("int64")
