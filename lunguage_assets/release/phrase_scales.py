@@ -147,6 +147,7 @@ def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
         reader_low=reader_low,
         reader_high=reader_high,
     )
+    # From the most certain phrase, as the page shows them.
     measured = measured.sort_values("mu", ascending=False, kind="stable")
     people = _people()
     words = _words_by_phrase()
@@ -190,9 +191,8 @@ def widest_gap(scale: pd.DataFrame) -> ScaleGap | None:
     p_by_phrase = dict(zip(ranked["phrase"], ranked["p"], strict=True))
     gaps = []
     for first, second in combinations(p_by_phrase, 2):
-        higher, lower = first, second
-        if p_by_phrase[second] > p_by_phrase[first]:
-            higher, lower = second, first
+        higher = max(first, second, key=p_by_phrase.__getitem__)
+        lower = second if higher == first else first
         means = _means_of_both(higher, lower)
         if means and all(abs(a - b) < HELD_EQUAL for a, b in means):
             gaps.append(

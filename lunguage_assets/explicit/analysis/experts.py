@@ -346,7 +346,7 @@ def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
     return numbered[columns].reset_index(drop=True)
 
 
-def _ranked_higher(pair: PhrasePair, mu_by_phrase: Mapping[str, float]) -> str | None:
+def _ranked_higher(pair: PhrasePair, mu_by_phrase: Mapping[Any, float]) -> str | None:
     """Name the phrase with the higher mu; None where there is none."""
     first = mu_by_phrase.get(pair[0], np.nan)
     second = mu_by_phrase.get(pair[1], np.nan)

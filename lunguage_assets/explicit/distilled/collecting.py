@@ -118,7 +118,7 @@ def _joined(
         }
     )
     joined = pd.concat([against_phrases, of_two_sentences]).astype(_ARRAY_TYPES)
-    arrays: dict[str, Any] = {name: joined[name].to_numpy() for name in joined}
+    arrays: dict[str, Any] = {name: joined[name].to_numpy() for name in _ARRAY_TYPES}
     return Answers(sentences, judges, **arrays, count=np.ones(len(joined)))
 
 

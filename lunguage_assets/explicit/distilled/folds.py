@@ -6,7 +6,7 @@ docs/distilled.md: sentences of one patient, and all sentences with a phrase.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -92,7 +92,7 @@ def folds(
     sizes = rows.groupby("group").agg(size=("group", "size"), hash=("hash", "min"))
     sizes = sizes.sort_values(["size", "hash"], ascending=[False, True])
     filled = np.zeros(number, dtype=np.int64)
-    fold_by_group: dict[int, int] = {}
+    fold_by_group: dict[Any, int] = {}
     for group_number, size in sizes["size"].to_dict().items():
         emptiest = int(filled.argmin())
         fold_by_group[group_number] = emptiest
