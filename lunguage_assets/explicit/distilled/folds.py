@@ -6,6 +6,7 @@ docs/distilled.md: sentences of one patient, and all sentences with a phrase.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,16 +111,14 @@ def phrase_folds(
         number: of folds; those without a sentence are left out.
         seed: of the ties.
     """
-    mentions = [phrase for phrases in phrases_of_sentences for phrase in phrases]
-    numbers, names = pd.factorize(pd.Series(mentions, dtype="object"), sort=True)
-    fold = folds(numbers.astype(np.int64), names[numbers].tolist(), number, seed)
+    mentions = pd.Series(chain.from_iterable(phrases_of_sentences), dtype="object")
+    phrase_of_mention, _ = pd.factorize(mentions, sort=True)
+    fold = folds(phrase_of_mention.astype(np.int64), mentions.tolist(), number, seed)
     masks = []
     # A sentence with phrases of two folds is held out in both: no answer about a
     # held-out phrase may be learnt from.
     for held_out in range(number):
-        held_out_phrases = {
-            mentions[mention] for mention in np.flatnonzero(fold == held_out).tolist()
-        }
+        held_out_phrases = set(mentions[fold == held_out])
         holds_phrase = [
             not held_out_phrases.isdisjoint(phrases) for phrases in phrases_of_sentences
         ]
