@@ -138,6 +138,7 @@ def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
     """
     anchors = chosen.of(set(ranking["phrase"]))
     mu = ranking["mu"].to_numpy(dtype=np.float64)
+    # mu of a phrase is the scale itself: no error of its own comparisons is added.
     p, low, high = probability(mu, np.zeros_like(mu), calibrate(ranking, anchors))
     reader_low, reader_high = reader_range(p, low, high, chosen.spread)
     measured = ranking[["phrase", "mu"]].assign(
@@ -212,6 +213,7 @@ def people_distance(scale: pd.DataFrame) -> PeopleDistance | None:
     Returns:
         None where there is no such mean. A mean at an anchor is ours, and left out.
     """
+    # At an anchor p is what raters said, so that it would lie near by construction.
     ranked = scale[scale["p"].notna() & ~scale["is_anchor"].astype(bool)]
     p_by_phrase = dict(zip(ranked["phrase"], ranked["p"], strict=True))
     distances: list[float] = []

@@ -106,6 +106,7 @@ def read_origin(
         configuration: the judges file.
         prompts: folder of the user's own templates.
     """
+    # A file of the home takes the place of the packaged one of its name.
     anchors = chosen_anchors(settings.explicit.anchors, home.anchor_ratings, home.root)
     files = {Path(name).stem: ("packaged", resource(name)) for name in _RESOURCES}
     files["report_template"] = ("packaged", resource("release", "report.html.j2"))
@@ -150,6 +151,7 @@ def provenance(
     """
     configuration = origin.configuration
     members = [str(key) for key in ranking["judges"].iloc[0]]
+    # The extractor decides which phrases there are, whether it compares them or not.
     judges = list(dict.fromkeys([*members, configuration.extractor]))
     prompts_version = None
     if language_models(configuration, judges):
@@ -180,6 +182,7 @@ def provenance(
         "ranking": _describe_ranking(ranking),
         "anchors": _describe_anchors(origin.anchors, set(ranking["phrase"])),
         "encoders": list(encoders),
+        # Under their released names, which older releases have, too.
         "settings": origin.settings.model_dump(
             mode="json",
             include={"corpus", "explicit", "implicit"},

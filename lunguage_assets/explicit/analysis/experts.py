@@ -227,6 +227,7 @@ def expert_agreement(
         choices = [winners.get(frozenset(pair)) for pair in pairs]
         rows += _rows_with_reference("with judge", judge, choices, phrases, groups)
     for group, members in groups.items():
+        # One expert has nobody of the group to agree with.
         if group == ALL_EXPERTS or len(members) > 1:
             ratings = RatingsByRater(answered[members], phrases[members])
             rows += _rows_among_experts(ratings, group)

@@ -168,6 +168,7 @@ def rating_rows(
                 "another with --phrase."
             )
         questions += [(phrase, sentence) for sentence in drawn]
+    # Mixed, so that nobody rates ten sentences of one phrase in a row.
     questions.sort(key=lambda question: text_hash(seed, "order of ratings", *question))
     rows = [list(RATING_COLUMNS)]
     for rater in range(1, raters + 1):

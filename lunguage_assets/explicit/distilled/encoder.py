@@ -128,6 +128,7 @@ class MaskedEncoder:
         """
         tokenizer = self.loaded.tokenizer
         mask = tokenizer.mask_token or tokenizer.unk_token
+        # The sentence itself breaks ties, so that batches do not depend on the order.
         by_length = sorted(
             range(len(sentences)),
             key=lambda number: (len(sentences[number]), sentences[number]),

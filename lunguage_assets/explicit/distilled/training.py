@@ -184,6 +184,8 @@ def distil(
         vectors = read_all(tuned_encoder)
         tuned_encoder.loaded.model.save_pretrained(work / ENCODER)
         tuned_encoder.loaded.tokenizer.save_pretrained(work / ENCODER)
+    # The head that is stored has learnt from everything; its errors are of those heads
+    # that had not seen the sentences.
     head = fit_head(vectors, answers, best.spread)
     errors = errors_of(vectors, answers, best.held_out.sentences, masks.sentences)
     is_of_hub = named_path(chosen.encoder) is None
@@ -205,7 +207,7 @@ def _finished_scorer(scorers: Path, made_of: str) -> Path | None:
     """Find the folder of a scorer of the same input that is whole."""
     for file in sorted(scorers.glob("*/scorer.json")):
         folder = file.parent
-        # A damaged one is trained again.
+        # A damaged one is trained again, and so is one of other answers or options.
         with suppress(ConfigurationError):
             is_unfinished = folder.name.startswith(_UNFINISHED)
             if is_unfinished or about_scorer(folder).made_of != made_of:
@@ -219,6 +221,7 @@ def _finished_scorer(scorers: Path, made_of: str) -> Path | None:
 
 def _publish(work: Path, folder: Path) -> Path:
     """Give a finished scorer its name, and remove what else is there."""
+    # A state holds encoder and optimiser, and nothing goes on from it any more.
     for state in work.glob("*.pt"):
         state.unlink()
     shutil.rmtree(folder, ignore_errors=True)

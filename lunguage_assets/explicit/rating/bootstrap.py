@@ -141,6 +141,7 @@ def _resampled_orders(cluster: Integers, count: int, seed: int) -> Iterator[Inte
             within = np.arange(sizes.sum()) - begins
             answers = answers_by_cluster[np.repeat(start[clusters], sizes) + within]
             positions = np.arange(len(answers), dtype=np.uint64)
+            # Every resample is played in orders of its own, as the ranking is.
             for order in range(ORDERS_PER_RESAMPLE):
                 hashes = mix(seed, resample, order + 1, positions)
                 orders.append(answers[np.argsort(hashes)])
