@@ -65,7 +65,7 @@ def hedge_vocabulary(
         counts.update(set(phrases))
     examples = _usable_examples(hedges)
     reasons = {
-        phrase: _reason(count, examples[phrase], settings)
+        phrase: _reason(count, examples.get(phrase, []), settings)
         for phrase, count in counts.items()
     }
     retained = {phrase for phrase, reason in reasons.items() if reason == RETAINED}
@@ -119,7 +119,7 @@ def _usable_examples(hedges: pd.DataFrame) -> Mapping[str, list[Example]]:
 
     A sentence shows a phrase only where the finding is located, and alone of its name.
     In "<finding> on the right, possible <finding> on the left" nobody could tell which
-    of the two is hedged.
+    of the two is hedged (section 1).
     """
     examples: defaultdict[str, list[Example]] = defaultdict(list)
     columns = ["finding_id", "masked_sentence", "phrases", "review_reason"]
