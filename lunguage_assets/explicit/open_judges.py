@@ -55,6 +55,8 @@ def judge_identity(
         ConfigurationError: as `open_judge`.
     """
     slot = configuration.judge_config(key)
+    # Whether a table is stale is asked often: no ledger is opened for it, and of a
+    # distilled model only its small file is read.
     if not isinstance(slot, OfflineJudgeConfig):
         return ModelJudge.identity_of(slot.binding, load_prompts(prompts), slot.mode)
     if slot.provider == "distilled":

@@ -16,6 +16,7 @@ EXPLICIT_SECTIONS = ("find", "impr")
 
 def tentative_rows(findings: pd.DataFrame) -> pd.DataFrame:
     """Select the rows of tentative pairs, sorted by study and row."""
+    # "tp" leans to present ("likely edema"), "tn" to absent ("edema is unlikely").
     is_tentative = findings["status"].isin(["tp", "tn"])
     is_explicit = findings["section"].isin(EXPLICIT_SECTIONS)
     pairs = findings[(is_tentative & is_explicit).to_numpy(dtype=bool)]

@@ -80,14 +80,15 @@ class Release:
         Raises:
             MethodError: they were made with another ranking, or in different modes.
         """
-        found = self.studies.query(
+        stored_rankings = self.studies.query(
             "SELECT DISTINCT ranking_version, mode FROM lunguage_plus_plus"
         )
         expected = str(self.ranking["ranking_version"].iloc[0])
-        is_of_another = any(version != expected for version, _ in found)
-        if len(found) > 1 or is_of_another:
+        is_of_another = any(version != expected for version, _ in stored_rankings)
+        # p of two scales side by side would look like a difference between patients.
+        if len(stored_rankings) > 1 or is_of_another:
             rankings = ", ".join(
-                f"{version} in mode {mode}" for version, mode in sorted(found)
+                f"{version} in mode {mode}" for version, mode in sorted(stored_rankings)
             )
             raise MethodError(
                 f"batches of ranker {self.ranker!r}: found rankings {rankings}; "
@@ -183,7 +184,7 @@ def context_of(
     heights, _ = np.histogram(fitted["p"].astype(np.float64), bins=P_EDGES)
     own_p = fitted.loc[fitted["is_own"].astype(bool), "p"]
     summary = _summary(release, own_p)
-    shown, stale = shown_analyses(analyses, release.ranking)
+    analyses_of_ranking, stale = shown_analyses(analyses, release.ranking)
     encoders = list(_counts(studies, "encoder", "lunguage_plus_plus"))
     return ReportContext(
         ranker=release.ranker,
@@ -198,9 +199,9 @@ def context_of(
         ),
         ranking=release.ranking,
         examples=examples,
-        analyses=shown,
+        analyses=analyses_of_ranking,
         stale_analyses=stale,
-        experts=_single_experts(analyses, shown),
+        experts=_single_experts(analyses, analyses_of_ranking),
         tables={
             "labels": label_table(studies, labels),
             **paper_tables(studies, origin.dictionary.statistics()),
@@ -233,7 +234,12 @@ def _summary(release: Release, own_p: pd.Series) -> dict[str, Any]:
     studies = release.studies
     ranking = release.ranking.iloc[0]
     versions = ("ruler", "ruler_reason", "ranking_version")
-    conflicts = _counts(studies, "conflict_type, source", "conflicts")
+    conflicts_by_words = {
+        f"{conflict_type} ({source})": count
+        for (conflict_type, source), count in _counts(
+            studies, "conflict_type, source", "conflicts"
+        ).items()
+    }
     p_sources = _counts(studies, "p_source", "fitted_probabilities")
     matches = _counts(studies, "reason, generated", "pathway_matches")
     sums = ", ".join(
@@ -269,12 +275,7 @@ def _summary(release: Release, own_p: pd.Series) -> dict[str, Any]:
             for (reason, is_generated), count in matches.items()
             if not is_generated
         },
-        "conflicts": dict(
-            sorted(
-                (f"{conflict_type} ({source})", count)
-                for (conflict_type, source), count in conflicts.items()
-            )
-        ),
+        "conflicts": dict(sorted(conflicts_by_words.items())),
         "rows": accounts,
         "studies_set_aside": dict(set_aside),
         "rows_out": _counts(studies, "source", "lunguage_plus_plus").total(),
@@ -315,6 +316,7 @@ def shown_analyses(
     distilled = frames.get(DISTILLED_EVALUATION.name)
     if distilled is not None and set(distilled["ranking_version"]) - version:
         del frames[DISTILLED_EVALUATION.name]
+    # The others were made together: where one is of another ranking, all are.
     versions: set[str] = set()
     for frame in frames.values():
         if "ranking_version" in frame.columns:
@@ -338,11 +340,12 @@ def _of_groups(experts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _single_experts(
-    analyses: Mapping[str, pd.DataFrame], shown: Mapping[str, pd.DataFrame]
+    analyses: Mapping[str, pd.DataFrame], of_ranking: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
     """Take the single experts of an analysis that is shown, under numbers."""
     name = EXPERT_AGREEMENT.name
-    if name not in shown:
+    # Those that are shown have lost their single experts: the names come from before.
+    if name not in of_ranking:
         return numbered_experts(EXPERT_AGREEMENT.frame())
     return numbered_experts(analyses[name])
 

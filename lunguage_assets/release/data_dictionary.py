@@ -1,6 +1,7 @@
 """Describes the tables of a release, column by column, as a page in Markdown.
 
 What a column means stands where it is declared (`tables/`); here is how that reads.
+The same sections make docs/data_dictionary.md, of all tables that are stored.
 """
 
 from __future__ import annotations
@@ -25,20 +26,28 @@ from lunguage_assets.tables.released import (
 )
 from lunguage_assets.tables.schema import Column, Table
 
-_HEAD = """# Data dictionary of this release
-
-Absent text is the empty string; "may be empty" means null. In CSV, lists are joined by '; '. Columns marked
-*report text* hold patient text in a credentialed corpus. **A finding that a report does not mention is not
-thereby absent.**
-"""
+_HEAD = (
+    "# Data dictionary of this release\n\n"
+    'Absent text is the empty string; "may be empty" means null. In CSV, lists are '
+    "joined by '; '. Columns marked\n*report text* hold patient text in a credentialed "
+    "corpus. **A finding that a report does not mention is not\nthereby absent.**\n"
+)
 _DESCRIBED_FIRST = ("resolution_log", "conflicts", "pathway_matches", "accounting")
 """Of `TABLES_AS_STORED`, those that say why rows are as they are."""
+_NAMED_AS_THEIR_FILES = (
+    LABELS,
+    CHEXPERT_LABELS,
+    CHEXPERT_PROBABILITIES,
+    STUDIES,
+    PHRASE_SCALE,
+)
 
 
 def data_dictionary(version: Path) -> str:
-    """Describe the tables that lie in a version.
+    """Describe the tables that lie in a version; one of several files has one section.
 
-    One of several files is described once.
+    Args:
+        version: folder of a release.
     """
     files = sorted(
         path for path in version.glob("*/*") if path.suffix in (".csv", ".parquet")
@@ -56,7 +65,7 @@ def data_dictionary(version: Path) -> str:
 
 
 def _tables_by_file() -> Iterator[tuple[str, Table]]:
-    """Yield the table behind each file.
+    """Yield the table behind each file, in the order of the page.
 
     A file goes by its name, or by its stem where CSV and Parquet have the same columns.
     """
@@ -64,15 +73,10 @@ def _tables_by_file() -> Iterator[tuple[str, Table]]:
     yield "Lunguage_plus_plus.parquet", RELEASE
     described_last = [name for name in TABLES_AS_STORED if name not in _DESCRIBED_FIRST]
     for name in (*_DESCRIBED_FIRST, *described_last):
+        # Batches are written one below the other, so each row says which it is of.
         columns = (*TABLES[name].columns, RELEASE.column("report_batch"))
         yield name, replace(TABLES[name], columns=columns)
-    for table in (
-        LABELS,
-        CHEXPERT_LABELS,
-        CHEXPERT_PROBABILITIES,
-        STUDIES,
-        PHRASE_SCALE,
-    ):
+    for table in _NAMED_AS_THEIR_FILES:
         yield table.name, table
     yield "ranking", TABLES["reference_ranking"]
     yield "table_labels", LABEL_TABLE
@@ -82,14 +86,15 @@ def _tables_by_file() -> Iterator[tuple[str, Table]]:
 
 
 def _published_table() -> Table:
-    """Describe the published CSV.
+    """Describe the published CSV, whose columns have the paper's names.
 
-    What is read is text, however the Parquet types it.
+    A cell of the CSV is text, however the Parquet of the same rows types it.
     """
     internal_names = {published: name for name, published in ATTRIBUTES.items()}
     internal_names["DxTP"] = "currency"
     columns = []
     for name in PUBLISHED_COLUMNS:
+        # The report stands in the CSV alone: the Parquet names its study.
         if name == "report":
             column = Column("report", "string", "Full report text", restricted=True)
         else:
@@ -112,9 +117,9 @@ def table_section(table: Table, heading: str, stored: str) -> str:
     """Describe one table with its columns.
 
     Args:
-        table: that is described.
-        heading: of the section.
-        stored: where it is, a sentence and a space; or empty.
+        table: the table.
+        heading: of its section.
+        stored: where its files are, a sentence and a space; or empty.
     """
     lines = [
         f"## {heading}",
@@ -134,6 +139,9 @@ def table_section(table: Table, heading: str, stored: str) -> str:
 
 def _rules_of_several_columns(table: Table) -> str:
     """Name the rules about keys and columns together, not those about single values."""
+    # Without choices, ranges and patterns, which stand in the lines of the columns,
+    # only the rules of the table itself are left; nullable, so that "is never empty"
+    # is none of them.
     bare_columns = tuple(
         Column(column.name, column.type, "", nullable=True) for column in table.columns
     )
@@ -143,15 +151,16 @@ def _rules_of_several_columns(table: Table) -> str:
 
 def _content(column: Column) -> str:
     """Say what a column holds, and which values."""
+    # A bar in a cell would begin another cell.
     description = column.description.replace("|", "\\|").rstrip(".")
-    parts = [f"{description}.", choices_told(column), _range(column)]
+    sentences = [f"{description}.", choices_told(column), _range(column)]
     if column.pattern:
-        parts.append(f"Form: `{column.pattern}`.".replace("|", "\\|"))
+        sentences.append(f"Form: `{column.pattern}`.".replace("|", "\\|"))
     if column.nullable:
-        parts.append("May be empty.")
+        sentences.append("May be empty.")
     if column.restricted:
-        parts.append("*Report text.*")
-    return " ".join(filter(None, parts))
+        sentences.append("*Report text.*")
+    return " ".join(filter(None, sentences))
 
 
 def _range(column: Column) -> str:

@@ -34,17 +34,17 @@ class DecidingCue(NamedTuple):
     words: str
 
 
-def deciding_cues(written: str, report: str, status: str) -> list[DecidingCue]:
+def deciding_cues(stored_cues: str, report: str, status: str) -> list[DecidingCue]:
     """Read the cues of a row.
 
     Args:
-        written: the row's column `cues`.
+        stored_cues: the row's column `cues`.
         report: the text in which its characters count.
         status: of the row, in the words of `row_words.status_of`.
     """
     claim = status.rpartition(" ")[2]
     cues = []
-    for cue, span in read_cues(written):
+    for cue, span in read_cues(stored_cues):
         category = cue.partition(".")[0]
         says = CUE_WORDS.get(category, _WORDS_OF_ANOTHER_CATEGORY)
         if claim in ("normal", "abnormal"):

@@ -92,6 +92,7 @@ def explain_study(record: StudyRecord, finding: str | None = None) -> StudyExpla
     rows = ExplanationBuilder(record).rows()
     if finding is None:
         return StudyExplanation(record.study_id, _remarks(record), rows)
+    # "7" is the row with this number in the result, "s50000001:0012" any row by its id.
     chosen = [row for row in rows if finding in (row.finding_id, str(row.idx))]
     if not chosen:
         raise ConfigurationError(
@@ -162,15 +163,15 @@ class ExplanationBuilder:
         # How a row ended outranks why it is not new.
         self._last_event = self._events(_NOT_GENERATED) | self._events(_REMOVING_EVENTS)
 
-    def _events(self, kinds: Iterable[str]) -> dict[str, Record]:
-        return _by_finding_id(event for event in self._log if event["event"] in kinds)
+    def _events(self, names: Iterable[str]) -> dict[str, Record]:
+        return _by_finding_id(event for event in self._log if event["event"] in names)
 
     def rows(self) -> list[RowExplanation]:
         """Explain rows of the result by number, others by id, then rejected ones."""
         kept = sorted(self._result, key=lambda finding: self._result[finding]["idx"])
-        others = sorted({*self._stated, *self._generated} - set(kept), key=natural)
+        removed = sorted({*self._stated, *self._generated} - set(kept), key=natural)
         return [
-            *map(self._explain, (*kept, *others)),
+            *map(self._explain, (*kept, *removed)),
             *map(_explain_rejected, self._rejected),
         ]
 
@@ -220,6 +221,7 @@ class ExplanationBuilder:
         else:
             sentence = f"{SECTION_WORDS[row['section']]}, sentence {row['sent_idx']}"
             yield f'{sentence}: "{printable(row["sent"])}"'
+        # "PTX" in the report is "pneumothorax" in the vocabulary.
         if row["name"] != row["ent"].lower():
             yield f"canonical name: {row['name']}"
         attributes = attribute_words(row)
@@ -323,8 +325,8 @@ class ExplanationBuilder:
                 for opponent in conflict["finding_ids"]
                 if opponent != finding
             )
-            kind = CONFLICT_WORDS[conflict["conflict_type"]]
-            line = f"{kind} ({conflict['source']}): with {opponents}"
+            disagreement = CONFLICT_WORDS[conflict["conflict_type"]]
+            line = f"{disagreement} ({conflict['source']}): with {opponents}"
             if conflict["suppressed"]:
                 line = f"{line}; the generated row was never added"
             yield line
@@ -335,6 +337,7 @@ class ExplanationBuilder:
         if event is None:
             return f"idx {self._result[finding]['idx']} of the result"
         outcome = f"{event['event']}: {RULE_WORDS[event['rule']]}."
+        # A history row is excluded, and nothing stands in its place.
         if event["event"] == "excluded":
             return outcome
         if event["survivor_id"] is None:
@@ -348,10 +351,10 @@ class ExplanationBuilder:
         """Name what a row refers to, and the references that it has lost."""
         if finding in self._result:
             row = self._result[finding]
-            for kind in ("evidence", "associate"):
-                targets = ", ".join(map(self._target, row[kind]))
+            for column in ("evidence", "associate"):
+                targets = ", ".join(map(self._target, row[column]))
                 if targets:
-                    yield f"{kind}: {printable(targets)}"
+                    yield f"{column}: {printable(targets)}"
         for event in self._log:
             is_lost = event["event"] == "reference lost"
             if is_lost and event["finding_id"] == finding:
@@ -391,8 +394,8 @@ def _explain_rejected(row: Record) -> RowExplanation:
     """Explain a delivered row that could not be used; its line stands for an id."""
     expected = f"expected {row['expected']}"
     if row["column"]:
-        found = printable(row["found"])
-        expected = f"column {row['column']!r}: found {found!r}, {expected}"
+        value = printable(row["found"])
+        expected = f"column {row['column']!r}: found {value!r}, {expected}"
     return RowExplanation(
         finding_id=f"{row['file']}, row {row['line']}",
         idx=None,

@@ -66,6 +66,7 @@ def _synced(path: Path) -> Iterator[BinaryIO]:
 def csv_text(frame: pd.DataFrame) -> str:
     """Write a frame as CSV: comma, LF, with a header; lists are joined by '; '."""
     joined = {}
+    # Columns of lists are columns of objects, and so are those of mixed values.
     for name in frame.columns:
         if frame[name].dtype == object:
             joined[name] = [

@@ -1,11 +1,12 @@
-"""The rows of a release.
+"""Reads the rows of a release: of every study its newest delivery.
 
-The newest delivery of every study over the stored batches, in parts, by SQL.
+The stored batches are queried as one corpus by DuckDB, which sorts beyond its memory on
+disk. A part holds every table of at most `STUDIES_AT_ONCE` studies, so that memory does
+not grow with the corpus.
 
-A part holds every table of at most `STUDIES_AT_ONCE` studies, so that memory does not
-grow with the corpus. The files are read once for an order of the studies: DuckDB sorts
-their rows by part, beyond its memory on disk, and the parts are cut from that stream.
-Asked part by part, every file would be read for every part.
+Which batches belong to a release is decided in `orchestration/assets/release.py`; what
+is written of the rows is in `restricted_files.py`, what is counted in `context.py` and
+`paper_tables.py`.
 """
 
 from __future__ import annotations
@@ -40,54 +41,91 @@ ROWS_AT_ONCE = 20_000
 """Rows of a table that are taken from its stream at once."""
 
 Order = Literal["batch", "study", "patient"]
-Tables = Mapping[str, pd.DataFrame]
+"""In which order the studies are divided into parts."""
 
-_ORDERS: Mapping[Order, str] = {
+_SORTED_BY: Mapping[Order, str] = {
     "batch": "batch_number, study_id",
     "study": "study_id, batch_number",
     "patient": "subject_id, sequence, study_id, batch_number",
 }
 
+# A study that came again has the rows of its last batch. A delivered row without a
+# readable study cannot be of a newer delivery: it is kept from every batch.
+_CREATE_NEWEST = """
+CREATE OR REPLACE TABLE newest AS
+WITH deliveries AS ({deliveries}),
+chosen AS (
+    SELECT study_id, max(batch_number) AS batch_number
+    FROM deliveries WHERE study_id <> '' GROUP BY study_id
+    UNION ALL
+    SELECT study_id, batch_number FROM deliveries WHERE study_id = ''
+)
+SELECT
+    study_id,
+    batch_number,
+    coalesce(subject_id, '') AS subject_id,
+    coalesce(sequence, 0) AS sequence
+FROM chosen LEFT JOIN every_reports USING (study_id, batch_number)
+"""
+
+# A study that a damaged table lists twice is in one part all the same: its rows must
+# not be doubled, too.
+_CREATE_PARTS = """
+CREATE OR REPLACE TABLE in_{order} AS
+WITH numbered AS (
+    SELECT *, row_number() OVER (ORDER BY {sorted_by}) - 1 AS number FROM newest
+)
+SELECT study_id, batch_number, min(number) // {studies_at_once} AS part
+FROM numbered GROUP BY study_id, batch_number
+"""
+
 
 class Part(NamedTuple):
-    """Tables of some studies as they are stored, with numbers of `batches`, and their
-    files by batch.
+    """Tables of some studies as they are stored.
+
+    Attributes:
+        tables: rows by table; a column `batch` has the number of their batch.
+        batches: keys of the batches, by number.
+        files: file of each batch, by table.
     """
 
     tables: Mapping[str, pa.Table]
     batches: Sequence[str]
     files: Mapping[str, Sequence[str]]
 
-    def frames(self) -> Tables:
-        """The tables with the column `report_batch`.
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Make frames of the tables, with the column `report_batch`.
 
-        Raises `InvalidTable` for rows that break a value rule, with file and keys,
-        never a value.
+        Raises:
+            InvalidTable: rows break a value rule; names file and keys, never a value.
         """
-        return {
-            name: self._sound(TABLES_PER_BATCH[name], rows)
-            for name, rows in self.tables.items()
-        }
+        frames = {}
+        for name, rows in self.tables.items():
+            table = TABLES_PER_BATCH[name]
+            keys = np.array(self.batches, dtype=object)
+            batch = keys[rows.column("batch").to_numpy()]
+            frame = table.from_arrow(rows)
+            frame = frame.assign(report_batch=pd.Series(batch, dtype="str"))
+            if table.violations(frame, ["report_batch"]):
+                self._refuse(table, frame)
+            frames[name] = frame
+        return frames
 
-    def _sound(self, table: Table, rows: pa.Table) -> pd.DataFrame:
-        batch = np.array(self.batches, dtype=object)[rows.column("batch").to_numpy()]
-        frame = table.from_arrow(rows).assign(
-            report_batch=pd.Series(batch, dtype="str")
-        )
-        if table.violations(frame, ["report_batch"]):
-            file_of = dict(zip(self.batches, self.files[table.name], strict=True))
-            for one, of in frame.groupby("report_batch", sort=False):
-                table.require(of, f"file {file_of[str(one)]}")
-        return frame
+    def _refuse(self, table: Table, frame: pd.DataFrame) -> None:
+        """Name the file of the rows that break a rule."""
+        file_by_batch = dict(zip(self.batches, self.files[table.name], strict=True))
+        for batch, rows in frame.groupby("report_batch", sort=False):
+            table.require(rows, f"file {file_by_batch[str(batch)]}")
 
 
 class NewestStudies:
-    """The newest delivery of every study over stored batches.
+    """The newest delivery of every study over stored batches, to be queried by SQL.
 
-    A view per table of `TABLES_PER_BATCH`.
+    Queries find a view for each of `TABLES_PER_BATCH`, and the table `newest`: the
+    studies, with the number of the batch that delivered each last.
 
-    A delivered row without a readable study is of no newer delivery: it is kept from
-    every batch. `reports` has only those that are not set aside.
+    Attributes:
+        batches: keys of the batches, oldest first.
     """
 
     def __init__(
@@ -97,105 +135,105 @@ class NewestStudies:
     ) -> None:
         """Choose the deliveries.
 
-        `batches` are the paths of `TABLES_PER_BATCH` by batch, oldest first. Raises
-        `InvalidTable` for a partition of another schema.
+        Args:
+            connection: to a database of its own.
+            batches: paths of `TABLES_PER_BATCH` by batch, oldest first.
+
+        Raises:
+            InvalidTable: a partition of another schema.
         """
         self.batches = tuple(batches)
         self._connection = connection
         self._files: dict[str, list[str]] = {}
         for name, table in TABLES_PER_BATCH.items():
             files = [
-                _for_sql(connection, table, paths[name]) for paths in batches.values()
+                _path_for_sql(connection, table, paths[name])
+                for paths in batches.values()
             ]
-            quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
-            rows = f"*, file_index::BIGINT AS batch_number, file_row_number AS row FROM read_parquet([{quoted}])"
-            if not files:
-                connection.register("no_rows", table.arrow.empty_table())
-                connection.execute(
-                    f"CREATE OR REPLACE TABLE no_{name} AS SELECT * FROM no_rows"
-                )
-                connection.unregister("no_rows")
-                rows = f"*, 0::BIGINT AS batch_number, 0::BIGINT AS row FROM no_{name}"
-            # Not TEMP: cursors, of which each table's stream needs one, do not see what is temporary.
-            connection.execute(f"CREATE OR REPLACE VIEW every_{name} AS SELECT {rows}")
             self._files[name] = files
-        connection.execute(_NEWEST)
+            rows = _rows_of_files(files) if files else _no_rows(connection, table)
+            # Not TEMP: a cursor does not see what is temporary, and the stream of each
+            # table needs a cursor of its own.
+            connection.execute(f"CREATE OR REPLACE VIEW every_{name} AS SELECT {rows}")
+        deliveries = " UNION ".join(
+            f"SELECT study_id, batch_number FROM every_{name}"
+            for name in TABLES_PER_BATCH
+        )
+        connection.execute(_CREATE_NEWEST.format(deliveries=deliveries))
         for name in TABLES_PER_BATCH:
-            aside = (
-                " ANTI JOIN every_set_aside USING (study_id, batch_number)"
-                if name == "reports"
-                else ""
-            )
-            connection.execute(
-                f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM every_{name} "
-                f"SEMI JOIN newest USING (study_id, batch_number){aside}"
-            )
+            rows = f"every_{name} SEMI JOIN newest USING (study_id, batch_number)"
+            if name == "reports":
+                # Of a study that is set aside no row is in the result: its report
+                # does not count.
+                rows += " ANTI JOIN every_set_aside USING (study_id, batch_number)"
+            connection.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {rows}")
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a query of the tables; counts, never the corpus."""
+        """Fetch the rows of a query: counts, never the corpus."""
         return self._connection.execute(sql).fetchall()
 
     def records(self, sql: str) -> list[dict[str, Any]]:
-        """`query`, as rows by column."""
+        """Fetch the rows of a query, each by column."""
         result = self._connection.execute(sql)
         columns = [str(column[0]) for column in result.description]
         return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
 
     def frame(self, sql: str) -> pd.DataFrame:
-        """`query`, as a frame of numbers."""
+        """Fetch the rows of a query as a frame of numbers."""
         return self._connection.execute(sql).df()
 
     def columns(self, sql: str) -> dict[str, NDArray[Any]]:
-        """`query` for numbers, as an array by column.
+        """Fetch numbers as an array by column: eight bytes each, where Python's forty.
 
-        Eight bytes a value, where Python's take forty.
+        A corpus has millions of them.
         """
         fetched = self._connection.execute(sql).fetchnumpy()
         return {name: np.asarray(values) for name, values in fetched.items()}
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Count the studies."""
         ((studies,),) = self.query("SELECT count(*) FROM newest")
         return int(studies)
 
     def parts(self, order: Order, names: Sequence[str]) -> Iterator[Part]:
-        """Tables of some studies after those of others, in an order of the studies.
+        """Read tables part by part; at least one part, and perhaps an empty one.
 
-        At least one part. Rows of a part are in the order of batches and files.
+        Args:
+            order: of the studies. Within a part rows are in the order of batches and
+                files.
+            names: of the tables.
         """
-        self._connection.execute(
-            f"CREATE OR REPLACE TABLE in_{order} AS "
-            "WITH numbered AS ("
-            f"SELECT *, row_number() OVER (ORDER BY {_ORDERS[order]}) - 1 AS n FROM newest) "
-            # A study that a damaged table lists twice is in one part: its rows must not be doubled too.
-            f"SELECT study_id, batch_number, min(n) // {STUDIES_AT_ONCE} AS part FROM numbered "
-            "GROUP BY study_id, batch_number"
+        create = _CREATE_PARTS.format(
+            order=order,
+            sorted_by=_SORTED_BY[order],
+            studies_at_once=STUDIES_AT_ONCE,
         )
+        self._connection.execute(create)
+        number_of_parts = max(1, -(-self.count // STUDIES_AT_ONCE))
+        files = {name: self._files[name] for name in names}
+        # Every file is read once, and cut into parts as its rows come. Asked part by
+        # part, all files would be read again for each of them.
         with ExitStack() as stack:
             streams = {
                 name: stack.enter_context(self._stream(name, order)) for name in names
             }
-            for part in range(max(1, -(-self.count // STUDIES_AT_ONCE))):
+            for part in range(number_of_parts):
                 tables = {
                     name: stream.rows_of(part) for name, stream in streams.items()
                 }
-                yield Part(
-                    tables, self.batches, {name: self._files[name] for name in names}
-                )
+                yield Part(tables, self.batches, files)
         self._connection.execute(f"DROP TABLE in_{order}")
 
     @contextmanager
     def _stream(self, name: str, order: Order) -> Iterator[_PartStream]:
-        """The rows of a table by part, and within a part in the order of batches and
-        files.
-        """
-        table = TABLES_PER_BATCH[name]
-        columns = ", ".join(f'"{column}"' for column in table.names)
+        """Open the rows of a table, sorted by part, batch and place in the file."""
+        columns = ", ".join(f'"{column}"' for column in TABLES_PER_BATCH[name].names)
         with self._connection.cursor() as cursor:
             rows = cursor.sql(
                 f"SELECT {columns}, batch_number AS batch, part FROM {name} "
-                f"JOIN in_{order} USING (study_id, batch_number) ORDER BY part, batch_number, row"
+                f"JOIN in_{order} USING (study_id, batch_number) "
+                "ORDER BY part, batch_number, row"
             )
             yield _PartStream(rows.to_arrow_reader(ROWS_AT_ONCE))
 
@@ -208,8 +246,9 @@ class _PartStream:
         self._read_ahead = reader.schema.empty_table()
 
     def rows_of(self, part: int) -> pa.Table:
-        """The rows of the next part, without the column `part`; perhaps none."""
+        """Read the rows of the next part, without the column `part`; perhaps none."""
         pieces = [self._read_ahead]
+        # Only a row of a later part says that this one has ended.
         while not pieces[-1].num_rows or pieces[-1].column("part")[-1].as_py() <= part:
             try:
                 pieces.append(pa.Table.from_batches([self._reader.read_next_batch()]))
@@ -221,33 +260,40 @@ class _PartStream:
         return rows.slice(0, end).drop_columns(["part"]).combine_chunks()
 
 
-_DELIVERIES = " UNION ".join(
-    f"SELECT study_id, batch_number FROM every_{name}" for name in TABLES_PER_BATCH
-)
-_NEWEST = f"""
-CREATE OR REPLACE TABLE newest AS
-WITH deliveries AS ({_DELIVERIES}),
-chosen AS (
-    SELECT study_id, max(batch_number) AS batch_number FROM deliveries WHERE study_id <> '' GROUP BY study_id
-    UNION ALL SELECT study_id, batch_number FROM deliveries WHERE study_id = ''
-)
-SELECT study_id, batch_number, coalesce(subject_id, '') AS subject_id, coalesce(sequence, 0) AS sequence
-FROM chosen LEFT JOIN every_reports USING (study_id, batch_number)
-"""
-
-
-def _for_sql(connection: DuckDBPyConnection, table: Table, path: UPath | Path) -> str:
-    """A partition as DuckDB opens it, its schema asserted.
-
-    A remote one through the home's file system.
-    """
+def _path_for_sql(
+    connection: DuckDBPyConnection, table: Table, path: UPath | Path
+) -> str:
+    """Name a partition as DuckDB opens it, after its schema was checked."""
     if not is_stored(table, path):
         raise InvalidTable(
-            f"table {table.name}, file {path}: written under another schema. Materialise it again."
+            f"table {table.name}, file {path}: written under another schema. "
+            "Materialise it again."
         )
     if is_local(path):
         return str(path)
+    # DuckDB reads a remote file through the file system that the home reads it by,
+    # with the same credentials.
     remote = UPath(path)
     if remote.protocol not in connection.list_filesystems():
         connection.register_filesystem(remote.fs)
     return str(remote)
+
+
+def _rows_of_files(files: Sequence[str]) -> str:
+    """Select all rows of some files, with the number of their batch and their place."""
+    quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
+    return (
+        "*, file_index::BIGINT AS batch_number, file_row_number AS row "
+        f"FROM read_parquet([{quoted}])"
+    )
+
+
+def _no_rows(connection: DuckDBPyConnection, table: Table) -> str:
+    """Select the columns of a table where no batch is stored: there is no file."""
+    connection.register("no_rows", table.arrow.empty_table())
+    # A table, because no cursor sees what is registered.
+    connection.execute(
+        f"CREATE OR REPLACE TABLE no_{table.name} AS SELECT * FROM no_rows"
+    )
+    connection.unregister("no_rows")
+    return f"*, 0::BIGINT AS batch_number, 0::BIGINT AS row FROM no_{table.name}"

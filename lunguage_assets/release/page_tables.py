@@ -111,6 +111,8 @@ def page_table(name: str, frame: pd.DataFrame) -> PageTable:
         if estimate == _RARE_ESTIMATE:
             axis_end = _axis_end(frame[f"{estimate}_high"])
         bars = _bars(frame, estimate, axis_end)
+    # Published values stand beside the paper's own corpus only: elsewhere the columns
+    # are empty.
     filled = _without_empty_columns(frame)
     cells_by_heading: dict[str, list[str]] = {}
     numbers = set()
@@ -150,6 +152,8 @@ def _is_in_another_cell(column: str, frame: pd.DataFrame) -> bool:
     `mu_low` stands in the cells of `mu`, `low` in those of `value`, `percent_total` in
     those of `total`.
     """
+    # There is no estimate that `reader_low` and `reader_high` could stand beside: the
+    # one column is both.
     if column == _ANOTHER_READER.lower:
         return False
     if column == _ANOTHER_READER.upper:

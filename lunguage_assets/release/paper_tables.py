@@ -123,6 +123,7 @@ def paper_tables(
 
 def label_table(stored: NewestStudies, file: Path) -> pd.DataFrame:
     """Count what the studies say of each label, from a file of LABELS."""
+    # A quote in a folder's name must not end the text of the query.
     quoted_file = str(file).replace("'", "''")
     lines = []
     for counts in stored.records(_query("labels", file=quoted_file)):
@@ -396,6 +397,7 @@ def _conflict_table(
         for counts in stored.records(_query(query)):
             key = (counts["conflict_type"], counts["source"])
             counts_by_conflict.setdefault(key, {}).update(counts)
+    # A conflict that never occurs is a line of zeros: it was looked for.
     no_counts = dict.fromkeys(("conflicts", "suppressed", "merged", "removed"), 0)
     not_printed = [None] * len(CONFLICT_SOURCES)
     lines = []

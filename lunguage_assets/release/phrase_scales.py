@@ -140,6 +140,7 @@ def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
     """
     anchors = chosen.of(set(ranking["phrase"]))
     mu = ranking["mu"].to_numpy(dtype=np.float64)
+    # mu of a phrase is the scale itself: no error of its own comparisons is added.
     p, low, high = probability(mu, np.zeros_like(mu), calibrate(ranking, anchors))
     reader_low, reader_high = reader_range(p, low, high, chosen.spread)
     measured = ranking[["phrase", "mu"]].assign(
@@ -149,6 +150,7 @@ def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
         reader_low=reader_low,
         reader_high=reader_high,
     )
+    # From the most certain phrase, as the page shows them.
     measured = measured.sort_values("mu", ascending=False, kind="stable")
     people = _people()
     words = _words_by_phrase()
@@ -196,9 +198,8 @@ def widest_gap(scale: pd.DataFrame) -> ScaleGap | None:
     p_by_phrase = dict(zip(ranked["phrase"], ranked["p"], strict=True))
     gaps = []
     for first, second in combinations(p_by_phrase, 2):
-        higher, lower = first, second
-        if p_by_phrase[second] > p_by_phrase[first]:
-            higher, lower = second, first
+        higher = max(first, second, key=p_by_phrase.__getitem__)
+        lower = second if higher == first else first
         means = _means_of_both(higher, lower)
         if means and all(abs(a - b) < HELD_EQUAL for a, b in means):
             gaps.append(
@@ -218,6 +219,7 @@ def people_distance(scale: pd.DataFrame) -> PeopleDistance | None:
     Returns:
         None where there is no such mean. A mean at an anchor is ours, and left out.
     """
+    # At an anchor p is what raters said, so that it would lie near by construction.
     ranked = scale[scale["p"].notna() & ~scale["is_anchor"].astype(bool)]
     p_by_phrase = dict(zip(ranked["phrase"], ranked["p"], strict=True))
     distances: list[float] = []

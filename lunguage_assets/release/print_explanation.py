@@ -49,6 +49,7 @@ def _grid(passages: Passages) -> Padding:
     grid.add_column(no_wrap=True, style="cyan")
     grid.add_column(ratio=1, overflow="fold")
     for heading, lines in passages.items():
+        # A heading without lines says nothing: most rows have no conflict.
         if lines:
             grid.add_row(Text(heading), Group(*map(Text, lines)))
     return Padding(grid, (0, 0, 1, 2))

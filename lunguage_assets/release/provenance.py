@@ -1,9 +1,8 @@
-"""Where a release comes from.
+"""Describes where a release comes from: all that decides its content.
 
-Everything that decides its content, by name, version and hash.
-
-No time, no machine, no path of a person: the same inputs give the same bytes. What of
-it differs between two releases is why they differ.
+Everything has a name, a version and a hash, so that two releases differ for a reason
+that stands in their `provenance.json` (docs/reports.md). No time, no machine, no path
+of a person is in it: the same inputs give the same bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from scipy.special import logit
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
-from lunguage_assets.explicit.fit.readers import ReaderSpread
 from lunguage_assets.implicit.pathways.pathways import (
     PathwayDictionary,
     load_dictionary,
@@ -40,9 +38,15 @@ from lunguage_assets.workspace.home import Batch, Home
 from lunguage_assets.workspace.versions import file_digest
 
 DISTRIBUTION = "lunguage-assets"
+_BUNDLE_FORMAT = 6
+"""Counted up when the files of a release change their form."""
 _RESOURCES = (
-    *("pathways.yaml", "blacklist.yaml", "labels.yaml"),
-    *("published_ranking.csv", "published_scales.toml", "people/people_numbers.csv"),
+    "pathways.yaml",
+    "blacklist.yaml",
+    "labels.yaml",
+    "published_ranking.csv",
+    "published_scales.toml",
+    "people/people_numbers.csv",
 )
 _SPREAD_SHOWN_AT = (0.1, 0.3, 0.5, 0.7, 0.9)
 """p at which provenance states how far readers differ."""
@@ -50,16 +54,22 @@ _NOT_DECIDING = {
     "explicit": {"fit_log"},
     "implicit": {"encoder_device", "encoder_batch_size"},
 }
-_PAIR = ("published", "used")
-_OWN_PATH = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
+"""Options that change how long a run takes or what it logs, and no row."""
+_PATH_OF_A_PERSON = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
 
 
 @dataclass(frozen=True)
 class Origin:
     """Everything a release was made with besides its tables.
 
-    `files` say by name whether a file is the home's or packaged, and where it is;
-    `prompts` is the folder of one's own templates.
+    Attributes:
+        corpus: whose reports these are.
+        settings: of the run.
+        configuration: the judges file.
+        files: by name, whether a file is the home's or packaged, and where it is.
+        batches: all that are registered, oldest first.
+        anchors: those in use.
+        prompts: folder of the user's own templates; None: the packaged ones.
     """
 
     corpus: Corpus
@@ -77,9 +87,8 @@ class Origin:
     @cached_property
     def dictionary(self) -> PathwayDictionary:
         """The pathways, read once."""
-        return load_dictionary(
-            self.files["pathways"][1], Vocabulary.from_terms(TERMS.frame())
-        )
+        _, pathways = self.files["pathways"]
+        return load_dictionary(pathways, Vocabulary.from_terms(TERMS.frame()))
 
 
 def read_origin(
@@ -88,20 +97,37 @@ def read_origin(
     configuration: JudgesConfiguration,
     prompts: Path | None = None,
 ) -> Origin:
-    """The origin of a home's releases; an undeclared corpus counts as credentialed."""
+    """Read what a home's releases are made with.
+
+    Args:
+        home: whose releases these are. A corpus that it does not declare counts as
+            credentialed: nothing of it may be taken for open by mistake.
+        settings: of the run.
+        configuration: the judges file.
+        prompts: folder of the user's own templates.
+    """
+    # A file of the home takes the place of the packaged one of its name.
     anchors = chosen_anchors(settings.explicit.anchors, home.anchor_ratings, home.root)
     files = {Path(name).stem: ("packaged", resource(name)) for name in _RESOURCES}
     files["report_template"] = ("packaged", resource("release", "report.html.j2"))
     files["anchors"] = ("home" if anchors.is_own else "packaged", anchors.file)
-    own = {"pathways": home.pathways_file, "blacklist": home.blacklist_file}
-    own |= {"assertion": home.assertion_file}
-    own |= {
-        "corrections": home.corrections_file if home.corrections_file.exists() else None
+    files_of_home = {
+        "pathways": home.pathways_file,
+        "blacklist": home.blacklist_file,
+        "assertion": home.assertion_file,
+        "corrections": home.corrections_file,
     }
-    files |= {name: ("home", path) for name, path in own.items() if path is not None}
-    corpus = home.corpus() or Corpus("unnamed", "credentialed")
+    for name, path in files_of_home.items():
+        if path is not None and path.exists():
+            files[name] = ("home", path)
     return Origin(
-        corpus, settings, configuration, files, home.registered(), anchors, prompts
+        corpus=home.corpus() or Corpus("unnamed", "credentialed"),
+        settings=settings,
+        configuration=configuration,
+        files=files,
+        batches=home.registered(),
+        anchors=anchors,
+        prompts=prompts,
     )
 
 
@@ -113,100 +139,121 @@ def provenance(
     encoders: Sequence[str],
     distilled: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The provenance of a release, ready for JSON.
+    """Describe where a release comes from, ready for JSON.
 
-    Of a ranker with its `REFERENCE_RANKING`, the keys of the batches in it, oldest
-    first, the sentence encoders that its rows name, and the distilled model that placed
-    findings of some batches, if any.
+    Args:
+        origin: what the release was made with.
+        ranker: whose release it is.
+        ranking: its `REFERENCE_RANKING` frame.
+        included: keys of the batches in the release, oldest first.
+        encoders: sentence encoders that its rows name.
+        distilled: the model that placed findings of some batches, if any.
     """
-    settings, anchors, configuration = (
-        origin.settings,
-        origin.anchors,
-        origin.configuration,
-    )
-    python = ".".join(platform.python_version_tuple()[:2])
-    members, first = [str(key) for key in ranking["judges"].iloc[0]], ranking.iloc[0]
+    configuration = origin.configuration
+    members = [str(key) for key in ranking["judges"].iloc[0]]
+    # The extractor decides which phrases there are, whether it compares them or not.
     judges = list(dict.fromkeys([*members, configuration.extractor]))
-    versions = ("ruler", "ruler_reason", "ranking_version", "vocabulary_version")
-    other = {
-        name: dict(zip(_PAIR, pair, strict=True))
-        for name, pair in departures(settings, by_alias=True).items()
-    }
+    prompts_version = None
+    if language_models(configuration, judges):
+        prompts_version = load_prompts(origin.prompts).version
     batches = {
-        one.key: asdict(one) | {"included": one.key in included}
-        for one in origin.batches
+        batch.key: {**asdict(batch), "included": batch.key in included}
+        for batch in origin.batches
     }
-    entries = [
-        entry
-        for entry in metadata.requires(DISTRIBUTION) or ()
-        if "extra ==" not in entry
-    ]
-    required = {re.split(r"[^A-Za-z0-9._-]", entry)[0].lower() for entry in entries}
-    told = {
-        "bundle": 6,
+    files = {
+        name: {"from": source, "sha256": file_digest(path)}
+        for name, (source, path) in sorted(origin.files.items())
+    }
+    values = {
+        "bundle": _BUNDLE_FORMAT,
         "software": {
             "name": DISTRIBUTION,
             "version": metadata.version(DISTRIBUTION),
-            "python": python,
+            "python": ".".join(platform.python_version_tuple()[:2]),
         },
-        "packages": {name: metadata.version(name) for name in sorted(required)},
+        "packages": _package_versions(),
         "corpus": {"name": origin.corpus.name, "data_class": origin.corpus.data_class},
         "ranker": ranker,
-        "judges": {key: _bound(configuration, key) for key in judges},
+        "judges": {key: _binding(configuration, key) for key in judges},
         "members": members,
         "extractor": configuration.extractor,
         "structurer": _structurer(origin, included),
-        "prompts": load_prompts(origin.prompts).version
-        if language_models(configuration, judges)
-        else None,
-        "ranking": {
-            **{name: str(first[name]) for name in versions},
-            "phrases": len(ranking),
-            "matches": int(ranking["n_matches"].sum()) // 2,
-        },
-        "anchors": {
-            "set": anchors.name,
-            "source": anchors.source,
-            "phrases": [one.phrase for one in anchors.of(set(ranking["phrase"]))],
-            "between_readers": _between_readers(anchors.spread),
-        },
+        "prompts": prompts_version,
+        "ranking": _describe_ranking(ranking),
+        "anchors": _describe_anchors(origin.anchors, set(ranking["phrase"])),
         "encoders": list(encoders),
-        "settings": settings.model_dump(
+        # Under their released names, which older releases have, too.
+        "settings": origin.settings.model_dump(
             mode="json",
             include={"corpus", "explicit", "implicit"},
             exclude=_NOT_DECIDING,
             by_alias=True,
         ),
-        "as_published": {"asked": settings.as_published, "other": other},
-        "files": {
-            name: {"from": source, "sha256": file_digest(path)}
-            for name, (source, path) in sorted(origin.files.items())
-        },
+        "as_published": _departures(origin.settings),
+        "files": files,
         "batches": batches,
-        **({"distilled": dict(distilled)} if distilled else {}),
     }
-    return {name: _without_paths(value) for name, value in told.items()}
+    if distilled:
+        values["distilled"] = dict(distilled)
+    return {name: _without_paths(value) for name, value in values.items()}
 
 
-def _between_readers(spread: ReaderSpread) -> dict[str, Any]:
-    """Tell how far readers differ below and above some p, in logits, and its source."""
-    below, above = spread.deviations(logit(_SPREAD_SHOWN_AT))
+def _package_versions() -> dict[str, str]:
+    """Name the versions of the libraries that every installation has."""
+    requirements = metadata.requires(DISTRIBUTION) or ()
+    # "numpy>=2.0; python_version < '3.14'" begins with the name.
+    names = {
+        re.split(r"[^A-Za-z0-9._-]", requirement)[0].lower()
+        for requirement in requirements
+        if "extra ==" not in requirement
+    }
+    return {name: metadata.version(name) for name in sorted(names)}
+
+
+def _describe_ranking(ranking: pd.DataFrame) -> dict[str, Any]:
+    first_row = ranking.iloc[0]
+    versions = ("ruler", "ruler_reason", "ranking_version", "vocabulary_version")
+    return {
+        **{name: str(first_row[name]) for name in versions},
+        "phrases": len(ranking),
+        # A match stands in the rows of both phrases.
+        "matches": int(ranking["n_matches"].sum()) // 2,
+    }
+
+
+def _describe_anchors(anchors: AnchorSet, ranked_phrases: set[str]) -> dict[str, Any]:
+    """Name the anchors that count, and how far readers differ, in logits of p."""
+    below, above = anchors.spread.deviations(logit(_SPREAD_SHOWN_AT))
     sd_logit = {
         f"{p:g}": [round(float(low), 6), round(float(high), 6)]
         for p, low, high in zip(_SPREAD_SHOWN_AT, below, above, strict=True)
     }
-    return {"sd_logit": sd_logit, "source": spread.source}
+    return {
+        "set": anchors.name,
+        "source": anchors.source,
+        "phrases": [anchor.phrase for anchor in anchors.of(ranked_phrases)],
+        "between_readers": {"sd_logit": sd_logit, "source": anchors.spread.source},
+    }
+
+
+def _departures(settings: Settings) -> dict[str, Any]:
+    """Say whether the paper's options were asked for, and which are not the paper's."""
+    departing = {
+        name: {"published": published, "used": used}
+        for name, (published, used) in departures(settings, by_alias=True).items()
+    }
+    return {"asked": settings.as_published, "other": departing}
 
 
 def json_text(values: Mapping[str, Any]) -> str:
-    """Provenance or summary as its file has it."""
+    """Write provenance or summary as its file has it."""
     return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
 
 def language_models(
     configuration: JudgesConfiguration, keys: Sequence[str]
 ) -> list[str]:
-    """Those of the judges that are language models."""
+    """List those of the judges that are language models."""
     return [
         key
         for key in dict.fromkeys(keys)
@@ -214,43 +261,41 @@ def language_models(
     ]
 
 
-def _bound(configuration: JudgesConfiguration, key: str) -> Any:
-    """What answers under a judge's key, as the judges file says.
-
-    None: it is not there any more.
-    """
-    slot = configuration.judges.get(key)
-    return bound_to(slot) if slot is not None else None
+def _binding(configuration: JudgesConfiguration, key: str) -> dict[str, Any] | None:
+    """Describe what answers under a judge's key; None: no judge has it any more."""
+    judge = configuration.judges.get(key)
+    return bound_to(judge) if judge is not None else None
 
 
 def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | None:
-    """Who read findings in raw reports, and with which words or model.
+    """Say who found the rows of raw reports, and with which words or model.
 
-    None where findings were delivered.
+    None where findings were delivered: nobody read the reports.
     """
-    if not any(
-        batch.kind == "text" and batch.key in included for batch in origin.batches
-    ):
+    kinds = {batch.kind for batch in origin.batches if batch.key in included}
+    if "text" not in kinds:
         return None
     key = origin.configuration.structurer
     _, own_cues = origin.files.get("assertion", ("", None))
-    identity = structurer_identity(key, origin.configuration, origin.prompts, own_cues)
     return {
         "key": key,
-        "identity": identity,
-        "model": _bound(origin.configuration, key),
+        "identity": structurer_identity(
+            key, origin.configuration, origin.prompts, own_cues
+        ),
+        "model": _binding(origin.configuration, key),
     }
 
 
 def _without_paths(value: Any) -> Any:
-    """A path names its person and machine.
+    """Replace paths by their last part, which is enough to know a file by.
 
-    Its last part is enough to know the file by.
+    The rest of a path names a person and a machine. One may stand anywhere: a model in
+    this process is a folder.
     """
-    if isinstance(value, Mapping):  # a model in this process may be a folder
+    if isinstance(value, Mapping):
         return {name: _without_paths(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_without_paths(inner) for inner in value]
-    if not isinstance(value, str) or not _OWN_PATH.match(value):
+    if not isinstance(value, str) or not _PATH_OF_A_PERSON.match(value):
         return value
     return re.split(r"[/\\]", value.rstrip("/\\"))[-1]

@@ -152,6 +152,7 @@ def _ranking_figure(context: ReportContext) -> bytes:
 
 
 def _vocabulary_figure(context: ReportContext) -> bytes | None:
+    # Published phrases that this corpus never uses have no example in it.
     counts = context.examples[context.examples > 0]
     if counts.empty:
         return None
@@ -200,6 +201,7 @@ def _analysis_figure(
 def _expert_figure(context: ReportContext) -> bytes | None:
     if context.experts.empty:
         return None
+    # The paper's six experts, beside those of this corpus.
     shares = published_experts().drop(columns=["role", "experience"])
     shares = shares.set_index("occupation").rename(columns={"panel": "ranking"})
     return expert_heat_map(context.experts, shares)
@@ -216,8 +218,8 @@ def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
         "distilled": _distilled_table(context),
         "pathway_audit": _pathway_audit_table(context),
     }
-    there = {name: frame for name, frame in tables.items() if frame is not None}
-    return {**context.tables, **there}
+    available = {name: frame for name, frame in tables.items() if frame is not None}
+    return {**context.tables, **available}
 
 
 def _ranking_table(context: ReportContext) -> pd.DataFrame:

@@ -118,6 +118,7 @@ def _row_files(
     rows = frames["lunguage_plus_plus"]
     accounts = frames["accounting"]
     reports = frames["reports"]
+    # Asserted before these rows are written: a release that breaks a guarantee is none.
     refuse_violations(rows, accounts, reports)
     _refuse_missing(rows, accounts)
     released = released_rows(rows, ranker, ranking)
@@ -255,6 +256,7 @@ def studies_frame(
     joined = accounts[["study_id", "report_batch", "rows_out"]].merge(
         pd.DataFrame(listed, columns=columns), on="study_id", validate="1:1"
     )
+    # As numbers, so that "s9" stands before "s10".
     joined["study_number"] = joined["study_id"].str[1:].astype("int64")
     joined["subject_number"] = joined["subject_id"].str[1:].astype("int64")
     ordered = joined.sort_values(["subject_number", "study_number"])

@@ -80,12 +80,14 @@ def read_study(
             "ranker first, or name another with --ranker."
         )
     study = study_of(study_id)
+    # A study may come again in a later batch, amended: the last delivery counts.
     delivering = [
         batch for batch in complete if results.rows("accounting", batch, study)
     ]
     if not delivering:
         waiting = ""
         if unprocessed:
+            # The study may lie in a batch that is registered and was never run.
             waiting = f"; without a result yet: {', '.join(unprocessed)}"
         raise ConfigurationError(
             f"no batch delivered study {study_id!r}. Batches of ranker {ranker!r}: "

@@ -114,6 +114,8 @@ def krippendorff_alpha(ratings: pd.DataFrame) -> MeasuredValue:
     unequal_pairs = ratings_of_unit**2 - (counts**2).sum(axis=1)
     observed = (unequal_pairs / (ratings_of_unit - 1)).sum()
     total = ratings_of_category.sum()
+    # Both are sums over pairs of ratings. Their number, by which each is divided,
+    # cancels but for the rating that is not drawn twice.
     expected = total**2 - (ratings_of_category**2).sum()
     value = 1.0 - (total - 1.0) * observed / expected
     return MeasuredValue(float(value), len(pairable))
@@ -208,11 +210,13 @@ def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _ratings_by_judge(matches: Mapping[str, pd.DataFrame]) -> RatingsByRater:
     """Put the judges' valid answers to the same question side by side."""
-    answered = [
-        frame.dropna(subset="winner").assign(judge=judge)
-        for judge, frame in matches.items()
-    ]
-    answered = [frame for frame in answered if len(frame)]
+    answered = []
+    for judge, frame in matches.items():
+        valid = frame.dropna(subset="winner")
+        # A judge without a valid answer would be a column of nothing, and no question
+        # would have the answers of all judges.
+        if len(valid):
+            answered.append(valid.assign(judge=judge))
     if not answered:
         return RatingsByRater(pd.DataFrame(), pd.DataFrame())
     by_question = pd.concat(answered).set_index([*_QUESTION, "judge"])
@@ -241,13 +245,6 @@ def _diagnostic_rows(judge: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-class _RankingId(NamedTuple):
-    """Whose ranking it is, and the number of its order of play."""
-
-    name: str
-    order: int
-
-
 def ranking_correlations(
     matches: Mapping[str, pd.DataFrame],
     ranker: str,
@@ -271,7 +268,8 @@ def ranking_correlations(
     for frame in matches.values():
         names.update(frame["phrase_a"], frame["phrase_b"])
     phrases = sorted(names)
-    mu_by_ranking: dict[_RankingId, Floats] = {}
+    # A ranking is known by its ranker and the number of its order of play.
+    mu_by_ranking: dict[tuple[str, int], Floats] = {}
     for judge in sorted(matches):
         answers = collect_answers(phrases, {judge: matches[judge]})
         if not len(answers):
@@ -280,19 +278,13 @@ def ranking_correlations(
         ratings = trueskill.play(answers.winner, answers.loser, len(phrases), orders)
         has_match = answers.won + answers.lost > 0
         for order, mu in enumerate(ratings.mu):
-            mu_by_ranking[_RankingId(judge, order)] = np.where(has_match, mu, np.nan)
+            mu_by_ranking[judge, order] = np.where(has_match, mu, np.nan)
     if (ranking["ruler"] == "own").all():
         played = ranking[ranking["n_matches"] > 0].set_index("phrase")["mu"]
         pooled = played.reindex(phrases).to_numpy(dtype=np.float64)
-        mu_by_ranking[_RankingId(ranker, AVERAGED)] = pooled
-    return _correlation_frame(mu_by_ranking, len(phrases))
-
-
-def _correlation_frame(
-    mu_by_ranking: Mapping[_RankingId, Floats], phrases: int
-) -> pd.DataFrame:
+        mu_by_ranking[ranker, AVERAGED] = pooled
     rankings = list(mu_by_ranking)
-    mu = np.array(list(mu_by_ranking.values())).reshape(len(rankings), phrases)
+    mu = np.array(list(mu_by_ranking.values())).reshape(len(rankings), len(phrases))
     correlation = (
         pd.DataFrame(mu.T)
         .corr(method="spearman", min_periods=MIN_PHRASES_TO_CORRELATE)
@@ -300,14 +292,18 @@ def _correlation_frame(
     )
     is_known = np.isfinite(mu).astype(np.int64)
     shared_phrases = is_known @ is_known.T
-    first, second = np.triu_indices(len(rankings), k=1)
-    return RANKING_CORRELATIONS.frame(
-        {
-            "first": [rankings[i].name for i in first.tolist()],
-            "first_order": [rankings[i].order for i in first.tolist()],
-            "second": [rankings[i].name for i in second.tolist()],
-            "second_order": [rankings[i].order for i in second.tolist()],
-            "spearman": correlation[first, second],
-            "n_phrases": shared_phrases[first, second].tolist(),
-        }
-    )
+    rows = []
+    for first, second in combinations(range(len(rankings)), 2):
+        first_ranker, first_order = rankings[first]
+        second_ranker, second_order = rankings[second]
+        rows.append(
+            {
+                "first": first_ranker,
+                "first_order": first_order,
+                "second": second_ranker,
+                "second_order": second_order,
+                "spearman": correlation[first, second],
+                "n_phrases": shared_phrases[first, second],
+            }
+        )
+    return RANKING_CORRELATIONS.frame(rows)

@@ -81,7 +81,11 @@ def load_responses(path: Path) -> pd.DataFrame:
         if not _is_blank(cells)
     ]
     columns = rows[0][1] if rows else ()
-    experts = [name for name in columns if _is_expert(name)]
+    experts = [
+        name
+        for name in columns
+        if name.strip() not in _COLUMNS_OF_NOBODY and not name.startswith("example")
+    ]
     if not experts:
         raise InputError(
             path.name,
@@ -91,8 +95,13 @@ def load_responses(path: Path) -> pd.DataFrame:
         )
     choices_by_pair: dict[PhrasePair, list[float]] = {}
     for row_number, cells in rows:
-        pair = (normal_phrase(cells["phrase_1"]), normal_phrase(cells["phrase_2"]))
-        if not _is_new_pair(pair, choices_by_pair):
+        first = normal_phrase(cells["phrase_1"])
+        second = normal_phrase(cells["phrase_2"])
+        pair = (first, second)
+        is_pair = "" not in pair and first != second
+        # Turned round, "likely or possible" is the same question.
+        is_new = choices_by_pair.keys().isdisjoint([pair, (second, first)])
+        if not (is_pair and is_new):
             raise InputError(
                 path.name,
                 "another pair",
@@ -120,19 +129,8 @@ def load_responses(path: Path) -> pd.DataFrame:
 
 
 def _is_blank(cells: Mapping[str, str]) -> bool:
+    # Spreadsheets keep rows of which somebody has deleted every cell.
     return not any(cell.strip() for cell in cells.values())
-
-
-def _is_expert(column: str) -> bool:
-    is_nobody = column.strip() in _COLUMNS_OF_NOBODY
-    return not is_nobody and not column.startswith("example")
-
-
-def _is_new_pair(pair: PhrasePair, earlier: Mapping[PhrasePair, object]) -> bool:
-    first, second = pair
-    if not first or not second or first == second:
-        return False
-    return pair not in earlier and (second, first) not in earlier
 
 
 def _choice(cell: str, pair: PhrasePair) -> float | None:
@@ -190,20 +188,6 @@ def load_experts(path: Path | None) -> dict[str, Expert]:
     return experts
 
 
-class _Reference(NamedTuple):
-    """What experts are held against: the ranking, or a judge.
-
-    Attributes:
-        measure: in the words of `EXPERT_AGREEMENT`.
-        name: of the ranker or judge.
-        choices: phrase of each pair that it finds more certain; None where neither.
-    """
-
-    measure: str
-    name: str
-    choices: list[str | None]
-
-
 def expert_agreement(
     responses: pd.DataFrame,
     experts: Mapping[str, Expert],
@@ -229,24 +213,21 @@ def expert_agreement(
     Returns:
         An `EXPERT_AGREEMENT` frame, every agreement as one row.
     """
+    # Who has answered nothing is no expert of this survey.
     answered = responses.dropna(axis="columns", how="all")
     names = answered.columns.tolist()
     pairs: list[PhrasePair] = answered.index.tolist()
     phrases = _chosen_phrases(answered, pairs)
     groups = _groups(names, experts)
-    mu_by_phrase = dict(
-        zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True)
-    )
+    mu_by_phrase = ranking.set_index("phrase")["mu"].to_dict()
     ranked_higher = [_ranked_higher(pair, mu_by_phrase) for pair in pairs]
-    references = [_Reference("with ranking", ranker, ranked_higher)]
+    rows = _rows_with_reference("with ranking", ranker, ranked_higher, phrases, groups)
     for judge in sorted(matches):
         winners = _majorities(judge, matches[judge], seed)
         choices = [winners.get(frozenset(pair)) for pair in pairs]
-        references.append(_Reference("with judge", judge, choices))
-    rows: list[dict[str, Any]] = []
-    for reference in references:
-        rows += _rows_with_reference(reference, phrases, groups)
+        rows += _rows_with_reference("with judge", judge, choices, phrases, groups)
     for group, members in groups.items():
+        # One expert has nobody of the group to agree with.
         if group == ALL_EXPERTS or len(members) > 1:
             ratings = RatingsByRater(answered[members], phrases[members])
             rows += _rows_among_experts(ratings, group)
@@ -282,32 +263,36 @@ def _groups(
 
 
 def _rows_with_reference(
-    reference: _Reference, phrases: pd.DataFrame, groups: Mapping[str, Sequence[str]]
+    measure: str,
+    reference: str,
+    choices: list[str | None],
+    phrases: pd.DataFrame,
+    groups: Mapping[str, Sequence[str]],
 ) -> list[dict[str, Any]]:
-    choices = pd.Series(reference.choices, phrases.index, dtype=object)
-    rows = []
-    shares = {}
-    for expert in phrases.columns:
-        share = pairwise_agreement(phrases[expert], choices)
-        shares[expert] = share
-        rows.append(
-            agreement_row(
-                reference.measure,
-                share,
-                first=expert,
-                second=reference.name,
-                group=ALL_EXPERTS,
-            )
-        )
+    """Measure the agreement with the ranking or a judge: of experts, then of groups.
+
+    Args:
+        measure: in the words of `EXPERT_AGREEMENT`.
+        reference: the ranker or judge.
+        choices: phrase of each pair that it finds more certain; None where neither.
+        phrases: those that the experts chose.
+        groups: members of each group.
+    """
+    of_reference = pd.Series(choices, phrases.index, dtype=object)
+    shares = {
+        expert: pairwise_agreement(phrases[expert], of_reference)
+        for expert in phrases.columns
+    }
+    rows = [
+        agreement_row(measure, share, first=expert, second=reference, group=ALL_EXPERTS)
+        for expert, share in shares.items()
+    ]
     for group, members in groups.items():
+        # Every expert counts alike, however many pairs each has answered.
         mean = mean_of(shares[expert].value for expert in members)
         answers = sum(shares[expert].n for expert in members)
         measured = MeasuredValue(mean.value, answers)
-        rows.append(
-            agreement_row(
-                reference.measure, measured, second=reference.name, group=group
-            )
-        )
+        rows.append(agreement_row(measure, measured, second=reference, group=group))
     return rows
 
 
@@ -348,6 +333,7 @@ def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
     columns = ["measure", "first", "second", "value"]
     if len(names) < _MIN_EXPERTS_SHOWN_SINGLY:
         return single.loc[[], columns]
+    # Padded, so that "expert 10" is not sorted before "expert 2".
     width = len(str(len(names)))
     label_by_name = {
         name: f"expert {number:0{width}d}" for number, name in enumerate(names, 1)
@@ -361,7 +347,7 @@ def numbered_experts(agreement: pd.DataFrame) -> pd.DataFrame:
     return numbered[columns].reset_index(drop=True)
 
 
-def _ranked_higher(pair: PhrasePair, mu_by_phrase: Mapping[str, float]) -> str | None:
+def _ranked_higher(pair: PhrasePair, mu_by_phrase: Mapping[Any, float]) -> str | None:
     """Name the phrase with the higher mu; None where there is none."""
     first = mu_by_phrase.get(pair[0], np.nan)
     second = mu_by_phrase.get(pair[1], np.nan)
@@ -374,6 +360,8 @@ def _majorities(
     judge: str, frame: pd.DataFrame, seed: int
 ) -> dict[frozenset[str], str]:
     """Name the phrase of each pair with more valid wins over the repetitions."""
+    # Ten comparisons may end five to five: then a coin decides, which is hashed from
+    # judge and pair, so that it falls the same way in every run (section 4).
     valid = frame.dropna(subset="winner")
     has_a_won = valid["winner"] == valid["phrase_a"]
     votes = has_a_won.astype("int64") * 2 - 1

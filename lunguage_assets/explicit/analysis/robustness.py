@@ -55,6 +55,7 @@ def ranking_robustness(
     answers = collect_answers(phrases, matches)
     rows = []
     half = max(1, settings.repetitions // 2)
+    # With all comparisons only the order of play differs: what that alone changes.
     numbers_of_comparisons = sorted({half, settings.repetitions})
     for comparisons, repeat in product(numbers_of_comparisons, range(repeats)):
         half_seed = mix(text_hash(settings.seed, "half"), repeat)
@@ -90,14 +91,12 @@ def _ranked_again(
 ) -> Floats:
     """Play the kept answers, and average mu over random orders; shape (phrases,)."""
     seed = text_hash(settings.seed, "order of play of a repeat", repeat)
-    hashes_by_order = [
-        mix(seed, order, answers.identity[kept]) for order in range(settings.orders)
-    ]
-    orders = np.stack(
-        [kept[np.argsort(hashes, kind="stable")] for hashes in hashes_by_order]
-    )
+    orders = []
+    for order in range(settings.orders):
+        hashes = mix(seed, order, answers.identity[kept])
+        orders.append(kept[np.argsort(hashes, kind="stable")])
     ratings = trueskill.play(
-        answers.winner, answers.loser, len(answers.phrases), orders
+        answers.winner, answers.loser, len(answers.phrases), np.array(orders)
     )
     mean: Floats = ratings.mu.mean(axis=0)
     return mean

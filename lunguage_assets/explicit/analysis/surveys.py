@@ -79,10 +79,12 @@ def make_survey(
             f"{len(ranked)} phrases are ranked; a survey needs two at least. Use a "
             'larger corpus, or reference_scale = "published".'
         )
+    # Otherwise the questions would become harder from first to last.
     chosen = spread_pairs(ranked, pairs, seed)
     chosen.sort(key=lambda pair: text_hash(seed, "order of questions", *pair))
     questions = []
     for number, (a, b) in enumerate(chosen, start=1):
+        # Pairs are in alphabetical order, which must not decide what is shown first.
         is_b_first = text_hash(seed, "shown first", a, b) >> 63
         first, second = (b, a) if is_b_first else (a, b)
         key = text_hash(seed, "examples", a, b)
@@ -116,12 +118,12 @@ def spread_pairs(ranked: Sequence[str], pairs: int, seed: int) -> list[PhrasePai
         return sorted((uses_by_phrase[phrase] for phrase in pair), reverse=True)
 
     all_pairs = sorted(combinations(sorted(ranked), 2), key=order)
-    wanted = min(pairs, len(all_pairs))
+    strata = min(pairs, len(all_pairs))
     uses_by_phrase: Counter[str] = Counter()
     chosen = []
-    for stratum in range(wanted):
-        start = stratum * len(all_pairs) // wanted
-        end = (stratum + 1) * len(all_pairs) // wanted
+    for stratum in range(strata):
+        start = stratum * len(all_pairs) // strata
+        end = (stratum + 1) * len(all_pairs) // strata
         least_used = min(all_pairs[start:end], key=uses)
         uses_by_phrase.update(least_used)
         chosen.append(least_used)
@@ -166,6 +168,7 @@ def rating_rows(
                 "another with --phrase."
             )
         questions += [(phrase, sentence) for sentence in drawn]
+    # Mixed, so that nobody rates ten sentences of one phrase in a row.
     questions.sort(key=lambda question: text_hash(seed, "order of ratings", *question))
     rows = [list(RATING_COLUMNS)]
     for rater in range(1, raters + 1):
@@ -237,8 +240,7 @@ def _response_rows(
         header += [f"example_{side_number}_{number}" for number in range(1, width + 1)]
     rows = [[*header, *experts]]
     for question in questions:
-        row = [str(question.number)]
-        row += [side.phrase for side in question.sides]
+        row = [str(question.number), *(side.phrase for side in question.sides)]
         for side in question.sides:
             row += [*side.sentences, *[""] * (width - len(side.sentences))]
         rows.append([*row, *[""] * len(experts)])
@@ -264,6 +266,8 @@ def write_rating_survey(
 def _write_files(
     folder: Path, contents: Mapping[str, str], *, restrict: bool
 ) -> list[Path]:
+    # All are looked at before one is written: answers that experts have filled in must
+    # not be lost, and a survey of which half is another one would be worse.
     for name, content in contents.items():
         path = folder / name
         if path.exists() and path.read_bytes() != content.encode("utf-8"):

@@ -120,6 +120,7 @@ def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuratio
     """
     product_n = settings.opponent_limit
     product_k = settings.panel_steps
+    # One option at a time is varied, around what the product does.
     together = [ALL_JUDGES] if len(judges) > 1 else []
     varied_k = product(together, [product_n], {*PANEL_STEPS, product_k})
     varied_n = product([*together, *judges], {*OPPONENT_LIMITS, product_n}, [product_k])
@@ -176,17 +177,17 @@ def fit_back(
     distance = np.zeros((*shape, STEPS), dtype=np.int64)
     stopped = np.zeros(shape, dtype=np.int64)
     for phrase in range(len(mu)):
-        others = np.flatnonzero(np.arange(len(mu)) != phrase)
+        opponents = np.flatnonzero(np.arange(len(mu)) != phrase)
         phrase_seeds = mix(seed, phrase_hashes[phrase], repetitions)
         refit = _Refit(
             plan=_plan(configurations, judges, phrase_seeds),
-            reference=ReferenceScale(mu[others], variance[others], (), ()),
-            phrase_hashes=phrase_hashes[others],
+            reference=ReferenceScale(mu[opponents], variance[opponents], (), ()),
+            phrase_hashes=phrase_hashes[opponents],
             judge_hashes=judge_hashes,
-            outcomes=outcomes[phrase, others],
+            outcomes=outcomes[phrase, opponents],
         )
         ranks, stops = refit.run(settings)
-        known_rank = int((mu[others] > mu[phrase]).sum())
+        known_rank = int((mu[opponents] > mu[phrase]).sum())
         distance[:, phrase] = np.abs(ranks - known_rank).reshape(
             len(configurations), seeds, STEPS
         )
@@ -216,19 +217,15 @@ def _plan(
     configurations: Sequence[Configuration], judges: Sequence[str], seeds: U64
 ) -> _Plan:
     """Repeat every configuration with every seed."""
-    lone_judges = [
-        _NO_LONE_JUDGE if shape.judges == ALL_JUDGES else judges.index(shape.judges)
-        for shape in configurations
-    ]
-    is_random = [shape.strategy == RANDOM for shape in configurations]
-    opponent_limits = [shape.opponent_limit for shape in configurations]
-    panel_steps = [shape.panel_steps for shape in configurations]
+    table = pd.DataFrame(configurations)
+    repeated = table.loc[table.index.repeat(len(seeds))]
     return _Plan(
         seed=np.tile(seeds, len(configurations)),
-        is_random=np.repeat(is_random, len(seeds)),
-        lone_judge=np.repeat(lone_judges, len(seeds)).astype(np.int64),
-        opponent_limit=np.repeat(opponent_limits, len(seeds)),
-        panel_steps=np.repeat(panel_steps, len(seeds)),
+        is_random=(repeated["strategy"] == RANDOM).to_numpy(),
+        # `all` is no judge of the panel: -1.
+        lone_judge=pd.Index(judges).get_indexer(pd.Index(repeated["judges"])),
+        opponent_limit=repeated["opponent_limit"].to_numpy(),
+        panel_steps=repeated["panel_steps"].to_numpy(),
     )
 
 
@@ -270,9 +267,16 @@ class _Refit(NamedTuple):
             fits.end(active, limit, STEPS, _NO_PATIENCE_LIMIT)
             played = active[fits.steps[active] > 0]
             rank_by_step[played, fits.steps[played] - 1] = fits.rank[played]
-            is_first_stop = _would_stop(active, fits, settings) & (stopped[active] == 0)
-            first_stop = active[is_first_stop]
+            # Whether the product would end the fit here; it goes on all the same, for
+            # the curves beyond.
+            would_stop = (
+                (fits.stable[active] >= settings.patience)
+                | (fits.steps[active] >= settings.step_limit)
+                | np.isin(fits.stop[active], (Stop.NO_OPPONENT, Stop.STEP_LIMIT))
+            )
+            first_stop = active[would_stop & (stopped[active] == 0)]
             stopped[first_stop] = fits.steps[first_stop]
+        # A fit that has run out of opponents keeps its last rank.
         last_step = np.maximum(fits.steps, 1)[:, None] - 1
         steps = np.minimum(np.arange(STEPS), last_step)
         return np.take_along_axis(rank_by_step, steps, axis=1), stopped
@@ -303,24 +307,15 @@ class _Refit(NamedTuple):
         judges = np.arange(len(self.judge_hashes))[None, :]
         repetition = random_below(mix(hashes, 0), self.outcomes.shape[2])
         outcomes = self.outcomes[opponent[:, None], judges, repetition]
+        # One judge answers all steps, or after K steps one that is drawn each time.
         planned_judge = self.plan.lone_judge[active]
+        is_planned = planned_judge != _NO_LONE_JUDGE
         drawn_judge = np.argmin(mix(hashes, 2), axis=1)
-        is_planned = planned_judge >= 0
         lone_judge = np.where(is_planned, planned_judge, drawn_judge)
         is_alone = is_planned | (fits.steps[active] >= self.plan.panel_steps[active])
         is_other_judge = judges != lone_judge[:, None]
         outcomes[is_alone[:, None] & is_other_judge] = Outcome.NOT_ASKED
         return outcomes
-
-
-def _would_stop(
-    active: Integers, fits: FitState, settings: ExplicitSettings
-) -> NDArray[np.bool_]:
-    """Whether the product would end the fit here."""
-    is_stable = fits.stable[active] >= settings.patience
-    is_at_limit = fits.steps[active] >= settings.step_limit
-    has_ended = np.isin(fits.stop[active], (Stop.NO_OPPONENT, Stop.STEP_LIMIT))
-    return is_stable | is_at_limit | has_ended
 
 
 def _curve(distance: Integers, stopped: Integers) -> pd.DataFrame:
@@ -334,6 +329,7 @@ def _curve(distance: Integers, stopped: Integers) -> pd.DataFrame:
     last_step = np.maximum(stopped, 1)[..., None] - 1
     until_stopped = np.minimum(np.arange(STEPS), last_step)
     distance_stopped = np.take_along_axis(distance, until_stopped, axis=2)
+    # What luck is worth: how far the means of single seeds lie from each other.
     means_by_seed = [
         distance[is_fitted_by_seed, seed].mean(axis=0)
         for seed, is_fitted_by_seed in enumerate(is_fitted.T)
@@ -380,12 +376,14 @@ def recorded_outcomes(
     diagonal = np.arange(len(phrases))
     for number, judge in enumerate(judges):
         stored = matches.get(judge, COMPARISON_MATCHES.frame())
-        frame = _matches_of_phrases(stored, phrases, version)
+        is_ranked = stored["phrase_a"].isin(phrases) & stored["phrase_b"].isin(phrases)
+        frame = stored[is_ranked & (stored["vocabulary_version"] == version)]
         first = phrases.get_indexer(pd.Index(frame["phrase_a"]))
         second = phrases.get_indexer(pd.Index(frame["phrase_b"]))
         repetition = frame["repetition"].to_numpy()
         is_valid = frame["winner"].notna().to_numpy()
         has_won = (frame["winner"] == frame["phrase_a"]).to_numpy(dtype=bool)
+        # From both sides: either of the two phrases may be the one that is left out.
         outcomes[first, second, number, repetition] = np.where(
             is_valid, has_won, Outcome.INVALID
         )
@@ -403,12 +401,3 @@ def recorded_outcomes(
                 "that judge again, then reference_ranking."
             )
     return outcomes
-
-
-def _matches_of_phrases(
-    matches: pd.DataFrame, phrases: pd.Index, version: str
-) -> pd.DataFrame:
-    is_of_version = matches["vocabulary_version"] == version
-    is_ranked = matches["phrase_a"].isin(phrases) & matches["phrase_b"].isin(phrases)
-    selected: pd.DataFrame = matches[is_of_version & is_ranked]
-    return selected

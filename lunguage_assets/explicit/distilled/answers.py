@@ -114,8 +114,7 @@ class Answers:
     @cached_property
     def asked_sentences(self) -> Integers:
         """Numbers of the sentences that an answer is about."""
-        others = self.other_sentence[self.is_of_pair]
-        return np.union1d(self.sentence, others)
+        return np.union1d(self.sentence, self.other_sentence[self.is_of_pair])
 
     def subset(self, kept: NDArray[Any]) -> Answers:
         """Take some of the answers, about the same sentences."""
@@ -141,6 +140,7 @@ class Answers:
         Args:
             held_out: whether each sentence is held out, shape (sentences,).
         """
+        # With -1 as its number a phrase would be looked up as the last sentence.
         is_other_held_out = held_out[self.other_sentence] & self.is_of_pair
         return self.subset(~(held_out[self.sentence] | is_other_held_out))
 
@@ -155,6 +155,8 @@ class Answers:
         """Compute minus the log likelihood under scores of all sentences."""
         sign = np.where(self.won, 1.0, -1.0)
         margin = sign * self.margin(scores)
+        # Probit: an answer has the probability Phi(margin). In logarithms, because
+        # Phi of an answer against all expectation is 0 in doubles.
         log_p = log_ndtr(margin)
         ratio = _INV_SQRT_2PI * np.exp(-0.5 * margin**2 - log_p)
         slope = -sign * ratio / self.noise * self.count
@@ -169,8 +171,8 @@ class Answers:
         """Sum values of the answers over sentences, negative for the other one."""
         total: Floats = np.bincount(self.sentence, values, sentences).astype(np.float64)
         is_of_pair = self.is_of_pair
-        others = self.other_sentence[is_of_pair]
-        total -= np.bincount(others, values[is_of_pair], sentences)
+        second = self.other_sentence[is_of_pair]
+        total -= np.bincount(second, values[is_of_pair], sentences)
         return total
 
     def halves(self, reference: ReferenceScale) -> Halves:
@@ -181,6 +183,7 @@ class Answers:
         fits = self.subset(~self.is_of_pair)
         order = np.lexsort((fits.step, fits.judge, fits.sentence))
         judge = fits.judge[order]
+        # Odd judges begin with the other half, so that both are of about one size.
         turn = pd.Series(judge).groupby([fits.sentence[order], judge]).cumcount()
         is_second = np.zeros(fits.size, dtype=bool)
         is_second[order] = (turn + judge) % 2 == 1

@@ -6,6 +6,7 @@ docs/distilled.md. Nobody is asked: what a distilled model learns from was paid 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,13 @@ from lunguage_assets.explicit.rating import trueskill
 
 MIN_SENTENCES = 50
 """Fitted sentences below which nothing is learnt."""
+_ARRAY_TYPES = {
+    **dict.fromkeys(["sentence", "other_sentence", "phrase"], np.int64),
+    **dict.fromkeys(["judge", "step"], np.int64),
+    **dict.fromkeys(["phrase_mu", "noise"], np.float64),
+    "won": np.bool_,
+}
+"""Types of the arrays of `Answers`, as they are hashed."""
 
 
 def panel_answers(
@@ -48,9 +56,12 @@ def panel_answers(
     rows = rows.assign(key=rows["masked_sentence"].map(sentence_key))
     judges = tuple(matches)
     compared = _comparisons(matches, judges)
-    shown = [rows["masked_sentence"], compared["sentence_a"], compared["sentence_b"]]
+    # A comparison shows example sentences, of which many were never fitted.
+    all_sentences = pd.concat(
+        [rows["masked_sentence"], compared["sentence_a"], compared["sentence_b"]]
+    )
     sentence_by_key = {
-        sentence_key(sentence): sentence for sentence in pd.concat(shown).unique()
+        sentence_key(sentence): sentence for sentence in all_sentences.unique()
     }
     plays = _plays(log, judges, ranking)
     plays = plays[plays["sentence_key"].isin(sentence_by_key)]
@@ -76,43 +87,39 @@ def _joined(
 ) -> Answers:
     """Join the plays of fits with the comparisons, as arrays: the plays come first."""
     number_of_judge = {judge: number for number, judge in enumerate(judges)}
-    phrase = pd.Index(ranking["phrase"]).get_indexer(pd.Index(plays["opponent"]))
-    phrase_mu = ranking["mu"].to_numpy(dtype=np.float64)[phrase]
-    phrase_sigma = ranking["sigma"].to_numpy(dtype=np.float64)[phrase]
-    # A phrase's own uncertainty adds to the noise of an answer against it.
-    noise_of_play = np.sqrt(2.0 * trueskill.BETA**2 + phrase_sigma**2)
     number_of_sentence = sentences.index.get_indexer
-    played = number_of_sentence(pd.Index(plays["sentence_key"]))
-    first = number_of_sentence(pd.Index(compared["sentence_a"].map(sentence_key)))
-    second = number_of_sentence(pd.Index(compared["sentence_b"].map(sentence_key)))
-    n_plays = len(plays)
-    n_comparisons = len(compared)
-    return Answers(
-        sentences=sentences,
-        judges=judges,
-        sentence=np.concatenate([played, first]).astype(np.int64),
-        other_sentence=np.concatenate([np.full(n_plays, NO_SENTENCE), second]).astype(
-            np.int64
-        ),
-        phrase=np.concatenate([phrase, np.full(n_comparisons, NO_PHRASE)]).astype(
-            np.int64
-        ),
-        phrase_mu=np.concatenate([phrase_mu, np.zeros(n_comparisons)]),
-        noise=np.concatenate(
-            [noise_of_play, np.full(n_comparisons, trueskill.DIFFERENCE_SD)]
-        ),
-        won=np.concatenate(
-            [plays["answer"] == "won", compared["winner"] == compared["phrase_a"]]
-        ),
-        judge=np.concatenate(
-            [
-                plays["judge"].map(number_of_judge),
-                compared["judge"].map(number_of_judge),
-            ]
-        ).astype(np.int64),
-        step=np.concatenate([plays["step"], compared["repetition"]]).astype(np.int64),
-        count=np.ones(n_plays + n_comparisons),
+    phrase = pd.Index(ranking["phrase"]).get_indexer(pd.Index(plays["opponent"]))
+    phrase_sigma = ranking["sigma"].to_numpy(dtype=np.float64)[phrase]
+    against_phrases = pd.DataFrame(
+        {
+            "sentence": number_of_sentence(pd.Index(plays["sentence_key"])),
+            "other_sentence": NO_SENTENCE,
+            "phrase": phrase,
+            "phrase_mu": ranking["mu"].to_numpy(dtype=np.float64)[phrase],
+            # A phrase's own uncertainty adds to the noise of an answer against it.
+            "noise": np.sqrt(2.0 * trueskill.BETA**2 + phrase_sigma**2),
+            "won": plays["answer"] == "won",
+            "judge": plays["judge"].map(number_of_judge),
+            "step": plays["step"],
+        }
     )
+    first_key = compared["sentence_a"].map(sentence_key)
+    second_key = compared["sentence_b"].map(sentence_key)
+    of_two_sentences = pd.DataFrame(
+        {
+            "sentence": number_of_sentence(pd.Index(first_key)),
+            "other_sentence": number_of_sentence(pd.Index(second_key)),
+            "phrase": NO_PHRASE,
+            "phrase_mu": 0.0,
+            "noise": trueskill.DIFFERENCE_SD,
+            "won": compared["winner"] == compared["phrase_a"],
+            "judge": compared["judge"].map(number_of_judge),
+            "step": compared["repetition"],
+        }
+    )
+    joined = pd.concat([against_phrases, of_two_sentences]).astype(_ARRAY_TYPES)
+    arrays: dict[str, Any] = {name: joined[name].to_numpy() for name in _ARRAY_TYPES}
+    return Answers(sentences, judges, **arrays, count=np.ones(len(joined)))
 
 
 def _plays(
@@ -135,7 +142,10 @@ def _plays(
 def _comparisons(
     matches: Mapping[str, pd.DataFrame], judges: Sequence[str]
 ) -> pd.DataFrame:
-    """Make a row per valid comparison of two different sentences."""
+    """Make a row per valid comparison of two different sentences.
+
+    A sentence that exemplifies both phrases may have met itself: nothing is learnt.
+    """
     compared = pd.concat([matches[judge].assign(judge=judge) for judge in judges])
     is_different = compared["sentence_a"] != compared["sentence_b"]
     return compared[is_different & compared["winner"].notna()].reset_index(drop=True)

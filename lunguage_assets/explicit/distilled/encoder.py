@@ -22,6 +22,7 @@ Vectors = NDArray[np.float32]
 
 MAX_TOKENS = 256
 """Tokens of a sentence that are read."""
+SENTENCES_AT_ONCE = 64
 
 
 class TokenizedBatch(NamedTuple):
@@ -54,15 +55,11 @@ class MaskedEncoder:
     Only safetensors are loaded, no code of the model's own is run.
 
     Attributes:
-        name: of the model, as it was asked for.
-        revision: of a model of the hub, as it was asked for.
         folder: in which the model lies.
         identity: its name and exact revision.
     """
 
-    def __init__(
-        self, name: str, revision: str = "", device: str = "auto", batch_size: int = 64
-    ) -> None:
+    def __init__(self, name: str, revision: str = "", device: str = "auto") -> None:
         """Find the model; it is loaded with the first sentence.
 
         Args:
@@ -70,7 +67,6 @@ class MaskedEncoder:
                 on the hub.
             revision: of a model of the hub.
             device: of torch; `auto`: a GPU where there is one.
-            batch_size: sentences that are read at once.
 
         Raises:
             ConfigurationError: a missing library or model.
@@ -80,10 +76,7 @@ class MaskedEncoder:
                 "a distilled model needs transformers and torch, which are not "
                 "installed. Run: pip install 'lunguage-assets[models]'"
             )
-        self.name = name
-        self.revision = revision
         self._device = device
-        self._batch_size = batch_size
         self.folder, self.identity, files = found_model(
             name, revision or "main", "distilled.encoder"
         )
@@ -124,24 +117,24 @@ class MaskedEncoder:
             ) from None
 
     def batches(
-        self, sentences: Sequence[str], batch_size: int | None = None
+        self, sentences: Sequence[str], batch_size: int = SENTENCES_AT_ONCE
     ) -> Iterator[TokenizedBatch]:
         """Tokenize sentences, those of similar length together, to pad them little.
 
         Args:
             sentences: masked sentences. `<finding>` becomes the tokenizer's mask, or
                 its unknown word where it has no mask.
-            batch_size: other than that of the encoder.
+            batch_size: sentences that are read at once.
         """
         tokenizer = self.loaded.tokenizer
         mask = tokenizer.mask_token or tokenizer.unk_token
+        # The sentence itself breaks ties, so that batches do not depend on the order.
         by_length = sorted(
             range(len(sentences)),
             key=lambda number: (len(sentences[number]), sentences[number]),
         )
-        size = batch_size or self._batch_size
-        for start in range(0, len(by_length), size):
-            numbers = by_length[start : start + size]
+        for start in range(0, len(by_length), batch_size):
+            numbers = by_length[start : start + batch_size]
             tokens = tokenizer(
                 [sentences[number].replace(MASK, mask) for number in numbers],
                 padding=True,
@@ -171,6 +164,8 @@ class MaskedEncoder:
             mask_id = tokenizer.unk_token_id
         has_mask_id = (tokens["input_ids"] == mask_id).unsqueeze(-1)
         is_mask = has_mask_id.to(layer.dtype) * is_token
+        # A sentence may name its finding twice. None is left where the end of a long
+        # sentence was cut off.
         masks = is_mask.sum(1)
         mean_at_masks = (layer * is_mask).sum(1) / masks.clamp(min=1.0)
         at_mask = torch.where(masks > 0, mean_at_masks, mean)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,18 +50,6 @@ _CLEARLY_APART = 2.0
 """Deviations between two findings of a sentence whose order counts."""
 _SMALLEST_VARIANCE = 1e-6
 
-_NOT_MEASURED: dict[str, Any] = {
-    "against": "panel",
-    "rmse": np.nan,
-    "spearman": np.nan,
-    "p_error": np.nan,
-    "coverage": np.nan,
-    "width": np.nan,
-    "agreement": np.nan,
-    "among_judges": np.nan,
-    "worth": np.nan,
-}
-
 
 def evaluate(
     answers: Answers,
@@ -82,18 +70,19 @@ def evaluate(
     Returns:
         A `DISTILLED_EVALUATION` frame.
     """
-    errors = stored_model(folder).errors
+    _, errors = stored_model(folder)
     panel = _Panel(answers, reference, calibration, errors)
     masks = held_out_masks(answers, FOLDS, int(scorers["seed"].iloc[0]))
     held_out_by_variant = {
         name: variant.held_out for name, variant in model_variants(folder).items()
     }
     rows = [panel.halves]
-    for test, folds in ((SENTENCES, masks.sentences), (PHRASES, masks.phrases)):
+    # `HeldOut` and `HeldOutMasks` have their fields in the same order.
+    for number, test in enumerate((SENTENCES, PHRASES)):
         for name, held_out in held_out_by_variant.items():
-            is_of_sentences = test == SENTENCES
-            scores = held_out.sentences if is_of_sentences else held_out.phrases
-            rows.append(panel.row_with_interval(test, name, scores))
+            rows.append(panel.row_with_interval(test, name, held_out[number]))
+        folds = masks[number]
+        # What needs no model: it must do better than the mean of the same phrases.
         rows.append(panel.row(test, "phrase mean", _phrase_means(answers, folds)))
         rows.append(panel.row(test, "mean", _means(answers, folds)))
     mu_by_variant = {
@@ -103,17 +92,14 @@ def evaluate(
     rows += _rows_of_judges(answers, mu_by_variant, masks, folder, spread)
     rows += [_scope_row(answers, name, mu) for name, mu in mu_by_variant.items()]
     used = str(scorers.loc[scorers["is_used"], "rung"].iloc[0])
-    version = str(scorers["ranking_version"].iloc[0])
+    # What a test does not measure is null.
+    common = {
+        **dict.fromkeys(DISTILLED_EVALUATION.names),
+        "against": "panel",
+        "ranking_version": str(scorers["ranking_version"].iloc[0]),
+    }
     return DISTILLED_EVALUATION.frame(
-        [
-            {
-                **_NOT_MEASURED,
-                "ranking_version": version,
-                **row,
-                "is_used": row["scorer"] == used,
-            }
-            for row in rows
-        ]
+        [{**common, **row, "is_used": row["scorer"] == used} for row in rows]
     )
 
 
@@ -204,18 +190,17 @@ class _Panel:
             mu: scores of all sentences; NaN: none.
         """
         row = {"test": test, "scorer": scorer, **self._distance(mu, self._mu)}
-        if row["n"]:
-            row["worth"] = self._worth(row["rmse"], mu)
-        return row
-
-    def _worth(self, rmse: float, mu: Floats) -> float:
-        """Say how many answers a score is worth; all of them at most."""
+        if not row["n"]:
+            return row
         is_known = self._answers.is_fitted & ~np.isnan(mu)
+        # The panel's own variance is not the scorer's error.
         panel_variance = float((self._mu_sd[is_known] ** 2).mean())
-        variance = max(rmse**2 - panel_variance, _SMALLEST_VARIANCE)
+        variance = max(row["rmse"] ** 2 - panel_variance, _SMALLEST_VARIANCE)
         precision = max(1.0 / variance - trueskill.SIGMA**-2, 0.0)
-        worth: float = precision / self._precision_of_answer
-        return min(worth, self._answers_of_sentence)
+        # How many answers of the panel say as much; all of them at most.
+        worth = precision / self._precision_of_answer
+        row["worth"] = min(worth, self._answers_of_sentence)
+        return row
 
     def row_with_interval(
         self, test: str, scorer: str, scores: HeldOutScores
@@ -287,41 +272,33 @@ def _rows_of_judges(
     step = steps_of("leaving out judge after judge", heads)
     vectors = scorer_vectors(folder)
     for number, judge in enumerate(answers.judges):
-        judged = _Judged(
-            judge=judge,
-            answers=answers.subset(answers.judge == number),
-            among_judges=agreement_among_judges[judge],
-        )
-        for name, mu in mu_by_variant.items():
-            rows.append(judged.row("judges", name, mu))
+        of_judge = answers.subset(answers.judge == number)
+        compared = [("judges", name, mu) for name, mu in mu_by_variant.items()]
         if has_others:
-            others = answers.subset(answers.judge != number)
-            left_out = out_of_fold(vectors, others, masks.sentences, spread, step)
-            rows.append(judged.row("judge left out", "frozen", left_out.mu))
+            # Held against a judge that it has learnt from, a model would be held
+            # against its own teacher.
+            of_others = answers.subset(answers.judge != number)
+            left_out = out_of_fold(vectors, of_others, masks.sentences, spread, step)
+            compared.append(("judge left out", "frozen", left_out.mu))
+        for test, scorer, mu in compared:
+            margin = of_judge.margin(mu)
+            is_known = ~np.isnan(margin)
+            is_same = (margin > 0) == of_judge.won
+            row = {
+                "test": test,
+                "scorer": scorer,
+                "against": judge,
+                "n": int(is_known.sum()),
+                "agreement": _share(is_same[is_known]),
+                "among_judges": agreement_among_judges[judge],
+            }
+            rows.append(row)
     return rows
 
 
-class _Judged(NamedTuple):
-    """The answers of one judge, and how often other judges say the same."""
-
-    judge: str
-    answers: Answers
-    among_judges: float
-
-    def row(self, test: str, scorer: str, mu: Floats) -> dict[str, Any]:
-        """Count in how many of the judge's answers a scorer says the same."""
-        margin = self.answers.margin(mu)
-        is_known = ~np.isnan(margin)
-        is_same = (margin > 0) == self.answers.won
-        agreement = float(is_same[is_known].mean()) if is_known.any() else np.nan
-        return {
-            "test": test,
-            "scorer": scorer,
-            "against": self.judge,
-            "n": int(is_known.sum()),
-            "agreement": agreement,
-            "among_judges": self.among_judges,
-        }
+def _share(is_same: Any) -> float:
+    """Compute the share of those that are true; NaN of none."""
+    return float(np.mean(is_same)) if len(is_same) else np.nan
 
 
 def _agreement_among_judges(answers: Answers) -> dict[str, float]:
@@ -350,26 +327,15 @@ def _scope_row(answers: Answers, scorer: str, mu: Floats) -> dict[str, Any]:
     frame = frame[answers.is_fitted & has_pair & ~np.isnan(mu)]
     is_same_order: list[bool] = []
     for _, rows in frame.groupby("pair"):
-        is_same_order += _same_order(rows)
-    agreement = float(np.mean(is_same_order)) if is_same_order else np.nan
+        findings = rows[["mu_centre", "mu_sd", "score"]].to_numpy()
+        for earlier, later in combinations(findings, 2):
+            apart, _, score_apart = later - earlier
+            # Closer than their errors allow to tell, the order is chance.
+            if abs(apart) > _CLEARLY_APART * np.hypot(later[1], earlier[1]):
+                is_same_order.append((apart > 0) == (score_apart > 0))
     return {
         "test": "scope",
         "scorer": scorer,
         "n": len(is_same_order),
-        "agreement": agreement,
+        "agreement": _share(is_same_order),
     }
-
-
-def _same_order(rows: pd.DataFrame) -> list[bool]:
-    """Whether panel and scorer order each clear pair of findings in the same way."""
-    panel = rows["mu_centre"].to_numpy()
-    panel_sd = rows["mu_sd"].to_numpy()
-    score = rows["score"].to_numpy()
-    is_same = []
-    for earlier, later in combinations(range(len(rows)), 2):
-        deviation = np.hypot(panel_sd[later], panel_sd[earlier])
-        if abs(panel[later] - panel[earlier]) > _CLEARLY_APART * deviation:
-            is_panel_higher = panel[later] > panel[earlier]
-            is_score_higher = score[later] > score[earlier]
-            is_same.append(bool(is_panel_higher == is_score_higher))
-    return is_same

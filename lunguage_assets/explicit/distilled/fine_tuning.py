@@ -6,13 +6,13 @@ a kill costs an epoch at most; order and dropout are the same after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lunguage_assets.explicit.distilled.answers import Answers
+from lunguage_assets.explicit.distilled.answers import NO_SENTENCE, Answers
 from lunguage_assets.explicit.distilled.encoder import MaskedEncoder
 from lunguage_assets.explicit.distilled.model import Head
 from lunguage_assets.files import replace_file
@@ -31,7 +31,7 @@ def fine_tune(
     epochs: int,
     seed: int,
     state: Path,
-    what: str,
+    name: str,
 ) -> None:
     """Fine-tune the model of an encoder in place.
 
@@ -45,13 +45,13 @@ def fine_tune(
         epochs: through all sentences.
         seed: of order and dropout.
         state: file of the last finished epoch, with which it goes on.
-        what: is shown to people, and part of the seed.
+        name: of what is held out; shown to people, and part of the seed.
     """
     import torch
 
     model, _, device = encoder.loaded
     texts = answers.sentences["sentence"].tolist()
-    asked = answers.asked_sentences
+    asked_sentences = answers.asked_sentences
     linear = torch.nn.Linear(len(head.weights), 1).to(device)
     with torch.no_grad():
         linear.weight.copy_(torch.tensor(head.weights[None], dtype=torch.float32))
@@ -64,7 +64,7 @@ def fine_tune(
         ],
         weight_decay=0.01,
     )
-    steps = epochs * -(-len(asked) // SENTENCES_AT_ONCE)
+    steps = epochs * -(-len(asked_sentences) // SENTENCES_AT_ONCE)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: max(0.0, 1.0 - step / steps)
     )
@@ -83,12 +83,14 @@ def fine_tune(
         scores = stored["scores"].numpy()
         finished_epochs = int(stored["epoch"])
     for epoch in range(finished_epochs, epochs):
-        torch.manual_seed(text_hash(seed, what, epoch) % 2**31)
-        order = torch.randperm(len(asked)).numpy()
+        # Seeded anew for each epoch, so that one after a kill draws what it would have
+        # drawn without it.
+        torch.manual_seed(text_hash(seed, name, epoch) % 2**31)
+        order = torch.randperm(len(asked_sentences)).numpy()
         model.train()
-        step = steps_of(f"fine-tuning, {what}, epoch {epoch + 1}/{epochs}", len(order))
+        step = steps_of(f"fine-tuning, {name}, epoch {epoch + 1}/{epochs}", len(order))
         for start in range(0, len(order), SENTENCES_AT_ONCE):
-            drawn = asked[order[start : start + SENTENCES_AT_ONCE]]
+            drawn = asked_sentences[order[start : start + SENTENCES_AT_ONCE]]
             ((numbers, tokens),) = encoder.batches(
                 [texts[row] for row in drawn], batch_size=SENTENCES_AT_ONCE
             )
@@ -101,6 +103,7 @@ def fine_tune(
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             schedule.step()
+            # An opponent of another batch is compared with what it was scored last.
             scores[rows] = mu.detach().cpu().numpy()
             step(len(rows))
         states: dict[str, Any] = {
@@ -108,12 +111,8 @@ def fine_tune(
         }
         states["epoch"] = epoch + 1
         states["scores"] = torch.tensor(scores)
-        replace_file(state, _saving(torch, states))
+        replace_file(state, partial(torch.save, states))
     model.eval()
-
-
-def _saving(torch: Any, states: dict[str, Any]) -> Callable[[Any], None]:
-    return lambda stream: torch.save(states, stream)
 
 
 def _loss(mu: Any, rows: Integers, answers: Answers, scores: Floats) -> Any:
@@ -129,30 +128,26 @@ def _loss(mu: Any, rows: Integers, answers: Answers, scores: Floats) -> Any:
     """
     import torch
 
+    # A comparison of two sentences says something of each, as long as it is in the
+    # batch: once as the first sentence, once as the other, with won and lost exchanged.
     position = np.full(len(scores), -1)
     position[rows] = np.arange(len(rows))
-    is_of_pair = answers.is_of_pair
-    as_first = np.flatnonzero(position[answers.sentence] >= 0)
-    is_second = is_of_pair & (position[answers.other_sentence] >= 0)
-    as_second = np.flatnonzero(is_second)
+    sentence = np.concatenate([answers.sentence, answers.other_sentence])
+    has_won = np.concatenate([answers.won, ~answers.won])
+    noises = np.tile(answers.noise, 2)
     opponent_of_first = np.where(
-        is_of_pair, scores[answers.other_sentence], answers.phrase_mu
-    )[as_first]
-    opponent_of_second = scores[answers.sentence[as_second]]
-    scored = np.concatenate(
-        [
-            position[answers.sentence[as_first]],
-            position[answers.other_sentence[as_second]],
-        ]
+        answers.is_of_pair, scores[answers.other_sentence], answers.phrase_mu
     )
-    has_won = np.concatenate([answers.won[as_first], ~answers.won[as_second]])
-    noises = np.concatenate([answers.noise[as_first], answers.noise[as_second]])
+    opponents = np.concatenate([opponent_of_first, scores[answers.sentence]])
+    # A phrase has no score to be learnt.
+    is_in_batch = (position[sentence] >= 0) & (sentence != NO_SENTENCE)
 
     def tensor(values: Floats) -> Any:
-        return torch.tensor(values, dtype=torch.float32, device=mu.device)
+        return torch.tensor(values[is_in_batch], dtype=torch.float32, device=mu.device)
 
-    opponent = tensor(np.concatenate([opponent_of_first, opponent_of_second]))
+    opponent = tensor(opponents)
     sign = tensor(has_won * 2.0 - 1.0)
     noise = tensor(noises)
-    margin = sign * (mu[torch.tensor(scored, device=mu.device)] - opponent) / noise
+    scored = torch.tensor(position[sentence[is_in_batch]], device=mu.device)
+    margin = sign * (mu[scored] - opponent) / noise
     return -torch.special.log_ndtr(margin).mean()

@@ -6,7 +6,8 @@ docs/distilled.md: sentences of one patient, and all sentences with a phrase.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -92,10 +93,8 @@ def folds(
     sizes = rows.groupby("group").agg(size=("group", "size"), hash=("hash", "min"))
     sizes = sizes.sort_values(["size", "hash"], ascending=[False, True])
     filled = np.zeros(number, dtype=np.int64)
-    fold_by_group: dict[int, int] = {}
-    for group_number, size in zip(
-        sizes.index.tolist(), sizes["size"].tolist(), strict=True
-    ):
+    fold_by_group: dict[Any, int] = {}
+    for group_number, size in sizes["size"].to_dict().items():
         emptiest = int(filled.argmin())
         fold_by_group[group_number] = emptiest
         filled[emptiest] += size
@@ -112,14 +111,14 @@ def phrase_folds(
         number: of folds; those without a sentence are left out.
         seed: of the ties.
     """
-    mentions = [phrase for phrases in phrases_of_sentences for phrase in phrases]
-    numbers, names = pd.factorize(pd.Series(mentions, dtype="object"), sort=True)
-    fold = folds(numbers.astype(np.int64), names[numbers].tolist(), number, seed)
+    mentions = pd.Series(chain.from_iterable(phrases_of_sentences), dtype="object")
+    phrase_of_mention, _ = pd.factorize(mentions, sort=True)
+    fold = folds(phrase_of_mention.astype(np.int64), mentions.tolist(), number, seed)
     masks = []
+    # A sentence with phrases of two folds is held out in both: no answer about a
+    # held-out phrase may be learnt from.
     for held_out in range(number):
-        held_out_phrases = {
-            mentions[mention] for mention in np.flatnonzero(fold == held_out).tolist()
-        }
+        held_out_phrases = set(mentions[fold == held_out])
         holds_phrase = [
             not held_out_phrases.isdisjoint(phrases) for phrases in phrases_of_sentences
         ]

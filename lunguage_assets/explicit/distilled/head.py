@@ -47,9 +47,10 @@ def fit_head(vectors: Vectors, answers: Answers, spread: float) -> Head:
     from scipy.optimize import minimize  # slow to import, as is scipy.stats
 
     answers = answers.merged()
-    asked = answers.asked_sentences
-    centre = vectors[asked].astype(np.float64).mean(axis=0)
-    squares = ((vectors[asked] - centre) ** 2).sum(axis=1)
+    asked_vectors = vectors[answers.asked_sentences]
+    centre = asked_vectors.astype(np.float64).mean(axis=0)
+    squares = ((asked_vectors - centre) ** 2).sum(axis=1)
+    # Scaled to length 1 at a usual sentence, so that `spread` is in units of mu.
     scale = float(np.sqrt(squares.mean())) or 1.0
     start = Head(
         centre=centre,
@@ -66,6 +67,7 @@ def fit_head(vectors: Vectors, answers: Answers, spread: float) -> Head:
         intercept = parameters[-1]
         answers_loss = answers.loss(inputs @ weights + intercept)
         slopes = answers_loss.gradient
+        # The prior of the intercept is TrueSkill's of a sentence.
         away = (intercept - trueskill.MU) / trueskill.SIGMA
         value = answers_loss.value
         value += 0.5 * ridge * float(weights @ weights) + 0.5 * away**2

@@ -84,16 +84,16 @@ class ScoreErrors:
         return np.asarray(nearest(vectors, self.known) > self.farthest)
 
 
-def nearest(vectors: Vectors, known: NDArray[np.float16]) -> Floats:
-    """Measure the distance of each vector from the nearest known one, shape (n,)."""
-    known_vectors = known.astype(np.float32)
+def nearest(vectors: Vectors, neighbours: NDArray[np.float16]) -> Floats:
+    """Measure the distance of each vector from its nearest neighbour, shape (n,)."""
+    known_vectors = neighbours.astype(np.float32)
     known_squares = (known_vectors**2).sum(axis=1)
     distance = np.empty(len(vectors))
     for start in range(0, len(vectors), _VECTORS_AT_ONCE):
         block = slice(start, start + _VECTORS_AT_ONCE)
-        part = vectors[block]
-        squares = (part**2).sum(axis=1)[:, None]
+        of_block = vectors[block]
+        squares = (of_block**2).sum(axis=1)[:, None]
         # Squared distances, as |a|^2 + |b|^2 - 2 ab; rounding may put them below zero.
-        apart = squares + known_squares - 2.0 * part @ known_vectors.T
+        apart = squares + known_squares - 2.0 * of_block @ known_vectors.T
         distance[block] = np.sqrt(np.maximum(apart.min(axis=1), 0.0))
     return distance

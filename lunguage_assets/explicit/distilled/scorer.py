@@ -65,8 +65,9 @@ class DistilledScorer:
         self.head, self.errors = stored_model(folder)
         self.phrases = frozenset(self.about.phrases)
         own_encoder = folder / ENCODER
+        # A fine-tuned encoder lies beside its head. Its files are part of the digest,
+        # which has just been checked.
         if own_encoder.exists():
-            # Its files are part of the digest, which has just been checked.
             name = str(own_encoder.resolve())
             self.encoder = MaskedEncoder(name, self.about.revision, device)
             return
@@ -91,16 +92,14 @@ class DistilledScorer:
         """
         distinct = sorted(set(sentences))
         row_by_sentence = {sentence: row for row, sentence in enumerate(distinct)}
-        parts = [
-            self.score_vectors(
-                self.encoder.encode(
-                    distinct[start : start + SENTENCES_AT_ONCE], progress
-                )
-            )
-            for start in range(0, max(len(distinct), 1), SENTENCES_AT_ONCE)
-        ]
+        scores_by_block = []
+        # At least one block, so that there are arrays, if empty ones.
+        for start in range(0, max(len(distinct), 1), SENTENCES_AT_ONCE):
+            block = distinct[start : start + SENTENCES_AT_ONCE]
+            vectors = self.encoder.encode(block, progress)
+            scores_by_block.append(self.score_vectors(vectors))
         rows = [row_by_sentence[sentence] for sentence in sentences]
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        columns = map(np.concatenate, zip(*scores_by_block, strict=True))
         return Scores._make(column[rows] for column in columns)
 
     def score_vectors(self, vectors: Vectors) -> Scores:

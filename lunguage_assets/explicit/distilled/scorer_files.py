@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,8 @@ _UNREADABLE = (
 """What numpy raises when a file is damaged; one may claim to hold more than fits into
 memory.
 """
+_HEAD_FIELDS = [field.name for field in fields(Head)]
+_ERROR_FIELDS = [field.name for field in fields(ScoreErrors)]
 _STORED_TYPES = {"covariance": np.float32, "known": np.float16}
 """Arrays that are stored in a smaller type than that of numpy."""
 
@@ -75,13 +77,6 @@ class About(BaseModel):
     beside: str = ""
 
 
-class StoredModel(NamedTuple):
-    """What was learnt beside the encoder."""
-
-    head: Head
-    errors: ScoreErrors
-
-
 def about_scorer(folder: Path) -> About:
     """Read `scorer.json`.
 
@@ -105,8 +100,8 @@ def scorer_identity(folder: Path) -> str:
     return f"distilled/{about_scorer(folder).files[:16]}"
 
 
-def stored_model(folder: Path) -> StoredModel:
-    """Read what was learnt beside the encoder.
+def stored_model(folder: Path) -> tuple[Head, ScoreErrors]:
+    """Read what was learnt beside the encoder: the head, and how far it errs.
 
     Raises:
         ConfigurationError: the folder holds no scorer, or something in it is not as it
@@ -117,21 +112,13 @@ def stored_model(folder: Path) -> StoredModel:
     misfit = _misfit(arrays)
     if misfit:
         raise _damaged(folder, f"{_WEIGHTS}: {misfit}")
-    return StoredModel(
-        head=Head(**_values_of(Head, arrays)),
-        errors=ScoreErrors(**_values_of(ScoreErrors, arrays)),
-    )
-
-
-def _values_of(
-    kind: type[Head | ScoreErrors], arrays: Mapping[str, NDArray[Any]]
-) -> dict[str, Any]:
-    """Take the arrays of a class's fields; a number is stored as an array, too."""
-    values: dict[str, Any] = {}
-    for field in fields(kind):
-        array = arrays[field.name]
-        values[field.name] = array.item() if array.ndim == 0 else array
-    return values
+    # A number is stored as an array without dimensions.
+    values: dict[str, Any] = {
+        name: array if array.ndim else array.item() for name, array in arrays.items()
+    }
+    head = Head(**{name: values[name] for name in _HEAD_FIELDS})
+    errors = ScoreErrors(**{name: values[name] for name in _ERROR_FIELDS})
+    return head, errors
 
 
 def stored_arrays(file: Path) -> dict[str, NDArray[Any]]:
@@ -188,14 +175,12 @@ def write_scorer(
         for name, value in learnt.items()
     }
 
-    def write(stream: BinaryIO) -> None:
-        np.savez(stream, **arrays)
-
-    replace_file(folder / _WEIGHTS, write)
+    replace_file(folder / _WEIGHTS, lambda stream: np.savez(stream, **arrays))
     files = files_digest(folder, _weight_files(folder))
-    written = About(**about, files=files)
-    written = written.model_copy(update={"beside": _digest_beside(folder, written)})
-    text = json.dumps(written.model_dump(), indent=1, sort_keys=True)
+    content = About(**about, files=files)
+    # The second digest covers the first, and all that is said of the scorer.
+    content = content.model_copy(update={"beside": _digest_beside(folder, content)})
+    text = json.dumps(content.model_dump(), indent=1, sort_keys=True)
     replace_text(folder / _ABOUT, text)
     return files
 
@@ -207,12 +192,12 @@ def _weight_files(folder: Path) -> list[Path]:
 
 def _digest_beside(folder: Path, about: About) -> str:
     """Hash what else decides a score: the rest of `scorer.json` and of the encoder."""
-    others = [
+    beside_weights = [
         path
         for path in sorted((folder / ENCODER).rglob("*"))
         if path.is_file() and path.suffix != ".safetensors"
     ]
-    files = files_digest(folder, others)
+    files = files_digest(folder, beside_weights)
     described = about.model_dump(exclude={"beside"})
     text = json.dumps([described, files], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -228,29 +213,12 @@ def _damaged(folder: Path, problem: str) -> ConfigurationError:
 
 def _misfit(arrays: Mapping[str, NDArray[Any]]) -> str:
     """Say what is wrong with the stored arrays; empty: nothing."""
-    names = {field.name for kind in (Head, ScoreErrors) for field in fields(kind)}
+    names = {*_HEAD_FIELDS, *_ERROR_FIELDS}
     if arrays.keys() != names:
         return f"found other arrays than {', '.join(sorted(names))}"
-    for name, shape in _expected_shapes(arrays).items():
-        array = arrays[name]
-        if array.shape != shape or array.dtype.kind != "f":
-            return (
-                f"array {name} has shape {array.shape} of {array.dtype}, expected "
-                f"{shape} of floats"
-            )
-        if not np.isfinite(array).all():
-            return f"array {name} holds what is no finite number"
-    is_empty = not arrays["weights"].size or not len(arrays["known"])
-    if is_empty or arrays["scale"] <= 0.0 or (arrays["variance"] < 0.0).any():
-        return "arrays are empty, or scale or variance is not above zero"
-    return ""
-
-
-def _expected_shapes(arrays: Mapping[str, NDArray[Any]]) -> dict[str, tuple[int, ...]]:
     size = arrays["weights"].size
-    known = arrays["known"]
-    sentences = len(known) if known.ndim else 0
-    return {
+    known_vectors = arrays["known"]
+    expected_shapes = {
         "centre": (size,),
         "scale": (),
         "weights": (size,),
@@ -260,5 +228,18 @@ def _expected_shapes(arrays: Mapping[str, NDArray[Any]]) -> dict[str, tuple[int,
         "variance": (3,),
         "usual": (),
         "farthest": (),
-        "known": (sentences, size),
+        "known": (len(known_vectors) if known_vectors.ndim else 0, size),
     }
+    for name, shape in expected_shapes.items():
+        array = arrays[name]
+        if array.shape != shape or array.dtype.kind != "f":
+            return (
+                f"array {name} has shape {array.shape} of {array.dtype}, expected "
+                f"{shape} of floats"
+            )
+        if not np.isfinite(array).all():
+            return f"array {name} holds what is no finite number"
+    is_empty = not size or not len(known_vectors)
+    if is_empty or arrays["scale"] <= 0.0 or (arrays["variance"] < 0.0).any():
+        return "arrays are empty, or scale or variance is not above zero"
+    return ""

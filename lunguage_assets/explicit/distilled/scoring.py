@@ -48,10 +48,10 @@ def score_sentences(
     sentences = list(sentence_by_key.values())
     scores = scorer.read(sentences, steps_of("reading sentences", len(sentences)))
     new_sentences = _sentences_with_new_phrases(pairs, hedges, scorer)
-    has_new_phrase = np.array(
-        [sentence in new_sentences for sentence in sentences], dtype=bool
-    )
-    is_unlike = scores.out_of_distribution | has_new_phrase
+    has_new_phrase = [sentence in new_sentences for sentence in sentences]
+    # A vector may lie near what was learnt, though its hedge was never seen.
+    is_unlike = scores.out_of_distribution | np.array(has_new_phrase, dtype=bool)
+    # As a fit counts it: 0 is more certain than every phrase.
     phrase_mu = ranking["mu"].to_numpy(dtype=np.float64)
     rank = (phrase_mu > scores.mu[:, None]).sum(axis=1)
     scored = pd.DataFrame(
@@ -101,6 +101,8 @@ def chosen_studies(findings: pd.DataFrame, sentences: int = 2000) -> list[str]:
     hedged = findings.explode("phrases").dropna(subset=["phrases"])
     hedged = hedged.drop_duplicates(["sent", "phrases"])
     frequency = hedged["phrases"].map(hedged["phrases"].value_counts())
+    # In the first turn each phrase gives one sentence, in the second another, and so
+    # on: a rare phrase is seen as soon as a frequent one.
     turn = hedged.groupby("phrases").cumcount()
     in_turn = hedged.assign(turn=turn, frequency=frequency).sort_values(
         ["turn", "frequency", "phrases"], kind="stable"

@@ -134,7 +134,7 @@ class ModelVariant(NamedTuple):
 
 
 def distil(
-    answers: Answers, version: str, place: Path, chosen: Training
+    answers: Answers, version: str, scorers: Path, chosen: Training
 ) -> pd.DataFrame:
     """Train a scorer, and write it into a folder of its own.
 
@@ -144,7 +144,7 @@ def distil(
     Args:
         answers: from which it learns.
         version: of the ranking to which the answers belong.
-        place: below which its folder is made, named after its digest.
+        scorers: folder below which its own is made, named after its digest.
         chosen: how it is trained.
 
     Returns:
@@ -152,17 +152,20 @@ def distil(
     """
     encoder = chosen.new_encoder()
     made_of = _fingerprint(answers, encoder.identity, chosen)
-    finished = _finished_scorer(place, made_of)
+    finished = _finished_scorer(scorers, made_of)
     if finished is not None:
         variants = list(model_variants(finished).values())
         return _rows(variants, about_scorer(finished), answers, chosen)
-    work = place / f"{_UNFINISHED}{made_of}"
-    for folder in (place, work):
+    work = scorers / f"{_UNFINISHED}{made_of}"
+    # Both are made as private as the sentences.
+    for folder in (scorers, work):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     texts = answers.sentences["sentence"].tolist()
-    (vectors,) = _stored_or_made(
-        work / _VECTORS, lambda: (_read_sentences(encoder, texts),)
-    )
+
+    def read_all(encoder: MaskedEncoder) -> Vectors:
+        return encoder.encode(texts, steps_of("reading sentences", len(texts)))
+
+    (vectors,) = _stored_or_made(work / _VECTORS, lambda: (read_all(encoder),))
     masks = held_out_masks(answers, FOLDS, chosen.seed)
     variants = _try_variants(vectors, answers, masks, chosen, work)
     best = min(variants, key=lambda variant: variant.held_out.total(answers))
@@ -176,11 +179,13 @@ def distil(
             chosen.epochs,
             chosen.seed,
             state=work / "all.pt",
-            what="all sentences",
+            name="all sentences",
         )
-        vectors = _read_sentences(tuned_encoder, texts)
+        vectors = read_all(tuned_encoder)
         tuned_encoder.loaded.model.save_pretrained(work / ENCODER)
         tuned_encoder.loaded.tokenizer.save_pretrained(work / ENCODER)
+    # The head that is stored has learnt from everything; its errors are of those heads
+    # that had not seen the sentences.
     head = fit_head(vectors, answers, best.spread)
     errors = errors_of(vectors, answers, best.held_out.sentences, masks.sentences)
     is_of_hub = named_path(chosen.encoder) is None
@@ -194,15 +199,15 @@ def distil(
         "phrases": sorted(set[str]().union(*answers.sentences["phrases"])),
     }
     files = write_scorer(work, about, head, errors)
-    folder = _publish(work, place / files[:16])
+    folder = _publish(work, scorers / files[:16])
     return _rows(variants, about_scorer(folder), answers, chosen)
 
 
-def _finished_scorer(place: Path, made_of: str) -> Path | None:
+def _finished_scorer(scorers: Path, made_of: str) -> Path | None:
     """Find the folder of a scorer of the same input that is whole."""
-    for file in sorted(place.glob("*/scorer.json")):
+    for file in sorted(scorers.glob("*/scorer.json")):
         folder = file.parent
-        # A damaged one is trained again.
+        # A damaged one is trained again, and so is one of other answers or options.
         with suppress(ConfigurationError):
             is_unfinished = folder.name.startswith(_UNFINISHED)
             if is_unfinished or about_scorer(folder).made_of != made_of:
@@ -216,6 +221,7 @@ def _finished_scorer(place: Path, made_of: str) -> Path | None:
 
 def _publish(work: Path, folder: Path) -> Path:
     """Give a finished scorer its name, and remove what else is there."""
+    # A state holds encoder and optimiser, and nothing goes on from it any more.
     for state in work.glob("*.pt"):
         state.unlink()
     shutil.rmtree(folder, ignore_errors=True)
@@ -274,26 +280,23 @@ def errors_of(
     excess = squared_error - frame["mu_sd"].to_numpy() ** 2
     third = np.searchsorted(cuts, mu)
     variances = []
+    # A third in which the panel has fitted nothing has the error of all.
     for number in range(3):
         of_third = excess[is_known & (third == number)]
         if not len(of_third):
             of_third = excess[is_known]
         variances.append(max(float(of_third.mean()), MIN_VARIANCE))
-    known = vectors.astype(np.float16)
+    stored_vectors = vectors.astype(np.float16)
     distances = [
-        nearest(vectors[mask], known[~mask]) for mask in masks if (~mask).any()
+        nearest(vectors[mask], stored_vectors[~mask]) for mask in masks if (~mask).any()
     ]
     return ScoreErrors(
         cuts=cuts,
         variance=np.array(variances),
         usual=float(np.nanmean(held_out.variance)),
-        known=known,
+        known=stored_vectors,
         farthest=float(np.quantile(np.concatenate(distances), 0.99)),
     )
-
-
-def _read_sentences(encoder: MaskedEncoder, sentences: list[str]) -> Vectors:
-    return encoder.encode(sentences, steps_of("reading sentences", len(sentences)))
 
 
 def _try_variants(
@@ -341,56 +344,35 @@ def _tuned(
     work: Path,
 ) -> ModelVariant:
     """Fine-tune an encoder for each fold; finished folds are kept in `work`."""
+
+    def score_fold(mask: Mask, name: str, state: Path) -> HeldOutScores:
+        """Score the sentences of `mask` by an encoder that has not seen them.
+
+        After a kill it goes on from `state`.
+        """
+        seen = answers.excluding(mask)
+        encoder = chosen.new_encoder()
+        start = fit_head(vectors, seen, spread)
+        fine_tune(encoder, seen, start, chosen.epochs, chosen.seed, state, name)
+        tuned_vectors = encoder.encode(answers.sentences["sentence"].tolist())
+        head = fit_head(tuned_vectors, seen, spread)
+        state.unlink(missing_ok=True)
+        held_out = tuned_vectors[mask]
+        return HeldOutScores(head.mu(held_out), head.variance(held_out))
+
     scores = []
-    for kind, (held_out, folds) in enumerate(zip(masks._fields, masks, strict=True)):
+    for test, (held_out, folds) in enumerate(zip(masks._fields, masks, strict=True)):
         mu = np.full(len(vectors), np.nan)
         variance = np.full(len(vectors), np.nan)
         for number, mask in enumerate(folds):
-            fold = _Fold(
-                vectors=vectors,
-                answers=answers,
-                held_out=mask,
-                what=f"{held_out} {number + 1}/{len(folds)}",
-                state=work / f"{kind}-{number}.pt",
-            )
+            name = f"{held_out} {number + 1}/{len(folds)}"
+            state = work / f"{test}-{number}.pt"
             mu[mask], variance[mask] = _stored_or_made(
-                work / f"fold-{kind}-{number}.npz",
-                partial(fold.fine_tuned_scores, spread, chosen),
+                work / f"fold-{test}-{number}.npz",
+                partial(score_fold, mask, name, state),
             )
         scores.append(HeldOutScores(mu, variance))
     return ModelVariant("tuned", spread, HeldOut(*scores))
-
-
-class _Fold(NamedTuple):
-    """One fold of fine-tuning.
-
-    Attributes:
-        vectors: of all sentences, of the encoder as it is.
-        answers: about all sentences.
-        held_out: the sentences of the fold.
-        what: shown to people.
-        state: file of the last finished epoch.
-    """
-
-    vectors: Vectors
-    answers: Answers
-    held_out: Mask
-    what: str
-    state: Path
-
-    def fine_tuned_scores(self, spread: float, chosen: Training) -> HeldOutScores:
-        """Score the held-out sentences by an encoder that has not seen them."""
-        seen = self.answers.excluding(self.held_out)
-        encoder = chosen.new_encoder()
-        start = fit_head(self.vectors, seen, spread)
-        fine_tune(
-            encoder, seen, start, chosen.epochs, chosen.seed, self.state, self.what
-        )
-        vectors = encoder.encode(self.answers.sentences["sentence"].tolist())
-        head = fit_head(vectors, seen, spread)
-        self.state.unlink(missing_ok=True)
-        held_out = vectors[self.held_out]
-        return HeldOutScores(head.mu(held_out), head.variance(held_out))
 
 
 def _rows(

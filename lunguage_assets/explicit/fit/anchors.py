@@ -123,6 +123,7 @@ def chosen_anchors(
         ConfigurationError: no such set or file, or a file that is no set of anchors.
         InputError: ratings that cannot be used.
     """
+    # A rating file in the home is there to be used, and needs no setting.
     if not choice and ratings is not None and ratings.exists():
         return rated_anchors(ratings_of(ratings), ratings)
     suffix = Path(choice).suffix.lower()
@@ -198,11 +199,10 @@ def _share(rating: str, path: Path, row_number: int) -> float:
         share = math.nan
     if 0.0 <= share <= 1.0:
         return share
-    expected = "a number from 0 to 100"
     raise InputError(
         path.name,
         "no number",
-        expected,
+        "a number from 0 to 100",
         "Fix the rating.",
         row=row_number,
         column="rating",
@@ -245,13 +245,18 @@ def _rated_anchor(phrase: str, shares: NDArray[np.float64], file: Path) -> Ancho
     """
     mean = float(shares.mean())
     if not 0.0 < mean < 1.0:
-        found = f"a mean rating of {mean:.0%} for one phrase"
-        expected = "a mean between 0 and 100"
-        remedy = "Leave that phrase out."
-        raise InputError(file.name, found, expected, remedy, column="rating")
+        # The logit of 0 or 1 is infinite: no line goes through it.
+        raise InputError(
+            file.name,
+            f"a mean rating of {mean:.0%} for one phrase",
+            "a mean between 0 and 100",
+            "Leave that phrase out.",
+            column="rating",
+        )
     error = _ERROR_OF_ONE_RATING
     if len(shares) > 1:
         error = float(shares.std(ddof=1)) / math.sqrt(len(shares))
+    # Few ratings near an end have an interval beyond it, whose logit there is not.
     low = max(mean - Z95 * error, mean * 0.01)
     high = min(mean + Z95 * error, 1.0 - (1.0 - mean) * 0.01)
     return Anchor(phrase, mean, low, high)
@@ -263,6 +268,7 @@ def reader_means(ratings: pd.DataFrame) -> pd.Series:
     Returns:
         Mean logits by phrase and rater, in order of appearance.
     """
+    # A reader who says 0 or 100 is not infinitely certain.
     shares = ratings["share"].clip(NEAREST, 1.0 - NEAREST)
     logits = pd.Series(logit(shares), ratings.index)
     by_reader = logits.groupby([ratings["phrase"], ratings["rater"]], sort=False)

@@ -64,6 +64,7 @@ def log_table(
     """
     if not rounds:
         return FIT_LOG.arrow.empty_table()
+    # Rounds are in the order of steps; the log has each sentence's steps together.
     plays = Round._make(map(np.concatenate, zip(*rounds, strict=True)))
     order = np.lexsort((plays.step, plays.sentence))
     plays = Round._make(values[order] for values in plays)
@@ -86,16 +87,15 @@ def _named(names: Sequence[str], numbers: NDArray[Any]) -> pa.Array:
 
 
 def _answer_texts(outcomes: Outcomes, judges: Sequence[str]) -> pa.Array:
+    """Write 'judge=won' for every judge that a play asked, in panel order."""
     # A few combinations make up millions of plays: each is put into words once.
     distinct, numbers = np.unique(outcomes, axis=0, return_inverse=True)
-    texts = [_answer_text(combination, judges) for combination in distinct.tolist()]
+    texts = []
+    for combination in distinct.tolist():
+        answers = [
+            f"{judge}={_OUTCOME_WORDS[Outcome(outcome)]}"
+            for judge, outcome in zip(judges, combination, strict=True)
+            if outcome != Outcome.NOT_ASKED
+        ]
+        texts.append(" ".join(answers))
     return _named(texts, numbers)
-
-
-def _answer_text(outcomes: Sequence[int], judges: Sequence[str]) -> str:
-    """Write 'judge=won' for every judge that was asked, in panel order."""
-    return " ".join(
-        f"{judge}={_OUTCOME_WORDS[Outcome(outcome)]}"
-        for judge, outcome in zip(judges, outcomes, strict=True)
-        if outcome != Outcome.NOT_ASKED
-    )

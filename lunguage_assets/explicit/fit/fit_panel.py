@@ -70,6 +70,7 @@ class _Presentation(NamedTuple):
 
     def outcomes(self, choices: Sequence[Choice]) -> Outcomes:
         """Turn the side that the judge chose into the outcome for the sentence."""
+        # LOST is 0 and WON is 1, so that 1 - outcome is the other one.
         if_first = np.array(
             [_OUTCOME_IF_FIRST[choice] for choice in choices], dtype=np.int8
         )
@@ -118,20 +119,29 @@ class FitPanel:
         Returns:
             An `Outcome` for each play and judge, shape (plays, judges).
         """
-        hashes = self._hashes_of_plays(active, step)
-        is_asked = self._is_asked(hashes, is_whole_panel)
+        # Without a language model the step alone says who plays alone: sentences of the
+        # same score then meet the same judges, and have the same probability.
+        seeds: U64 | int = self._seed
+        if not all(isinstance(judge, Scorer) for judge in self.panel):
+            seeds = self._sentence_seeds[active]
+        hashes = np.stack(
+            [mix(seeds, step, text_hash(judge.key)) for judge in self.panel], axis=1
+        )
+        lone_judge = np.argmin(mix(hashes, _LONE_JUDGE), axis=1)
+        is_lone_judge = np.arange(len(self.panel)) == lone_judge[:, None]
+        is_asked = is_whole_panel[:, None] | is_lone_judge
         outcomes = np.full(is_asked.shape, Outcome.NOT_ASKED, dtype=np.int8)
         presentations: list[_Presentation] = []
         for number, judge in enumerate(self.panel):
-            asked = np.flatnonzero(is_asked[:, number])
+            rows = np.flatnonzero(is_asked[:, number])
             plays = _Plays(
-                sentences=[self.sentences[i] for i in active[asked].tolist()],
-                opponent=opponent[asked],
-                step=step[asked],
-                hashes=hashes[asked, number],
+                sentences=[self.sentences[i] for i in active[rows].tolist()],
+                opponent=opponent[rows],
+                step=step[rows],
+                hashes=hashes[rows, number],
             )
             if isinstance(judge, Scorer):
-                outcomes[asked, number] = self._compare_scores(judge.key, judge, plays)
+                outcomes[rows, number] = self._compare_scores(judge.key, judge, plays)
                 presentations.append(_NO_QUESTIONS)
             else:
                 presentations.append(self._present(plays))
@@ -140,31 +150,9 @@ class FitPanel:
         )
         for number, choices in enumerate(choices_by_judge):
             if choices:
-                asked = np.flatnonzero(is_asked[:, number])
-                outcomes[asked, number] = presentations[number].outcomes(choices)
+                rows = np.flatnonzero(is_asked[:, number])
+                outcomes[rows, number] = presentations[number].outcomes(choices)
         return outcomes
-
-    def _hashes_of_plays(self, active: Integers, step: Integers) -> U64:
-        """Hash what draws follow from, shape (plays, judges)."""
-        seeds = self._seeds_of_plays(active)
-        return np.stack(
-            [mix(seeds, step, text_hash(judge.key)) for judge in self.panel], axis=1
-        )
-
-    def _seeds_of_plays(self, active: Integers) -> U64 | int:
-        # Without a language model the step alone says who plays alone, too: sentences
-        # of the same score then meet the same judges.
-        if all(isinstance(judge, Scorer) for judge in self.panel):
-            return self._seed
-        return self._sentence_seeds[active]
-
-    def _is_asked(
-        self, hashes: U64, is_whole_panel: NDArray[np.bool_]
-    ) -> NDArray[np.bool_]:
-        lone_judge = np.argmin(mix(hashes, _LONE_JUDGE), axis=1)
-        is_lone_judge = np.arange(len(self.panel)) == lone_judge[:, None]
-        is_asked: NDArray[np.bool_] = is_whole_panel[:, None] | is_lone_judge
-        return is_asked
 
     def _present(self, plays: _Plays) -> _Presentation:
         """Pair each sentence with an example of its opponent, in a random order."""
@@ -179,8 +167,8 @@ class FitPanel:
             is_second.tolist(),
             strict=True,
         ):
-            shown = (example, sentence) if is_behind else (sentence, example)
-            questions.append(ComparisonQuestion(*shown, replicate))
+            first, second = (example, sentence) if is_behind else (sentence, example)
+            questions.append(ComparisonQuestion(first, second, replicate))
         return _Presentation(questions, is_second)
 
     def _compare_scores(

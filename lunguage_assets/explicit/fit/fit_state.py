@@ -150,6 +150,8 @@ class FitState:
             self.variance[sentences] = new_variance
             self.won[active, judge, opponent] += outcomes_of_judge == Outcome.WON
             self.lost[active, judge, opponent] += outcomes_of_judge == Outcome.LOST
+        # A step in which every answer was invalid has taught nothing: neither patience
+        # nor counts advance by it (step 3).
         is_answered = np.any(outcomes >= Outcome.LOST, axis=1)
         self.invalid[active] += (outcomes == Outcome.INVALID).sum(axis=1)
         self.void[active] += ~is_answered
@@ -164,6 +166,7 @@ class FitState:
         reference: ReferenceScale,
     ) -> None:
         """Count how long the rank has been the same; a void step does not count."""
+        # 0 is the most certain: no phrase has a higher mu (step 4).
         rank = (reference.mu > self.mu[active, None]).sum(axis=1)
         is_same = rank == self.rank[active]
         stable_if_answered = np.where(is_same, self.stable[active] + 1, 1)

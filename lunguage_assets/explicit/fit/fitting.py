@@ -60,7 +60,6 @@ def fit_pairs(
     panel: Sequence[Judge],
     anchors: Sequence[Anchor],
     settings: ExplicitSettings,
-    at_once: int = SENTENCES_AT_ONCE,
     scored: pd.DataFrame | None = None,
 ) -> FitTables:
     """Fit every tentative finding and read its probability off its score.
@@ -76,7 +75,6 @@ def fit_pairs(
         panel: judges, in the order in which their answers are used.
         anchors: phrases of known probability.
         settings: options of the fit, seed, position.
-        at_once: sentences per chunk; no result depends on it.
         scored: sentences that a distilled model has scored, which need no fit
             (`distilled.scoring.score_sentences`).
 
@@ -109,9 +107,10 @@ def fit_pairs(
     masked = rows.loc[rows["mask_state"] == "masked", "masked_sentence"]
     key_by_row = masked.map(sentence_key)
     sentence_by_key = dict(zip(key_by_row, masked, strict=True))
+    # Sentences of one wording have one fit, which all their pairs share.
     scores = [] if scored is None else [scored]
     logs = []
-    for chunk in _unscored_chunks(sentence_by_key, scored, at_once):
+    for chunk in _unscored_chunks(sentence_by_key, scored):
         rounds: list[Round] | None = [] if settings.fit_log else None
         sentences = [sentence_by_key[key] for key in chunk]
         fits = fit_sentences(sentences, reference, panel, settings, rounds)
@@ -134,7 +133,7 @@ def fit_pairs(
 
 
 def _unscored_chunks(
-    sentence_by_key: Mapping[str, str], scored: pd.DataFrame | None, at_once: int
+    sentence_by_key: Mapping[str, str], scored: pd.DataFrame | None
 ) -> Iterator[list[str]]:
     """Divide the keys of the sentences that are to be fitted."""
     keys = sorted(sentence_by_key)
@@ -142,8 +141,8 @@ def _unscored_chunks(
         keys = sorted(sentence_by_key.keys() - set(scored.index))
     elif not keys:
         yield []  # so that there is a frame of scores, if an empty one
-    for start in range(0, len(keys), at_once):
-        yield keys[start : start + at_once]
+    for start in range(0, len(keys), SENTENCES_AT_ONCE):
+        yield keys[start : start + SENTENCES_AT_ONCE]
 
 
 def fit_sentences(
@@ -230,9 +229,7 @@ def _with_probabilities(
         pairs["mu"], pairs["mu_sd"], calibration, pairs["mu_centre"]
     )
     source = np.full(len(pairs), "fitted", dtype=object)
-    mu_by_phrase = dict(
-        zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True)
-    )
+    mu_by_phrase = ranking.set_index("phrase")["mu"].to_dict()
     # Without a score, p is that of the phrases' mean mu, with TrueSkill's beta as its
     # error; without a ranked phrase it is unknown (section 5).
     for row in np.flatnonzero(pairs["mu"].isna()).tolist():
@@ -244,7 +241,9 @@ def _with_probabilities(
             p[row], low[row], high[row] = by_phrases
             source[row] = "phrase"
         else:
-            p[row], low[row], high[row] = 0.5, 0.0, 1.0
+            p[row] = 0.5
+            low[row] = 0.0
+            high[row] = 1.0
             source[row] = "none"
     counted = {
         name: pairs[name].fillna(0).astype("int64")

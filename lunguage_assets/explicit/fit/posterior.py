@@ -90,12 +90,15 @@ def _log_likelihood(won: Counts, lost: Counts, reference: ReferenceScale) -> Flo
 
 def _density(log_likelihood: Floats, reading_sd: float) -> Floats:
     """Density of each sentence's score on the grid, shape (sentences, grid)."""
+    # Relative to the likeliest reading of each judge: where many answers are surprising
+    # the likelihood itself would be 0 in doubles.
     highest = log_likelihood.max(axis=-1, keepdims=True)
     likelihood = np.exp(log_likelihood - highest)
     log_density_by_spread = []
     for weights, log_weight_of_spread in zip(
         _reading_weights(reading_sd), np.log(_SPREAD_WEIGHTS), strict=True
     ):
+        # Each judge has a reading of its own, so each is summed out alone.
         by_judge = np.log(np.maximum(likelihood @ weights, _SMALLEST_LIKELIHOOD))
         log_density_by_spread.append(
             by_judge.sum(axis=1) + _LOG_PRIOR + log_weight_of_spread

@@ -129,6 +129,8 @@ def require_anchors(phrases: Collection[str], anchors: Sequence[Anchor]) -> None
 def calibration_problem(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> str:
     """Say why a `REFERENCE_RANKING` frame gives no probabilities; empty: it does."""
     ranked = ranked_phrases(ranking)
+    # An anchor without a valid match is still at the prior: a line through it would be
+    # a line through nothing.
     unplayed_phrases = set(ranking["phrase"]) - set(ranked["phrase"])
     unplayed = [
         anchor.phrase for anchor in anchors if anchor.phrase in unplayed_phrases
@@ -181,6 +183,7 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
             f"the anchors {names} have places that are not numbers. Materialise "
             "reference_ranking again."
         )
+    # Least squares, which for two anchors is the line through both.
     deviation = mu - mu.mean()
     squares = float((deviation**2).sum())
     if squares < _SAME_SCORE:

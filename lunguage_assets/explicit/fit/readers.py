@@ -89,11 +89,11 @@ class ReaderSpread(NamedTuple):
         The variances of neighbouring positions are pooled. Beyond the outermost ones
         nothing is known, and the spread stays what it is there.
         """
-        known = np.array(self.positions)
+        positions = np.array(self.positions)
         nearest = np.clip(
-            np.asarray(position, dtype=np.float64), known.min(), known.max()
+            np.asarray(position, dtype=np.float64), positions.min(), positions.max()
         )
-        distance = (nearest[..., None] - known) / NEIGHBOURHOOD
+        distance = (nearest[..., None] - positions) / NEIGHBOURHOOD
         weights = np.exp(-0.5 * distance**2)
         weights /= weights.sum(axis=-1, keepdims=True)
         below = np.sqrt(weights @ np.square(self.below))
@@ -125,24 +125,27 @@ def people_numbers(path: Path) -> pd.DataFrame:
         }
         quantiles = [shares[column] for column in _QUANTILES]
         if quantiles != sorted(quantiles):
-            found = "quantiles that fall"
-            expected = "p10 <= p25 <= median <= p75 <= p90"
-            raise InputError(path.name, found, expected, "Fix the row.", row=row_number)
+            raise InputError(
+                path.name,
+                "quantiles that fall",
+                "p10 <= p25 <= median <= p75 <= p90",
+                "Fix the row.",
+                row=row_number,
+            )
         rows.append({"phrase": phrase, "people": int(people), **shares})
     if not rows:
-        remedy = "Restore the file."
-        raise InputError(path.name, "no phrase", "a row per phrase", remedy)
+        raise InputError(
+            path.name, "no phrase", "a row per phrase", "Restore the file."
+        )
     numbers = pd.DataFrame(rows, columns=list(NUMBER_COLUMNS))
-    if numbers["phrase"].duplicated().any():
-        repeated = int(numbers["phrase"].duplicated().to_numpy().argmax()) + 1
-        found = "a phrase for the second time"
-        expected = "each phrase once"
+    is_repeated = numbers["phrase"].duplicated().to_numpy()
+    if is_repeated.any():
         raise InputError(
             path.name,
-            found,
-            expected,
+            "a phrase for the second time",
+            "each phrase once",
             "Delete one.",
-            row=repeated,
+            row=int(is_repeated.argmax()) + 1,
             column="phrase",
         )
     return numbers
@@ -162,12 +165,11 @@ def _number(
         number = math.nan
     if not 0.0 <= number <= highest:
         expected = "a number from 0 to 100" if highest == 100.0 else "a count"
-        remedy = "Fix the cell."
         raise InputError(
             path.name,
             "no such number",
             expected,
-            remedy,
+            "Fix the cell.",
             row=row_number,
             column=column,
         )
@@ -259,8 +261,11 @@ def reader_range(
     centre, low, high = (
         logit(np.asarray(value, dtype=np.float64)) for value in (p, p_low, p_high)
     )
+    # An interval of 95% is 2 * 1.96 deviations wide.
     own_variance = ((high - low) / (2.0 * Z95)) ** 2
     below, above = spread.deviations(centre)
+    # With few raters their spread is uncertain itself: Student's t instead of the
+    # normal, 1.96 only where the spread is taken as given.
     tail = 0.5 + share / 2.0
     reach = float(ndtri(tail) if math.isinf(spread.df) else stdtrit(spread.df, tail))
     range_low = expit(centre - reach * np.sqrt(below**2 + own_variance))

@@ -8,9 +8,9 @@ decided in `vocabulary.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -41,13 +41,6 @@ _PAIR_COLUMNS = [
 ]
 
 
-class _Phrases(NamedTuple):
-    """Phrases of a pair, each once, in order of appearance in the sentence."""
-
-    kept: list[str]
-    dropped: list[str]
-
-
 def hedge_phrases(
     findings: pd.DataFrame,
     judge: Judge,
@@ -65,6 +58,8 @@ def hedge_phrases(
         A `HEDGE_PHRASES` frame by study and row.
     """
     pairs = tentative_rows(findings)[_PAIR_COLUMNS].to_dict("records")
+    # A finding that was not located is not masked: its sentence is never shown as an
+    # example, and a person looks at it (section 0).
     for pair in pairs:
         if pair["mask_state"] != "masked":
             pair["masked_sentence"] = None
@@ -86,23 +81,25 @@ def _hedged(
     pair: Mapping[Any, Any], answer: ExtractionAnswer, correction: list[str] | None
 ) -> dict[str, Any]:
     """Complete a pair by its phrases, and by why a person should look at it."""
-    phrases = _filter(answer, pair)
+    kept, dropped = _filter(answer, pair)
     is_corrected = correction is not None
+    # A person has read the sentence: what a person says is not filtered.
     if correction is not None:
-        phrases = _Phrases(correction, [])
+        kept = correction
+        dropped = []
     is_readable = answer.valid or is_corrected
     applies_by_reason = {
         INVALID: not is_readable,
-        SEVERAL: len(phrases.kept) > 1,
-        NONE_FOUND: not phrases.kept and is_readable,
+        SEVERAL: len(kept) > 1,
+        NONE_FOUND: not kept and is_readable,
         SAME_NAME: pair["same_name_in_sentence"],
         NOT_LOCATED: pair["masked_sentence"] is None,
     }
     reasons = [reason for reason, applies in applies_by_reason.items() if applies]
     return {
         **pair,
-        "phrases": phrases.kept,
-        "dropped": phrases.dropped,
+        "phrases": kept,
+        "dropped": dropped,
         "answer_state": "valid" if answer.valid else "invalid",
         "corrected": is_corrected,
         "needs_review": bool(reasons) and not is_corrected,
@@ -110,32 +107,32 @@ def _hedged(
     }
 
 
-def _filter(answer: ExtractionAnswer, pair: Mapping[Any, Any]) -> _Phrases:
-    """Drop phrases that state a size, severity or onset, which is no hedge.
+def _filter(
+    answer: ExtractionAnswer, pair: Mapping[Any, Any]
+) -> tuple[list[str], list[str]]:
+    """Divide the phrases of an answer into those that are kept, and those that are not.
 
-    "Borderline cardiomegaly" may have `borderline` in its severity, and yet hedges:
-    three such words are never dropped.
+    Each stands once, in the order of the sentence. A phrase that states a size,
+    severity or onset is no hedge: "mild" of "mild edema is possible". "Borderline
+    cardiomegaly" may have `borderline` in its severity, and yet hedges: three such
+    words are never dropped.
     """
-    phrases = _Phrases([], [])
+    kept: list[str] = []
+    dropped: list[str] = []
     if not answer.valid:
-        return phrases
+        return kept, dropped
     distinct = dict.fromkeys(map(normal_phrase, answer.phrases))
     by_appearance = sorted(
         filter(None, distinct), key=lambda phrase: _position(phrase, pair["sent"])
     )
     for phrase in by_appearance:
-        describes = phrase not in _NEVER_DROPPED and _is_in_any(
-            phrase, [pair[column] for column in _DESCRIBING_COLUMNS]
-        )
-        if describes or phrase in _ALWAYS_DROPPED:
-            phrases.dropped.append(phrase)
+        pattern = words_of(phrase)
+        describes = any(pattern.search(pair[column]) for column in _DESCRIBING_COLUMNS)
+        if phrase in _ALWAYS_DROPPED or (describes and phrase not in _NEVER_DROPPED):
+            dropped.append(phrase)
         else:
-            phrases.kept.append(phrase)
-    return phrases
-
-
-def _is_in_any(phrase: str, cells: Sequence[str]) -> bool:
-    return any(words_of(phrase).search(cell) for cell in cells)
+            kept.append(phrase)
+    return kept, dropped
 
 
 def _position(phrase: str, sentence: str) -> int:
@@ -151,5 +148,6 @@ def normal_phrase(phrase: str) -> str:
 @lru_cache(maxsize=4096)
 def words_of(phrase: str) -> re.Pattern[str]:
     """Compile a pattern of the phrase in whole words, whatever its case and spaces."""
+    # "may  represent" across a line break is the same phrase; "or" is not in "minor".
     words = r"\s+".join(re.escape(word) for word in phrase.split())
     return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)

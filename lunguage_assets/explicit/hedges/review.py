@@ -37,15 +37,16 @@ def load_corrections(path: Path) -> dict[str, list[str]]:
     for row_number, cells in edited_rows(path, CORRECTION_COLUMNS):
         finding_id = cells["finding_id"].strip()
         if not finding_id or finding_id in corrections:
-            found = "the finding id of an earlier row" if finding_id else "nothing"
+            problem = "the finding id of an earlier row" if finding_id else "nothing"
             raise InputError(
                 path.name,
-                found,
+                problem,
                 "every finding id once",
                 "Fix or delete the row.",
                 row=row_number,
                 column="finding_id",
             )
+        # An empty cell is a correction, too: nothing hedges the finding.
         phrases = dict.fromkeys(map(normal_phrase, cells["phrases"].split(";")))
         corrections[finding_id] = [phrase for phrase in phrases if phrase]
     return corrections

@@ -7,7 +7,7 @@ enough, or the phrases of the published scale. How phrases are extracted is in
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -58,14 +58,17 @@ def hedge_vocabulary(
         A `HEDGE_VOCABULARY` frame: retained phrases first, then the most frequent.
         `n_examples` always counts this corpus.
     """
-    extracted = _extracted_phrases(hedges)
-    counts = Counter(extracted["phrase"].tolist())
-    examples = _usable_examples(extracted)
+    # Row by row: the corpus may have millions of pairs, and a frame of all their
+    # phrases would hold them several times over.
+    counts: Counter[str] = Counter()
+    for phrases in hedges["phrases"]:
+        counts.update(set(phrases))
+    examples = _usable_examples(hedges)
     reasons = {
-        phrase: _reason(count, examples[phrase], settings)
+        phrase: _reason(count, examples.get(phrase, []), settings)
         for phrase, count in counts.items()
     }
-    retained = {phrase for phrase in reasons if reasons[phrase] == RETAINED}
+    retained = {phrase for phrase, reason in reasons.items() if reason == RETAINED}
     scale = "own"
     why_published = _why_published(retained, settings, anchors)
     if why_published:
@@ -102,39 +105,30 @@ def newest_only(
     if not batches:
         return None
     newer_studies: set[str] = set()
-    kept = []
+    newest = []
     for frame in reversed(batches):
-        kept.append(frame[~frame["study_id"].isin(newer_studies)])
+        is_superseded = frame["study_id"].isin(newer_studies)
+        # Few studies come again: a batch without one of them is not copied.
+        newest.append(frame[~is_superseded] if is_superseded.any() else frame)
         newer_studies |= set(frame["study_id"])
-    return pd.concat(reversed(kept), ignore_index=True)
+    return pd.concat(reversed(newest), ignore_index=True)
 
 
-def _extracted_phrases(hedges: pd.DataFrame) -> pd.DataFrame:
-    """Make a row of every phrase of a pair; `is_usable`: its sentence is an example.
+def _usable_examples(hedges: pd.DataFrame) -> Mapping[str, list[Example]]:
+    """Collect the sentences that show each phrase; a phrase may have none.
 
-    The finding must be located, and alone of its name in the sentence: else the masked
-    sentence would not show which of the two is hedged.
+    A sentence shows a phrase only where the finding is located, and alone of its name.
+    In "<finding> on the right, possible <finding> on the left" nobody could tell which
+    of the two is hedged (section 1).
     """
-    pairs = hedges[["finding_id", "phrases", "masked_sentence", "review_reason"]]
-    reasons = pairs["review_reason"].str.split(REASON_SEPARATOR)
-    is_same_name = reasons.map(lambda of_pair: SAME_NAME in of_pair).astype(bool)
-    pairs = pairs.assign(
-        is_usable=pairs["masked_sentence"].notna() & ~is_same_name,
-        phrase=pairs["phrases"].map(lambda phrases: list(dict.fromkeys(phrases))),
-    )
-    return pairs.explode("phrase").dropna(subset="phrase")
-
-
-def _usable_examples(extracted: pd.DataFrame) -> dict[str, list[Example]]:
-    """Collect the usable examples of every extracted phrase; some have none."""
-    examples: dict[str, list[Example]] = {
-        phrase: [] for phrase in extracted["phrase"].tolist()
-    }
-    usable = extracted[extracted["is_usable"]]
-    for phrase, finding_id, sentence in zip(
-        usable["phrase"], usable["finding_id"], usable["masked_sentence"], strict=True
-    ):
-        examples[phrase].append(Example(finding_id, sentence))
+    examples: defaultdict[str, list[Example]] = defaultdict(list)
+    columns = ["finding_id", "masked_sentence", "phrases", "review_reason"]
+    rows = zip(*(hedges[name] for name in columns), strict=True)
+    for finding_id, sentence, phrases, reason in rows:
+        is_located = isinstance(sentence, str)
+        if is_located and SAME_NAME not in reason.split(REASON_SEPARATOR):
+            for phrase in set(phrases):
+                examples[phrase].append(Example(finding_id, sentence))
     return examples
 
 
@@ -150,6 +144,8 @@ def _published_examples() -> dict[str, list[Example]]:
 
 def _reason(count: int, examples: Sequence[Example], settings: ExplicitSettings) -> str:
     """Say why a phrase of the corpus is not retained; empty: it is."""
+    # A phrase that is rare has too few matches to be ranked. One that never stands
+    # alone ("<finding>, <finding>") has nothing that a judge could be shown.
     if count < settings.minimum_examples:
         return TOO_FEW
     return RETAINED if examples else NO_EXAMPLE
@@ -163,8 +159,10 @@ def _why_published(
         return ""
     if settings.reference_scale == "published":
         return CHOSEN
-    if len(retained) < settings.reference_scale_minimum:
-        minimum = settings.reference_scale_minimum
+    # "auto": decided before any comparison is paid for. What the ranking itself shows,
+    # such as anchors that are inverted, is decided after it (section 1).
+    minimum = settings.reference_scale_minimum
+    if len(retained) < minimum:
         return f"{len(retained)} phrases of its own; {minimum} are the least"
     try:
         if anchors is not None:

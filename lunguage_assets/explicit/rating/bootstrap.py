@@ -82,10 +82,10 @@ def bootstrap_intervals(
     }
 
 
-def resamples(answers: int, wanted: int) -> int:
-    """Count the resamples: those wanted, as far as `MAX_MATCHES` allows."""
+def resamples(answers: int, maximum: int) -> int:
+    """Count the resamples: `maximum`, as far as `MAX_MATCHES` allows."""
     affordable = MAX_MATCHES // (ORDERS_PER_RESAMPLE * max(answers, 1))
-    return min(wanted, max(affordable, MIN_RESAMPLES))
+    return min(maximum, max(affordable, MIN_RESAMPLES))
 
 
 def ranks(mu: Floats) -> Floats:
@@ -110,6 +110,7 @@ def _without_excess_order_noise(
     centre = means.mean(axis=0)
     between = means.var(axis=0, ddof=1)
     order_noise = resampled.var(axis=1, ddof=1).mean(axis=0)
+    # Means of 2 orders stray more than those of 10, of which the ranking is made.
     excess = order_noise * max(0.0, 1.0 / ORDERS_PER_RESAMPLE - 1.0 / orders)
     variance = np.minimum(between, np.maximum(between - excess, order_noise / orders))
     share = np.divide(
@@ -140,6 +141,7 @@ def _resampled_orders(cluster: Integers, count: int, seed: int) -> Iterator[Inte
             within = np.arange(sizes.sum()) - begins
             answers = answers_by_cluster[np.repeat(start[clusters], sizes) + within]
             positions = np.arange(len(answers), dtype=np.uint64)
+            # Every resample is played in orders of its own, as the ranking is.
             for order in range(ORDERS_PER_RESAMPLE):
                 hashes = mix(seed, resample, order + 1, positions)
                 orders.append(answers[np.argsort(hashes)])

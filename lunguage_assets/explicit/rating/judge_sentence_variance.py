@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,13 +21,6 @@ ASSUMED_DEVIATION = 3.0
 """Deviation of judges' readings where none can be estimated, in units of mu: between
 what the published agreement leaves room for, 2.7, and the 5 of the one public log.
 """
-
-
-class _Estimate(NamedTuple):
-    """Variance of readings, and its standard error; infinite when nothing is known."""
-
-    variance: float
-    error: float
 
 
 def judge_sentence_deviation(
@@ -62,20 +54,26 @@ def judge_sentence_deviation(
     is_valid &= is_different.to_numpy(dtype=bool)
     if not is_valid.any():
         return ASSUMED_DEVIATION
-    estimate = _estimate_variance(phrases, mu, [frame[is_valid] for frame in frames])
-    if not math.isfinite(estimate.error):
+    variance, error = _estimate_variance(
+        phrases, mu, [frame[is_valid] for frame in frames]
+    )
+    if not math.isfinite(error):
         return ASSUMED_DEVIATION
-    weight = 1.0 / estimate.error**2
+    weight = 1.0 / error**2
     weight_of_default = 1.0 / ASSUMED_DEVIATION**4
-    weighted = weight * estimate.variance + weight_of_default * ASSUMED_DEVIATION**2
+    weighted = weight * variance + weight_of_default * ASSUMED_DEVIATION**2
     mean = weighted / (weight + weight_of_default)
     return min(math.sqrt(max(mean, 0.0)), BETA)
 
 
 def _estimate_variance(
     phrases: Sequence[str], mu: Floats, frames: Sequence[pd.DataFrame]
-) -> _Estimate:
-    """Estimate the variance from the judges' answers to the same matches."""
+) -> tuple[float, float]:
+    """Estimate the variance of readings from the judges' answers to the same matches.
+
+    Returns:
+        The variance and its standard error, which is infinite when nothing is known.
+    """
     matches = frames[0]
     judges = len(frames)
     phrase_numbers = pd.Index(phrases)
@@ -98,26 +96,19 @@ def _estimate_variance(
     gap = (mu[phrase_a] - mu[phrase_b]) / DIFFERENCE_SD
     slope = np.exp(-0.5 * gap**2) / (math.sqrt(2.0 * math.pi) * DIFFERENCE_SD)
     coin_variance = ndtr(gap) * ndtr(-gap) * share
-    expected = np.stack(
-        [
-            np.concatenate([slope, slope]),
-            np.concatenate([coin_variance, coin_variance]),
-        ]
-    )
+    expected = np.tile([slope, coin_variance], 2)
     expected_products = _products_of_matches(sentence, against, expected)
     slopes, coin_variances = expected_products.sum(axis=1).tolist()
     information = slopes * judges * share
     if information <= 0.0:
-        return _Estimate(0.0, math.inf)
+        return 0.0, math.inf
     products = _products_of_matches(sentence, against, departures)
     between_sentences = float((products.sum(axis=0) ** 2).sum())
     # The error seen between sentences, or that of coins as uneven as the answers: a few
     # judges that happen to agree are no proof that judges do.
     of_coins = 2.0 * judges * coin_variances
-    return _Estimate(
-        variance=float(products.sum()) / information,
-        error=math.sqrt(max(between_sentences, of_coins)) / information,
-    )
+    error = math.sqrt(max(between_sentences, of_coins)) / information
+    return float(products.sum()) / information, error
 
 
 def _products_of_matches(

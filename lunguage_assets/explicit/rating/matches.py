@@ -57,10 +57,9 @@ class ScheduledMatch(NamedTuple):
     @property
     def question(self) -> ComparisonQuestion:
         """What every judge is asked."""
-        shown = (self.sentence_a, self.sentence_b)
         if self.swapped:
-            shown = (self.sentence_b, self.sentence_a)
-        return ComparisonQuestion(*shown, self.repetition)
+            return ComparisonQuestion(self.sentence_b, self.sentence_a, self.repetition)
+        return ComparisonQuestion(self.sentence_a, self.sentence_b, self.repetition)
 
     def winner(self, choice: Choice) -> str | None:
         """Name the phrase whose sentence was chosen; None for an invalid answer."""
@@ -86,6 +85,7 @@ def comparison_matches(
     matches = schedule(vocabulary, settings)
     choices = judge.compare([match.question for match in matches])
     answered = list(zip(matches, choices, strict=True))
+    # By column: a large vocabulary has a million matches.
     version = str(vocabulary["vocabulary_version"].iloc[0]) if len(vocabulary) else ""
     scheduled = {
         name: [getattr(match, name) for match in matches]
@@ -118,6 +118,7 @@ def schedule(
             retained["phrase"], retained["example_sentences"], strict=True
         )
     ]
+    # Alphabetical, so that no order of the vocabulary decides what is phrase a.
     phrases.sort(key=lambda examples: examples.phrase)
     matches: list[ScheduledMatch] = []
     for a, b in combinations(phrases, 2):

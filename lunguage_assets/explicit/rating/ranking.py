@@ -108,6 +108,7 @@ def reference_ranking(
     phrases = sorted(retained["phrase"].tolist())
     if len(phrases) > 1:
         _require_same_matches(matches, version)
+    # All judges are pooled: an answer counts the same, whoever gave it (section 3).
     answers = collect_answers(phrases, matches)
     if not len(answers):
         judges = ", ".join(matches) or "no judge"
@@ -141,6 +142,7 @@ def reference_ranking(
             ),
         }
     )
+    # Stable, so that of equal phrases the first in the alphabet has the better rank.
     by_rank = np.argsort(-mu, kind="stable")
     return _ranking_frame(ranked.iloc[by_rank], list(matches))
 
@@ -191,6 +193,7 @@ def collect_answers(
     ]
     columns = COMPARISON_MATCHES.frame().assign(judge="")
     rows = pd.concat([columns, *valid], ignore_index=True)
+    # Neither the order of judges nor that of rows may change a bit of the ratings.
     rows = rows.sort_values(["match_id", "judge"], kind="stable")
     numbers = pd.Index(list(phrases), dtype="str")
     phrase_a = numbers.get_indexer(pd.Index(rows["phrase_a"]))
@@ -203,6 +206,7 @@ def collect_answers(
             f"matches of judge {judge!r} are about phrases outside the vocabulary. "
             "Materialise comparison_matches again."
         )
+    # All judges see the same two sentences, so their answers depend on each other.
     sentence_pairs = rows.groupby(
         ["phrase_a", "phrase_b", "sentence_a", "sentence_b"], sort=False
     )
@@ -272,28 +276,23 @@ def _published(
 ) -> pd.DataFrame:
     """Make a ranking of the published phrases, for these judges."""
     entries = published_ranking()
-    mu = [entry.mu for entry in entries]
-    ranks = [float(entry.rank) for entry in entries]
     scores = [f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries]
     version = digest("published", ASSUMED_DEVIATION, *scores, *judges, *identities)
-    ranked = pd.DataFrame(
-        {
-            "phrase": [entry.phrase for entry in entries],
-            "mu": mu,
-            "sigma": [entry.sigma for entry in entries],
-            "mu_sd": 0.0,
-            "mu_low": mu,
-            "mu_high": mu,
-            "rank_low": ranks,
-            "rank_high": ranks,
-            "reading_sd": ASSUMED_DEVIATION,
-            "n_matches": 0,
-            "win_rate": np.nan,
-            "ruler": "published",
-            "ruler_reason": reason,
-            "vocabulary_version": vocabulary_version,
-            "ranking_version": version,
-        }
+    ranked = pd.DataFrame(entries)
+    # Nothing was compared, so nothing is uncertain: every interval is a point.
+    ranked = ranked.assign(
+        mu_sd=0.0,
+        mu_low=ranked["mu"],
+        mu_high=ranked["mu"],
+        rank_low=ranked["rank"],
+        rank_high=ranked["rank"],
+        reading_sd=ASSUMED_DEVIATION,
+        n_matches=0,
+        win_rate=np.nan,
+        ruler="published",
+        ruler_reason=reason,
+        vocabulary_version=vocabulary_version,
+        ranking_version=version,
     )
     return _ranking_frame(ranked, judges)
 

@@ -73,6 +73,7 @@ def update(
     # Both grow uncertain between matches, as in `play`.
     own_variance = variance + TAU**2
     other_variance = opponent_variance + TAU**2
+    # The deviation of the difference of the two performances.
     c2 = 2.0 * BETA**2 + own_variance + other_variance
     c = np.sqrt(c2)
     sign = np.where(won, 1.0, -1.0)
@@ -107,6 +108,8 @@ def play(
     flat_mu = mu.reshape(-1)
     flat_variance = variance.reshape(-1)
     start = np.arange(len(sequences)) * (n_players + 1)
+    # Match by match, because each changes what the next one finds; in all orders at
+    # once. Written out, not by `update`: it is by far the longest loop of the ranking.
     for match in np.ascontiguousarray(sequences.T):
         winner = start + winner_of_match[match]
         loser = start + loser_of_match[match]

@@ -21,6 +21,7 @@ from tentative_findings import (
 )
 
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.fit import fitting
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fit_log import (
     Round,
@@ -348,7 +349,7 @@ def test_identical_masked_sentences_are_fitted_and_logged_once(stick: Stick) -> 
 
 @pytest.mark.parametrize("at_once", [1, 7])
 def test_chunks_and_the_log_change_no_fit_and_no_sentence_is_logged(
-    stick: Stick, at_once: int
+    stick: Stick, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     findings = pd.concat(
         [
@@ -363,10 +364,9 @@ def test_chunks_and_the_log_change_no_fit_and_no_sentence_is_logged(
         PANEL,
         published_anchors(),
     )
-    whole, parts = (
-        fit_pairs(*arguments, PUBLISHED),
-        fit_pairs(*arguments, PUBLISHED, at_once=at_once),
-    )
+    whole = fit_pairs(*arguments, PUBLISHED)
+    monkeypatch.setattr(fitting, "SENTENCES_AT_ONCE", at_once)
+    parts = fit_pairs(*arguments, PUBLISHED)
     assert set(whole.log["sentence_key"]) == set(whole.probabilities["sentence_key"])
     assert not any("quokka" in str(value) for value in whole.log.to_numpy().ravel())
     FIT_LOG.to_arrow(whole.log)
