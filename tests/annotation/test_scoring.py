@@ -194,7 +194,7 @@ def test_empty_reports_agree_and_an_empty_one_beside_a_full_one_does_not() -> No
 
 
 def test_labels_are_those_that_read_gives() -> None:
-    claims = scoring._all_read("texts", [REFERENCE])[0].labels
+    claims = scoring._read_texts("texts", [REFERENCE])[0].labels
     said: Annotation = lunguage_assets.read(REFERENCE)
     listed = said.labels[said.labels["source"].isin(["stated", "denied"])]
     assert sorted(one.p for one in claims) == sorted(listed["p"])
