@@ -282,6 +282,11 @@ class _Tally:
         What its name, location and description lose is that part of what it would lose
         to leave the finding out and to invent another. What is kept of it loses by the
         distance of the two p.
+
+        Args:
+            pair: what is lost between the two claims.
+            reference: the claim of the reference.
+            generated: that of the generated report.
         """
         weight = (reference.weight + generated.weight) / 2.0
         unpaired = 2.0 * self._significance.unsaid * weight * reference.p
