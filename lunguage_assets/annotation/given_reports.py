@@ -93,9 +93,7 @@ def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenRe
             _ONE_REPORT,
             "Give the text as str; for a frame or a list of texts use `annotate`.",
         )
-    data = content
-    if isinstance(content, str):
-        data = content.encode("utf-8", "replace")
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     if len(data) > LARGEST:
         raise origin.error(
             origin.text_column,

@@ -250,11 +250,9 @@ def by_report(
     """
     rows_by_study: dict[str, dict[Any, list[Record]]] = {}
     for part in PARTS:
-        groups = getattr(annotation, part).groupby("study_id", sort=False)
-        rows_by_study[part] = {
-            study: rows.drop(columns="study_id").to_dict("records")
-            for study, rows in groups
-        }
+        frame = getattr(annotation, part)
+        groups = frame.drop(columns="study_id").groupby(frame["study_id"], sort=False)
+        rows_by_study[part] = {study: rows.to_dict("records") for study, rows in groups}
     for report in annotation.reports.to_dict("records"):
         study = report["study_id"]
         yield report, {part: rows_by_study[part].get(study, []) for part in PARTS}
