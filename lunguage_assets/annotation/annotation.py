@@ -72,21 +72,23 @@ class Annotation:
 
     def __repr__(self) -> str:
         """Count only: the frames hold report text."""
-        counts = [
-            f"{part.name}: {len(getattr(self, part.name))}" for part in fields(self)
-        ]
+        counts = [f"{name}: {len(frame)}" for name, frame in self._frames().items()]
         return f"Annotation({', '.join(counts)})"
 
     def _repr_html_(self) -> str:
         """Show the first reports in a notebook, as the page of `lunguage read` does."""
-        from lunguage_assets.annotation.page import notebook_frame  # Jinja is slow
+        # Jinja is slow to import.
+        from lunguage_assets.annotation.page import notebook_frame
 
-        first = self.reports["study_id"].head(REPORTS_IN_A_NOTEBOOK)
-        frames = {}
-        for part in fields(self):
-            frame = getattr(self, part.name)
-            frames[part.name] = frame[frame["study_id"].isin(first)]
-        return notebook_frame(Annotation(**frames), repr(self))
+        studies = self.reports["study_id"].head(REPORTS_IN_A_NOTEBOOK)
+        first_rows = {
+            name: frame[frame["study_id"].isin(studies)]
+            for name, frame in self._frames().items()
+        }
+        return notebook_frame(Annotation(**first_rows), repr(self))
+
+    def _frames(self) -> Frames:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def read(text: str, *, views: str = "", cues: Path | str | None = None) -> Annotation:
@@ -182,18 +184,19 @@ def _parts(reports: Sequence[GivenReport], cues: Path | str | None) -> Iterator[
     """Run the method over parts of the reports; without one over an empty part."""
     method = bundled_method(None if cues is None else Path(cues))
     for start in range(0, max(len(reports), 1), REPORTS_AT_ONCE):
-        part = reports[start : start + REPORTS_AT_ONCE]
-        by_study = {
-            f"s{number:08d}": report for number, report in enumerate(part, start)
-        }
+        # The method knows studies by its own ids; the caller's are put back afterwards.
+        by_study = {}
+        for number, report in enumerate(
+            reports[start : start + REPORTS_AT_ONCE], start
+        ):
+            by_study[f"s{number:08d}"] = report
         tables = method.read(by_study)
         yield annotation_frames(by_study, tables, method.conclude(tables))
 
 
 def _annotated(reports: Sequence[GivenReport], cues: Path | str | None) -> Annotation:
     parts = list(_parts(reports, cues))
-    frames = {
-        name: pd.concat([part[name] for part in parts], ignore_index=True)
-        for name in parts[0]
-    }
+    frames = {}
+    for name in parts[0]:
+        frames[name] = pd.concat([part[name] for part in parts], ignore_index=True)
     return Annotation(**frames)

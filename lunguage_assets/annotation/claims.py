@@ -2,7 +2,8 @@
 
 A claim is about one finding on one side. What is said of both sides is two claims, so
 that "bilateral effusions" and "a left and a right effusion" are the same. What repeats
-another claim of its text goes.
+another claim of its text goes. What a difference of two claims costs is in
+`scoring.py`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ measurement.
 """
 
 _DEVICE = "OTH"
+"""The category of devices and operations."""
 _MISPLACED = "misplaced "
 _UNIT = re.compile(r"(mm|cm)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -29,7 +31,7 @@ _MM_BY_UNIT = {"mm": 1.0, "cm": 10.0}
 
 
 class Claim(NamedTuple):
-    """What a text says of a finding at a place.
+    """What a text says of a finding at a location.
 
     Args:
         concept: the finding, by its name in resources/significance.yaml where it is
@@ -39,7 +41,7 @@ class Claim(NamedTuple):
         weight: how much the finding matters.
         side: "left", "right", or empty: the text names none.
         regions: parts of the body, as `Anatomy` names them.
-        details: further words of the place.
+        details: further words of the location.
         extent: how much there is of it; None: unsaid.
         size_mm: its measured size; None: none.
         courses: what it did since before.
@@ -62,7 +64,7 @@ class Claim(NamedTuple):
 def claims_of(
     stated: Iterable[StatedFinding], significance: Significance
 ) -> tuple[Claim, ...]:
-    """The claims of a text, each once.
+    """List the claims of a text, each once.
 
     Args:
         stated: what its rows say.
@@ -71,14 +73,28 @@ def claims_of(
     Returns:
         Findings that are there, then those that are not.
     """
-    claims = [claim for finding in stated for claim in _by_side(finding, significance)]
-    present = _without_repeats([claim for claim in claims if claim.present])
-    absent = dict.fromkeys(claim for claim in claims if not claim.present)
-    return (*_shared_weights(present), *absent)
+    present: list[Claim] = []
+    # A mapping keeps the order, and each denial once.
+    absent: dict[Claim, None] = {}
+    for finding in stated:
+        for claim in _claims_by_side(finding, significance):
+            if claim.present:
+                present.append(claim)
+            else:
+                absent[claim] = None
+    present = _without_repeats(present)
+    # Effusions of both sides are missed by one error: together they weigh more than one
+    # finding, and less than two.
+    count_by_concept = Counter(claim.concept for claim in present)
+    weighted = [
+        claim._replace(weight=claim.weight / count_by_concept[claim.concept] ** 0.5)
+        for claim in present
+    ]
+    return (*weighted, *absent)
 
 
 def measured_mm(measurement: str) -> float | None:
-    """The largest dimension of the first measured size in a cell, in millimetres.
+    """Find the largest dimension of the first measured size in a cell, in millimetres.
 
     The first is the present one: "2.3 cm, previously 1.8 cm".
     """
@@ -86,21 +102,24 @@ def measured_mm(measurement: str) -> float | None:
     if unit is None:
         return None
     # "multiple, 2.1 x 1.4 cm": what stands before a comma is another value.
-    before = measurement[: unit.start()].rpartition(",")[2]
-    numbers = [float(number) for number in _NUMBER.findall(before)]
-    return max(numbers) * _MM_BY_UNIT[unit.group().lower()] if numbers else None
+    size = measurement[: unit.start()].rpartition(",")[2]
+    dimensions = [float(number) for number in _NUMBER.findall(size)]
+    if not dimensions:
+        return None
+    return max(dimensions) * _MM_BY_UNIT[unit.group().lower()]
 
 
-def _by_side(finding: StatedFinding, significance: Significance) -> list[Claim]:
+def _claims_by_side(finding: StatedFinding, significance: Significance) -> list[Claim]:
     """Make a claim for each side that a row names, or one without a side."""
     row = finding.row
     description = ", ".join((row.morphology, row.distribution, row.severity, row.onset))
     concept, present = _concept(finding, significance)
-    place = anatomy().location(
-        () if significance.is_placeless(concept) else row.location_parts
-    )
+    listed = significance.finding(concept)
+    # Free air has one place: whatever a report adds to it tells nothing.
+    location_parts = () if listed.placeless else row.location_parts
+    location = anatomy().location(location_parts)
     # "In the left lung" is no narrower than "on the left".
-    narrow_parts = anatomy().without_wholes(place)
+    regions = location.regions.intersection(anatomy().without_wholes(location))
     extent = significance.extent(
         f"{row.measurement}, {row.severity}, {row.distribution}"
     )
@@ -111,20 +130,20 @@ def _by_side(finding: StatedFinding, significance: Significance) -> list[Claim]:
         p=finding.p(present),
         weight=_weight(finding, concept, words, extent, significance),
         side="",
-        regions=place.regions.intersection(narrow_parts)
-        - significance.regions_of_name(concept),
-        details=place.details,
+        # "Hilar fullness": the name says already where it is.
+        regions=regions.difference(listed.at),
+        details=location.details,
         extent=extent,
         size_mm=measured_mm(row.measurement),
         courses=_courses(finding, significance),
         marks=significance.marks_in(description),
     )
-    sides = sorted(place.sides)
-    if not sides or (len(sides) == 2 and significance.is_diffuse(concept)):
+    sides = sorted(location.sides)
+    is_bilateral = len(sides) == 2
+    # An edema is diffuse: of both sides it is no more than one without a side. A denial
+    # is about all that its location contains, so it is not taken apart.
+    if not sides or (is_bilateral and (listed.diffuse or not present)):
         return [claim]
-    # A denial is about all that its place contains: it is not taken apart.
-    if not present:
-        return [claim._replace(side=sides[0] if len(sides) == 1 else "")]
     return [claim._replace(side=side) for side in sides]
 
 
@@ -135,10 +154,11 @@ def _weight(
     extent: float | None,
     significance: Significance,
 ) -> float:
-    """How much a row matters: a device only where it is not in its place."""
+    """Weigh a row: a device counts only where it is not in its place."""
     row = finding.row
     if row.cat == _DEVICE:
-        return significance.misplaced_weight if concept.startswith(_MISPLACED) else 0.0
+        is_misplaced = concept.startswith(_MISPLACED)
+        return significance.misplaced_weight if is_misplaced else 0.0
     # "The catheter has a fracture": the row is named after its device, and says nothing
     # of the patient.
     if finding.name != row.name:
@@ -147,18 +167,18 @@ def _weight(
 
 
 def _concept(finding: StatedFinding, significance: Significance) -> tuple[str, bool]:
-    """The finding that a row is about, and whether it says that it is there."""
+    """Name the finding that a row is about, and tell whether it says it is there."""
     row = finding.row
     if row.cat == _DEVICE:
-        place = ", ".join(row.location_parts)
-        if significance.is_misplaced(finding.name, row.placement, place):
+        location = ", ".join(row.location_parts)
+        if significance.is_misplaced(finding.name, row.placement, location):
             return _MISPLACED + finding.name, finding.present
         return finding.name, finding.present
     listed = significance.concept(finding.name)
     if listed is not None:
         return listed, finding.present
     # "The heart is enlarged": the label says what it is.
-    label = significance.concept(finding.label) if finding.label else None
+    label = significance.concept(finding.label)
     if label is not None:
         return label, finding.label_present
     if finding.present:
@@ -174,9 +194,8 @@ def _concept(finding: StatedFinding, significance: Significance) -> tuple[str, b
 def _courses(finding: StatedFinding, significance: Significance) -> frozenset[Course]:
     """Read what a finding did since before, off the columns of its row."""
     row = finding.row
-    courses: set[Course] = set(
-        significance.courses_in(f"{row.onset}, {row.measurement}")
-    )
+    words = f"{row.onset}, {row.measurement}"
+    courses: set[Course] = set(significance.courses_in(words))
     if row.worsened:
         courses.add("worsened")
     if row.improved:
@@ -190,65 +209,56 @@ def _courses(finding: StatedFinding, significance: Significance) -> frozenset[Co
 
 
 def _without_repeats(claims: list[Claim]) -> list[Claim]:
-    """Claims of one finding at one place as one.
+    """Join claims about one finding at one location.
 
-    The surest p, the nearest place, all words.
+    Of them the surest p, the narrowest location and all words are kept: "An opacity. A
+    right basal opacity, unchanged." is one claim.
     """
     kept: list[Claim] = []
-    for claim in sorted(claims, key=_most_said_first):
-        for number, other in enumerate(kept):
-            if _repeats(claim, other):
-                kept[number] = _joined(other, claim)
+    for claim in sorted(claims, key=_most_exact_first):
+        for number, exact in enumerate(kept):
+            if _repeats(claim, exact):
+                kept[number] = _joined(exact, claim)
                 break
         else:
             kept.append(claim)
     return kept
 
 
-def _most_said_first(claim: Claim) -> tuple[bool, int, bool]:
+def _most_exact_first(claim: Claim) -> tuple[bool, int, bool]:
     return not claim.side, -len(claim.regions), claim.size_mm is None
 
 
-def _repeats(claim: Claim, other: Claim) -> bool:
-    """Whether a claim says less exactly, or as exactly, what another one says."""
-    if claim.concept != other.concept or claim.side not in ("", other.side):
+def _repeats(claim: Claim, exact: Claim) -> bool:
+    """Tell whether a claim says less exactly, or as exactly, what another one says."""
+    if claim.concept != exact.concept or claim.side not in ("", exact.side):
         return False
-    if claim.size_mm and other.size_mm:
-        larger = max(claim.size_mm, other.size_mm)
-        if larger > LIKE_SIZES * min(claim.size_mm, other.size_mm):
+    if claim.size_mm and exact.size_mm:
+        smaller, larger = sorted((claim.size_mm, exact.size_mm))
+        # A nodule of 5 mm and one of 12 mm are two.
+        if larger > LIKE_SIZES * smaller:
             return False
-    return regions_cover(claim.regions, other.regions) or regions_cover(
-        other.regions, claim.regions
+    return is_one_region(claim.regions, exact.regions)
+
+
+def _joined(exact: Claim, repeat: Claim) -> Claim:
+    return exact._replace(
+        p=max(exact.p, repeat.p, key=lambda p: abs(p - 0.5)),
+        weight=max(exact.weight, repeat.weight),
+        extent=repeat.extent if exact.extent is None else exact.extent,
+        size_mm=exact.size_mm or repeat.size_mm,
+        courses=exact.courses | repeat.courses,
+        marks=exact.marks | repeat.marks,
     )
 
 
-def _joined(other: Claim, claim: Claim) -> Claim:
-    surest = max(other.p, claim.p, key=lambda p: abs(p - 0.5))
-    return other._replace(
-        p=surest,
-        weight=max(other.weight, claim.weight),
-        extent=other.extent if other.extent is not None else claim.extent,
-        size_mm=other.size_mm or claim.size_mm,
-        courses=other.courses | claim.courses,
-        marks=other.marks | claim.marks,
-    )
+def is_one_region(first: frozenset[str], second: frozenset[str]) -> bool:
+    """Tell whether one of two locations contains the other."""
+    return regions_cover(first, second) or regions_cover(second, first)
 
 
 def regions_cover(outer: frozenset[str], inner: frozenset[str]) -> bool:
-    """Whether parts of the body contain others; no part contains every one."""
+    """Tell whether parts of the body contain others; no part contains every one."""
     if outer == inner or not outer:
         return True
     return bool(anatomy().covers(tuple(sorted(outer)), tuple(sorted(inner))))
-
-
-def _shared_weights(claims: list[Claim]) -> list[Claim]:
-    """Weights of claims of which several are about one finding.
-
-    Together they weigh more than one, and less than as many findings (effusions of both
-    sides are missed by one error).
-    """
-    count_by_concept = Counter(claim.concept for claim in claims)
-    return [
-        claim._replace(weight=claim.weight / count_by_concept[claim.concept] ** 0.5)
-        for claim in claims
-    ]

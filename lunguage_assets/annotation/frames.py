@@ -1,7 +1,8 @@
 """Frames of an annotation, made of the tables of the method.
 
-Ids become the caller's own, and what was made up to run the method (patients, numbers)
-goes. Spans and cues are looked up in the text.
+The columns are those of the stored tables (docs/data_dictionary.md). Ids become the
+caller's own, and what was made up to run the method (patients, numbers) goes. Spans
+and cues are looked up in the text; nothing is decided here.
 """
 
 from __future__ import annotations
@@ -127,17 +128,17 @@ def _with_callers_ids(
         return _callers_row_id(row_id, reports)
 
     renamed: dict[str, pd.Series] = {}
-    for column in table.columns:
-        values = table[column]
+    for column, values in table.items():
         if column == "study_id":
             renamed[column] = values.map(lambda study: reports[study].name)
         elif column in _ROW_IDS:
             renamed[column] = values.map(row_name, na_action="ignore")
         elif column in _LISTS_OF_ROW_IDS:
             renamed[column] = values.map(lambda ids: [row_name(row) for row in ids])
+    # Without a row, `map` would change the types.
     typed = {name: values.astype(table[name].dtype) for name, values in renamed.items()}
-    known = table.drop(columns=_MADE_UP, errors="ignore")
-    return known.assign(**typed).reset_index(drop=True)
+    kept = table.drop(columns=_MADE_UP, errors="ignore")
+    return kept.assign(**typed).reset_index(drop=True)
 
 
 def _callers_row_id(row_id: str, reports: Mapping[str, GivenReport]) -> str:
@@ -168,21 +169,19 @@ def _spans(read: Frames, concluded: Frames) -> pd.DataFrame:
         spans_by_column = read_spans(
             spans_of_rows[study, row["section"], row["ent_idx"]]
         )
-        values = [
-            (column, span.begin, span.end)
-            for column, spans in spans_by_column.items()
-            for span in spans
-        ]
+        column_and_ends: list[tuple[str, int, int]] = []
+        for column, spans in spans_by_column.items():
+            column_and_ends += [(column, span.begin, span.end) for span in spans]
         sentence = (study, row["section"], row["sent_idx"])
-        values += _phrase_spans(
+        column_and_ends += _phrase_spans(
             phrases.get((row["finding_id"],), ()),
             text,
             begins[sentence],
             ends[sentence],
             nearest_to=spans_by_column["ent"][0].begin,
         )
-        rows += [
-            _Span(
+        for column, begin, end in column_and_ends:
+            span = _Span(
                 study,
                 row["finding_id"],
                 row["section"],
@@ -190,17 +189,19 @@ def _spans(read: Frames, concluded: Frames) -> pd.DataFrame:
                 column,
                 begin,
                 end,
-                text[begin:end],
+                words=text[begin:end],
             )
-            for column, begin, end in values
-        ]
+            rows.append(span)
     return _frame_of_characters(rows, list(_Span._fields))
 
 
 def _phrase_spans(
     phrases: Sequence[str], text: str, begin: int, end: int, *, nearest_to: int
 ) -> Iterator[tuple[str, int, int]]:
-    """Find each phrase in a sentence; of several places the nearest to the finding."""
+    """Find each phrase in a sentence, where it stands nearest to the finding.
+
+    "Possible pneumonia or possible edema" has one of each.
+    """
     for phrase in phrases:
         matches = list(words_of(phrase).finditer(text, begin, end))
         if matches:
@@ -233,6 +234,6 @@ def _frame_of_characters(
 def _values_by_key(
     frame: pd.DataFrame, key: list[str], value: str
 ) -> dict[tuple[Any, ...], Any]:
-    """Index a column by the values of others, the last row counts."""
+    """Index a column by the values of others; the last row of a key counts."""
     keys = zip(*(frame[name].tolist() for name in key), strict=True)
     return dict(zip(keys, column_values(frame, value), strict=True))

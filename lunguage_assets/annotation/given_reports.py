@@ -1,7 +1,8 @@
 """Reports as a caller gives them, checked before anything is read.
 
-They come from a frame, a table, files, or a form; each with the caller's own id, and
-each refused with where it stands and what to do.
+They come from a frame, a table, files, or a form (docs/read.md), each with the caller's
+own id. A report that cannot be read is refused with where it stands and what to do.
+How bytes become text is in `corpus/texts/raw.py`.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenRe
     Raises:
         InputError: the content is no text or too long, or the words name no view.
     """
-    known_views = _known_views(views, origin)
+    views_of_report = _written_views(views, origin)
     if not isinstance(content, str | bytes):
         raise origin.error(
             origin.text_column,
@@ -108,26 +109,28 @@ def given_report(name: str, content: Any, views: Any, origin: Origin) -> GivenRe
             _ONE_REPORT,
             "Give the report as plain text.",
         )
-    return GivenReport(name, text.text, text.notes, known_views)
+    return GivenReport(name, text.text, text.notes, views_of_report)
 
 
-def _known_views(views: Any, origin: Origin) -> str:
+def _written_views(views: Any, origin: Origin) -> str:
+    """Bring words for views to the written form; nothing stays nothing."""
     words = "" if is_missing(views) else str(views).strip()
     if not words:
         return ""
-    known = written(study_views(words))
-    if not known:
+    written_views = written(study_views(words))
+    if not written_views:
         raise origin.error(
             origin.views_column,
             "words that name no view",
             f"views out of {', '.join(VIEWS)}",
             "Correct them, or leave them out.",
         )
-    return known
+    return written_views
 
 
 def is_missing(cell: Any) -> bool:
     """Tell whether a cell of a frame holds nothing: None, NA or NaN."""
+    # NaN alone is unequal to itself.
     return bool(cell is None or cell is pd.NA or cell != cell)
 
 
@@ -149,39 +152,44 @@ def reports_of_frame(
     if study_id == "study_id" not in table.columns:
         table = table.assign(study_id=table.index)
     for column in filter(None, (text, study_id, views)):
-        _require_one_column(table, column, known=(text, study_id, views))
-    views_of_rows = table[views].tolist() if views else [""] * len(table)
-    cells = map(
+        _require_one_column(table, column, wanted_columns=(text, study_id, views))
+    views_of_rows = [""] * len(table)
+    if views:
+        views_of_rows = table[views].tolist()
+    rows = map(
         _Cells,
         range(len(table)),
         table[study_id].tolist(),
         table[text].tolist(),
         views_of_rows,
     )
-    return _reports_of_rows(cells, study_id, Origin("frame", text, views))
+    return _reports_of_rows(rows, study_id, Origin("frame", text, views))
 
 
 def _as_frame(frame: pd.DataFrame | Iterable[str], text: str) -> pd.DataFrame:
     """Make a frame of a list or series of texts; refuse what is neither."""
-    given = f"a {type(frame).__name__}"
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    type_of_frame = f"a {type(frame).__name__}"
     if isinstance(frame, str | bytes):
         remedy = "Use `read` for one report."
-        raise InputError("frame", given, _MANY_REPORTS, remedy)
+        raise InputError("frame", type_of_frame, _MANY_REPORTS, remedy)
     # Of a mapping the ids would be read as if they were the texts.
     if not isinstance(frame, Iterable) or isinstance(frame, Mapping):
         remedy = "Give one report per row, or texts alone."
-        raise InputError("frame", given, _MANY_REPORTS, remedy)
-    if isinstance(frame, pd.DataFrame):
-        return frame
+        raise InputError("frame", type_of_frame, _MANY_REPORTS, remedy)
+    # A series keeps its index, which may hold the ids.
     texts = frame if isinstance(frame, pd.Series) else list(frame)
     return pd.Series(texts, dtype=object).to_frame(text)
 
 
 def _require_one_column(
-    table: pd.DataFrame, column: str, known: tuple[str, ...]
+    table: pd.DataFrame, column: str, wanted_columns: tuple[str, ...]
 ) -> None:
     if column not in table.columns:
-        names = shown_names([*map(str, table.columns)], (*known, "report", "study_id"))
+        # No other name is told: a header may be a row with a patient in it.
+        tellable = (*wanted_columns, "report", "study_id")
+        names = shown_names([*map(str, table.columns)], tellable)
         raise InputError(
             "frame",
             f"the columns {names}",
@@ -225,8 +233,10 @@ def reports_of_table(path: Path, text: str, study_id: str, views: str) -> TableR
         folded_name, (study_id or "study_id", text, views)
     )
     required = [folded_name(name) for name in (study_id, text, views) if name]
-    present, records = read_cells(path, required, (id_column,), keep_bytes=True)
-    has_ids = bool(study_id or present)
+    optional_columns, records = read_cells(
+        path, required, (id_column,), keep_bytes=True
+    )
+    has_ids = bool(study_id or optional_columns)
     broken_rows: list[int] = []
 
     def rows() -> Iterator[_Cells]:
@@ -234,12 +244,11 @@ def reports_of_table(path: Path, text: str, study_id: str, views: str) -> TableR
             if record.broken:
                 broken_rows.append(record.number)
                 continue
-            yield _Cells(
-                record.number,
-                storable(cells[id_column]) if has_ids else record.number,
-                cells[text_column].encode("utf-8", "surrogateescape"),
-                storable(cells[views_column]) if views else "",
-            )
+            name = storable(cells[id_column]) if has_ids else record.number
+            # The bytes as they stand in the file: their coding is found out later.
+            content = cells[text_column].encode("utf-8", "surrogateescape")
+            words = storable(cells[views_column]) if views else ""
+            yield _Cells(record.number, name, content, words)
 
     origin = Origin(path.name, text, views)
     reports = _reports_of_rows(rows(), study_id or "study_id", origin)
@@ -249,21 +258,20 @@ def reports_of_table(path: Path, text: str, study_id: str, views: str) -> TableR
 def _reports_of_rows(
     rows: Iterable[_Cells], id_column: str, origin: Origin
 ) -> list[GivenReport]:
-    """Check every row, whose id must be there and be its own."""
+    """Check every row, which must have an id of its own."""
     row_by_name: dict[str, int] = {}
     reports = []
     for cells in rows:
-        of_row = origin._replace(row=cells.row)
+        origin = origin._replace(row=cells.row)
         name = "" if is_missing(cells.name) else str(cells.name).strip()
         if not name or name in row_by_name:
-            raise of_row.error(
-                id_column,
-                f"the id of row {row_by_name[name]}" if name else "nothing",
-                "every id once",
-                "Give each report an id of its own.",
-            )
+            found = "nothing"
+            if name:
+                found = f"the id of row {row_by_name[name]}"
+            remedy = "Give each report an id of its own."
+            raise origin.error(id_column, found, "every id once", remedy)
         if storable(name) != name:
-            raise of_row.error(
+            raise origin.error(
                 id_column,
                 "half a character, or a NUL",
                 "an id that can be stored",
@@ -271,7 +279,7 @@ def _reports_of_rows(
             )
         row_by_name[name] = cells.row
         text = "" if is_missing(cells.text) else cells.text
-        reports.append(given_report(name, text, cells.views, of_row))
+        reports.append(given_report(name, text, cells.views, origin))
     return reports
 
 
@@ -302,8 +310,10 @@ def reports_of_files(paths: Sequence[str], views: str) -> list[GivenReport]:
 
 def _content_of_file(path: str, origin: Origin) -> bytes:
     try:
-        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        if path == "-":
+            return sys.stdin.buffer.read()
+        return Path(path).read_bytes()
     except OSError as error:
-        found = str(error.strerror).lower()
+        problem = str(error.strerror).lower()
         remedy = "Name a file with a report in it."
-        raise origin.error("", found, _ONE_REPORT, remedy) from None
+        raise origin.error("", problem, _ONE_REPORT, remedy) from None

@@ -3,13 +3,15 @@
 The stages are those of a run (docs/method.md), with the offline structurer, the bundled
 judges, the published reference scale, the packaged pathways and lists and the default
 settings: what a home without files of its own uses with `reference_scale =
-"published"`. What its files say is read once and kept.
+"published"`. Packaged files are read once. Nothing of the method is decided here; which
+stage does what is in the packages that are imported.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,7 +85,9 @@ class StatedFinding(NamedTuple):
         Args:
             present: what the row says of it.
         """
-        return self.row.prob if present == self.row.positive else 1.0 - self.row.prob
+        if present == self.row.positive:
+            return self.row.prob
+        return 1.0 - self.row.prob
 
 
 class StatedLabel(NamedTuple):
@@ -168,11 +172,9 @@ class Method:
         """Read what reports state now; nothing is merged, implied or resolved."""
         findings = self.read(reports)["findings"]
         fitted = self._fitted(findings, hedge_phrases(findings, self._panel[0]))
-        rows = [
-            row
-            for row in believed_rows(findings, fitted, self._implicit)
-            if row.disposition == "kept"
-        ]
+        # Rows of the history section are excluded: they state nothing of now.
+        believed = believed_rows(findings, fitted, self._implicit)
+        rows = [row for row in believed if row.disposition == "kept"]
         stated = {study: StatedReport([], []) for study in reports}
         statements = Statements(self._labels, ())
         for row in rows:
@@ -304,8 +306,9 @@ def said_by_rows(rows: Sequence[Row], labels: LabelList) -> EvidenceByLabel:
         rows: as they were read.
         labels: the list of labels.
     """
-    columns = {name: [getattr(row, name) for row in rows] for name in LABEL_COLUMNS}
-    frame = pd.DataFrame(columns, columns=LABEL_COLUMNS)
+    columns_of = attrgetter(*LABEL_COLUMNS)
+    frame = pd.DataFrame(map(columns_of, rows), columns=LABEL_COLUMNS)
+    # Of no rows pandas would make columns without text.
     frame = frame.astype({"status": "str", "source": "str"})
     diagnoses = [(row.finding_id, labels.read(row).diagnosis, "") for row in rows]
     matches = pd.DataFrame(diagnoses, columns=["finding_id", "diagnosis", "reason"])

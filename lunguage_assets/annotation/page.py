@@ -1,10 +1,9 @@
 """Reports on a terminal, as one HTML page, and as one JSON document.
 
-The page needs nothing else (`resources/read/page.html.j2`). The form of the document is
-in docs/read.md and keeps its version.
-
-Whatever a report says is escaped. The page has no script, loads nothing, and no browser
-may let it.
+The page is one file (`resources/read/page.html.j2`): it has no script, loads nothing,
+and forbids browsers to. Whatever a report says is escaped. The form of the document is
+in docs/read.md and keeps its version. What is shown of a report is chosen in
+`shown.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ POLICY = (
 SCHEMA = "lunguage.read/2"
 """Raised when a key changes its meaning or goes; new keys do not raise it."""
 
-_TONES = {
+_STYLE_BY_TONE = {
     "present": "bold red",
     "open": "bold yellow",
     "absent": "blue",
@@ -42,29 +41,30 @@ _TONES = {
     "past": "dim underline",
     "out": "strike dim",
 }
-_KINDS = {"hedge": "italic yellow", "detail": "underline", "silent": "dim"}
+_STYLE_BY_KIND = {"hedge": "italic yellow", "detail": "underline", "silent": "dim"}
 _LEGEND = {
-    "present": _TONES["present"],
-    "with doubt": _TONES["open"],
-    "absent or normal": _TONES["absent"],
-    "denied in part": _TONES["part"],
-    "past": _TONES["past"],
-    "removed": _TONES["out"],
-    "hedge": _KINDS["hedge"],
-    "place": _KINDS["detail"],
+    "present": _STYLE_BY_TONE["present"],
+    "with doubt": _STYLE_BY_TONE["open"],
+    "absent or normal": _STYLE_BY_TONE["absent"],
+    "denied in part": _STYLE_BY_TONE["part"],
+    "past": _STYLE_BY_TONE["past"],
+    "removed": _STYLE_BY_TONE["out"],
+    "hedge": _STYLE_BY_KIND["hedge"],
+    "place": _STYLE_BY_KIND["detail"],
 }
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-"""Numbers of sentences are raised.
-
-Beside the text's own they must not look like them.
-"""
+"""Numbers of sentences are raised, so that they do not look like the text's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportForm:
     """The form of a page that takes a report.
 
-    What was given, what was wrong with it, and names of files that can be downloaded.
+    Args:
+        report: the text that was posted.
+        views: the views that were posted.
+        problem: what was wrong with them; empty: nothing.
+        downloads: names of files that can be downloaded.
     """
 
     report: str = ""
@@ -76,9 +76,12 @@ class ReportForm:
 def read_page(
     reports: Sequence[ShownReport], form: ReportForm | None = None, policy: str = POLICY
 ) -> str:
-    """The page of some reports.
+    """Write the page of some reports.
 
-    With `form` it has a form that posts the next one to `/`.
+    Args:
+        reports: in the order of the page.
+        form: posts the next report to `/`; None: the page only shows.
+        policy: what the page may do (`Content-Security-Policy`).
     """
     return page_template("read", "page.html.j2").render(
         reports=reports, form=form, policy=policy
@@ -86,7 +89,7 @@ def read_page(
 
 
 def notebook_frame(annotation: Annotation, counts: str) -> str:
-    """The page of some reports in a frame of its own, with `counts` of all below."""
+    """Write the page of some reports in a frame of its own, with `counts` below it."""
     page = escape(read_page(shown_reports(annotation)))
     style = "width: 100%; height: 34rem; border: 0"
     frame = f'<iframe sandbox srcdoc="{page}" style="{style}"></iframe>'
@@ -94,35 +97,32 @@ def notebook_frame(annotation: Annotation, counts: str) -> str:
 
 
 def json_document(annotation: Annotation) -> str:
-    """The document, one line end at its end: `{"schema": ..., "reports": [...]}`.
+    """Write the document, one line end at its end: `{"schema": ..., "reports": [...]}`.
 
     Every report holds its own rows, in the order of the frames; a missing value is
     null. Labels that the report does not mention are left out.
     """
     reports: list[Any] = []
-    for report, parts in by_report(annotation):
-        rows: dict[str, list[Any]] = {name: [] for name in parts}
-        for name, listed in parts.items():
-            for row in listed:
-                if row.get("source") != "unmentioned":
-                    rows[name].append(
-                        {key: value for key, value in row.items() if key != "study_id"}
-                    )
-        reports.append({**report, **rows})
-    return (
-        json.dumps(
-            _plain({"schema": SCHEMA, "reports": reports}), ensure_ascii=False, indent=1
-        )
-        + "\n"
-    )
+    for report, rows_by_frame in by_report(annotation):
+        mentioned: dict[str, list[Any]] = {}
+        for name, rows in rows_by_frame.items():
+            mentioned[name] = [
+                row for row in rows if row.get("source") != "unmentioned"
+            ]
+        reports.append({**report, **mentioned})
+    document = _plain({"schema": SCHEMA, "reports": reports})
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
 def _plain(value: Any) -> Any:
+    """Turn values of frames into values of JSON, which has neither NaN nor NumPy's."""
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    value = value.item() if isinstance(value, np.generic) else value
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    # NaN alone is unequal to itself.
     return value if isinstance(value, str | int | float) and value == value else None
 
 
@@ -137,38 +137,48 @@ def print_report(report: ShownReport, console: Console) -> None:
     )
     for remark in report.remarks:
         console.print(Text(remark, style="yellow"))
-    text = Text()
-    for piece in report.pieces:
-        tone = (
-            _TONES[report.by_id[piece.rows[0]].tone] if piece.kind == "finding" else ""
-        )
-        if piece.sentence:
-            text.append(str(piece.sentence).translate(_RAISED), "dim")
-        lines = "\n".join(map(printable, piece.text.split("\n")))
-        text.append(lines, tone or _KINDS.get(piece.kind, ""))
-    console.print(Padding(text, (1, 2)))
+    console.print(Padding(_marked_text(report), (1, 2)))
     if console.is_terminal and not console.no_color:
-        console.print(
-            Text("  ").join(Text(words, style) for words, style in _LEGEND.items())
-        )
+        legend = [Text(words, style) for words, style in _LEGEND.items()]
+        console.print(Text("  ").join(legend))
     if report.rows:
-        console.print(Padding(_findings(report), (1, 0, 0, 0)))
+        console.print(Padding(_table_of_findings(report), (1, 0, 0, 0)))
     elif report.is_read:
         console.print(Text("No finding is stated.", style="bold"))
-    labels = (
-        f"{one.name}{' ' if one.p else ''}{one.p} ({one.said})" for one in report.labels
-    )
-    contradictions = (
-        printable(f"{title}: {said}") for title, said in report.contradictions
-    )
-    parts = {"contradicts": "\n".join(contradictions), "labels": ", ".join(labels)}
-    for heading, body in parts.items():
+    contradictions = [
+        printable(f"{contradiction.title}: {contradiction.sides}")
+        for contradiction in report.contradictions
+    ]
+    labels = [
+        f"{f'{label.name} {label.p}'.rstrip()} ({label.claim})"
+        for label in report.labels
+    ]
+    body_by_heading = {
+        "contradicts": "\n".join(contradictions),
+        "labels": ", ".join(labels),
+    }
+    for heading, body in body_by_heading.items():
         if body:
             console.print(Padding(Text(heading, style="bold cyan"), (1, 0, 0, 0)))
             console.print(Padding(Text(body), (0, 2)))
 
 
-def _findings(report: ShownReport) -> RichTable:
+def _marked_text(report: ShownReport) -> Text:
+    """Mark the pieces of the text, each sentence with its number."""
+    text = Text()
+    for piece in report.pieces:
+        if piece.sentence:
+            text.append(str(piece.sentence).translate(_RAISED), "dim")
+        style = _STYLE_BY_KIND.get(piece.kind, "")
+        if piece.kind == "finding":
+            # Rows that share a piece have it in the colour of the first.
+            style = _STYLE_BY_TONE[report.read_in(piece)[0].tone]
+        lines = map(printable, piece.text.split("\n"))
+        text.append("\n".join(lines), style)
+    return text
+
+
+def _table_of_findings(report: ShownReport) -> RichTable:
     table = RichTable(box=None, pad_edge=False, header_style="dim")
     table.add_column("", justify="right", style="dim")
     table.add_column("finding", ratio=3, overflow="fold")
@@ -176,12 +186,14 @@ def _findings(report: ShownReport) -> RichTable:
     table.add_column("p (interval)", no_wrap=True)
     table.add_column("why", ratio=4, overflow="fold", style="dim")
     for row in report.rows:
-        title = Text(
-            "  " * row.depth + ("↳ " if row.depth else "") + printable(row.title),
-            _TONES[row.tone],
+        # What a finding implies stands below it, one step to the right.
+        arrow = "  " * row.depth + "↳ " if row.depth else ""
+        reasons = [row.where, *row.lines, *row.cues]
+        table.add_row(
+            str(row.number),
+            Text(arrow + printable(row.title), _STYLE_BY_TONE[row.tone]),
+            row.claim,
+            row.believed,
+            Text(printable("; ".join(filter(None, reasons)))),
         )
-        why = Text(
-            printable("; ".join(filter(None, (row.where, *row.lines, *row.cues))))
-        )
-        table.add_row(str(row.number), title, row.claim, row.believed, why)
     return table

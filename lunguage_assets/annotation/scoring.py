@@ -21,7 +21,12 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.annotation.annotation import REPORTS_AT_ONCE
-from lunguage_assets.annotation.claims import Claim, claims_of, regions_cover
+from lunguage_assets.annotation.claims import (
+    Claim,
+    claims_of,
+    is_one_region,
+    regions_cover,
+)
 from lunguage_assets.annotation.given_reports import (
     GivenReport,
     Origin,
@@ -31,6 +36,7 @@ from lunguage_assets.annotation.given_reports import (
 from lunguage_assets.annotation.method import StatedLabel, bundled_method
 from lunguage_assets.annotation.significance import (
     LARGE,
+    Shares,
     Significance,
     packaged_significance,
 )
@@ -58,11 +64,14 @@ PARTS = (
 MEASURES = ("findings", "findings_log", *PARTS, "labels", "labels_log")
 
 
-class _Read(NamedTuple):
-    """A text that was read.
+class _TextClaims(NamedTuple):
+    """What was read in a text.
 
-    `is_blank` tells whether nothing stands in it; `present` are the findings that it
-    says are there, `absent` those that it denies.
+    Attributes:
+        is_blank: whether nothing stands in it.
+        present: the findings that it says are there.
+        absent: those that it denies.
+        labels: what it says of labels.
     """
 
     is_blank: bool
@@ -74,14 +83,40 @@ class _Read(NamedTuple):
     def says_something(self) -> bool:
         return bool(self.present or self.absent)
 
+    @property
+    def size(self) -> int:
+        """How many claims are kept of the text."""
+        return len(self.present) + len(self.absent) + len(self.labels)
 
-class _PairShares(NamedTuple):
-    """What part of a finding is lost between two claims, and by what."""
 
-    total: float
-    name: float
-    place: float
-    description: float
+class _Pair(NamedTuple):
+    """Two claims that may be about one finding, and what is lost between them.
+
+    Pairs sort by what they lose, then by how far apart the two p are.
+
+    Attributes:
+        loss: the part of the finding that is lost.
+        distance: of the two p.
+        row: of the claim among those of the reference.
+        column: of the claim among those of the generated report.
+        name_loss, place_loss, description_loss: what `loss` is put together of.
+    """
+
+    loss: float
+    distance: float
+    row: int
+    column: int
+    name_loss: float
+    place_loss: float
+    description_loss: float
+
+
+class _Pairing(NamedTuple):
+    """Pairs of claims, and the claims of both texts that are left without a partner."""
+
+    pairs: list[_Pair]
+    omitted: list[Claim]
+    invented: list[Claim]
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,34 +170,42 @@ def rewards(references: Sequence[str], generated: Sequence[str]) -> list[float]:
 def _scored(
     references: Sequence[str], generated: Sequence[str]
 ) -> list[tuple[float, ...]]:
+    """Compute the `MEASURES` of every pair of texts."""
     for name, texts in (("references", references), ("generated", generated)):
         if isinstance(texts, str | bytes) or not isinstance(texts, Sized):
-            found = f"a {type(texts).__name__}"
             raise InputError(
-                name, found, "a list of texts", "Give each report as a text of a list."
+                name,
+                f"a {type(texts).__name__}",
+                "a list of texts",
+                "Give each report as a text of a list.",
             )
     if len(references) != len(generated) or not len(references):
-        found = f"{len(references)} references and {len(generated)} generated reports"
         raise InputError(
-            "score", found, "as many of both, at least one", "Give each its reference."
+            "score",
+            f"{len(references)} references and {len(generated)} generated reports",
+            "as many of both, at least one",
+            "Give each its reference.",
         )
-    reference_reads = _all_read("references", references)
-    generated_reads = _all_read("generated", generated)
     significance = packaged_significance()
+    pairs_of_texts = zip(
+        _read_texts("references", references),
+        _read_texts("generated", generated),
+        strict=True,
+    )
     return [
         (
-            *_finding_measures(reference, other, significance),
-            *_label_measures(reference.labels, other.labels),
+            *_finding_measures(reference, candidate, significance),
+            *_label_measures(reference.labels, candidate.labels),
         )
-        for reference, other in zip(reference_reads, generated_reads, strict=True)
+        for reference, candidate in pairs_of_texts
     ]
 
 
-_known: dict[bytes, _Read] = {}
-"""Texts that were read, by their digest, the oldest first."""
+_claims_by_digest: dict[bytes, _TextClaims] = {}
+"""Of texts that were read, the oldest first."""
 
 
-def _all_read(name: str, texts: Sequence[str]) -> list[_Read]:
+def _read_texts(name: str, texts: Sequence[str]) -> list[_TextClaims]:
     """Read every text; what was read before is not read again.
 
     Args:
@@ -177,64 +220,124 @@ def _all_read(name: str, texts: Sequence[str]) -> list[_Read]:
         report = given_report(str(row), content, "", Origin(name, row=row))
         digest = hashlib.blake2b(report.text.encode()).digest()
         digests.append(digest)
-        if digest not in _known:
+        if digest not in _claims_by_digest:
             unread[digest] = report
-    # Looked up first: what is known may be forgotten when the new texts are kept.
-    answers = {digest: _known[digest] for digest in digests if digest in _known}
-    newly_read: dict[bytes, _Read] = {}
+    # Looked up first: texts of this call may be forgotten when the new ones are kept.
+    claims_by_digest = {
+        digest: _claims_by_digest[digest] for digest in digests if digest not in unread
+    }
     waiting = iter(unread.items())
-    while part := dict(islice(waiting, REPORTS_AT_ONCE)):
-        newly_read.update(_read_part(part))
-    _known.update(newly_read)
-    if newly_read:
-        _forget_oldest()
-    answers |= newly_read
-    return [answers[digest] for digest in digests]
+    while batch := dict(islice(waiting, REPORTS_AT_ONCE)):
+        claims_by_digest |= _read_batch(batch)
+    if unread:
+        _keep({digest: claims_by_digest[digest] for digest in unread})
+    return [claims_by_digest[digest] for digest in digests]
 
 
-def _read_part(reports: Mapping[bytes, GivenReport]) -> dict[bytes, _Read]:
+def _read_batch(reports: Mapping[bytes, GivenReport]) -> dict[bytes, _TextClaims]:
     """Read the claims and labels of texts, by their digest."""
     digest_by_study = {
         f"s{number:08d}": digest for number, digest in enumerate(reports)
     }
-    stated = bundled_method().stated(
+    stated_by_study = bundled_method().stated(
         {study: reports[digest] for study, digest in digest_by_study.items()}
     )
     significance = packaged_significance()
-    read = {}
+    claims_by_digest = {}
     for study, digest in digest_by_study.items():
-        claims = claims_of(stated[study].findings, significance)
-        read[digest] = _Read(
+        stated = stated_by_study[study]
+        claims = claims_of(stated.findings, significance)
+        claims_by_digest[digest] = _TextClaims(
             is_blank=not reports[digest].text.strip(),
             present=tuple(claim for claim in claims if claim.present),
             absent=tuple(claim for claim in claims if not claim.present),
-            labels=tuple(stated[study].labels),
+            labels=tuple(stated.labels),
         )
-    return read
+    return claims_by_digest
 
 
-def _forget_oldest() -> None:
-    """Forget the texts that were read first, until few enough claims are kept."""
-    kept_claims = sum(map(_size, _known.values()))
-    for oldest in list(_known):
+def _keep(newly_read: Mapping[bytes, _TextClaims]) -> None:
+    """Keep what was read, and forget the oldest texts where that is too much."""
+    _claims_by_digest.update(newly_read)
+    kept_claims = sum(claims.size for claims in _claims_by_digest.values())
+    for oldest in list(_claims_by_digest):
         if kept_claims <= KEPT_CLAIMS:
             break
-        forgotten = _known.pop(oldest)
-        kept_claims -= _size(forgotten)
-
-
-def _size(read: _Read) -> int:
-    return len(read.present) + len(read.absent) + len(read.labels)
+        kept_claims -= _claims_by_digest.pop(oldest).size
 
 
 class _Tally:
     """What a pair of texts kept and lost, by the part that lost it."""
 
-    def __init__(self) -> None:
+    def __init__(self, significance: Significance) -> None:
+        self._significance = significance
         self.kept = 0.0
         self.kept_log = 0.0
         self.certainty_log = 0.0
         self.lost = dict.fromkeys(PARTS, 0.0)
+
+    def add_pair(self, pair: _Pair, reference: Claim, generated: Claim) -> None:
+        """Add what a pair kept and lost.
+
+        What its name, location and description lose is that part of what it would lose
+        to leave the finding out and to invent another. What is kept of it loses by the
+        distance of the two p.
+
+        Args:
+            pair: what is lost between the two claims.
+            reference: the claim of the reference.
+            generated: that of the generated report.
+        """
+        weight = (reference.weight + generated.weight) / 2.0
+        unpaired = 2.0 * self._significance.unsaid * weight * reference.p
+        self.lost["name"] += unpaired * pair.name_loss
+        self.lost["place"] += unpaired * pair.place_loss
+        self.lost["description"] += unpaired * pair.description_loss
+        kept = weight * (1.0 - pair.loss)
+        distance = (reference.p - generated.p) ** 2
+        distance_log = divergence(reference.p, generated.p)
+        self.lost["certainty"] += kept * distance
+        self.certainty_log += kept * distance_log
+        self.kept += kept * (1.0 - distance)
+        self.kept_log += kept * (1.0 - distance_log)
+
+    def add_unpaired(self, part: str, claim: Claim, opposite: _TextClaims) -> None:
+        """Add what is lost by a claim without a partner.
+
+        Args:
+            part: that loses it: "omission" or "invention".
+            claim: of one text.
+            opposite: the other text.
+        """
+        denial = _denial_of(claim, opposite.absent, self._significance)
+        if denial is not None:
+            self.lost["presence"] += claim.weight * abs(claim.p - denial.p)
+            return
+        shares = [
+            _uncovered_share(claim, candidate, self._significance)
+            for candidate in opposite.present
+        ]
+        share = min(shares, default=1.0)
+        unsaid = self._significance.unsaid
+        self.lost[part] += unsaid * claim.weight * claim.p * share
+
+    def add_denials(
+        self, reference: Sequence[Claim], generated: Sequence[Claim]
+    ) -> None:
+        """Add what is lost between two denials of which one is less sure.
+
+        Normal statements weigh nothing else.
+        """
+        generated_by_subject: dict[tuple[str, str], Claim] = {}
+        for denial in generated:
+            subject = (denial.concept, denial.side)
+            generated_by_subject.setdefault(subject, denial)
+        for denial in reference:
+            candidate = generated_by_subject.get((denial.concept, denial.side))
+            if candidate is not None:
+                weight = (denial.weight + candidate.weight) / 2.0
+                self.lost["certainty"] += weight * (denial.p - candidate.p) ** 2
+                self.certainty_log += weight * divergence(denial.p, candidate.p)
 
     def measures(self, agreement: float) -> tuple[float, ...]:
         """Compute `findings`, `findings_log` and the parts.
@@ -242,203 +345,151 @@ class _Tally:
         All are shares of what was kept and lost together.
         """
         lost = sum(self.lost.values())
-        whole = agreement + self.kept + lost
+        total = agreement + self.kept + lost
         lost_log = lost - self.lost["certainty"] + self.certainty_log
         kept_log = agreement + self.kept_log
-        parts = [self.lost[part] / whole for part in PARTS]
+        parts = [self.lost[part] / total for part in PARTS]
         # `findings` is what the parts leave of 1: rounding never makes them disagree.
         return 1.0 - sum(parts), kept_log / (kept_log + lost_log), *parts
 
 
 def _finding_measures(
-    reference: _Read, generated: _Read, significance: Significance
+    reference: _TextClaims, generated: _TextClaims, significance: Significance
 ) -> tuple[float, ...]:
-    """The measures of the findings of one pair of texts."""
-    tally = _Tally()
-    pairs = _pairs(reference.present, generated.present, significance)
-    for one, other, shares in pairs:
-        _add_pair(tally, one, other, shares, significance)
-    paired_references = {id(one) for one, _, _ in pairs}
-    paired_generated = {id(other) for _, other, _ in pairs}
-    for claim in reference.present:
-        if id(claim) not in paired_references:
-            _add_alone(tally, "omission", claim, generated, significance)
-    for claim in generated.present:
-        if id(claim) not in paired_generated:
-            _add_alone(tally, "invention", claim, reference, significance)
-    _add_denials(tally, reference.absent, generated.absent, significance)
+    """Compute the measures of the findings of one pair of texts."""
     if not reference.says_something and not generated.says_something:
         return 1.0, 1.0, *([0.0] * len(PARTS))
+    tally = _Tally(significance)
+    pairing = _paired(reference.present, generated.present, significance)
+    for pair in pairing.pairs:
+        claim = reference.present[pair.row]
+        tally.add_pair(pair, claim, generated.present[pair.column])
+    for claim in pairing.omitted:
+        tally.add_unpaired("omission", claim, generated)
+    for claim in pairing.invented:
+        tally.add_unpaired("invention", claim, reference)
+    tally.add_denials(reference.absent, generated.absent)
     # A text that says nothing agrees with nothing, not even with a normal film. Words
     # of a reference that cannot be read are taken for normal ones.
-    is_agreeing = generated.says_something and not reference.is_blank
-    if is_agreeing:
+    if generated.says_something and not reference.is_blank:
         return tally.measures(significance.agreement)
     if not tally.kept and not sum(tally.lost.values()):
-        tally.lost["omission" if reference.says_something else "invention"] = 1.0
+        part = "omission" if reference.says_something else "invention"
+        tally.lost[part] = 1.0
     return tally.measures(0.0)
 
 
-def _pairs(
+def _paired(
     reference: Sequence[Claim], generated: Sequence[Claim], significance: Significance
-) -> list[tuple[Claim, Claim, _PairShares]]:
+) -> _Pairing:
     """Pair claims about one finding, each claim once at most.
 
     Pairs that lose least are made first.
     """
-    possible: list[tuple[float, float, int, int, _PairShares]] = []
+    possible: list[_Pair] = []
     for row, claim in enumerate(reference):
-        for column, other in enumerate(generated):
-            name_share = significance.name_share(claim.concept, other.concept)
-            if name_share < 1.0:
-                shares = _pair_shares(claim, other, name_share, significance)
-                distance = abs(claim.p - other.p)
-                possible.append((shares.total, distance, row, column, shares))
-    used_references: set[int] = set()
-    used_generated: set[int] = set()
+        for column, candidate in enumerate(generated):
+            name_share = significance.name_share(claim.concept, candidate.concept)
+            if name_share == 1.0:
+                continue
+            # First by its name, of what is left by its location, and of that by its
+            # description.
+            after_name = 1.0 - name_share
+            place_share = _place_share(claim, candidate, significance)
+            after_place = after_name * (1.0 - place_share)
+            description_share = _description_share(claim, candidate, significance)
+            kept = after_place * (1.0 - description_share)
+            pair = _Pair(
+                loss=1.0 - kept,
+                distance=abs(claim.p - candidate.p),
+                row=row,
+                column=column,
+                name_loss=name_share,
+                place_loss=after_name - after_place,
+                description_loss=after_place - kept,
+            )
+            possible.append(pair)
+    omitted = dict(enumerate(reference))
+    invented = dict(enumerate(generated))
     pairs = []
-    for _, _, row, column, shares in sorted(possible):
-        if row not in used_references and column not in used_generated:
-            used_references.add(row)
-            used_generated.add(column)
-            pairs.append((reference[row], generated[column], shares))
-    return pairs
+    for pair in sorted(possible):
+        if pair.row in omitted and pair.column in invented:
+            del omitted[pair.row]
+            del invented[pair.column]
+            pairs.append(pair)
+    return _Pairing(pairs, [*omitted.values()], [*invented.values()])
 
 
-def _pair_shares(
-    one: Claim, other: Claim, name_share: float, significance: Significance
-) -> _PairShares:
-    """Compute what part of a finding is lost between two claims.
-
-    First by its name, of what is left by its location, and of that by its description.
-    """
-    after_name = 1.0 - name_share
-    after_place = after_name * (1.0 - _place_share(one, other, significance))
-    kept = after_place * (1.0 - _description_share(one, other, significance))
-    return _PairShares(
-        1.0 - kept, name_share, after_name - after_place, after_place - kept
-    )
-
-
-def _place_share(one: Claim, other: Claim, significance: Significance) -> float:
-    """What part of a finding is lost by its place."""
+def _place_share(claim: Claim, candidate: Claim, significance: Significance) -> float:
+    """Compute what part of a finding is lost by its location."""
     shares = significance.shares
-    if significance.is_placeless(one.concept) or significance.is_placeless(
-        other.concept
-    ):
-        return 0.0
+    for concept in (claim.concept, candidate.concept):
+        if significance.finding(concept).placeless:
+            return 0.0
     kept = 1.0
-    if one.side != other.side:
-        kept *= 1.0 - (
-            shares.other_side if one.side and other.side else shares.side_unsaid
-        )
-    if one.regions != other.regions:
-        if regions_cover(one.regions, other.regions) or regions_cover(
-            other.regions, one.regions
-        ):
-            is_said = one.regions and other.regions
-            kept *= 1.0 - (shares.region_wider if is_said else shares.region_unsaid)
-        else:
+    if claim.side != candidate.side:
+        is_side_unsaid = not claim.side or not candidate.side
+        kept *= 1.0 - (shares.side_unsaid if is_side_unsaid else shares.other_side)
+    if claim.regions != candidate.regions:
+        if not is_one_region(claim.regions, candidate.regions):
             kept *= 1.0 - shares.other_region
-    if one.details != other.details:
+        elif claim.regions and candidate.regions:
+            kept *= 1.0 - shares.region_wider
+        else:
+            kept *= 1.0 - shares.region_unsaid
+    if claim.details != candidate.details:
         kept *= 1.0 - shares.detail
     return 1.0 - kept
 
 
-def _description_share(one: Claim, other: Claim, significance: Significance) -> float:
-    """Compute what is lost by extent, size, course and kind."""
-    kept = 1.0 - _extent_share(one.extent, other.extent, significance)
-    kept *= 1.0 - _size_share(one, other, significance)
-    kept *= 1.0 - significance.course_share(one.courses, other.courses)
-    kept *= 1.0 - significance.mark_share(one.marks, other.marks)
+def _description_share(
+    claim: Claim, candidate: Claim, significance: Significance
+) -> float:
+    """Compute what part of a finding is lost by extent, size, course and kind."""
+    kept = 1.0 - _extent_share(claim.extent, candidate.extent, significance.shares)
+    kept *= 1.0 - _size_share(claim, candidate, significance)
+    kept *= 1.0 - significance.course_share(claim.courses, candidate.courses)
+    kept *= 1.0 - significance.mark_share(claim.marks, candidate.marks)
     return 1.0 - kept
 
 
 def _extent_share(
-    one: float | None, other: float | None, significance: Significance
+    extent: float | None, candidate_extent: float | None, shares: Shares
 ) -> float:
-    shares = significance.shares
-    if one == other:
+    if extent == candidate_extent:
         return 0.0
-    if one is None or other is None:
-        said = one if one is not None else other
-        is_large = said is not None and said >= LARGE
-        return shares.extent_unsaid_large if is_large else shares.extent_unsaid
-    return min(shares.extent_step * abs(one - other), shares.extent_most)
+    if extent is not None and candidate_extent is not None:
+        return min(
+            shares.extent_step * abs(extent - candidate_extent), shares.extent_most
+        )
+    # "Effusion" for "massive effusion" keeps from the reader what matters of it.
+    is_large = (extent or candidate_extent or 0.0) >= LARGE
+    return shares.extent_unsaid_large if is_large else shares.extent_unsaid
 
 
-def _size_share(one: Claim, other: Claim, significance: Significance) -> float:
-    """Compute what is lost by the measured size.
+def _size_share(claim: Claim, candidate: Claim, significance: Significance) -> float:
+    """Compute what part of a finding is lost by its measured size.
 
     The logarithm counts, as 6 and 12 mm differ as much as 3 and 6 cm do.
     """
     shares = significance.shares
-    if one.size_mm == other.size_mm:
+    size_mm = claim.size_mm
+    candidate_size_mm = candidate.size_mm
+    if size_mm == candidate_size_mm:
         return 0.0
-    is_absurd = _is_absurd(one, significance)
+    is_absurd = significance.is_absurd(claim.concept, size_mm)
     # An absurd size beside a possible one is a mistake, whether or not the other report
     # measures.
-    if is_absurd != _is_absurd(other, significance):
+    if is_absurd != significance.is_absurd(candidate.concept, candidate_size_mm):
         return shares.size_absurd
-    if not one.size_mm or not other.size_mm:
+    if not size_mm or not candidate_size_mm:
         return shares.size_unsaid
-    smaller, larger = sorted((one.size_mm, other.size_mm))
+    smaller, larger = sorted((size_mm, candidate_size_mm))
     share = shares.size_doubled * log2(larger / smaller)
+    # A nodule of 7 mm is followed up, and one of 5 mm is not (Fleischner Society).
     if any(smaller < threshold <= larger for threshold in significance.thresholds_mm):
         share += shares.size_threshold
     return min(share, shares.size_most)
-
-
-def _is_absurd(claim: Claim, significance: Significance) -> bool:
-    return claim.size_mm is not None and significance.is_absurd(
-        claim.concept, claim.size_mm
-    )
-
-
-def _add_pair(
-    tally: _Tally,
-    one: Claim,
-    other: Claim,
-    shares: _PairShares,
-    significance: Significance,
-) -> None:
-    """Add what a pair kept and lost.
-
-    What its name, location and description lose is that part of what it would lose to
-    leave the finding out and to invent another. What is kept of it loses by the
-    distance of the two p.
-    """
-    weight = (one.weight + other.weight) / 2.0
-    alone = 2.0 * significance.unsaid * weight * one.p
-    tally.lost["name"] += alone * shares.name
-    tally.lost["place"] += alone * shares.place
-    tally.lost["description"] += alone * shares.description
-    kept = weight * (1.0 - shares.total)
-    distance = (one.p - other.p) ** 2
-    distance_log = divergence(one.p, other.p)
-    tally.lost["certainty"] += kept * distance
-    tally.certainty_log += kept * distance_log
-    tally.kept += kept * (1.0 - distance)
-    tally.kept_log += kept * (1.0 - distance_log)
-
-
-def _add_alone(
-    tally: _Tally,
-    part: str,
-    claim: Claim,
-    other_text: _Read,
-    significance: Significance,
-) -> None:
-    """Add what is lost by a claim without a partner in the other text."""
-    denial = _denial_of(claim, other_text.absent, significance)
-    if denial is not None:
-        tally.lost["presence"] += claim.weight * abs(claim.p - denial.p)
-        return
-    share = min(
-        (_covered_share(claim, other, significance) for other in other_text.present),
-        default=1.0,
-    )
-    tally.lost[part] += significance.unsaid * claim.weight * claim.p * share
 
 
 def _denial_of(
@@ -446,9 +497,10 @@ def _denial_of(
 ) -> Claim | None:
     """Find the surest denial of a finding, or of a more general one.
 
-    It is at a location that contains the finding's own.
+    It is at a location that contains the finding's own: "no effusion" denies one on the
+    left, "no left effusion" none on the right.
     """
-    speaking = [
+    denials_of_claim = [
         denial
         for denial in denials
         if significance.is_kind_of(claim.concept, denial.concept)
@@ -456,48 +508,27 @@ def _denial_of(
         and regions_cover(denial.regions, claim.regions)
         and denial.details <= claim.details
     ]
-    return min(speaking, key=lambda denial: denial.p, default=None)
+    return min(denials_of_claim, key=lambda denial: denial.p, default=None)
 
 
-def _covered_share(claim: Claim, other: Claim, significance: Significance) -> float:
-    """Compute what part of a claim another one does not say.
+def _uncovered_share(
+    claim: Claim, candidate: Claim, significance: Significance
+) -> float:
+    """Compute what part of a claim another one leaves unsaid.
 
-    The other one may have a partner already.
-
-    A consolidation says that there is an opacity; an effusion without a side may be the
-    left one.
+    The other one may have a partner already: a consolidation says that there is an
+    opacity, and an effusion without a side may be the left one.
     """
-    if significance.is_kind_of(other.concept, claim.concept):
+    name_share = significance.name_share(claim.concept, candidate.concept)
+    if significance.is_kind_of(candidate.concept, claim.concept):
         name_share = 0.0
-    else:
-        name_share = significance.name_share(claim.concept, other.concept)
     is_kin = name_share < significance.shares.sibling
-    is_other_side = bool(claim.side and other.side and claim.side != other.side)
-    is_same_region = regions_cover(claim.regions, other.regions) or regions_cover(
-        other.regions, claim.regions
-    )
-    if not is_kin or is_other_side or not is_same_region:
+    is_same_side = not claim.side or candidate.side in ("", claim.side)
+    is_same_region = is_one_region(claim.regions, candidate.regions)
+    if not is_kin or not is_same_side or not is_same_region:
         return 1.0
-    return 1.0 - (1.0 - name_share) * (1.0 - _place_share(claim, other, significance))
-
-
-def _add_denials(
-    tally: _Tally,
-    reference: Sequence[Claim],
-    generated: Sequence[Claim],
-    significance: Significance,
-) -> None:
-    """Add what is lost between two denials of which one is less sure.
-
-    Normal statements weigh nothing else.
-    """
-    for one in reference:
-        for other in generated:
-            if one.concept == other.concept and one.side == other.side:
-                weight = (one.weight + other.weight) / 2.0
-                tally.lost["certainty"] += weight * (one.p - other.p) ** 2
-                tally.certainty_log += weight * divergence(one.p, other.p)
-                break
+    place_share = _place_share(claim, candidate, significance)
+    return 1.0 - (1.0 - name_share) * (1.0 - place_share)
 
 
 def _label_measures(
@@ -508,17 +539,20 @@ def _label_measures(
     It is Dice's coefficient, to which a label that is only half right adds half. Two
     texts without labels are alike.
     """
-    generated_by_label = {claim.label: claim for claim in generated}
+    q_by_label = {claim.label: claim.p for claim in generated}
     pairs = [
-        (claim.p, generated_by_label[claim.label].p)
+        (claim.p, q_by_label[claim.label])
         for claim in reference
-        if claim.label in generated_by_label
+        if claim.label in q_by_label
     ]
-    alone = len(reference) + len(generated) - 2 * len(pairs)
-    size = max(len(reference) + len(generated), 1)
+    labels = len(reference) + len(generated)
+    unpaired = labels - 2 * len(pairs)
     brier = sum((p - q) ** 2 for p, q in pairs)
     diverged = sum(divergence(p, q) for p, q in pairs)
-    return 1.0 - (2.0 * brier + alone) / size, 1.0 - (2.0 * diverged + alone) / size
+    return (
+        1.0 - (2.0 * brier + unpaired) / max(labels, 1),
+        1.0 - (2.0 * diverged + unpaired) / max(labels, 1),
+    )
 
 
 def divergence(p: float, q: float) -> float:
@@ -530,10 +564,10 @@ def divergence(p: float, q: float) -> float:
     if p == q:
         return 0.0
     true_p = min(max(p, LEAST_P), 1.0 - LEAST_P)
-    said_p = min(max(q, LEAST_P), 1.0 - LEAST_P)
+    stated_p = min(max(q, LEAST_P), 1.0 - LEAST_P)
     most = (1.0 - 2.0 * LEAST_P) * log((1.0 - LEAST_P) / LEAST_P)
-    of_presence = true_p * log(true_p / said_p)
-    of_absence = (1.0 - true_p) * log((1.0 - true_p) / (1.0 - said_p))
+    of_presence = true_p * log(true_p / stated_p)
+    of_absence = (1.0 - true_p) * log((1.0 - true_p) / (1.0 - stated_p))
     return (of_presence + of_absence) / most
 
 

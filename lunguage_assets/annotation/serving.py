@@ -1,17 +1,16 @@
 """The page where a person pastes a report (docs/read.md, "Privacy").
 
-It is served on the loopback address.
-
-Nothing is stored, logged, sent or cached. Only pages of this server may post to it: a
-foreign page in the same browser is refused by its headers (Host, Origin,
-Sec-Fetch-Site).
+It is served by Starlette on the loopback address. Nothing is stored, logged, sent or
+cached. Only pages of this server may post to it: a foreign page in the same browser is
+refused by its headers (Host, Origin, Sec-Fetch-Site). What the page looks like is in
+`page.py`.
 """
 
 from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -25,7 +24,7 @@ from starlette.routing import Route
 
 from lunguage_assets.annotation.annotation import Annotation, read
 from lunguage_assets.annotation.page import ReportForm, json_document, read_page
-from lunguage_assets.annotation.shown import shown_reports
+from lunguage_assets.annotation.shown import ShownReport, shown_reports
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 ADDRESS = "127.0.0.1"
@@ -56,20 +55,31 @@ EXAMPLE = (
     "pleural effusion. No pneumothorax.\n\n"
     "IMPRESSION: Mild cardiomegaly, suspicious for early congestive heart failure."
 )
-"""An invented report, for who has none at hand."""
+"""An invented report, for those who have none at hand."""
 DOWNLOADS: Mapping[str, tuple[str, Callable[[Annotation], str]]] = {
     "report.json": ("application/json", json_document),
-    "labels.csv": ("text/csv", lambda found: found.labels.to_csv(index=False)),
-    "findings.csv": ("text/csv", lambda found: found.findings.to_csv(index=False)),
+    "labels.csv": (
+        "text/csv",
+        lambda annotation: annotation.labels.to_csv(index=False),
+    ),
+    "findings.csv": (
+        "text/csv",
+        lambda annotation: annotation.findings.to_csv(index=False),
+    ),
 }
+"""Media type and content of the files of a report, by name."""
 _READING = threading.Lock()
 """One report at a time: it is the processor that is waited for."""
 
 
 def serving_socket(port: int) -> socket.socket:
-    """A socket on the loopback address.
+    """Open a socket on the loopback address.
 
-    Port 0: a free one. Raises `ConfigurationError`: it is in use.
+    Args:
+        port: 0: a free one.
+
+    Raises:
+        ConfigurationError: the port is in use.
     """
     try:
         return socket.create_server((ADDRESS, port))
@@ -81,94 +91,105 @@ def serving_socket(port: int) -> socket.socket:
 
 
 def serve(opened: socket.socket, cues: Path | None = None) -> None:
-    """Answer until the process is interrupted; `cues` as of `annotation.read`."""
-    app = application(opened.getsockname()[1], cues)
-    quiet = {
-        "access_log": False,
-        "log_level": "critical",
-        "server_header": False,
-        "lifespan": "off",
-    }
-    config = uvicorn.Config(app, limit_concurrency=32, timeout_keep_alive=5, **quiet)  # type: ignore[arg-type]
+    """Answer until the process is interrupted.
+
+    Args:
+        opened: as of `serving_socket`.
+        cues: as of `annotation.read`.
+    """
+    config = uvicorn.Config(
+        application(opened.getsockname()[1], cues),
+        limit_concurrency=32,
+        timeout_keep_alive=5,
+        lifespan="off",
+        # What was asked of the page stays between it and the person.
+        access_log=False,
+        log_level="critical",
+        server_header=False,
+    )
     with suppress(KeyboardInterrupt):  # the server has closed by then
         uvicorn.Server(config).run(sockets=[opened])
 
 
 def application(port: int, cues: Path | None = None) -> Starlette:
-    """The server's answers.
+    """Make what answers: the page, the page of a posted report, and files of it.
 
-    The empty page, the page of a posted report, and files of it; `cues` as of
-    `annotation.read`.
+    Args:
+        port: at which it is served.
+        cues: as of `annotation.read`.
     """
     hosts = {f"{name}:{port}" for name in (ADDRESS, "localhost")}
 
     async def page(request: Request) -> Response:
         headers = request.headers
+        # A foreign name that was bound to the loopback address (DNS rebinding).
         if headers.get("host", "") not in hosts:
             return _refusal(421, "This server answers on its loopback address only.")
         if request.method != "POST":
-            return HTMLResponse(read_page([], ReportForm(), POLICY), headers=HEADERS)
-        foreign = (
-            "origin" in headers
-            and headers["origin"].removeprefix("http://") not in hosts
-        )
-        # `none` is an address that a person typed
-        if foreign or headers.get("sec-fetch-site", "none") not in (
-            "same-origin",
-            "none",
-        ):
+            return _page([], ReportForm())
+        origin = headers.get("origin")
+        is_foreign = origin is not None and origin.removeprefix("http://") not in hosts
+        # `none` is an address that a person typed.
+        site = headers.get("sec-fetch-site", "none")
+        if is_foreign or site not in ("same-origin", "none"):
             return _refusal(403, "Only this server's own page may post a report.")
-        # the server reads no more than is announced; a browser announces every form
+        # The server reads no more than is announced; a browser announces every form.
         if not int(headers.get("content-length", BODY_LIMIT + 1)) <= BODY_LIMIT:
             return _refusal(413, f"A report has at most {BODY_LIMIT >> 10} kB.")
-        posted = parse_qs(
-            (await request.body()).decode("utf-8", "replace"), keep_blank_values=True
-        )
-        report, views, download, example = (
-            posted.get(name, [""])[0] for name in _FIELDS
-        )
+        body = (await request.body()).decode("utf-8", "replace")
+        values_by_field = parse_qs(body, keep_blank_values=True)
+        form = {name: values_by_field.get(name, [""])[0] for name in _FIELDS}
+        report = EXAMPLE if form["example"] else form["report"]
         return await run_in_threadpool(
-            _answer, EXAMPLE if example else report, views, download, cues
+            _answer, report, form["views"], form["download"], cues
         )
 
     return Starlette(routes=[Route("/", page, methods=["GET", "POST"])])
 
 
 def _answer(report: str, views: str, download: str, cues: Path | None) -> Response:
-    """What the report says.
+    """Answer a posted report, with its page or with a file of it.
 
-    An unexpected error says its kind alone, as its message may quote the report.
+    An unexpected error tells its type alone, as its message may quote the report.
     """
-    problem, status, shown = "", 200, []
+    if not report.strip():
+        return _page([], ReportForm(report, views, "Paste a report first."), 422)
+    problem = ""
+    status = 200
+    reports: list[ShownReport] = []
     try:
-        if report.strip():
-            with _READING:
-                found = read(report, views=views, cues=cues)
-                if download in DOWNLOADS:
-                    kind, content = DOWNLOADS[download]
-                    named = {
-                        "Content-Disposition": f'attachment; filename="{download}"'
-                    }
-                    return Response(
-                        content(found), media_type=kind, headers={**HEADERS, **named}
-                    )
-                shown = shown_reports(found)
-        else:
-            problem, status = "Paste a report first.", 422
+        with _READING:
+            annotation = read(report, views=views, cues=cues)
+            if download in DOWNLOADS:
+                media_type, content = DOWNLOADS[download]
+                disposition = f'attachment; filename="{download}"'
+                return Response(
+                    content(annotation),
+                    media_type=media_type,
+                    headers={**HEADERS, "Content-Disposition": disposition},
+                )
+            reports = shown_reports(annotation)
     except LunguageError as error:
-        problem, status = str(error), 422
+        problem = str(error)
+        status = 422
     except Exception as error:
-        kind = type(error).__name__
         problem = (
-            f"The report could not be read ({kind}). Please report this, without the "
-            "report."
+            f"The report could not be read ({type(error).__name__}). Please report "
+            "this, without the report."
         )
         status = 500
-    page = read_page(shown, ReportForm(report, views, problem, list(DOWNLOADS)), POLICY)
+    form = ReportForm(report, views, problem, list(DOWNLOADS))
+    return _page(reports, form, status)
+
+
+def _page(
+    reports: Sequence[ShownReport], form: ReportForm, status: int = 200
+) -> Response:
+    page = read_page(reports, form, POLICY)
     return HTMLResponse(page, status_code=status, headers=HEADERS)
 
 
-def _refusal(status: int, words: str) -> Response:
+def _refusal(status: int, reason: str) -> Response:
     return PlainTextResponse(
-        words + "\n", status_code=status, headers={**HEADERS, "Connection": "close"}
+        reason + "\n", status_code=status, headers={**HEADERS, "Connection": "close"}
     )

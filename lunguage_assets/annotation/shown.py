@@ -1,7 +1,8 @@
 """What is shown of a report: text in pieces, findings, contradictions, labels.
 
-It is the same for terminal and page (`page.py`), in `lunguage explain`'s wording of
-codes (`release/code_words.py`).
+It is the same on the terminal and on the page, which `page.py` writes; what the colours
+and columns mean is in docs/read.md. Codes are worded as `lunguage explain` does
+(`release/code_words.py`).
 """
 
 from __future__ import annotations
@@ -55,13 +56,15 @@ NO_VIEWS = (
 _CUE = "cue"
 _KINDS = ("finding", "hedge", "detail", _CUE)
 """Kinds of pieces with rows; a piece that rows share is of the first of theirs."""
+_KIND_BY_COLUMN = {"ent": "finding", "phrase": "hedge", _CUE: _CUE}
+"""Of the columns that were read there; all others are details."""
 _SHOWN_CONFLICTS = ("polarity", "stated_contradiction")
 _IN_DOUBT = 0.5
-"""From this p on nobody says that a label is denied.
-
-An example is "no finding" beside a finding that is unlikely.
+"""From this p on nobody says that a label is denied: "no finding" beside a finding that
+is unlikely.
 """
 _NEARLY_ONE = 0.995
+"""A p that is written 1.00."""
 
 # How high the text and the rows stand on the page, in pixels, as far as can be known.
 _LINE_HEIGHT = 30
@@ -76,8 +79,8 @@ class ShownRow:
     """One finding: stated, implied, or left out.
 
     Args:
-        number: among the findings, from 1; of a merged row the survivor's; 0: nothing
-            stands for it.
+        number: among the findings, from 1; of a merged row the survivor's; 0: none of
+            the findings stands for it.
         finding_id: its id.
         title: finding and location.
         tone: how it is coloured: present, open (tentative either way), absent, part
@@ -123,7 +126,9 @@ class ShownRow:
             return self.status
         if certainty == "tentatively":
             claim += "?"
-        return f"{claim}, past" if self.tone == "past" else claim
+        if self.tone == "past":
+            claim += ", past"
+        return claim
 
     @property
     def reason(self) -> str:
@@ -163,19 +168,19 @@ class ShownLabel(NamedTuple):
 
     Args:
         name: of the label.
-        said: what is said of it.
-        p: in words; empty: what is said is all, or it has none.
+        claim: what the report says of it, in a word or a few.
+        p: in words; empty: the claim says all, or there is none.
         tone: how it is coloured, as a row is.
     """
 
     name: str
-    said: str
+    claim: str
     p: str
     tone: str
 
 
 class Contradiction(NamedTuple):
-    """A finding, and what is said of it, with what became of each side."""
+    """A finding, and the rows about it that disagree, with what became of each."""
 
     title: str
     sides: str
@@ -215,7 +220,7 @@ class ShownReport:
 
     @property
     def is_mostly_text(self) -> bool:
-        """Whether the text is so long that beside most of it nothing would stand."""
+        """Whether the text is so long that most of it would stand beside nothing."""
         text = "".join(piece.text for piece in self.pieces)
         text_lines = sum(
             len(line) // _CHARACTERS_OF_A_LINE + 1 for line in text.split("\n")
@@ -239,10 +244,14 @@ def shown_reports(annotation: Annotation) -> list[ShownReport]:
 def by_report(
     annotation: Annotation,
 ) -> Iterator[tuple[Record, dict[str, list[Record]]]]:
-    """Read every row of `reports` with its rows of the other frames, in their order."""
+    """Yield every row of `reports` with its rows of the other frames, in their order.
+
+    These rows do not repeat the study's id.
+    """
     rows_by_study: dict[str, dict[Any, list[Record]]] = {}
     for part in PARTS:
-        groups = getattr(annotation, part).groupby("study_id", sort=False)
+        frame = getattr(annotation, part)
+        groups = frame.drop(columns="study_id").groupby(frame["study_id"], sort=False)
         rows_by_study[part] = {study: rows.to_dict("records") for study, rows in groups}
     for report in annotation.reports.to_dict("records"):
         study = report["study_id"]
@@ -263,39 +272,42 @@ def pieces(
         The whole text, in order: the pieces joined are the text.
     """
     edges = {0, len(text)}
-    for item in (*spans, *sentences):
-        edges.update((item["begin"], item["end"]))
-    in_order_of_kinds = sorted(spans, key=lambda span: _KINDS.index(_kind(span)))
-    numbered = [row for row in sentences if row["section"] != "other"]
-    number_by_begin = {row["begin"]: row["sent_idx"] for row in numbered}
-    with_findings = [row for row in numbered if row["account"] == "findings"]
+    for stretch in (*spans, *sentences):
+        edges.update((stretch["begin"], stretch["end"]))
+    number_by_begin = {}
+    sentences_with_findings = []
+    for sentence in sentences:
+        # Rows cite sentences of the sections that are read, by their numbers in them.
+        if sentence["section"] != "other":
+            number_by_begin[sentence["begin"]] = sentence["sent_idx"]
+            if sentence["account"] == "findings":
+                sentences_with_findings.append(sentence)
+    by_kind = sorted(spans, key=lambda span: _KINDS.index(_kind(span)))
     result = []
     for begin, end in pairwise(sorted(edges)):
-        covering = [span for span in in_order_of_kinds if _covers(span, begin)]
+        covering = [span for span in by_kind if _covers(span, begin)]
+        kind = "silent"
         if covering:
             kind = _kind(covering[0])
-        elif any(_covers(sentence, begin) for sentence in with_findings):
+        elif any(_covers(sentence, begin) for sentence in sentences_with_findings):
             kind = "plain"
-        else:
-            kind = "silent"
-        rows = tuple(dict.fromkeys(span["finding_id"] for span in covering))
-        sentence = number_by_begin.get(begin, 0)
-        result.append(Piece(text[begin:end], kind, rows, sentence))
+        rows = dict.fromkeys(span["finding_id"] for span in covering)
+        sentence_number = number_by_begin.get(begin, 0)
+        result.append(Piece(text[begin:end], kind, tuple(rows), sentence_number))
     return result
 
 
-def _covers(item: Record, position: int) -> bool:
-    return bool(item["begin"] <= position < item["end"])
+def _covers(stretch: Record, position: int) -> bool:
+    return bool(stretch["begin"] <= position < stretch["end"])
 
 
 def _kind(span: Record) -> str:
-    kinds = {"ent": "finding", "phrase": "hedge", _CUE: "cue"}
-    return kinds.get(span["column"], "detail")
+    return _KIND_BY_COLUMN.get(span["column"], "detail")
 
 
 def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
     rows = _Rows(parts["findings"], parts["left_out"], parts["cues"])
-    spans = [*parts["spans"], *({**cue, "column": _CUE} for cue in parts["cues"])]
+    spans_of_cues = [{**cue, "column": _CUE} for cue in parts["cues"]]
     labels = [row for row in parts["labels"] if row["source"] != "unmentioned"]
     left_out = [row for row in parts["left_out"] if row["source"] == "original"]
     conflicts = [
@@ -308,7 +320,13 @@ def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
         report["study_id"],
         report["view_information"],
         tuple(_remarks(report, parts)),
-        tuple(pieces(report["report"], spans, parts["sentences"])),
+        tuple(
+            pieces(
+                report["report"],
+                [*parts["spans"], *spans_of_cues],
+                parts["sentences"],
+            )
+        ),
         tuple(rows.finding(row, depth) for row, depth in rows.order),
         tuple(map(rows.left_out, left_out)),
         tuple(map(rows.contradiction, conflicts)),
@@ -450,11 +468,13 @@ class _Rows:
         merged = len(row["merged_ids"])
         if merged:
             yield f"said {merged + 1} times"
-        for other in self._left_out:
-            parent_id = other["finding_id"].rpartition("/")[0]
-            if other["event"] == "already stated" and parent_id == row["finding_id"]:
-                title = finding_and_location(other)
-                yield f"implies {title}, which is stated{self._see_survivor(other)}"
+        # What it implies is left out where the report states it, too. The id of an
+        # implied row begins with that of the row that implies it.
+        for left_out in self._left_out:
+            parent_id = left_out["finding_id"].rpartition("/")[0]
+            if left_out["event"] == "already stated" and parent_id == row["finding_id"]:
+                title = finding_and_location(left_out)
+                yield f"implies {title}, which is stated{self._see_survivor(left_out)}"
 
     def _see_survivor(self, row: Record) -> str:
         """Name the row that stands for it: `, see 3`."""
@@ -525,45 +545,44 @@ def _believed(row: Record) -> str:
 
 
 def _label(row: Record) -> ShownLabel:
-    """Say what is said of a label."""
-    said, tone = _said_of_label(row)
+    """Say what the report says of a label."""
+    name = row["label"]
+    claim, tone = _claim_of_label(row)
     p = _p_of_label(row)
-    if row["chexpert"] == NO_FINDING:
-        return _no_finding(row["label"], said, tone, p)
-    return ShownLabel(row["label"], said, p, tone)
+    if row["chexpert"] != NO_FINDING:
+        return ShownLabel(name, claim, p, tone)
+    # A person says it the other way round: "nothing is found", or "something is".
+    certain_p = {"present": "1", "absent": "0"}.get(tone, "")
+    tone_of_findings = {"present": "absent", "absent": "present"}.get(tone, "open")
+    # Denied in part or at a location, something is found all the same.
+    words = NO_FINDING_WORDS.get(claim, NO_FINDING_WORDS["denied with doubt"])
+    label_and_p = f"{name} {certain_p or p}".rstrip()
+    return ShownLabel(words, label_and_p, "", tone_of_findings)
 
 
-def _no_finding(label: str, said: str, tone: str, p: str) -> ShownLabel:
-    """Turn what is said of "no finding" round, as a person would say it."""
-    turned = {"present": "absent", "absent": "present"}.get(tone, "open")
-    certain = {"present": "1", "absent": "0"}.get(tone, "")
-    if said not in NO_FINDING_WORDS:  # denied in part, or at a location
-        said = "denied with doubt"
-    name = f"{label} {certain or p}".rstrip()
-    return ShownLabel(NO_FINDING_WORDS[said], name, "", turned)
-
-
-def _said_of_label(row: Record) -> tuple[str, str]:
+def _claim_of_label(row: Record) -> tuple[str, str]:
     """Say what the report says of a label, in a word or a few, and its colour."""
+    source = row["source"]
     if pd.isna(row["p"]):
-        return row["source"], "open"
+        return source, "open"
     tone = tone_of(row)
-    if row["source"] == "stated" and tone == "open":
+    if source == "stated" and tone == "open":
         return "stated with doubt", tone
-    if row["source"] != "denied":
-        return row["source"], tone
+    if source != "denied":
+        return source, tone
     if tone == "part":
         return "denied in part", tone
+    if row["p_high"] >= _IN_DOUBT:
+        return "in doubt", tone
     if row["p_high"] > 0.0:
-        is_in_doubt = row["p_high"] >= _IN_DOUBT
-        return "in doubt" if is_in_doubt else "denied with doubt", tone
+        return "denied with doubt", tone
     if row["denied_at_place"]:
         return "denied at a place", "part"
     return "denied", tone
 
 
 def _p_of_label(row: Record) -> str:
-    """Write p; empty where what is said of the label says it."""
+    """Write p; empty where the claim says it."""
     is_denied = row["source"] == "denied"
     if pd.isna(row["p"]) or (is_denied and row["p_high"] == 0.0):
         return ""

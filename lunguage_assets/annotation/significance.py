@@ -1,12 +1,13 @@
 """How much a finding matters, and what it loses when it is said otherwise.
 
-The content of `resources/significance.yaml`, whose header names the sources, as
-questions that the score asks of it.
+The numbers stand in `resources/significance.yaml`, whose header explains every field
+and names the sources. Here they are checked, and asked by the score (docs/score.md,
+"How it counts"). How two texts are compared is in `scoring.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal, Self
@@ -43,6 +44,9 @@ class Finding(BaseModel, frozen=True, extra="forbid"):
     largest_mm: float | None = Field(default=None, gt=0)
 
 
+_UNLISTED = Finding(name="", level="none")
+
+
 class Described(BaseModel, frozen=True, extra="forbid"):
     """The level of findings that are described with one of some words."""
 
@@ -74,10 +78,7 @@ class CourseCost(BaseModel, frozen=True, extra="forbid"):
 
 
 class Shares(BaseModel, frozen=True, extra="forbid"):
-    """What part of a finding is lost when it is said otherwise.
-
-    Each between 0 and 1.
-    """
+    """What part of a finding is lost when it is said otherwise, each from 0 to 1."""
 
     general: float = Field(ge=0, le=1)
     near: float = Field(ge=0, le=1)
@@ -147,8 +148,6 @@ class Words:
 
     def in_text(self, text: str) -> bool:
         """Whether one of them stands in a text, as whole words."""
-        if not text:
-            return False
         spaced = f" {' '.join(tokens(text))} "
         return any(phrase in spaced for phrase in self._phrases)
 
@@ -161,10 +160,9 @@ class Significance:
         self.agreement = content.agreement
         self.unsaid = content.unsaid
         self.thresholds_mm = tuple(content.thresholds_mm)
-        self._weight_by_level = content.levels
-        self._otherwise = content.otherwise
-        self._factors = content.factors
-        self._largest_mm = content.largest_mm
+        self.misplaced_weight = content.levels[content.devices.level]
+        """The weight of a device that is not where it should be."""
+        self._content = content
         self._findings: dict[str, Finding] = {}
         self._concept_by_name: dict[str, str] = {}
         for finding in content.findings:
@@ -175,17 +173,15 @@ class Significance:
             (Words(entry.words), frozenset(entry.of), entry.level)
             for entry in content.described
         ]
-        self._structures = {
-            vocabulary.finding(name): [
+        self._structures: dict[str, list[tuple[Words, str]]] = {}
+        for structure, readings in content.structures.items():
+            self._structures[vocabulary.finding(structure)] = [
                 (Words(reading.words), reading.finding) for reading in readings
             ]
-            for name, readings in content.structures.items()
-        }
         self._misplaced = Words(content.devices.misplaced)
-        self._misplaced_level = content.devices.level
-        self._wrong_places = {
-            vocabulary.finding(name): Words(words)
-            for name, words in content.devices.wrong_places.items()
+        self._wrong_locations = {
+            vocabulary.finding(device): Words(words)
+            for device, words in content.devices.wrong_places.items()
         }
         # The longest first: "small to moderate" is not small.
         by_length = sorted(content.extents, key=len, reverse=True)
@@ -196,10 +192,8 @@ class Significance:
         self._course_costs: dict[frozenset[str], float] = {
             frozenset(entry.between): entry.cost for entry in content.course_costs
         }
-        self._marks = {
-            word: (Words([word]), cost) for word, cost in content.marks.items()
-        }
-        self._ancestors = {name: dict(self._above(name)) for name in self._findings}
+        self._marks = {word: Words([word]) for word in content.marks}
+        self._ancestors = {name: self._more_general(name) for name in self._findings}
         # Reports repeat their words, and a name has the same kin in every pair.
         self.name_share = lru_cache(maxsize=ENTRIES)(self._name_share)
         self.weight = lru_cache(maxsize=ENTRIES)(self._weight)
@@ -208,38 +202,41 @@ class Significance:
         self.marks_in = lru_cache(maxsize=ENTRIES)(self._marks_in)
 
     def concept(self, name: str) -> str | None:
-        """The finding of the file with this canonical name.
-
-        None when it is not listed.
-        """
+        """Return the finding of the file with a canonical name; None: not listed."""
         return self._concept_by_name.get(name)
 
-    def of_structure(self, name: str, words: str) -> str | None:
-        """The finding that an abnormal part of the body is.
+    def finding(self, concept: str) -> Finding:
+        """Return what the file says of a finding; nothing of one that is not listed."""
+        return self._findings.get(concept, _UNLISTED)
 
-        It follows from the words said of it and from its location.
+    def of_structure(self, structure: str, words: str) -> str | None:
+        """Return the finding that an abnormal part of the body is, by its words.
+
+        The words are of its attributes and its location: "prominent hilum".
         """
-        for listed, finding in self._structures.get(name, ()):
+        for listed, finding in self._structures.get(structure, ()):
             if listed.in_text(words):
                 return finding
         return None
 
-    def is_misplaced(self, device: str, placement: str, place: str) -> bool:
-        """Whether a device is said to be where it should not be."""
+    def is_misplaced(self, device: str, placement: str, location: str) -> bool:
+        """Tell whether a device is said to be where it should not be.
+
+        Args:
+            device: its canonical name.
+            placement: words of its placement ("malpositioned").
+            location: words of its location: a feeding tube "in the left main bronchus"
+                is misplaced without a further word.
+        """
         if self._misplaced.in_text(placement):
             return True
-        wrong_places = self._wrong_places.get(device)
-        return wrong_places is not None and wrong_places.in_text(place)
-
-    @property
-    def misplaced_weight(self) -> float:
-        """The weight of a device that is not where it should be."""
-        return self._weight_by_level[self._misplaced_level]
+        wrong_locations = self._wrong_locations.get(device)
+        return wrong_locations is not None and wrong_locations.in_text(location)
 
     def _weight(
         self, concept: str, category: str, description: str, extent: float | None
     ) -> float:
-        """What a finding weighs.
+        """Weigh a finding.
 
         Args:
             concept: its name in the file, or the name of one that is not listed.
@@ -251,124 +248,108 @@ class Significance:
         Returns:
             The weight of its level, by its extent.
         """
-        finding = self._findings.get(concept)
-        level = finding.level if finding else self._otherwise.get(category, "none")
-        for words, concepts, other_level in self._described:
+        level = self._content.otherwise.get(category, "none")
+        if concept in self._findings:
+            level = self._findings[concept].level
+        # A calcified nodule and a healed fracture matter less than their like.
+        for words, concepts, described_level in self._described:
             if concept in concepts and words.in_text(description):
-                level = other_level
-        factor = self._factors[round(extent)] if extent is not None else 1.0
-        return self._weight_by_level[level] * factor
+                level = described_level
+        weight = self._content.levels[level]
+        if extent is None:
+            return weight
+        return weight * self._content.factors[round(extent)]
 
-    def is_diffuse(self, concept: str) -> bool:
-        """Whether both sides are no more than no side."""
-        finding = self._findings.get(concept)
-        return finding is not None and finding.diffuse
-
-    def is_placeless(self, concept: str) -> bool:
-        """Whether a finding has one place."""
-        finding = self._findings.get(concept)
-        return finding is not None and finding.placeless
-
-    def regions_of_name(self, concept: str) -> frozenset[str]:
-        """Regions that the name of a finding says already."""
-        finding = self._findings.get(concept)
-        return frozenset(finding.at if finding else ())
-
-    def is_absurd(self, concept: str, size_mm: float) -> bool:
-        """Whether no such finding has this size."""
-        finding = self._findings.get(concept)
-        largest = (
-            finding.largest_mm if finding and finding.largest_mm else self._largest_mm
-        )
-        return size_mm > largest
+    def is_absurd(self, concept: str, size_mm: float | None) -> bool:
+        """Tell whether a size is given that no such finding has."""
+        largest_mm = self.finding(concept).largest_mm or self._content.largest_mm
+        return size_mm is not None and size_mm > largest_mm
 
     def _extent(self, words: str) -> float | None:
-        """How much there is of a finding by its attributes.
-
-        None when they do not say.
-        """
-        if not words:
-            return None
-        return next(
-            (step for listed, step in self._extents if listed.in_text(words)), None
-        )
+        """Read how much there is of a finding off its attributes; None: unsaid."""
+        for listed, step in self._extents:
+            if listed.in_text(words):
+                return step
+        return None
 
     def _courses_in(self, words: str) -> frozenset[Course]:
-        """What a finding did since before, by words of its attributes."""
-        if not words:
-            return frozenset()
+        """Read what a finding did since before off its attributes."""
         return frozenset(
             course for course, listed in self._courses.items() if listed.in_text(words)
         )
 
-    def course_share(self, one: frozenset[Course], other: frozenset[Course]) -> float:
-        """What part of a finding is lost by its course."""
-        if one == other:
+    def course_share(
+        self, reference: frozenset[Course], generated: frozenset[Course]
+    ) -> float:
+        """Compute what part of a finding is lost by its course."""
+        if reference == generated:
             return 0.0
-        costs = [
-            self._course_costs.get(frozenset((a, b)), 0.0)
-            for a in (one or {UNSAID})
-            for b in (other or {UNSAID})
-        ]
+        costs = []
+        for course in reference or {UNSAID}:
+            for other_course in generated or {UNSAID}:
+                pair = frozenset((course, other_course))
+                costs.append(self._course_costs.get(pair, 0.0))
         # A new finding that is also called worse is not contradicted by "new" alone.
-        return min(costs) if one & other else max(costs)
+        if reference & generated:
+            return min(costs)
+        return max(costs)
 
     def _marks_in(self, words: str) -> frozenset[str]:
-        """The words of a finding that make it another one."""
-        if not words:
-            return frozenset()
+        """List the words of a finding that make it another one: "loculated"."""
         return frozenset(
-            word for word, (listed, _) in self._marks.items() if listed.in_text(words)
+            mark for mark, listed in self._marks.items() if listed.in_text(words)
         )
 
-    def mark_share(self, one: frozenset[str], other: frozenset[str]) -> float:
-        """What a mark costs that one of two reports leaves out."""
-        return max((self._marks[word][1] for word in one ^ other), default=0.0)
+    def mark_share(self, reference: frozenset[str], generated: frozenset[str]) -> float:
+        """Compute what the dearest mark costs that one of two reports leaves out."""
+        costs = [self._content.marks[mark] for mark in reference ^ generated]
+        return max(costs, default=0.0)
 
     def is_kind_of(self, concept: str, general: str) -> bool:
-        """Whether a finding is one of a more general name, or that itself."""
+        """Tell whether a finding is one of a more general name, or that itself."""
         return concept == general or general in self._ancestors.get(concept, ())
 
-    def _name_share(self, one: str, other: str) -> float:
-        """What part of a finding is lost when another one is named.
+    def _name_share(self, concept: str, other: str) -> float:
+        """Compute what part of a finding is lost when another one is named.
 
-        1 when they have nothing in common.
+        It is the same in both directions, and 1 when they have nothing in common.
         """
-        if one == other:
+        if concept == other:
             return 0.0
-        first = self._findings.get(one)
-        second = self._findings.get(other)
-        if first is None or second is None:
-            return 1.0
-        above_first = self._ancestors[one]
-        above_second = self._ancestors[other]
+        ancestors = self._ancestors.get(concept, {})
+        other_ancestors = self._ancestors.get(other, {})
         share = 1.0
-        if other in first.near or one in second.near:
+        # Readers use both for the same shadow.
+        if other in self.finding(concept).near or concept in self.finding(other).near:
             share = self.shares.near
-        for above, general in ((above_first, other), (above_second, one)):
-            if general in above:
-                share = min(share, 1.0 - (1.0 - self.shares.general) ** above[general])
-        if share == 1.0 and above_first.keys() & above_second.keys():
+        # Every step up to the more general name keeps the same part of what is left.
+        steps = ancestors.get(other) or other_ancestors.get(concept)
+        if steps:
+            share = min(share, 1.0 - (1.0 - self.shares.general) ** steps)
+        # Two kinds of the same: a mass and a consolidation are opacities.
+        if share == 1.0 and ancestors.keys() & other_ancestors.keys():
             share = self.shares.sibling
         return share
 
-    def _above(self, name: str) -> Iterator[tuple[str, int]]:
-        """More general findings, each with the fewest steps up to it."""
-        seen = {name}
-        waiting = [(name, 0)]
+    def _more_general(self, concept: str) -> dict[str, int]:
+        """List more general findings, each with the fewest steps up to it."""
+        steps_to = {concept: 0}
+        waiting = [concept]
         # The list grows as it is walked: the nearest names come first.
-        for below, steps in waiting:
-            for general in self._findings[below].kind_of:
-                if general not in seen:
-                    seen.add(general)
-                    waiting.append((general, steps + 1))
-                    yield general, steps + 1
+        for name in waiting:
+            for general in self._findings[name].kind_of:
+                if general not in steps_to:
+                    steps_to[general] = steps_to[name] + 1
+                    waiting.append(general)
+        del steps_to[concept]
+        return steps_to
 
 
 def load_significance(path: Path | None = None) -> Significance:
-    """The packaged file, or the one at `path`, checked.
+    """Load the packaged file, or the one at `path`.
 
-    Raises `ConfigurationError` naming its line and field.
+    Raises:
+        ConfigurationError: what is wrong with the file, by line and field.
     """
     file = path or resource("significance.yaml")
     content = read_as(file, SignificanceFile, "See the header of the packaged file.")
@@ -377,5 +358,5 @@ def load_significance(path: Path | None = None) -> Significance:
 
 @cache
 def packaged_significance() -> Significance:
-    """The packaged file, read once."""
+    """Load the packaged file, once."""
     return load_significance()

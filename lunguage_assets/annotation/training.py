@@ -28,7 +28,7 @@ END_OF_THOUGHT = "</think>"
 """What a reasoning model writes between its thoughts and its report."""
 
 _DECIMALS = 4
-"""RadEval's metrics round what they say of a corpus to so many places."""
+"""RadEval's metrics round the values of a corpus to so many places."""
 
 
 def reward_function(completions: Sequence[Any], **columns: Any) -> list[float]:
@@ -53,12 +53,12 @@ def reward_function(completions: Sequence[Any], **columns: Any) -> list[float]:
         (name for name in REFERENCE_COLUMNS if columns.get(name) is not None), None
     )
     if column is None:
-        found = f"columns {shown_names([*columns], REFERENCE_COLUMNS)}"
-        expected = f"one of {', '.join(REFERENCE_COLUMNS)}"
-        remedy = (
-            "Rename the column of the references, or use reward_function_of(its name)."
+        raise InputError(
+            "reward_function",
+            f"columns {shown_names([*columns], REFERENCE_COLUMNS)}",
+            f"one of {', '.join(REFERENCE_COLUMNS)}",
+            "Rename the column of the references, or use reward_function_of(its name).",
         )
-        raise InputError("reward_function", found, expected, remedy)
     return _rewards(completions, columns[column])
 
 
@@ -67,10 +67,11 @@ def reward_function_of(column: str) -> Callable[..., list[float]]:
 
     def reward(completions: Sequence[Any], **columns: Any) -> list[float]:
         if columns.get(column) is None:
-            found = f"columns {shown_names([*columns], REFERENCE_COLUMNS)}"
-            remedy = "Name a column of the data set that the trainer is given."
             raise InputError(
-                "reward_function_of", found, f"a column {column!r}", remedy
+                "reward_function_of",
+                f"columns {shown_names([*columns], REFERENCE_COLUMNS)}",
+                f"a column {column!r}",
+                "Name a column of the data set that the trainer is given.",
             )
         return _rewards(completions, columns[column])
 
@@ -80,27 +81,34 @@ def reward_function_of(column: str) -> Callable[..., list[float]]:
 
 
 def _rewards(completions: Sequence[Any], references: Sequence[Any]) -> list[float]:
-    generated = [_report(_text(completion)) for completion in completions]
+    generated = []
+    for completion in completions:
+        text = _text(completion)
+        if isinstance(text, str):
+            # A model's thoughts stand before its report, and are no part of it.
+            text = text.rpartition(END_OF_THOUGHT)[2]
+        generated.append(text)
     return rewards([_text(reference) for reference in references], generated)
 
 
-def _text(written: Any) -> Any:
-    """Read a completion or a reference: a text, or the last of its messages."""
-    if isinstance(written, Sequence) and not isinstance(written, str | bytes):
-        written = written[-1] if written else ""
-    if isinstance(written, Mapping) and "content" in written:
-        written = written["content"]
+def _text(message: Any) -> Any:
+    """Read a completion or a reference: a text, or the last of its messages.
+
+    What is neither is returned as it is, and refused by the score.
+    """
+    if _is_list(message):
+        message = message[-1] if message else ""
+    if isinstance(message, Mapping) and "content" in message:
+        message = message["content"]
         # Models that take pictures write their content in parts.
-        if isinstance(written, Sequence) and not isinstance(written, str | bytes):
-            return "".join(
-                part.get("text") or "" for part in written if isinstance(part, Mapping)
-            )
-    return "" if is_missing(written) else written
+        if _is_list(message):
+            parts = [part for part in message if isinstance(part, Mapping)]
+            return "".join(part.get("text") or "" for part in parts)
+    return "" if is_missing(message) else message
 
 
-def _report(text: Any) -> Any:
-    """A generated text without the thoughts before it."""
-    return text.rpartition(END_OF_THOUGHT)[2] if isinstance(text, str) else text
+def _is_list(content: Any) -> bool:
+    return isinstance(content, Sequence) and not isinstance(content, str | bytes)
 
 
 class RadEvalMetric:
@@ -116,7 +124,7 @@ class RadEvalMetric:
     is_api_based = False
 
     def metric_keys(self, detailed: bool = False) -> list[str]:
-        """The keys of what `compute` returns."""
+        """List the keys of what `compute` returns."""
         if not detailed:
             return [self.name]
         return [self.name, *(f"{self.name}_{measure}" for measure in MEASURES)]
@@ -145,8 +153,10 @@ class RadEvalMetric:
         raw = self._compute_raw(refs, hyps, on_progress)[self.name]
         if per_sample:
             return {self.name: raw["per_sample"]}
-        value = {self.name: round(raw["aggregate"], _DECIMALS)}
-        return value | raw["detailed"] if detailed else value
+        values = {self.name: round(raw["aggregate"], _DECIMALS)}
+        if detailed:
+            values |= raw["detailed"]
+        return values
 
     def _compute_raw(
         self,
@@ -154,6 +164,7 @@ class RadEvalMetric:
         hyps: Sequence[str],
         on_progress: Callable[[], Any] | None = None,
     ) -> dict[str, dict[str, Any]]:
+        """Score reports once, in all the forms that `compute` returns."""
         scores = score(refs, hyps)
         per_sample: list[float] = scores.studies["findings"].tolist()
         values = scores.corpus["value"]

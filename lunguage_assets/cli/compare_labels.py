@@ -49,12 +49,11 @@ def compare_labels(
     from lunguage_assets.implicit.statements.label_file import load_label_list
     from lunguage_assets.labels.comparison import compare_with_release
     from lunguage_assets.labels.other_labels import (
-        DIFFERING,
         read_label_file,
         released_labels,
     )
 
-    other_labels = read_label_file(label_file, load_label_list())
+    other_labels, differing = read_label_file(label_file, load_label_list())
     other_studies = set(other_labels["study_id"])
     released = released_labels(configuration.home, ranker, other_studies)
     crossed, agreement = compare_with_release(released.labels, other_labels)
@@ -67,7 +66,6 @@ def compare_labels(
         f"{label_file.name}, {released.studies - in_both} only in release "
         f"{released.version}"
     )
-    differing = other_labels.attrs[DIFFERING]
     if differing:
         click.echo(
             f"{differing} studies have lines that differ in {label_file.name}: the "

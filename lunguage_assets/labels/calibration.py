@@ -1,6 +1,6 @@
 """Holds labels of a release against outcomes, and measures how well p is calibrated.
 
-What the numbers mean is in `docs/trust.md`. Files of outcomes are read in
+What the numbers mean is in docs/trust.md. Files of outcomes are read in
 `other_labels.py`; the measures themselves, without labels, are in `measures.py`.
 """
 
@@ -152,8 +152,8 @@ def _groups(cells: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
             yield by, str(group), members
     with_phrase = cells[cells["phrase"] != ""]
     # A long phrase may be a patient's sentence: its begin names the group.
-    shown = with_phrase["phrase"].map(shown_phrase)
-    for group, members in with_phrase.assign(phrase=shown).groupby("phrase", sort=True):
+    shortened = with_phrase["phrase"].map(shown_phrase)
+    for group, members in with_phrase.groupby(shortened, sort=True):
         yield "phrase", str(group), members
 
 
@@ -163,10 +163,12 @@ def _measures(
     """Measure the calibration of some cells, by column of CALIBRATION."""
     p = cells["p"].to_numpy(np.float64)
     outcome = cells["outcome"].to_numpy(np.float64)
-    readers = [
-        rated[phrase] if phrase in rated else readers_around(p_of_cell, spread)
-        for phrase, p_of_cell in zip(cells["phrase"].tolist(), p.tolist(), strict=True)
-    ]
+    readers = []
+    for phrase, p_of_cell in zip(cells["phrase"].tolist(), p.tolist(), strict=True):
+        p_of_readers = rated.get(phrase)
+        if p_of_readers is None:
+            p_of_readers = readers_around(p_of_cell, spread)
+        readers.append(p_of_readers)
     binned = bins(cells)
     all_cells = bins(cells, count=1).iloc[0]
     line = recalibration(p, outcome)

@@ -108,7 +108,7 @@ class Claim:
 
     @property
     def strength(self) -> tuple[float, int]:
-        """What the higher of wins between two claims that pathways imply."""
+        """By which the stronger of two claims that pathways imply is found."""
         return self.support, -self.status_order
 
     @property
@@ -134,6 +134,7 @@ class Claim:
         """Whether this denial is of what is claimed present, where it is claimed."""
         if self.denies_only_more or not self.refinements <= presence.refinements:
             return False
+        # "No hamartoma" is no denial of a nodule.
         if self.member and presence.member and self.member != presence.member:
             return False
         return anatomy().covers(self.location, presence.location)
@@ -177,8 +178,11 @@ def claim_of(
     status = row.status
     if not as_it_stands:
         status = _OPPOSITE[row.status]
-        p_low, p_high = rounded(1.0 - p_high), rounded(1.0 - p_low)
         p = rounded(1.0 - p)
+        # What was the upper end is the lower end of the opposite.
+        opposite_low = rounded(1.0 - p_high)
+        p_high = rounded(1.0 - p_low)
+        p_low = opposite_low
     return Claim(
         finding_id=row.finding_id,
         status=status,

@@ -7,6 +7,7 @@ outcomes, against which p is held, are compared in `calibration.py`.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,39 +32,40 @@ class LabelComparison(NamedTuple):
     agreement: pd.DataFrame
 
 
-def compare_with_release(labels: pd.DataFrame, others: pd.DataFrame) -> LabelComparison:
+def compare_with_release(
+    labels: pd.DataFrame, other_labels: pd.DataFrame
+) -> LabelComparison:
     """Compare the studies and labels that both sides have.
 
     Args:
         labels: LABELS of a release with `answer` (`released_labels`).
-        others: labels of another file (`read_label_file`).
+        other_labels: those of another file (`read_label_file`).
     """
-    cells = others.drop(columns="label").merge(labels, on=["study_id", "chexpert"])
+    # Joined by CheXpert's name, the only one that both sides have.
+    cells = other_labels.drop(columns="label").merge(
+        labels, on=["study_id", "chexpert"]
+    )
     counts = []
     agreement = []
-    for name, members in (
-        ("all labels", cells),
-        *cells.groupby("chexpert", sort=True),
-    ):
-        counts.append(_answers_by_source(members, str(name)))
+    groups = cells.groupby("chexpert", sort=True)
+    for name, members in (("all labels", cells), *groups):
+        # The file's answers by what the release says, zeros included.
+        crossed = _crossed(members, "source", LABEL_SOURCES)
+        crossed = crossed.rename_axis(index="source", columns=None).reset_index()
+        crossed.insert(0, "label", name)
+        counts.append(crossed)
         agreement.append({"label": name, **_agreement(members)})
     return LabelComparison(pd.concat(counts), pd.DataFrame(agreement))
 
 
-def _answers_by_source(cells: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Count the file's answers by what the release says, zeros included."""
-    counts = pd.crosstab(cells["source"], cells["other_answer"])
-    counts = counts.reindex(index=[*LABEL_SOURCES], columns=[*ANSWERS], fill_value=0)
-    counts = counts.rename_axis(index="source", columns=None).reset_index()
-    counts.insert(0, "label", name)
-    return counts
+def _crossed(cells: pd.DataFrame, column: str, values: Sequence[str]) -> pd.DataFrame:
+    """Count the file's answers by the values of a column."""
+    crossed = pd.crosstab(cells[column], cells["other_answer"])
+    return crossed.reindex(index=[*values], columns=[*ANSWERS], fill_value=0)
 
 
 def _agreement(cells: pd.DataFrame) -> dict[str, Any]:
-    crossed = pd.crosstab(cells["answer"], cells["other_answer"]).reindex(
-        index=ANSWERS, columns=ANSWERS, fill_value=0
-    )
-    counts = crossed.to_numpy(dtype=np.float64)
+    counts = _crossed(cells, "answer", ANSWERS).to_numpy(dtype=np.float64)
     kappa = cohens_kappa(counts)
     agreement = math.nan
     if counts.sum():
@@ -72,6 +74,9 @@ def _agreement(cells: pd.DataFrame) -> dict[str, Any]:
     certain = cells[cells["p"].notna() & cells["other_answer"].isin(("0", "1"))]
     p = certain["p"].to_numpy(np.float64)
     outcome = np.asarray(certain["other_answer"] == "1", dtype=np.float64)
+    brier = math.nan
+    if len(certain):
+        brier = float(np.mean((p - outcome) ** 2))
     return {
         "cells": int(counts.sum()),
         "agreement": agreement,
@@ -81,5 +86,5 @@ def _agreement(cells: pd.DataFrame) -> dict[str, Any]:
         "with_p": len(certain),
         "positive": int(outcome.sum()),
         "auroc": auroc(p, outcome),
-        "brier": float(np.mean((p - outcome) ** 2)) if len(certain) else math.nan,
+        "brier": brier,
     }

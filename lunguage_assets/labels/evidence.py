@@ -70,10 +70,9 @@ class LabelEvidence:
 
     def stated(self) -> Claim | None:
         """Find the claim that decides in the report's own words; None without one."""
-        claim = _strongest(
-            [claim for claim in self.present if claim.is_stated],
-            [claim for claim in self.denied if claim.is_stated],
-        )
+        present = [claim for claim in self.present if claim.is_stated]
+        denied = [claim for claim in self.denied if claim.is_stated]
+        claim = _strongest(present, denied)
         return None if self._is_contradicted(claim) else claim
 
     def _is_contradicted(self, claim: Claim | None) -> bool:
@@ -96,16 +95,18 @@ EvidenceByLabel = dict[tuple[str, int], LabelEvidence]
 
 def _strongest(present: Sequence[Claim], denied: Sequence[Claim]) -> Claim | None:
     """Find the first presence that no denial overrules, else the first denial."""
-    standing = [
-        presence
-        for presence in present
-        if not any(denial.overrules(presence) for denial in denied)
-    ]
-    return min(standing or denied, key=_priority, default=None)
+    candidates = list(present)
+    for denial in denied:
+        # "Effusion on the left. No effusion.": the denial leaves nothing of it.
+        candidates = [claim for claim in candidates if not denial.overrules(claim)]
+    return min(candidates or denied, key=_priority, default=None)
 
 
 def _priority(claim: Claim) -> tuple[Any, ...]:
-    """Order claims: by support, then rule 3's order, the report first, the id."""
+    """Order claims by support, then rule 3's order, the report before pathways, the id.
+
+    The ids only make the choice the same in every run.
+    """
     return (
         -claim.support,
         claim.status_order,

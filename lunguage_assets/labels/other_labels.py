@@ -1,6 +1,9 @@
-"""Files of outcomes and of labels that others made, and the labels of the newest
-release with the hedging phrases of the rows that decided them. A message quotes a
-number that it found, and nothing else: these are patients.
+"""Reads labels from outside, and the labels of a release that they are held against.
+
+From outside come files of outcomes, label files of other programs and of radiologists.
+The comparisons are in `calibration.py` and `comparison.py`, what they mean is in
+docs/trust.md. A message quotes a number that it found, and nothing else: these are
+patients.
 """
 
 from __future__ import annotations
@@ -29,183 +32,34 @@ from lunguage_assets.workspace.store import partition_path
 from lunguage_assets.workspace.versions import current_version
 
 ANSWERS = ("1", "0", "-1", "blank")
-"""What a file of labels says of a cell."""
-
-DIFFERING = "differing"
+"""What a file of labels says of a cell: present, absent, in doubt, or nothing."""
 
 _ROWS_AT_ONCE = 50_000
-_FITTED = ("finding_id", "phrases", "p")
+_FITTED = ["finding_id", "phrases", "p"]
 _NUMBER = re.compile(r"-?\d{1,6}(?:\.\d{1,6})?")
-_OTHER_NAMES = {"airspace opacity": "Lung Opacity"}
-"""The radiologists' test set names one label in another way."""
+_CHEXPERT_BY_NAME = {name.lower(): name for name in CHEXPERT}
+# The radiologists' test set names one label in another way.
+_CHEXPERT_BY_NAME["airspace opacity"] = "Lung Opacity"
 
 
-def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
-    """Outcomes of a CSV with the columns study_id, label (by its name or its CheXpert
-    name) and outcome, as study_id ("s" and digits), label (this package's name),
-    outcome (0 or 1), sorted. Raises `InputError` for an unreadable file, an unusable
-    cell, or a repeated one.
+class LabelFile(NamedTuple):
+    """Labels of another program, or of radiologists.
+
+    Attributes:
+        labels: a row per study and label, sorted: study_id, label (this package's
+            name), chexpert (CheXpert's name), other_answer (`ANSWERS`).
+        differing: of how many studies a later line says something else than the first,
+            which counts.
     """
-    frame = _read(path, ("study_id", "label", "outcome"))
-    ours = {
-        label.chexpert.lower(): label.name for label in listed.labels if label.chexpert
-    }
-    ours |= {label.name.lower(): label.name for label in listed.labels}
-    label = frame["label"].str.lower().map(ours)
-    _refuse(path, frame["label"], label.isna(), f"one of {', '.join(listed.names)}")
-    outcome = frame["outcome"].map(_number)
-    _refuse(path, frame["outcome"], ~outcome.isin(["0", "1"]), "0 or 1")
-    read = pd.DataFrame(
-        {"study_id": frame["study_id"], "label": label, "outcome": outcome.astype(int)}
-    )
-    _refuse(
-        path,
-        frame["label"],
-        read.duplicated(["study_id", "label"]),
-        "one outcome for a study and label",
-    )
-    return read.sort_values(["study_id", "label"], ignore_index=True)
 
-
-def read_label_file(path: Path, listed: LabelList) -> pd.DataFrame:
-    """Read a label file of MIMIC-CXR-JPG (CheXpert's, NegBio's, the radiologists' test
-    set; also .csv.gz), or the lines of CheXbert that come with CheXpert Plus
-    (`impression_fixed.json`, also .gz, or alone in a .zip). Columns that are no label
-    are left out.
-
-    Returns:
-        A row per study and label, sorted: study_id, label (this package's name),
-            chexpert, other_answer (`ANSWERS`);
-        `attrs[DIFFERING]`: of how many studies a later line says something else; the
-            first one counts.
-
-    Raises:
-        InputError: for an unreadable file, no column of a label, an unusable cell, or a
-            repeated study of a table.
-    """
-    differing = 0
-    if holds_json(path):
-        frame, differing = _read_lines(path)
-    else:
-        frame = _read(path, ("study_id",))
-        _refuse(
-            path, frame["study_id"], frame["study_id"].duplicated(), "one row per study"
-        )
-    ours = {label.chexpert: label.name for label in listed.labels if label.chexpert}
-    theirs = {name.lower(): name for name in CHEXPERT} | _OTHER_NAMES
-    columns = {
-        name: theirs[name.lower()] for name in frame.columns if name.lower() in theirs
-    }
-    if not columns or len(set(columns.values())) < len(columns):
-        found = "two columns of one label" if columns else "no column of a label"
-        raise InputError(
-            path.name,
-            found,
-            f"some of {', '.join(CHEXPERT)}, each once",
-            "Fix the header.",
-        )
-    cells = []
-    for column, chexpert in columns.items():
-        answers = frame[column].map(_number).replace("", "blank")
-        _refuse(path, frame[column], ~answers.isin(ANSWERS), "1, 0, -1 or nothing")
-        cells.append(
-            frame[["study_id"]].assign(
-                label=ours[chexpert], chexpert=chexpert, other_answer=answers
-            )
-        )
-    labels = pd.concat(cells).sort_values(["study_id", "label"], ignore_index=True)
-    labels.attrs[DIFFERING] = differing
-    return labels
-
-
-def _read_lines(path: Path) -> tuple[pd.DataFrame, int]:
-    """The first line of every study, all cells as text, and how many studies have a
-    line that differs.
-
-    An object per line and image: `path_to_image`, and 14 labels, 1.0, 0.0, -1.0 or
-    null. The images of a study have the same report. Where it was made anonymous in two
-    ways, CheXbert may have read two things.
-
-    Source: DOI 10.57761/fzna-pm76 (findings_fixed.json, impression_fixed.json,
-    report_fixed.json); lines that differ: github.com/Stanford-AIMI/chexpert-plus, issue
-    13.
-    """
-    first_of_study: dict[str, dict[str, str]] = {}
-    line_of_study: dict[str, int] = {}
-    differing = set()
-    for number, line in json_lines(path):
-        image = line.pop("path_to_image", None)
-        named = published.study_of_image(image) if isinstance(image, str) else None
-        if named is None:
-            expected = "the path of an image of CheXpert, such as train/patient00001/study1/view1_frontal.jpg"
-            remedy = "Fix the line, or leave it out."
-            found = "text" if isinstance(image, str) else "nothing"
-            raise InputError(
-                path.name, found, expected, remedy, row=number, column="path_to_image"
-            )
-        cells = {
-            label: "" if value is None else str(value) for label, value in line.items()
-        }
-        if first_of_study.setdefault(named.study, cells) != cells:
-            differing.add(named.study)
-        line_of_study.setdefault(named.study, number)
-    numbers = [
-        number - 1 for number in line_of_study.values()
-    ]  # as those of a table, from 0
-    frame = pd.DataFrame(
-        list(first_of_study.values()), index=numbers, dtype="str"
-    ).fillna("")
-    studies = [study_of(study) for study in first_of_study]
-    return frame.assign(study_id=pd.Series(studies, index=numbers, dtype="str")), len(
-        differing
-    )
-
-
-def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """All columns as text without surrounding blanks.
-
-    Study_id as this package writes it.
-    """
-    rows = [row for _, row in edited_rows(path, columns)]
-    frame = (
-        pd.DataFrame(rows, dtype="str")
-        if rows
-        else pd.DataFrame(columns=list(columns), dtype="str")
-    )
-    frame = pd.DataFrame(
-        {name.strip(): frame[name].str.strip() for name in frame.columns}
-    )
-    _refuse(
-        path,
-        frame["study_id"],
-        frame["study_id"] == "",
-        "a study's id, here or as delivered",
-    )
-    return frame.assign(study_id=frame["study_id"].map(study_of).astype("str"))
-
-
-def _number(text: str) -> str:
-    """A number without a needless point: "1.0" is "1"."""
-    return text.removesuffix(".0") if _NUMBER.fullmatch(text) else text
-
-
-def _refuse(path: Path, given: pd.Series, wrong: pd.Series, expected: str) -> None:
-    """Raise `InputError` for the first cell that is wrong."""
-    if wrong.any():
-        place = int(wrong.to_numpy().argmax())
-        row = int(given.index[place])
-        text = given.iloc[place]
-        found = text if _NUMBER.fullmatch(text) else "text" if text else "nothing"
-        remedy = "Fix the cell, or leave the row out."
-        raise InputError(
-            path.name, found, expected, remedy, row=row + 1, column=str(given.name)
-        )
+    labels: pd.DataFrame
+    differing: int
 
 
 class ReleasedLabels(NamedTuple):
     """Labels of some studies of a release.
 
-    Args:
+    Attributes:
         labels: LABELS with the cell of `labels_chexpert.csv` as `answer` (`ANSWERS`).
         studies: how many studies the whole release has.
         version: its name.
@@ -214,6 +68,185 @@ class ReleasedLabels(NamedTuple):
     labels: pd.DataFrame
     studies: int
     version: str
+
+
+def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
+    """Read outcomes: what later examinations found of a study and label.
+
+    Args:
+        path: a CSV with the columns study_id, label and outcome. A label has this
+            package's name or CheXpert's.
+        listed: the labels.
+
+    Returns:
+        study_id ("s" and digits), label (this package's name) and outcome (0 or 1),
+        sorted.
+
+    Raises:
+        InputError: an unreadable file, an unusable cell, or a repeated one.
+    """
+    frame = _read_table(path, ("study_id", "label", "outcome"))
+    label_by_name = {}
+    for entry in listed.labels:
+        if entry.chexpert:
+            label_by_name[entry.chexpert.lower()] = entry.name
+    # After CheXpert's names: a name that both lists have is this package's.
+    for name in listed.names:
+        label_by_name[name.lower()] = name
+    labels = frame["label"].str.lower().map(label_by_name)
+    outcomes = frame["outcome"].map(_plain_number)
+    _require(path, frame["label"], labels.notna(), f"one of {', '.join(listed.names)}")
+    _require(path, frame["outcome"], outcomes.isin(["0", "1"]), "0 or 1")
+    table = frame[["study_id"]].assign(label=labels, outcome=outcomes.astype(int))
+    is_first = ~table.duplicated(["study_id", "label"])
+    _require(path, frame["label"], is_first, "one outcome for a study and label")
+    return table.sort_values(["study_id", "label"], ignore_index=True)
+
+
+def read_label_file(path: Path, listed: LabelList) -> LabelFile:
+    """Read labels that others made.
+
+    Args:
+        path: a label file of MIMIC-CXR-JPG (CheXpert's, NegBio's, the radiologists'
+            test set; also .csv.gz), or the lines of CheXbert that come with CheXpert
+            Plus (`impression_fixed.json`, also .gz, or alone in a .zip). Columns that
+            are no label are left out.
+        listed: the labels.
+
+    Raises:
+        InputError: an unreadable file, no column of a label, an unusable cell, or a
+            repeated study of a table.
+    """
+    differing = 0
+    if holds_json(path):
+        frame, differing = _read_lines(path)
+    else:
+        frame = _read_table(path, ("study_id",))
+        is_first = ~frame["study_id"].duplicated()
+        _require(path, frame["study_id"], is_first, "one row per study")
+    chexpert_by_column = {
+        column: _CHEXPERT_BY_NAME[column.lower()]
+        for column in frame.columns
+        if column.lower() in _CHEXPERT_BY_NAME
+    }
+    repeated = len(chexpert_by_column) - len(set(chexpert_by_column.values()))
+    if not chexpert_by_column or repeated:
+        raise InputError(
+            path.name,
+            "two columns of one label" if repeated else "no column of a label",
+            f"some of {', '.join(CHEXPERT)}, each once",
+            "Fix the header.",
+        )
+    label_by_chexpert = {label.chexpert: label.name for label in listed.labels}
+    cells = []
+    for column, chexpert in chexpert_by_column.items():
+        answers = frame[column].map(_plain_number).replace("", "blank")
+        _require(path, frame[column], answers.isin(ANSWERS), "1, 0, -1 or nothing")
+        of_label = frame[["study_id"]].assign(
+            label=label_by_chexpert[chexpert],
+            chexpert=chexpert,
+            other_answer=answers,
+        )
+        cells.append(of_label)
+    labels = pd.concat(cells).sort_values(["study_id", "label"], ignore_index=True)
+    return LabelFile(labels, differing)
+
+
+def _read_lines(path: Path) -> tuple[pd.DataFrame, int]:
+    """Read the first line of every study, and count the studies whose lines differ.
+
+    A line is an object about an image: `path_to_image` and 14 labels, each 1.0, 0.0,
+    -1.0 or null. The images of a study have the same report. Where it was made
+    anonymous in two ways, CheXbert may have read two things.
+
+    Source: DOI 10.57761/fzna-pm76 (findings_fixed.json, impression_fixed.json,
+    report_fixed.json); lines that differ: github.com/Stanford-AIMI/chexpert-plus, issue
+    13.
+    """
+    cells_by_study: dict[str, dict[str, str]] = {}
+    row_by_study: dict[str, int] = {}
+    differing: set[str] = set()
+    for number, line in json_lines(path):
+        image = line.pop("path_to_image", None)
+        if not isinstance(image, str):
+            raise _image_error(path, number, found="nothing")
+        named = published.study_of_image(image)
+        if named is None:
+            raise _image_error(path, number, found="text")
+        cells = {
+            label: "" if answer is None else str(answer)
+            for label, answer in line.items()
+        }
+        # Rows count from 0, as those of a table.
+        row_by_study.setdefault(named.study, number - 1)
+        first_cells = cells_by_study.setdefault(named.study, cells)
+        if cells != first_cells:
+            differing.add(named.study)
+    rows = list(row_by_study.values())
+    frame = pd.DataFrame(list(cells_by_study.values()), index=rows, dtype="str")
+    ids = [study_of(study) for study in row_by_study]
+    frame = frame.fillna("").assign(study_id=pd.Series(ids, index=rows, dtype="str"))
+    return frame, len(differing)
+
+
+def _image_error(path: Path, number: int, found: str) -> InputError:
+    return InputError(
+        path.name,
+        found,
+        "the path of an image of CheXpert, such as "
+        "train/patient00001/study1/view1_frontal.jpg",
+        "Fix the line, or leave it out.",
+        row=number,
+        column="path_to_image",
+    )
+
+
+def _read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read all columns as text without surrounding blanks, and this package's ids.
+
+    Args:
+        path: a CSV.
+        columns: those that must be there, `study_id` among them.
+    """
+    rows = [row for _, row in edited_rows(path, columns)]
+    # Without a row pandas would not know the columns.
+    table = pd.DataFrame(rows, columns=None if rows else list(columns), dtype="str")
+    stripped = {name.strip(): table[name].str.strip() for name in table.columns}
+    frame = pd.DataFrame(stripped)
+    ids = frame["study_id"]
+    _require(path, ids, ids != "", "a study's id, here or as delivered")
+    return frame.assign(study_id=ids.map(study_of).astype("str"))
+
+
+def _plain_number(text: str) -> str:
+    """Write a number without a needless point: "1.0" is "1"."""
+    return text.removesuffix(".0") if _NUMBER.fullmatch(text) else text
+
+
+def _require(path: Path, cells: pd.Series, is_right: pd.Series, expected: str) -> None:
+    """Refuse a file of which a cell is not as expected, naming the first.
+
+    Args:
+        path: of the file.
+        cells: a column as it was delivered; its index has the rows, from 0.
+        is_right: whether each cell can be used.
+        expected: what should be there.
+    """
+    if is_right.all():
+        return
+    position = int(is_right.to_numpy().argmin())
+    cell = cells.iloc[position]
+    found = "text" if cell else "nothing"
+    if _NUMBER.fullmatch(cell):
+        found = cell
+    raise InputError(
+        path.name,
+        found,
+        expected,
+        "Fix the cell, or leave the row out.",
+        row=int(cells.index[position]) + 1,
+        column=str(cells.name),
+    )
 
 
 def released_labels(
@@ -234,32 +267,31 @@ def released_labels(
     version = current_version(home.release / ranker)
     if version is None:
         raise ConfigurationError(
-            f"{home.root} has no release of ranker {ranker!r}. Run `lunguage run` with this ranker first, or "
-            "name another with --ranker."
+            f"{home.root} has no release of ranker {ranker!r}. Run `lunguage run` with "
+            "this ranker first, or name another with --ranker."
         )
     path = version / "restricted" / "labels.parquet"
     if not path.exists() or not _has_known_columns(pq.read_schema(path)):
         raise ConfigurationError(
-            f"{path}: expected the labels of this version of the software, found none or other columns. Run "
-            "`lunguage run` again: it writes a new version of the release."
+            f"{path}: expected the labels of this version of the software, found none "
+            "or other columns. Run `lunguage run` again: it writes a new version of "
+            "the release."
         )
-    wanted = set(studies)
-    of_wanted = [pq.read_schema(path).empty_table().to_pandas()]
+    ids = pa.array(sorted(set(studies)), type=pa.string())
+    frames = [pq.read_schema(path).empty_table().to_pandas()]
     for rows in row_groups(path):
-        is_wanted = pc.is_in(
-            rows.column("study_id"),
-            value_set=pa.array(sorted(wanted), type=pa.string()),
-        )
-        of_wanted.append(rows.filter(is_wanted).to_pandas())
-    labels = pd.concat(of_wanted, ignore_index=True)
-    cells, number_of_studies = _answers(path.with_name("labels_chexpert.csv"), wanted)
-    answered = labels.merge(cells, on=["study_id", "chexpert"], how="left")
-    return ReleasedLabels(answered, number_of_studies, version.name)
+        is_of_studies = pc.is_in(rows.column("study_id"), value_set=ids)
+        frames.append(rows.filter(is_of_studies).to_pandas())
+    labels = pd.concat(frames, ignore_index=True)
+    answers, study_count = _answers(path.with_name("labels_chexpert.csv"), studies)
+    answered = labels.merge(answers, on=["study_id", "chexpert"], how="left")
+    return ReleasedLabels(answered, study_count, version.name)
 
 
 def _has_known_columns(schema: pa.Schema) -> bool:
-    """Whether labels have the columns of LABELS, beside which older ones may have an
-    estimate.
+    """Tell whether labels have the columns of LABELS.
+
+    Older ones may have an estimate beside them.
     """
     if "p_estimate" in schema.names:
         schema = schema.remove(schema.get_field_index("p_estimate"))
@@ -267,35 +299,36 @@ def _has_known_columns(schema: pa.Schema) -> bool:
 
 
 def _answers(path: Path, studies: Collection[str]) -> tuple[pd.DataFrame, int]:
-    """study_id, chexpert, answer of some studies, and how many studies the file has."""
-    of_studies = []
-    number_of_studies = 0
-    for wide in pd.read_csv(path, chunksize=_ROWS_AT_ONCE):
-        number_of_studies += len(wide)
-        wide["study_id"] = "s" + wide["study_id"].astype(str).str.zfill(8)
-        of_studies.append(wide[wide["study_id"].isin(set(studies))])
-    cells = pd.concat(of_studies, ignore_index=True).melt(
+    """Read study_id, chexpert and answer of some studies, and count all of the file."""
+    study_count = 0
+    frames = []
+    for rows in pd.read_csv(path, chunksize=_ROWS_AT_ONCE):
+        study_count += len(rows)
+        # The file has ids as MIMIC-CXR's files write them: numbers.
+        rows["study_id"] = "s" + rows["study_id"].astype(str).str.zfill(8)
+        frames.append(rows[rows["study_id"].isin(set(studies))])
+    cells = pd.concat(frames, ignore_index=True).melt(
         "study_id", CHEXPERT, "chexpert", "answer"
     )
-    cells["answer"] = (
-        cells["answer"].map({1.0: "1", 0.0: "0", -1.0: "-1"}).fillna("blank")
-    )
-    return cells, number_of_studies
+    words = cells["answer"].map({1.0: "1", 0.0: "0", -1.0: "-1"})
+    return cells.assign(answer=words.fillna("blank")), study_count
 
 
 def fitted_of(home: Home, ranker: str, findings: Collection[str]) -> pd.DataFrame:
-    """finding_id, phrases and p of these rows from the stored FITTED_PROBABILITIES.
+    """Read finding_id, phrases and p of some rows; the newest batch wins.
 
-    The newest batch wins.
+    Args:
+        home: that stores FITTED_PROBABILITIES.
+        ranker: whose they are.
+        findings: ids of the rows.
     """
-    found = [FITTED_PROBABILITIES.frame()[list(_FITTED)]]
-    for batch in home.registered() if findings else ():
+    frames = [FITTED_PROBABILITIES.frame()[_FITTED]]
+    for batch in home.registered():
         path = partition_path(home.tables, FITTED_PROBABILITIES.name, ranker, batch.key)
-        if path.exists():
-            with path.open("rb") as stream:
-                found.append(
-                    read_rows(stream, "finding_id", findings, _FITTED).to_pandas()
-                )
-    return pd.concat(found, ignore_index=True).drop_duplicates(
-        "finding_id", keep="last"
-    )
+        if not findings or not path.exists():
+            continue
+        with path.open("rb") as stream:
+            rows = read_rows(stream, "finding_id", findings, _FITTED)
+            frames.append(rows.to_pandas())
+    fitted = pd.concat(frames, ignore_index=True)
+    return fitted.drop_duplicates("finding_id", keep="last")

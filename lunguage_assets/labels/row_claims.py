@@ -55,32 +55,26 @@ class RowClaims:
         self._diagnoses = diagnoses
         self._label_list = label_list
         self._causes = _causes(rows)
-        self._meanings: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
         self._normal_parts: dict[tuple[str, int], dict[int, Claim]] = {}
         for row in _label_rows(rows):
             self._note_normal_part(row)
             self._read(row)
         self._conclude()
 
-    def _of(self, study: str, label: int) -> LabelEvidence:
+    def _evidence_of(self, study: str, label: int) -> LabelEvidence:
         return self.evidence.setdefault((study, label), LabelEvidence())
 
     def _read(self, row: LabelRow) -> None:
         """Note the claims of a row, at most one for each label."""
         diagnosis = self._diagnoses.get(row.finding_id, "")
-        wording = (row.name, row.ent, diagnosis)
-        meanings = self._meanings.get(wording)
-        if meanings is None:
-            meanings = self._label_list.meanings(*wording)
-            self._meanings[wording] = meanings
-        admitted = self._label_list.admitted_meanings(
-            meanings,
-            ", ".join((row.location, *row.location_parts)),
-            (row.name, row.ent, row.measurement, *row.refining),
-            self._causes.get(row.finding_id, _NO_CAUSES),
+        meanings = self._label_list.admitted_meanings(
+            self._label_list.meanings(row.name, row.ent, diagnosis),
+            location=", ".join((row.location, *row.location_parts)),
+            cells=(row.name, row.ent, row.measurement, *row.refining),
+            causes=self._causes.get(row.finding_id, _NO_CAUSES),
         )
         labels_read: set[int] = set()
-        for meaning in admitted:
+        for meaning in meanings:
             as_it_stands = self._label_list.read_as(
                 meaning, row.status, row.name, row.measurement, row.morphology
             )
@@ -99,7 +93,7 @@ class RowClaims:
         """
         if meaning.reads == "against" and not row.is_current:
             return
-        evidence = self._of(row.study_id, meaning.label)
+        evidence = self._evidence_of(row.study_id, meaning.label)
         is_resolved = says_resolved(row.improved)
         if row.is_positive and is_resolved:
             # "The effusion has resolved" denies one now. What is resolved is no kind of
@@ -108,6 +102,7 @@ class RowClaims:
                 return
             as_it_stands = as_it_stands != (meaning.reads == "presence")
         if not row.is_current:
+            # "History of pneumonia": the label is past, and claimed by nobody now.
             evidence.is_past |= row.is_positive == as_it_stands
             return
         claim = self._claim(row, meaning, as_it_stands, is_resolved)
@@ -149,8 +144,10 @@ class RowClaims:
                 reads_kind = POLICIES[row.mode].reads_restrictions
                 if qualifier.certain and reads_kind:
                     claim.leave_open(qualifier)
+        # "Heart size is at the upper limit of normal" denies no mild cardiomegaly.
         if meaning.reads in ("size", "whole") and is_borderline(row.measurement):
             claim.denies_only_more = True
+        # A family has members: "no hamartoma" is no denial of a nodule.
         is_family = not self._label_list.is_diagnosis(meaning.label)
         if meaning.reads == "presence" and is_family:
             claim.member = row.name
@@ -169,7 +166,8 @@ class RowClaims:
         if is_course_alone(row.status, row.no_change, row.measurement, row.morphology):
             return
         if not anatomy().covers(row.location_parts, ()):
-            return  # a normal left lung says nothing of the right one
+            # A normal left lung says nothing of the right one.
+            return
         label, part = self._label_list.concluding[row.name]
         claims_by_part = self._normal_parts.setdefault((row.study_id, label), {})
         claims_by_part.setdefault(part, claim_of(row, as_it_stands=False))
@@ -182,7 +180,7 @@ class RowClaims:
                 # A conclusion is no surer than its weakest part.
                 claims = claims_by_part.values()
                 weakest = min(claims, key=lambda claim: claim.strength)
-                self._of(study, label).add(weakest)
+                self._evidence_of(study, label).add(weakest)
 
     def mark_disputes(self, rows: pd.DataFrame, log: pd.DataFrame) -> None:
         """Mark labels of which the report says both, so that rows were removed.
@@ -199,12 +197,13 @@ class RowClaims:
         removed_subjects: set[_Subject] = set()
         for finding, study, name, parts in _subjects(removed):
             removed_subjects.add((study, name, anatomical_parts(parts)))
+            # The report said this, too: of the label it says both.
             diagnosis = self._diagnoses.get(finding, "")
             for meaning in self._label_list.meanings(name, name, diagnosis):
                 if meaning.reads == "against" or meaning.entry.described:
                     continue
                 if meaning.holds_at(", ".join(parts)):
-                    self._of(study, meaning.label).is_disputed = True
+                    self._evidence_of(study, meaning.label).is_disputed = True
         winners = _stated_findings_of(removed_subjects, rows)
         if not winners:
             return

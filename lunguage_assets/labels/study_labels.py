@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.implicit.statements.label_file import LabelList
-from lunguage_assets.labels.claims import Claim
 from lunguage_assets.labels.evidence import EvidenceByLabel, LabelEvidence
 from lunguage_assets.labels.no_finding import weigh_denied_labels
 from lunguage_assets.labels.row_claims import RowClaims
@@ -88,9 +87,9 @@ def label_frame(
     for study in sorted(zip(*columns, strict=True)):
         study_cells = dict(zip(_STUDY_COLUMNS, study, strict=True))
         for number, label in enumerate(listed.labels):
-            of_label = evidence.get((study[0], number))
-            cells = _UNMENTIONED if of_label is None else _cells(of_label)
             names = {"label": label.name, "chexpert": label.chexpert}
+            of_label = evidence.get((study_cells["study_id"], number))
+            cells = _UNMENTIONED if of_label is None else _cells(of_label)
             rows.append(study_cells | names | cells)
     return LABELS.frame(rows)
 
@@ -101,19 +100,15 @@ def _cells(evidence: LabelEvidence) -> dict[str, Any]:
     if claim is None:
         source = "contradictory" if is_contradictory else "unmentioned"
         return _UNMENTIONED | {"source": source, "past": evidence.is_past}
-    is_denied_at_location = not claim.is_present and all(
-        denial.location for denial in evidence.denied
-    )
+    source = "stated" if claim.is_stated else "implied"
+    if not claim.is_present:
+        source = "denied"
+    # "No left effusion" leaves the right side open; a denial without a side does not.
+    is_denied_everywhere = any(not denial.location for denial in evidence.denied)
     return {
         **{name: getattr(claim, name) for name in CLAIMED},
-        "source": _source(claim),
+        "source": source,
         "p_is_bound": claim.is_bound,
-        "denied_at_place": is_denied_at_location,
+        "denied_at_place": not claim.is_present and not is_denied_everywhere,
         "past": evidence.is_past,
     }
-
-
-def _source(claim: Claim) -> str:
-    if not claim.is_present:
-        return "denied"
-    return "stated" if claim.is_stated else "implied"

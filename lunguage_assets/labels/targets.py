@@ -29,21 +29,24 @@ from lunguage_assets.workspace.versions import current_version
 
 ORDERS: dict[str, tuple[str, ...]] = {
     "torchxrayvision": (
-        "Atelectasis", "Consolidation", "Infiltration", "Pneumothorax", "Edema", "Emphysema", "Fibrosis",
-        "Effusion", "Pneumonia", "Pleural_Thickening", "Cardiomegaly", "Nodule", "Mass", "Hernia",
-        "Lung Lesion", "Fracture", "Lung Opacity", "Enlarged Cardiomediastinum",
+        "Atelectasis", "Consolidation", "Infiltration", "Pneumothorax", "Edema",
+        "Emphysema", "Fibrosis", "Effusion", "Pneumonia", "Pleural_Thickening",
+        "Cardiomegaly", "Nodule", "Mass", "Hernia", "Lung Lesion", "Fracture",
+        "Lung Opacity", "Enlarged Cardiomediastinum",
     ),
     "chexpert": (
-        "No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion", "Edema",
-        "Consolidation", "Pneumonia", "Atelectasis", "Pneumothorax", "Pleural Effusion", "Pleural Other",
-        "Fracture", "Support Devices",
+        "No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity",
+        "Lung Lesion", "Edema", "Consolidation", "Pneumonia", "Atelectasis",
+        "Pneumothorax", "Pleural Effusion", "Pleural Other", "Fracture",
+        "Support Devices",
     ),
     "mimic-cxr": CHEXPERT,
 }  # fmt: skip
 POLICIES = ("soft", "U-Ones", "U-Zeros", "U-Ignore", "estimate")
 
 _TARGET_OF_HEDGE = {"U-Ones": 1.0, "U-Zeros": 0.0, "U-Ignore": np.nan}
-_OTHER_NAMES = {"effusion": "pleural effusion"}
+_LABEL_OF_NAME = {"effusion": "pleural effusion"}
+"""A name of TorchXRayVision that neither list of labels has."""
 _NO_LABEL = {
     "infiltration",
     "fibrosis",
@@ -53,8 +56,8 @@ _NO_LABEL = {
     "hernia",
 }
 """Names of TorchXRayVision that no label of ours is: their columns have no targets."""
-_NEEDED = ("label", "chexpert", "source", "p", "p_low", "p_high", "p_source", "status")
-_IMAGES = ("dicom_id", "path_to_image")
+_COLUMNS = ("label", "chexpert", "source", "p", "p_low", "p_high", "p_source", "status")
+_IMAGE_COLUMNS = ("dicom_id", "path_to_image")
 _CHEXPERT_STUDY = r"patient(\d+)\D+study(\d+)"
 
 Floats = NDArray[np.float32]
@@ -97,11 +100,12 @@ class Targets:
     implied: bool
 
     def frame(self) -> pd.DataFrame:
-        """A row per id: `id`, and per label its target, `_low` and `_high`."""
+        """Make a row per id: `id`, and per label its target, `_low` and `_high`."""
         columns: dict[str, Any] = {"id": self.ids}
         for number, name in enumerate(self.labels):
-            parts = {"": self.p, "_low": self.low, "_high": self.high}
-            columns |= {name + end: values[:, number] for end, values in parts.items()}
+            columns[name] = self.p[:, number]
+            columns[f"{name}_low"] = self.low[:, number]
+            columns[f"{name}_high"] = self.high[:, number]
         return pd.DataFrame(columns)
 
     def write(self, path: Path) -> None:
@@ -110,9 +114,8 @@ class Targets:
         Policy and `implied` are its metadata.
         """
         table = pa.Table.from_pandas(self.frame(), preserve_index=False)
-        table = table.replace_schema_metadata(
-            {"policy": self.policy, "implied": str(self.implied).lower()}
-        )
+        metadata = {"policy": self.policy, "implied": str(self.implied).lower()}
+        table = table.replace_schema_metadata(metadata)
         replace_file(path, lambda stream: pq.write_table(table, stream))
 
 
@@ -123,7 +126,7 @@ def targets(
     implied: bool = False,
     images: str | PathLike[str] | None = None,
 ) -> Targets:
-    """The labels of a release as targets of a classifier.
+    """Turn the labels of a release into targets of a classifier.
 
     Args:
         release: the folder of a version, or of a ranker (`release/panel`: its current
@@ -146,23 +149,26 @@ def targets(
             that is no probability; the table of images has other columns, or no image
             of a study of the release.
     """
-    implied = implied or policy == "estimate"
     if policy not in POLICIES:
         raise ConfigurationError(
             f"policy {policy!r}: expected one of {', '.join(POLICIES)}"
         )
+    implied = implied or policy == "estimate"
     names: tuple[str, ...] = ()
     parts: list[_PartOfTargets] = []
     for labels in _label_parts(release):
-        names, columns = _columns(labels, order)
-        parts.append(_part_of_targets(labels, columns, len(names), policy, implied))
+        names, column_by_label = _columns(labels, order)
+        parts.append(
+            _part_of_targets(labels, column_by_label, len(names), policy, implied)
+        )
     values = np.concatenate([part.values for part in parts], axis=1)
-    ids = np.concatenate([part.ids for part in parts])
+    studies = pd.concat([part.studies for part in parts], ignore_index=True)
+    ids = studies["id"].to_numpy()
     if images is not None:
-        studies = pd.concat([part.studies for part in parts], ignore_index=True)
-        of_images = _images(Path(images), studies)
-        values = values[:, of_images.study_rows]
-        ids = np.array(of_images.ids)
+        study_rows, image_ids = _images(Path(images), studies)
+        # An image has the labels of its study.
+        values = values[:, study_rows]
+        ids = np.array(image_ids)
     return Targets(
         ids=np.asarray(ids, dtype=np.str_),
         p=values[0],
@@ -180,18 +186,16 @@ class _PartOfTargets(NamedTuple):
 
     Attributes:
         values: (3, studies, labels): target, lower and upper end.
-        ids: (studies,) ids of the studies.
-        studies: `study_id` and `own`, what the delivery called it, of each study.
+        studies: `study_id` and `id`, what the delivery called it, of each study.
     """
 
     values: Floats
-    ids: NDArray[Any]
     studies: pd.DataFrame
 
 
 def _part_of_targets(
     labels: pd.DataFrame,
-    columns: Mapping[str, int],
+    column_by_label: Mapping[str, int],
     width: int,
     policy: str,
     implied: bool,
@@ -200,85 +204,81 @@ def _part_of_targets(
 
     Args:
         labels: all labels of these studies.
-        columns: column of the targets by label.
+        column_by_label: of the targets.
         width: how many columns there are.
         policy: as for `targets`.
         implied: as for `targets`.
     """
-    own = labels["study_id"].astype("str")
+    ids = labels["study_id"].astype("str")
     if "source_id" in labels:
+        # What the delivery called the study, where it had a name of its own.
         delivered = labels["source_id"]
         is_named = delivered.fillna("") != ""
-        own = delivered.astype("str").where(is_named, own)
-    rows, ids = pd.factorize(own.to_numpy())
-    column = labels["label"].astype("str").map(columns)
+        ids = delivered.astype("str").where(is_named, ids)
+    studies = labels.assign(id=ids)[["study_id", "id"]].drop_duplicates("id")
+    study_rows = pd.factorize(ids.to_numpy())[0]
+    columns = labels["label"].astype("str").map(column_by_label)
     sources = ["stated", "denied"]
     if implied:
         sources.append("implied")
     # A p of source "none" says only that nothing is known of the certainty.
     has_p = (labels["p_source"] != "none").fillna(False)
-    is_target = column.notna() & labels["source"].isin(sources) & has_p
-    known = labels[is_target]
-    study_rows = rows[is_target]
-    label_columns = column[is_target].astype(int).to_numpy()
-    values = np.full((3, len(ids), width), np.nan, dtype=np.float32)
-    layers = (_targets_under(policy, known), known["p_low"], known["p_high"])
+    is_target = columns.notna() & labels["source"].isin(sources) & has_p
+    target_labels = labels[is_target]
+    rows = study_rows[is_target]
+    target_columns = columns[is_target].astype(int).to_numpy()
+    values = np.full((3, len(studies), width), np.nan, dtype=np.float32)
+    layers = (
+        _targets_under(policy, target_labels),
+        target_labels["p_low"],
+        target_labels["p_high"],
+    )
     for layer, layer_values in enumerate(layers):
-        values[layer, study_rows, label_columns] = layer_values.astype("float32")
+        values[layer, rows, target_columns] = layer_values.astype("float32")
     # A policy may leave a hedge without a target; it has no interval then.
     values[1:, np.isnan(values[0])] = np.nan
-    studies = labels.assign(own=own)[["study_id", "own"]].drop_duplicates("own")
-    return _PartOfTargets(values, np.asarray(ids), studies)
+    return _PartOfTargets(values, studies)
 
 
 def _label_parts(
     release: str | PathLike[str] | pd.DataFrame | HasLabels,
 ) -> Iterator[pd.DataFrame]:
-    """Frames of LABELS, each with all labels of its studies.
+    """Yield frames of LABELS, each with all labels of its studies.
 
-    One in memory, or of a release's file in parts, because the labels of an archive are
-    many times as large as its targets.
+    One that is in memory, or parts of a release's file, because the labels of an
+    archive are many times as large as its targets.
     """
-    labels = _given_labels(release)
-    if isinstance(labels, pd.DataFrame):
-        yield labels
+    labels = release
+    if not isinstance(release, pd.DataFrame):
+        labels = getattr(release, "labels", release)
+    if not isinstance(labels, str | PathLike):
+        yield _checked_labels(labels)
         return
-    waiting: pd.DataFrame | None = None
-    for part in labels:
-        rows = (
-            part if waiting is None else pd.concat([waiting, part], ignore_index=True)
-        )
+    unfinished = pd.DataFrame(columns=["study_id", *_COLUMNS])
+    for rows in _released(Path(labels)):
+        if len(unfinished):
+            rows = pd.concat([unfinished, rows], ignore_index=True)
         if not len(rows):
             continue
         # The last study may go on in the next part of the file.
         is_last = rows["study_id"] == rows["study_id"].iloc[-1]
-        waiting = rows[is_last]
+        unfinished = rows[is_last]
         if not is_last.all():
             yield rows[~is_last]
-    yield pd.DataFrame(columns=["study_id", *_NEEDED]) if waiting is None else waiting
+    # Without a study, too: the order is checked all the same.
+    yield unfinished
 
 
-def _given_labels(
-    release: str | PathLike[str] | pd.DataFrame | HasLabels,
-) -> pd.DataFrame | Iterator[pd.DataFrame]:
-    """A frame of LABELS from whatever `targets` takes, checked, or parts of those of a
-    release's file.
-    """
-    labels = (
-        release
-        if isinstance(release, pd.DataFrame)
-        else getattr(release, "labels", release)
-    )
-    if isinstance(labels, str | PathLike):
-        return _released(Path(labels))
+def _checked_labels(labels: object) -> pd.DataFrame:
+    """Check that a frame is one of LABELS, and copy it."""
     if not isinstance(labels, pd.DataFrame):
         raise InputError(
             "release",
-            f"a {type(release).__name__}",
+            f"a {type(labels).__name__}",
             "the folder of a release, or what `annotate` returns",
             "Give such as 'release/panel', or lunguage_assets.annotate(frame).",
         )
-    missing = [name for name in ("study_id", *_NEEDED) if name not in labels]
+    missing = [name for name in ("study_id", *_COLUMNS) if name not in labels]
     if missing:
         raise InputError(
             "labels",
@@ -289,168 +289,160 @@ def _given_labels(
         )
     for column in ("p", "p_low", "p_high"):
         _require_probabilities(labels[column], column)
-    _require_each_once(labels)
-    return labels.copy()
-
-
-def _require_each_once(labels: pd.DataFrame) -> None:
-    """Refuse a label that a report has twice.
-
-    Of two reports of one id the last would win unseen.
-    """
-    named = [name for name in ("study_id", "source_id", "label") if name in labels]
-    again = labels.duplicated(named)
-    if again.any():
+    # Of two reports of one id the last would win unseen.
+    key = [name for name in ("study_id", "source_id", "label") if name in labels]
+    is_repeated = labels.duplicated(key)
+    if is_repeated.any():
         raise InputError(
             "labels",
             "a label of one report twice",
             "each label of a report once",
             "Give every report an id of its own before frames are joined.",
-            row=int(np.flatnonzero(again.to_numpy())[0]),
+            row=int(np.flatnonzero(is_repeated.to_numpy())[0]),
             column="label",
         )
+    return labels.copy()
 
 
 def _require_probabilities(values: pd.Series, column: str) -> None:
-    """Refuse a column in which something is neither missing nor a number between 0 and
-    1.
-    """
+    """Refuse a column with something that is neither missing nor a probability."""
     numbers = pd.to_numeric(values, errors="coerce")
     is_wrong = values.notna() & ~numbers.between(0.0, 1.0)
-    if is_wrong.any():
-        row = int(np.flatnonzero(is_wrong.to_numpy())[0])
-        found = (
-            str(numbers.iloc[row])
-            if pd.notna(numbers.iloc[row])
-            else "something that is no number"
-        )
-        raise InputError(
-            "labels",
-            found,
-            "a probability between 0 and 1, or nothing",
-            "Give the frame `labels` as `annotate` returns it.",
-            row=row,
-            column=column,
-        )
+    if not is_wrong.any():
+        return
+    row = int(np.flatnonzero(is_wrong.to_numpy())[0])
+    found = "something that is no number"
+    if pd.notna(numbers.iloc[row]):
+        found = str(numbers.iloc[row])
+    raise InputError(
+        "labels",
+        found,
+        "a probability between 0 and 1, or nothing",
+        "Give the frame `labels` as `annotate` returns it.",
+        row=row,
+        column=column,
+    )
 
 
-def _targets_under(policy: str, known: pd.DataFrame) -> pd.Series:
+def _targets_under(policy: str, labels: pd.DataFrame) -> pd.Series:
     """Give labels with p their targets under a policy; NaN: none."""
-    p = known["p"].astype("float64")
-    if policy == "estimate":
-        if "p_estimate" not in known:
-            raise ConfigurationError(
-                "policy 'estimate': this release has no column p_estimate; only older ones have it, where "
-                "it was asked for. Use policy 'soft' with implied=True (--implied): the bound, which ranks as "
-                "well (docs/method/implicit.md, section 4)."
-            )
-        return p.mask(known["source"] == "implied", known["p_estimate"])
+    p = labels["p"].astype("float64")
     if policy == "soft":
         return p
+    if policy == "estimate":
+        if "p_estimate" not in labels:
+            raise ConfigurationError(
+                "policy 'estimate': this release has no column p_estimate; only older "
+                "ones have it, where it was asked for. Use policy 'soft' with "
+                "implied=True (--implied): the bound, which ranks as well "
+                "(docs/method/implicit.md, section 4)."
+            )
+        return p.mask(labels["source"] == "implied", labels["p_estimate"])
     # The denial of a kind leaves nothing open: "no large effusion" is 0, as in
     # CheXpert's files.
-    is_tentative = known["status"].isin(["tp", "tn"])
-    is_hedged = is_tentative & (known["p_source"] != QUALIFIER)
-    is_no_finding = known["chexpert"] == NO_FINDING
-    certain = known["status"].isin(["dp", "tp"]).astype("float64")
-    target_of_hedge = _TARGET_OF_HEDGE[policy]
-    return certain.mask(is_hedged, target_of_hedge).mask(is_hedged & is_no_finding)
+    is_tentative = labels["status"].isin(["tp", "tn"])
+    is_hedged = is_tentative & (labels["p_source"] != QUALIFIER)
+    is_no_finding = labels["chexpert"] == NO_FINDING
+    targets_of_certain = labels["status"].isin(["dp", "tp"]).astype("float64")
+    hedges_replaced = targets_of_certain.mask(is_hedged, _TARGET_OF_HEDGE[policy])
+    # Their files have no hedged "No Finding", so there is no rule for one.
+    return hedges_replaced.mask(is_hedged & is_no_finding)
 
 
 def _columns(
     labels: pd.DataFrame, order: str | Sequence[str]
 ) -> tuple[tuple[str, ...], dict[str, int]]:
-    """The names that were asked for, and the column of every label of ours."""
-    if isinstance(order, str) and order.lower() not in ORDERS:
-        known = ", ".join(ORDERS)
+    """Find the names that were asked for, and the column of every label of ours."""
+    if not isinstance(order, str):
+        names = tuple(order)
+    elif order.lower() in ORDERS:
+        names = ORDERS[order.lower()]
+    else:
         raise ConfigurationError(
-            f"order {order!r}: expected {known}, or a list of labels"
+            f"order {order!r}: expected {', '.join(ORDERS)}, or a list of labels"
         )
-    names = tuple(ORDERS[order.lower()] if isinstance(order, str) else order)
-    named = labels[["chexpert", "label"]].drop_duplicates().to_numpy().tolist()
-    ours = {name.lower(): both[1] for both in named for name in both if name}
-    columns: dict[str, int] = {}
-    for number, name in enumerate(names):
-        label = ours.get(_OTHER_NAMES.get(name.lower(), name.lower()))
-        if label in columns:
+    label_by_name = {}
+    both_names = labels[["chexpert", "label"]].drop_duplicates()
+    for chexpert, label in both_names.to_numpy().tolist():
+        if chexpert:
+            label_by_name[chexpert.lower()] = label
+        label_by_name[label.lower()] = label
+    column_by_label: dict[str, int] = {}
+    for column, name in enumerate(names):
+        lower_name = name.lower()
+        label = label_by_name.get(_LABEL_OF_NAME.get(lower_name, lower_name))
+        if label in column_by_label:
+            first_name = names[column_by_label[label]]
             raise ConfigurationError(
-                f"order: {name!r} and {names[columns[label]]!r} are one label; name it once"
+                f"order: {name!r} and {first_name!r} are one label; name it once"
             )
         if label is not None:
-            columns[label] = number
-        elif len(labels) and name.lower() not in _NO_LABEL:
-            raise ConfigurationError(
-                f"order: no label {name!r}.{did_you_mean(name.lower(), ours)}"
-            )
-    return names, columns
+            column_by_label[label] = column
+        elif len(labels) and lower_name not in _NO_LABEL:
+            hint = did_you_mean(lower_name, label_by_name)
+            raise ConfigurationError(f"order: no label {name!r}.{hint}")
+    return names, column_by_label
 
 
 def _released(folder: Path) -> Iterator[pd.DataFrame]:
-    """LABELS of a version, or of the current one of a ranker, some rows at a time."""
+    """Read LABELS of a version, or of the current one of a ranker, part by part."""
     version = current_version(folder) or folder
     path = version / "restricted" / "labels.parquet"
     if not path.is_file():
         raise ConfigurationError(
-            f"{folder}: found no labels; expected the folder of a version or of a ranker, such as "
-            "release/panel. `lunguage run` writes one."
+            f"{folder}: found no labels; expected the folder of a version or of a "
+            "ranker, such as release/panel. `lunguage run` writes one."
         )
-    schema = pq.read_schema(path)
-    if missing := [name for name in ("study_id", *_NEEDED) if name not in schema.names]:
-        raise ConfigurationError(
-            f"{path}: found no column {missing[0]!r}; expected the columns of {LABELS.name}"
-        )
-    wanted = [
-        "study_id",
-        *_NEEDED,
-        *(name for name in ("source_id", "p_estimate") if name in schema.names),
-    ]
-    return (rows.to_pandas() for rows in row_groups(path, wanted))
+    columns = pq.read_schema(path).names
+    for column in ("study_id", *_COLUMNS):
+        if column not in columns:
+            raise ConfigurationError(
+                f"{path}: found no column {column!r}; expected the columns of "
+                f"{LABELS.name}"
+            )
+    optional = [name for name in ("source_id", "p_estimate") if name in columns]
+    for rows in row_groups(path, ["study_id", *_COLUMNS, *optional]):
+        yield rows.to_pandas()
 
 
-class _Images(NamedTuple):
-    """Images of studies, in the order of their file.
-
-    Attributes:
-        study_rows: (images,) row of each image's study.
-        ids: of the images.
-    """
-
-    study_rows: NDArray[np.integer[Any]]
-    ids: list[str]
-
-
-def _images(path: Path, studies: pd.DataFrame) -> _Images:
+def _images(
+    path: Path, studies: pd.DataFrame
+) -> tuple[NDArray[np.integer[Any]], list[str]]:
     """Read the images of studies from a table of MIMIC-CXR or CheXpert Plus.
 
     Args:
         path: of the table.
-        studies: `study_id` and `own` of each study, row by row.
+        studies: `study_id` and `id` of each study, row by row.
+
+    Returns:
+        (images,) the row of each image's study, and the ids of the images, in the
+        order of the table.
     """
+    columns = (*_IMAGE_COLUMNS, "study_id")
     try:
-        table = pd.read_csv(
-            path, dtype="str", usecols=lambda name: name in (*_IMAGES, "study_id")
-        )
+        table = pd.read_csv(path, dtype="str", usecols=lambda name: name in columns)
     except (OSError, ValueError) as error:
         raise InputError(
             path.name, type(error).__name__, "a table of images", "Name the CSV."
         ) from None
-    image = next((name for name in _IMAGES if name in table), None)
-    if image is None or (image == "dicom_id" and "study_id" not in table):
+    if "dicom_id" in table and "study_id" in table:
+        image_ids = table["dicom_id"]
+        study_of_image = "s" + table["study_id"].str.removeprefix("s")
+        study_of_row = studies["study_id"].astype("str")
+    elif "path_to_image" in table and "dicom_id" not in table:
+        image_ids = table["path_to_image"]
+        study_of_image = _chexpert_study(image_ids)
+        study_of_row = _chexpert_study(studies["id"])
+    else:
         raise InputError(
             path.name,
             "other columns",
             "dicom_id and study_id, or path_to_image",
             "Name MIMIC-CXR's metadata or CheXpert Plus.",
         )
-    if image == "dicom_id":
-        study_of_image = "s" + table["study_id"].str.removeprefix("s")
-        study_of_row = studies["study_id"].astype("str")
-    else:
-        study_of_image = _chexpert_study(table[image])
-        study_of_row = _chexpert_study(studies["own"])
     row_by_study = dict(zip(study_of_row.tolist(), range(len(studies)), strict=True))
-    row = study_of_image.map(row_by_study)
-    is_of_release = row.notna()
+    rows = study_of_image.map(row_by_study)
+    is_of_release = rows.notna()
     if not is_of_release.any():
         raise InputError(
             path.name,
@@ -458,10 +450,8 @@ def _images(path: Path, studies: pd.DataFrame) -> _Images:
             "images of studies of the release",
             "Name its own table.",
         )
-    return _Images(
-        study_rows=row[is_of_release].to_numpy(np.int64),
-        ids=table.loc[is_of_release, image].tolist(),
-    )
+    study_rows = rows[is_of_release].to_numpy(np.int64)
+    return study_rows, image_ids[is_of_release].tolist()
 
 
 def _chexpert_study(names: pd.Series) -> pd.Series:

@@ -194,7 +194,7 @@ def test_two_empty_reports_agree_and_one_alone_does_not() -> None:
 
 
 def test_labels_are_those_that_read_gives() -> None:
-    claims = scoring._all_read("texts", [REFERENCE])[0].labels
+    claims = scoring._read_texts("texts", [REFERENCE])[0].labels
     said: Annotation = lunguage_assets.read(REFERENCE)
     listed = said.labels[said.labels["source"].isin(["stated", "denied"])]
     assert sorted(one.p for one in claims) == sorted(listed["p"])

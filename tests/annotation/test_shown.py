@@ -217,7 +217,7 @@ def test_an_implied_row_names_no_cue() -> None:
 def _labels(text: str) -> dict[str, tuple[str, str, str]]:
     """By name what is said of the label, p, and its colour."""
     return {
-        label.name: (label.said, label.p, label.tone) for label in _shown(text).labels
+        label.name: (label.claim, label.p, label.tone) for label in _shown(text).labels
     }
 
 
