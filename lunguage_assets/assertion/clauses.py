@@ -1,11 +1,18 @@
-"""Where a statement ends that no sign ends: run-ons and lost full stops."""
+"""Where a statement ends that no sign ends: run-ons and lost full stops.
+
+"No effusion heart is normal": without a break the heart would be denied. Dictated
+reports lack their signs often.
+"""
 
 from __future__ import annotations
 
-from itertools import takewhile
-
 from lunguage_assets.assertion.reach import STATEMENT_BEGINS
-from lunguage_assets.assertion.units import TaggedToken, first_beyond, is_adjective
+from lunguage_assets.assertion.units import (
+    TaggedToken,
+    is_adjective,
+    kind_at,
+    kind_beyond,
+)
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -14,6 +21,7 @@ _JUDGED: frozenset[Kind] = frozenset({"copula", "anatomy"})
 """What stands before a predicate."""
 _BEFORE_PREDICATE: frozenset[Kind] = _PREDICATES | {"word", "other", "place"}
 """What may stand between: "the heart is mildly enlarged"."""
+_BEFORE_FINDING: frozenset[Kind] = frozenset({"word", "abnormal", "place", "anatomy"})
 _BREAK = LexiconEntry("break")
 
 
@@ -27,6 +35,8 @@ def divide_run_ons(units: list[TaggedToken]) -> None:
     at = 1
     while at < len(units):
         before = units[at - 1]
+        # A part of the body that is judged begins anew always, a finding only behind a
+        # denial, which would deny it.
         if before.kind == "negated":
             is_denied = True
         elif before.kind == "break":
@@ -50,51 +60,45 @@ def _ends_statement(units: list[TaggedToken], at: int) -> bool:
     if unit.kind == "seen":
         return True
     if unit.kind in _PREDICATES or is_adjective(unit):
-        judged = first_beyond(reversed(units[:at]), _BEFORE_PREDICATE)
-        return judged is not None and judged.kind in _JUDGED
+        return kind_beyond(reversed(units[:at]), _BEFORE_PREDICATE) in _JUDGED
     return unit.kind == "finding"
 
 
 def _begins_description(units: list[TaggedToken], at: int) -> bool:
-    """ "No effusion | heart is normal": a part of the body that is judged."""
-    position = at
-    while position < len(units) and units[position].kind == "place":
-        position += 1
-    if position + 1 >= len(units) or units[position].kind != "anatomy":
+    """Whether a part of the body is judged here: "no effusion | heart is normal"."""
+    part = at
+    while kind_at(units, part) == "place":
+        part += 1
+    if kind_at(units, part) != "anatomy" or units[part].code == "normal":
         return False
-    if units[position].code == "normal":
-        return False
-    following = units[position + 1]
-    if following.kind == "copula":
-        return following.form != ":"
+    predicate = kind_at(units, part + 1)
+    if predicate == "copula":
+        return units[part + 1].form != ":"
     # "No effusion lungs clear", but "no effusion heart enlarged" may be a list.
     is_behind_normal = units[at - 1].kind == "normal"
-    return following.kind == "normal" or (
-        following.kind == "abnormal" and is_behind_normal
-    )
+    return predicate == "normal" or (predicate == "abnormal" and is_behind_normal)
 
 
 def _begins_finding(units: list[TaggedToken], at: int) -> bool:
-    """ "No pneumothorax | small left effusion": a size of its own behind a denial."""
-    is_description = units[at].kind in ("word", "abnormal")
-    if not is_description or units[at].code not in STATEMENT_BEGINS:
+    """Whether a finding with its size follows: "no pneumothorax | small effusion"."""
+    first = units[at]
+    if first.kind not in ("word", "abnormal") or first.code not in STATEMENT_BEGINS:
         return False
-    if units[at].form in WORDS["denied_sizes"]:
-        # "No pneumothorax large effusion" lacks an "or".
+    # "No pneumothorax large effusion" lacks an "or".
+    if first.form in WORDS["denied_sizes"]:
         return False
-    for unit in units[at + 1 :]:
-        if unit.kind == "finding":
-            return True
-        if unit.kind not in ("word", "abnormal", "place", "anatomy"):
-            return False
-    return False
+    return kind_beyond(units[at + 1 :], _BEFORE_FINDING) == "finding"
 
 
 def _begins_behind_seen(units: list[TaggedToken], at: int) -> bool:
-    """ "No pneumothorax is seen | the effusion is larger": a subject with its verb."""
+    """Whether a subject and its verb follow a verb.
+
+    "No pneumothorax is seen | the effusion is larger".
+    """
     if units[at - 1].kind != "seen":
         return False
-    kinds = [unit.kind for unit in units[at:]]
-    subject = list(takewhile(lambda kind: kind in ("word", "place", "finding"), kinds))
-    has_verb = kinds[len(subject) : len(subject) + 1] == ["copula"]
-    return "finding" in subject and has_verb
+    verb = at
+    while kind_at(units, verb) in ("word", "place", "finding"):
+        verb += 1
+    names_finding = any(unit.kind == "finding" for unit in units[at:verb])
+    return names_finding and kind_at(units, verb) == "copula"

@@ -110,15 +110,13 @@ class Cue(BaseModel):
             return entry
         name = f"cue {entry.get('id')!r}"
         rule = _rule_of(entry["category"], name)
-        if rule is None:
-            return entry
         name = f"{name} ({entry['category']})"
         settled = dict(entry)
         if entry.get("ends_at") and not rule.reaches:
-            _refuse("ends_at", name, entry["ends_at"], _NO_FIELD)
+            raise _unexpected("ends_at", name, entry["ends_at"], _NO_FIELD)
         for field, allowed in (("direction", rule.directions), ("reach", rule.reaches)):
             if field in entry and entry[field] not in allowed:
-                _refuse(field, name, entry[field], allowed or _NO_FIELD)
+                raise _unexpected(field, name, entry[field], allowed or _NO_FIELD)
             if allowed:
                 settled.setdefault(field, allowed[0])
         return settled
@@ -128,27 +126,35 @@ class Cue(BaseModel):
         for number, pattern in enumerate(self.patterns):
             fault = _fault_of_pattern(pattern)
             if fault:
-                found = f"cue {self.id!r}: found {pattern[:_SHOWN]!r}, {fault}"
-                raise wrong_at(("patterns", number), found)
+                problem = f"cue {self.id!r}: found {pattern[:_SHOWN]!r}, {fault}"
+                raise wrong_at(("patterns", number), problem)
         return self
 
 
-def _rule_of(category: object, entry: str) -> CategoryRule | None:
+def _rule_of(category: object, entry: str) -> CategoryRule:
     """Find what cues of a category do; refuse a category that there is not."""
-    rules = (rule for known, rule in CATEGORIES.items() if known == category)
-    rule = next(rules, None)
-    if rule is None:
-        _refuse("category", entry, category, CATEGORIES)
-    return rule
+    for name, rule in CATEGORIES.items():
+        if name == category:
+            return rule
+    raise _unexpected("category", entry, category, CATEGORIES)
 
 
-def _refuse(field: str, entry: str, found: object, expected: Iterable[str]) -> None:
-    """Raise the error of a word that is none of those known."""
-    known = tuple(expected)
-    nearest = did_you_mean(str(found), known)
-    shown = repr(str(found)[:_SHOWN])
-    problem = f"{entry}: found {shown}, expected {' or '.join(known)}.{nearest}"
-    raise wrong_at((field,), problem)
+def _unexpected(
+    field: str, entry: str, value: object, expected: Iterable[str]
+) -> Exception:
+    """Make the error of a value that is none of those expected.
+
+    Args:
+        field: that has the value.
+        entry: name of the cue.
+        value: as written.
+        expected: what it may be.
+    """
+    words = tuple(expected)
+    nearest = did_you_mean(str(value), words)
+    quoted = repr(str(value)[:_SHOWN])
+    problem = f"{entry}: found {quoted}, expected {' or '.join(words)}.{nearest}"
+    return wrong_at((field,), problem)
 
 
 def _fault_of_pattern(pattern: str) -> str:
@@ -194,14 +200,14 @@ def read_cues(path: Path, taken: Iterable[str] = ()) -> tuple[Cue, ...]:
             an id that is taken; names file, line, entry, what was found and expected.
     """
     cues = read_as(path, CueFile, _REMEDY).root
-    known = set(taken)
+    ids = set(taken)
     for cue in cues:
-        if cue.id in known:
+        if cue.id in ids:
             raise ConfigurationError(
                 f"{path}: found the id {cue.id!r} twice, or in a bundled file too; "
                 "expected an id of its own for each cue. Rename this one."
             )
-        known.add(cue.id)
+        ids.add(cue.id)
     return tuple(_in_compared_forms(cue, path) for cue in cues)
 
 
@@ -219,11 +225,11 @@ def _in_compared_forms(cue: Cue, path: Path) -> Cue:
     return cue.model_copy(update=forms) if forms else cue
 
 
-def _form_of(word: str, tokenizer: Tokenizer, place: str) -> str:
+def _form_of(word: str, tokenizer: Tokenizer, address: str) -> str:
     tokens = tokenizer.tokens(word)
     if len(tokens) != 1:
         raise ConfigurationError(
-            f"{place}: found {word[:_SHOWN]!r}, expected one word. {_REMEDY}"
+            f"{address}: found {word[:_SHOWN]!r}, expected one word. {_REMEDY}"
         )
     return tokens[0].form
 

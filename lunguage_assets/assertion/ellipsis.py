@@ -13,12 +13,16 @@ from lunguage_assets.assertion.units import (
     UNKNOWN,
     TaggedToken,
     first_beyond,
+    form_at,
     is_adjective,
+    kind_at,
 )
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry, sense_of
 from lunguage_assets.assertion.word_files import WORDS
 
 _JOINTS_OF_STATEMENTS = frozenset({"break", "comma", "and"})
+_AROUND_STATEMENTS = frozenset({"", *_JOINTS_OF_STATEMENTS})
+"""The same, or the end of the sentence."""
 _PREDICATES: frozenset[Kind] = frozenset({"ended", "negated before"})
 """What is said of a finding, and never of nothing."""
 _COURSES = frozenset({"no_change", "improved", "worsened"})
@@ -37,41 +41,43 @@ def restore_ellipsis(units: list[TaggedToken]) -> None:
     _restore_predicates(units)
 
 
-def _copy(unit: TaggedToken) -> TaggedToken:
-    return TaggedToken(unit.sense, unit.form, unit.begin, unit.end)
-
-
 def _is_side(unit: TaggedToken) -> bool:
     return unit.kind == "place" and unit.form in WORDS["sides"]
 
 
 def _restore_noun_behind(units: list[TaggedToken]) -> None:
-    """ "Right, but no left basal, effusion": the right side has its effusion, too."""
+    """Give a side the noun that stands behind the other, denied one.
+
+    "Right, but no left basal, effusion": the right side has its effusion, too.
+    """
     for at, unit in enumerate(units):
         other_side = _denied_side_behind(units, at) if _is_side(unit) else None
         if other_side is None:
             continue
         noun = other_side + 1
-        while noun < len(units) and units[noun].kind == "place":
+        while kind_at(units, noun) == "place":
             noun += 1
-        if noun < len(units) and units[noun].kind == "comma":
+        # The comma before the noun would end the denial: "no left, effusion".
+        if kind_at(units, noun) == "comma":
             del units[noun]
-        if noun < len(units) and units[noun].kind == "finding":
+        if kind_at(units, noun) == "finding":
             shared = units[other_side + 1 : noun + 1]
-            units[at + 1 : at + 1] = [_copy(unit) for unit in shared]
+            units[at + 1 : at + 1] = [unit.copy() for unit in shared]
             return
 
 
 def _denied_side_behind(units: list[TaggedToken], at: int) -> int | None:
     """Find the side behind a joint and a denial: "left" of "right, but no left"."""
     denial = at + 1
-    while denial < len(units) and units[denial].kind in _JOINTS_OF_STATEMENTS:
+    while kind_at(units, denial) in _JOINTS_OF_STATEMENTS:
         denial += 1
-    other_side = denial + 1
-    if denial == at + 1 or other_side >= len(units):
+    is_joined = denial > at + 1
+    if not is_joined or kind_at(units, denial) != "negated":
         return None
-    is_denied = units[denial].kind == "negated" and _is_side(units[other_side])
-    return other_side if is_denied else None
+    other_side = denial + 1
+    if other_side == len(units) or not _is_side(units[other_side]):
+        return None
+    return other_side
 
 
 def _restore_subjects(units: list[TaggedToken]) -> None:
@@ -85,7 +91,7 @@ def _restore_subjects(units: list[TaggedToken]) -> None:
             subject = unit if unit.kind == "finding" else None
         elif subject is not None and _is_pronoun_of_finding(units, at):
             # "There was no effusion, but there is a small one today"
-            units[at] = _copy(subject)
+            units[at] = subject.copy()
         elif subject is not None and _begins_statement(units, at):
             _restore_at(units, at, subject)
         at += 1
@@ -101,7 +107,10 @@ def _is_pronoun_of_finding(units: list[TaggedToken], at: int) -> bool:
 
 
 def _restore_predicates(units: list[TaggedToken]) -> None:
-    """ "The heart is large, the mediastinum is not": it is not large."""
+    """Put back what a part of the body "is not", and the part that a side is of.
+
+    "The heart is large, the mediastinum is not": it is not large.
+    """
     predicate: TaggedToken | None = None
     judged: TaggedToken | None = None
     at = 0
@@ -115,10 +124,10 @@ def _restore_predicates(units: list[TaggedToken]) -> None:
             judged = None
         elif judged is not None and _is_side_judged(units, at):
             # "The left angle is blunted, the right is sharp"
-            units.insert(at + 1, _copy(judged))
+            units.insert(at + 1, judged.copy())
             at += 1
         elif predicate is not None and _is_left_out(units, at):
-            units.insert(at + 1, _copy(predicate))
+            units.insert(at + 1, predicate.copy())
             at += 1 + _restore_judged(units, at, judged)
         at += 1
 
@@ -126,7 +135,9 @@ def _restore_predicates(units: list[TaggedToken]) -> None:
 def _restore_judged(
     units: list[TaggedToken], at: int, judged: TaggedToken | None
 ) -> int:
-    """ "The right lung is clear and the left is not": the left lung.
+    """Put back the part of which a side alone is named.
+
+    "The right lung is clear and the left is not": the left lung.
 
     Args:
         units: of the sentence; changed in place.
@@ -141,30 +152,32 @@ def _restore_judged(
     if judged is None or is_named:
         return 0
     sides = (n for n in range(statement, at) if _is_side(units[n]))
-    units.insert(next(sides, at) + 1, _copy(judged))
+    units.insert(next(sides, at) + 1, judged.copy())
     return 1
 
 
 def _is_side_judged(units: list[TaggedToken], at: int) -> bool:
     """Whether a side alone, behind a joint, is the subject of a judgement."""
-    if not _is_side(units[at]) or not at:
+    if not _is_side(units[at]):
         return False
-    if units[at - 1].kind not in _JOINTS_OF_STATEMENTS:
+    if kind_at(units, at - 1) not in _JOINTS_OF_STATEMENTS:
         return False
-    kinds = [unit.kind for unit in _statement_at(units, at)[1:]]
-    return kinds[:1] == ["copula"] and bool({"normal", "abnormal"} & {*kinds[1:3]})
+    predicate = _statement_at(units, at)[2:4]
+    is_judged = any(unit.kind in ("normal", "abnormal") for unit in predicate)
+    return is_judged and kind_at(units, at + 1) == "copula"
 
 
 def _is_left_out(units: list[TaggedToken], at: int) -> bool:
     """Whether "is not" ends a statement about a part of the body."""
     if units[at].kind != "negated" or units[at].form not in WORDS["left_out_verbs"]:
         return False
-    is_last = at + 1 == len(units) or units[at + 1].kind in _JOINTS_OF_STATEMENTS
-    if not is_last or not at or units[at - 1].kind != "copula":
+    if kind_at(units, at + 1) not in _AROUND_STATEMENTS:
         return False
+    if kind_at(units, at - 1) != "copula":
+        return False
+    # "An effusion is not" leaves out a verb, and no state: a finding is none of these.
     subject = units[_begin_of_statement(units, at) : at - 1]
-    named = {unit.kind for unit in subject if not _is_side(unit)}
-    return bool(subject) and named <= {"anatomy", "place"}
+    return bool(subject) and all(unit.kind in ("anatomy", "place") for unit in subject)
 
 
 def _begin_of_statement(units: list[TaggedToken], at: int) -> int:
@@ -180,10 +193,10 @@ def _begins_statement(units: list[TaggedToken], at: int) -> bool:
     for unit in reversed(units[:at]):
         if unit.kind in _JOINTS_OF_STATEMENTS:
             return True
-        if (
-            unit.kind not in ("other", "copula", "seen")
-            or unit.form in WORDS["pronouns"]
-        ):
+        if unit.kind not in ("other", "copula", "seen"):
+            return False
+        # "The effusion, it has gone": the statement has its subject.
+        if unit.form in WORDS["pronouns"]:
             return False
     return False
 
@@ -198,17 +211,18 @@ def _restore_at(units: list[TaggedToken], at: int, subject: TaggedToken) -> None
     if first.kind == "preposition" and _is_none_there(units, at):
         # "... on the left, on the right there is none"
         units[at + 2].become(UNKNOWN)
-        units.insert(at + 2, _copy(subject))
-    elif first.doubts and _cannot_be_excluded(units, at):
+        units.insert(at + 2, subject.copy())
+    elif first.doubts and _is_behind_hedge_and_break(units, at):
         # "Cannot be excluded but is unlikely" is said of one finding.
         units[at - 1].become(UNKNOWN)
     elif pronoun is not None:
         # "No effusion on the left, but a small one on the right"
-        units[units.index(pronoun)] = _copy(subject)
+        units[units.index(pronoun)] = subject.copy()
     elif _is_side(first):
         _restore_behind_side(units, at, statement, subject)
     elif _has_side(statement) and _speaks_of_side(units, at, statement):
-        units.insert(at + 1, _copy(subject))
+        # "... but not on the right"
+        units.insert(at + 1, subject.copy())
     else:
         _restore_before_predicate(units, at, statement, subject)
 
@@ -233,26 +247,23 @@ def _restore_before_predicate(
             _restore_beside_side(units, at, subject)
         elif first.kind == "negated before":
             # "Present on the right and absent on the left"
-            units.insert(at, _copy(subject))
+            units.insert(at, subject.copy())
     elif first.kind in _PREDICATES and _is_clause_before(units, at):
-        units.insert(at, _copy(subject))
+        # "The effusion was large, but has gone"
+        units.insert(at, subject.copy())
 
 
 def _is_none_there(units: list[TaggedToken], at: int) -> bool:
     """Whether a side and "there is none" follow."""
-    if at + 3 >= len(units) or not _is_side(units[at + 1]):
+    if form_at(units, at + 2) != "there" or not _is_side(units[at + 1]):
         return False
-    none = units[at + 3]
-    return units[at + 2].form == "there" and none.form in WORDS["none"]
+    return form_at(units, at + 3) in WORDS["none"]
 
 
-def _cannot_be_excluded(units: list[TaggedToken], at: int) -> bool:
-    """Whether the predicate before a break is a hedge: "cannot be excluded, but"."""
-    return (
-        at > 1
-        and units[at - 1].kind == "break"
-        and units[at - 2].kind == "hedged before"
-    )
+def _is_behind_hedge_and_break(units: list[TaggedToken], at: int) -> bool:
+    """Whether the predicate before is a hedge: "cannot be excluded, but"."""
+    is_behind_break = kind_at(units, at - 1) == "break"
+    return is_behind_break and kind_at(units, at - 2) == "hedged before"
 
 
 def _speaks_of_side(
@@ -270,20 +281,22 @@ def _speaks_of_side(
         # "Large on the left and none on the right": "none" is "no effusion".
         first.become(sense_of(cue_named("negated.none_here")))
         return True
-    kinds = {unit.kind for unit in statement[1:]}
-    if not kinds <= {"preposition", "place", "other", "seen"}:
+    following = {unit.kind for unit in statement[1:]}
+    if not following <= {"preposition", "place", "other", "seen"}:
         return False
-    if first.kind == "negated" and kinds & {"preposition"}:
-        return True  # "consolidation on the left but not on the right"
+    # "Consolidation on the left but not on the right".
+    if first.kind == "negated" and "preposition" in following:
+        return True
     if first.kind == "hedged":
         # "Possibly also on the left"; "possibly in the left base" is a place alone.
         return any(unit.form in WORDS["also"] for unit in statement)
+    # "No effusion on the right and a trace on the left": the trace is stated.
     is_size = first.kind in ("word", "abnormal") and first.code in _SIZES
     return is_size and _is_denied_before(units, at)
 
 
 def _is_denied_before(units: list[TaggedToken], at: int) -> bool:
-    """ "No effusion on the right and a trace on the left": the trace is stated."""
+    """Whether the clause before denies, as "but" may lead on from."""
     for unit in reversed(units[:at]):
         if unit.kind == "negated":
             return True
@@ -332,7 +345,16 @@ def _restore_behind_side(
     statement: list[TaggedToken],
     subject: TaggedToken,
 ) -> None:
-    """ "The left has gone, the right has not": each side gets the finding."""
+    """Give the finding to a side of which something is said.
+
+    "The left has gone, the right has not".
+
+    Args:
+        units: of the sentence; changed in place.
+        at: position of the side.
+        statement: units that begin with the side.
+        subject: the finding that was named before.
+    """
     is_judged = any(
         unit.kind in _PREDICATES or unit.kind == "negated" or unit.code in _COURSES
         for unit in statement
@@ -347,7 +369,7 @@ def _restore_behind_side(
         else:
             # "... is seen on the left, the right is not"
             last.become(LexiconEntry("negated before", cue=last.cue))
-    units.insert(at + 1, _copy(subject))
+    units.insert(at + 1, subject.copy())
     _forget_topic(units, subject)
 
 
@@ -361,16 +383,17 @@ def _last_predicate(units: list[TaggedToken]) -> str:
 def _restore_beside_side(
     units: list[TaggedToken], at: int, subject: TaggedToken
 ) -> None:
-    """ "... persists on the right, gone on the left", "... resolved right"."""
-    following = units[at + 1]
-    position = at + 2 if _is_side(following) else at
-    units.insert(position, _copy(subject))
+    """Put the subject beside the side of which a course is told.
+
+    "... persists on the right, gone on the left", "... resolved right".
+    """
+    position = at + 2 if _is_side(units[at + 1]) else at
+    units.insert(position, subject.copy())
 
 
 def _forget_topic(units: list[TaggedToken], subject: TaggedToken) -> None:
-    """ "Of the effusions, the left ...": the topic states nothing by itself."""
+    """Let a topic state nothing by itself: "of the effusions, the left ..."."""
     at = units.index(subject)
-    is_topic = at + 1 < len(units) and units[at + 1].kind == "comma"
-    if is_topic and units[0].form == "of":
+    if units[0].form == "of" and kind_at(units, at + 1) == "comma":
         for unit in units[: at + 1]:
             unit.become(UNKNOWN)

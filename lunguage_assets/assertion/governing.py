@@ -137,9 +137,9 @@ def _edges(units: list[TaggedToken], mentions: list[int]) -> Iterator[Edge]:
     """Yield what reaches the mentions, and what prefers them to something else."""
     for at in mentions:
         for edge in units[at].edges:
-            # "Edema is less likely than <finding>"
-            is_preferred = edge.cue == "hedged.than"
-            yield edge._replace(reason=PREFERRED) if is_preferred else edge
+            # "Edema is less likely than <finding>": the finding is preferred.
+            reason = PREFERRED if edge.cue == "hedged.than" else edge.reason
+            yield edge._replace(reason=reason)
         if not units[at].negation:
             yield from _preferring(units, at)
     for at, unit in enumerate(units):
@@ -149,7 +149,7 @@ def _edges(units: list[TaggedToken], mentions: list[int]) -> Iterator[Edge]:
 
 
 def _hedges_before(units: list[TaggedToken], at: int) -> Iterator[TaggedToken]:
-    """ "Possibly consistent with edema or <finding>": what is said of the hedge."""
+    """Yield what is said of a hedge: the first of "possibly consistent with"."""
     for position in range(at - 1, max(-1, at - 1 - LONGEST_CHAIN), -1):
         if units[position].kind != "hedged" or units[position].negation:
             return
@@ -162,7 +162,7 @@ def _edge(unit: TaggedToken, reason: str, category: Category) -> Edge:
 
 
 def _preferring(units: list[TaggedToken], at: int) -> Iterator[Edge]:
-    """ "This reflects <finding> rather than edema": the dismissal of the other."""
+    """Yield the dismissal of another: "reflects <finding> rather than edema"."""
     for unit in units[at + 1 :]:
         if unit.kind in ("finding", "break"):
             return
@@ -174,13 +174,13 @@ def _preferring(units: list[TaggedToken], at: int) -> Iterator[Edge]:
 def _joins_named(units: list[TaggedToken], at: int) -> bool:
     """Whether a joint of alternatives stands beside a mention that is not denied."""
     behind = first_beyond(units[at + 1 :], ("place",))
+    # "<finding> at the left apex or base": the joint is one of places.
     if behind is None or behind.kind in _END_OF_PLACES:
-        return False  # "<finding> at the left apex or base"
-    beside = (finding_beside(units, at, -1), finding_beside(units, at, 1))
-    return any(
-        unit is not None and unit.sense == NAMED and not unit.negation
-        for unit in beside
-    )
+        return False
+    for unit in (finding_beside(units, at, -1), finding_beside(units, at, 1)):
+        if unit is not None and unit.sense == NAMED and not unit.negation:
+            return True
+    return False
 
 
 def _distance(position: int, mentions: Sequence[int]) -> int:

@@ -1,4 +1,8 @@
-"""What is left open: hedges and alternatives (method.md section 7, point 4)."""
+"""What is left open: hedges and alternatives (method.md section 7, point 4).
+
+Which words hedge stands in `resources/hedges.yaml` and `resources/assertion/`; how sure
+a hedge sounds is a matter of the judges.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from lunguage_assets.assertion.units import (
     TaggedToken,
     clause_around,
     first_beyond,
+    kind_at,
 )
 from lunguage_assets.assertion.vocabulary import UNDECIDED
 from lunguage_assets.assertion.word_files import WORDS
@@ -43,66 +48,60 @@ def mark_undecided_clause(units: list[TaggedToken], at: int) -> None:
 def mark_hedge(units: list[TaggedToken], at: int) -> None:
     """Leave open the list behind a hedge, or before it where it ends its clause."""
     hedge = units[at]
+    # A hedge that is denied says nothing ("not suspicious for"), and one of a place
+    # leaves the place open alone.
     if hedge.negation or _is_of_place(units, at):
         return
     reached = [] if _is_glued(units, at) else list_behind(units, at)
     for unit in reached:
-        if not (_is_called_known(units, unit) or _has_ended(unit)):
+        # "Consistent with known emphysema": the emphysema is there.
+        words = own_words_before(units, unit)
+        is_known = any(word.form == "known" for word in words)
+        has_ended = unit.past is not None and unit.past.kind == "ended"
+        if not is_known and not has_ended:
             unit.leave_open(hedge, "list behind")
     if reached or not (hedge.looks("before") and _is_predicate(units, at)):
         return
     before = list_before(units, at, of_hedge=True)
+    # "Edema, pneumonia?": the sign asks about the nearest one.
     for unit in before[:1] if hedge.form == "?" else before:
         unit.leave_open(hedge, "list before")
 
 
 def _is_glued(units: list[TaggedToken], at: int) -> bool:
-    """ "Atelectasis? Pneumonia?": a sign right behind its finding is said of it."""
+    """Whether a sign stands right behind its finding: "Atelectasis? Pneumonia?"."""
     return units[at].form == "?" and at > 0 and units[at - 1].end == units[at].begin
-
-
-def _is_called_known(units: list[TaggedToken], finding: TaggedToken) -> bool:
-    """ "Consistent with known emphysema": the emphysema is there."""
-    return any(word.form == "known" for word in own_words_before(units, finding))
-
-
-def _has_ended(unit: TaggedToken) -> bool:
-    return unit.past is not None and unit.past.kind == "ended"
 
 
 def _is_predicate(units: list[TaggedToken], at: int) -> bool:
     """Whether a hedge is said of what stands before it: "edema is possible"."""
-    if _is_glued(units, at):
-        return True
     following = units[at + 1] if at + 1 < len(units) else None
-    if following is None or following.aside:
+    if following is None or following.aside or _is_glued(units, at):
         return True
     if following.kind in ("break", "comma", "seen", "preposition", "and"):
         return True
-    if _is_preferred(units, at):
-        return True
-    if following.kind == "negated before" or following.doubts:
-        return True  # "is probably not seen", "is more likely than edema"
-    if units[at].form in WORDS["modals"]:
-        return True
-    is_behind_verb = at > 0 and units[at - 1].kind == "copula"
-    return is_behind_verb and units[at].form in WORDS["predicates"]
-
-
-def _is_preferred(units: list[TaggedToken], at: int) -> bool:
-    """ "Pneumonia is favored over edema", "... is suspected more than edema"."""
+    # "Pneumonia is favored over edema", "... is suspected more than edema".
     nearest = units[at + 1 : at + 1 + _BESIDE]
     behind = first_beyond(nearest, ("word", "other", "hedged"))
-    return behind is not None and behind.kind == "negated" and behind.doubts
+    if behind is not None and behind.kind == "negated" and behind.doubts:
+        return True
+    # "Is probably not seen", "is more likely than edema".
+    if following.kind == "negated before" or following.doubts:
+        return True
+    # "Edema may well be there", "edema is questionable on this view".
+    if units[at].form in WORDS["modals"]:
+        return True
+    is_behind_verb = kind_at(units, at - 1) == "copula"
+    return is_behind_verb and units[at].form in WORDS["predicates"]
 
 
 def mark_hedge_behind(units: list[TaggedToken], at: int) -> None:
     """Leave open what stands before a hedge such as "cannot be excluded"."""
-    is_last_of_list = units[at].form == "or"  # "atelectasis, scarring, or both"
+    # "Atelectasis, scarring, or both".
+    is_last_of_list = units[at].form == "or"
     reached = list_before(units, at, of_hedge=True, of_alternatives=is_last_of_list)
     if not reached:
-        # "Minimal, if any, edema"
-        # "Another possibility is edema"
+        # "Minimal, if any, edema", "another possibility is edema".
         behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "comma", "copula"})
         reached = [behind] if behind is not None and behind.kind == "finding" else []
     for unit in reached:
@@ -119,20 +118,20 @@ def mark_undecided(units: list[TaggedToken], at: int) -> None:
 
 
 def _is_of_place(units: list[TaggedToken], at: int) -> bool:
-    """ "Opacity, possibly in the lingula": only the place is left open."""
-    form = units[at].form
-    if form == "likely" and at and units[at - 1].kind == "copula":
-        return False  # "pneumonia is likely in the left base"
-    following = [unit.kind for unit in units[at + 1 : at + 3]]
-    if len(following) < 2 or following[0] != "preposition":
+    """Whether only the place is left open: "opacity, possibly in the lingula"."""
+    hedge = units[at]
+    # "Pneumonia is likely in the left base" leaves open the pneumonia.
+    if hedge.form == "likely" and kind_at(units, at - 1) == "copula":
         return False
-    if following[1] not in ("place", "anatomy"):
+    if kind_at(units, at + 1) != "preposition":
         return False
-    if not form.endswith("ly") and form not in WORDS["of_the_place"]:
+    if kind_at(units, at + 2) not in ("place", "anatomy"):
         return False
-    clause = clause_around(units, at)
+    if not hedge.form.endswith("ly") and hedge.form not in WORDS["of_the_place"]:
+        return False
     return any(
-        unit.kind == "finding" for unit in clause if unit.begin < units[at].begin
+        unit.kind == "finding" and unit.begin < hedge.begin
+        for unit in clause_around(units, at)
     )
 
 
@@ -152,8 +151,10 @@ def mark_alternatives(units: list[TaggedToken], at: int) -> None:
         _mark_two(units, at, before, behind)
         return
     finding = before or behind
-    beside = units[at - 1 : at] if behind else units[at + 1 : at + 2]
-    if finding is not None and _is_unknown_alternative(joint, beside):
+    # "Edema versus crowding": what is in no word list may be it, too.
+    beside = kind_at(units, at - 1 if behind else at + 1)
+    is_alternative = beside in (*OWN_WORDS, "hedged", "comma")
+    if finding is not None and joint.form in ("versus", "vs") and is_alternative:
         finding.leave_open(joint, "list around")
     else:
         _mark_states(units, at)
@@ -162,18 +163,19 @@ def mark_alternatives(units: list[TaggedToken], at: int) -> None:
 def _mark_two(
     units: list[TaggedToken], at: int, before: TaggedToken, behind: TaggedToken
 ) -> None:
-    """Leave open the findings around a joint, unless a denial is about them."""
+    """Leave open the findings around a joint, unless a denial is about them.
+
+    Args:
+        units: of the sentence.
+        at: position of the joint.
+        before: the finding before it.
+        behind: the finding behind it.
+    """
     is_denied = bool(before.negation) or behind.negation == "definite"
     if is_denied or _is_change_denied(units, before):
         return
     for unit in (*list_before(units, at, of_alternatives=True), behind):
         unit.leave_open(units[at], "list around")
-
-
-def _is_unknown_alternative(joint: TaggedToken, beside: list[TaggedToken]) -> bool:
-    """ "Edema versus crowding": what is in no word list may be it, too."""
-    named = (*OWN_WORDS, "hedged", "comma")
-    return joint.form in ("versus", "vs") and any(unit.kind in named for unit in beside)
 
 
 def _members_of_either(units: list[TaggedToken], at: int) -> Iterator[TaggedToken]:
@@ -203,7 +205,10 @@ def _mark_states(units: list[TaggedToken], at: int) -> None:
 
 
 def _is_change_denied(units: list[TaggedToken], finding: TaggedToken) -> bool:
-    """ "No change in A or B" states both."""
+    """Whether two findings are stated, of which a change is denied.
+
+    "No change in effusion or edema" states both.
+    """
     for unit in reversed(units[: units.index(finding)]):
         if unit.code == "no_change":
             return unit.form in WORDS["change_denied"]

@@ -10,12 +10,14 @@ from lunguage_assets.assertion.reach import (
     list_behind,
     own_words_before,
 )
-from lunguage_assets.assertion.units import LIMITATION, TaggedToken
+from lunguage_assets.assertion.units import LIMITATION, TaggedToken, kind_at
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
 NOT_ASSESSED = "not assessed"
 """Why a finding that can't be assessed is neither there nor absent."""
+_BEFORE: frozenset[Kind] = OWN_WORDS | {"copula", "seen"}
+"""What stands between a finding and "cannot be assessed"."""
 _PLACES: frozenset[Kind] = frozenset({"place", "anatomy"})
 
 
@@ -29,11 +31,8 @@ def mark_limitations(units: list[TaggedToken]) -> None:
         if unit.kind == "limitation before":
             reached = _not_assessed_before(units, at)
         elif unit.kind == "limitation":
-            reached = [
-                target
-                for target in list_behind(units, at)
-                if not _is_known(units, target)
-            ]
+            behind = list_behind(units, at)
+            reached = [target for target in behind if not _is_known(units, target)]
         else:
             continue
         for finding in reached:
@@ -43,25 +42,25 @@ def mark_limitations(units: list[TaggedToken]) -> None:
 
 def _not_assessed_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Find what "cannot be assessed" is said of, where that is a finding."""
-    before = list(takewhile(_is_own_or_verb, reversed(units[:at])))
+    before = list(takewhile(lambda unit: unit.kind in _BEFORE, reversed(units[:at])))
+    # "Scarring, stability not assessable": the scarring is there.
     if any(unit.form in WORDS["properties"] for unit in before):
-        return []  # "scarring, stability not assessable": the scarring is there
-    previous = units[at - len(before) - 1] if len(before) < at else None
-    is_of_finding = previous is not None and previous.kind in ("preposition", "finding")
+        return []
+    # "A right effusion, and the left base cannot be assessed" is of the base.
+    is_of_finding = kind_at(units, at - len(before) - 1) in ("preposition", "finding")
     if any(unit.kind in _PLACES for unit in before) and not is_of_finding:
-        return []  # "a right effusion, and the left base cannot be assessed"
+        return []
     reached = list_before(units, at, of_hedge=True)
     if reached and _is_property_named(units, reached[-1]):
         return []
     return reached
 
 
-def _is_own_or_verb(unit: TaggedToken) -> bool:
-    return unit.kind in OWN_WORDS or unit.kind in ("copula", "seen")
-
-
 def _is_property_named(units: list[TaggedToken], finding: TaggedToken) -> bool:
-    """ "The extent of the effusion cannot be assessed": the effusion is there."""
+    """Whether only a property is spoken of: "the extent of the effusion".
+
+    That it cannot be assessed says that the effusion is there.
+    """
     for unit in reversed(units[: units.index(finding)]):
         if unit.form in WORDS["properties"]:
             return True
@@ -71,7 +70,7 @@ def _is_property_named(units: list[TaggedToken], finding: TaggedToken) -> bool:
 
 
 def _is_known(units: list[TaggedToken], finding: TaggedToken) -> bool:
-    """ "Rotation limits evaluation of the left effusion": it is spoken of as known."""
+    """Whether a finding is spoken of as known: "evaluation of the left effusion"."""
     if finding.is_definite or _is_property_named(units, finding):
         return True
     own_words = own_words_before(units, finding)
@@ -92,7 +91,8 @@ def mark_reservations(units: list[TaggedToken]) -> None:
                 finding.doubt_denial(unit, "denial before")
             pending = None if denied else unit
         elif unit.kind == "negated":
-            denied = []  # "no effusion, no pneumothorax within the limits of ..."
+            # "No effusion, no pneumothorax within the limits of ...": of the second.
+            denied = []
         elif unit.kind == "finding" and unit.negation:
             if pending is not None:
                 # "Within the limits of this film there is no pneumothorax"

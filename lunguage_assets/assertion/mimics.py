@@ -1,4 +1,7 @@
-"""What only looks like a finding, and what it really is."""
+"""What only looks like a finding, and what it really is (method.md section 7, point 6).
+
+"A skin fold simulates a pneumothorax" states a fold, and doubts the pneumothorax.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ def mark_mimics(units: list[TaggedToken]) -> None:
 
 
 def _is_harmless_before(units: list[TaggedToken], at: int) -> bool:
-    """ "A skin fold that looks like a pneumothorax", but "a nodule that looks like"."""
+    """Whether something harmless looks like a finding: "a fold that looks like ...".
+
+    "A nodule that looks like a metastasis" is a sign of it.
+    """
     if units[at].kind != "hedged":
         return False
     for unit in reversed(units[:at]):

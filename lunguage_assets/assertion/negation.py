@@ -1,4 +1,9 @@
-"""What is denied, and what has gone (method.md section 7, point 3)."""
+"""What is denied, and what has gone (method.md section 7, point 3).
+
+How far a denial reaches is decided here and in `reach.py`; which words deny stands in
+`resources/assertion/negation.yaml`, what is neither there nor absent in
+`limitations.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +16,19 @@ from lunguage_assets.assertion.reach import (
     list_behind,
     reaches_next,
 )
-from lunguage_assets.assertion.units import TaggedToken, first_beyond, first_kind
+from lunguage_assets.assertion.units import (
+    TaggedToken,
+    first_beyond,
+    first_kind,
+    kind_at,
+    kind_beyond,
+)
 from lunguage_assets.assertion.word_files import WORDS
 
 _BETWEEN_STATEMENTS = frozenset(
-    {"break", "comma", "negated", "negated before", "ended", "and", "with"}
+    {"comma", "negated", "negated before", "ended", "and", "with"}
 )
+"""What parts two statements: nothing behind it is said of what stands before."""
 _ENDS_OF_RESOLUTION = frozenset({"break", "comma", "copula", "finding"})
 """What ends "resolution of ..."."""
 
@@ -43,6 +55,7 @@ def _deny_behind(units: list[TaggedToken]) -> None:
         if _ends_denial(units, at, denial):
             denial = None
         elif unit.kind == "negated":
+            # "Pneumonia less likely" denies what stands before it, and no list behind.
             denial = None if _dismisses(units, at) else unit
             has_denied = False
         elif denial is not None and not _is_sign_of_doubt(units, at, denial):
@@ -55,20 +68,23 @@ def _deny_behind(units: list[TaggedToken]) -> None:
 def _ends_denial(units: list[TaggedToken], at: int, denial: TaggedToken | None) -> bool:
     """Whether the list of a denial ends here, whatever it has denied."""
     unit = units[at]
+    # "No effusion but edema", "no new nodule, resolved edema".
     if unit.aside or unit.kind in ("break", "ended"):
         return True
-    is_stopped = denial is not None and denial.stops_at(unit)
-    return is_stopped or _ends_aside(units, at)
+    if denial is not None and denial.stops_at(unit):
+        return True
+    # "Edema, as opposed to infection, is suspected": the verb is said of edema.
+    return unit.kind == "comma" and kind_at(units, at + 1) == "copula"
 
 
 def _begins_statement(units: list[TaggedToken], at: int, denial: TaggedToken) -> bool:
     """Whether something else is stated from here on, behind what was denied."""
-    kind = units[at].kind
-    if kind == "hedged":
+    if units[at].kind == "hedged":
         # "Without fever this is more likely edema"
         return units[at - 1].kind == "copula"
-    is_joint = kind in ("comma", "and", "with")
-    return is_joint and is_statement_behind(units, at, denial)
+    if units[at].kind not in ("comma", "and", "with"):
+        return False
+    return is_statement_behind(units, at, denial)
 
 
 def _deny_at(units: list[TaggedToken], at: int, denial: TaggedToken) -> bool:
@@ -76,22 +92,24 @@ def _deny_at(units: list[TaggedToken], at: int, denial: TaggedToken) -> bool:
     unit = units[at]
     if unit.kind in ("finding", "abnormal", "normal"):
         unit.negate(denial, "list behind")
+        # An adjective ends the list of "not enlarged, stable"; "no enlarged, calcified
+        # nodes" goes on to its noun.
         return unit.kind == "finding" or reaches_next(denial)
     if unit.kind in ("hedged", "hedged before", "link"):
         unit.negate(denial, "list behind")
-        if units[at - 1] is denial:
-            _deny_belief(denial, unit)
+        is_direct = units[at - 1] is denial and reaches_next(denial)
+        if is_direct and unit.form in WORDS["beliefs"]:
+            # "Not suspicious for cancer" denies with doubt, "not consistent with
+            # cancer" without.
+            denial.doubted_by = unit
     return False
 
 
-def _ends_aside(units: list[TaggedToken], at: int) -> bool:
-    """ "Edema, as opposed to infection, is suspected": the verb is said of edema."""
-    following = units[at + 1 : at + 2]
-    return units[at].kind == "comma" and first_kind(following, ("copula",)) != ""
-
-
 def _is_sign_of_doubt(units: list[TaggedToken], at: int, denial: TaggedToken) -> bool:
-    """ "It is unlikely that the opacity represents pneumonia": the opacity is there."""
+    """Whether a doubt is not about this finding, but about what it means.
+
+    "It is unlikely that the opacity represents pneumonia": the opacity is there.
+    """
     if not denial.is_cue("doubted.that") or units[at].kind != "finding":
         return False
     behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "preposition"})
@@ -101,33 +119,30 @@ def _is_sign_of_doubt(units: list[TaggedToken], at: int, denial: TaggedToken) ->
     return first_kind(following, ("finding", "break")) == "finding"
 
 
-def _deny_belief(denial: TaggedToken, hedge: TaggedToken) -> None:
-    """ "Not suspicious for cancer" denies with doubt, "not consistent with" without."""
-    if hedge.form in WORDS["beliefs"] and reaches_next(denial):
-        denial.doubted_by = hedge
-
-
 def _deny(reached: Iterable[TaggedToken], by: TaggedToken, reason: str) -> None:
     for unit in reached:
         unit.negate(by, reason)
 
 
 def _dismisses(units: list[TaggedToken], at: int) -> bool:
-    """ "Atelectasis more likely, pneumonia less likely": a doubt behind its finding."""
+    """Whether it is a doubt that stands behind its finding.
+
+    "Atelectasis more likely, pneumonia less likely".
+    """
     cue = units[at]
-    if cue.kind != "negated" or not cue.doubts or not cue.looks("before") or at == 0:
+    if cue.kind != "negated" or not cue.doubts or not cue.looks("before"):
         return False
-    is_last = at + 1 == len(units) or units[at + 1].kind in ("break", "comma")
-    return is_last and units[at - 1].kind in ("finding", "place")
+    is_last = kind_at(units, at + 1) in ("", "break", "comma")
+    return is_last and kind_at(units, at - 1) in ("finding", "place")
 
 
 def _is_answer(units: list[TaggedToken], at: int) -> bool:
-    """ "Effusion: no": a denial that is the whole answer to a heading."""
+    """Whether a denial is the whole answer to a heading: "Effusion: no"."""
     cue = units[at]
-    if cue.kind != "negated" or not cue.looks("before") or at == 0:
+    if cue.kind != "negated" or not cue.looks("before"):
         return False
-    is_last = at + 1 == len(units) or units[at + 1].kind == "break"
-    return is_last and units[at - 1].kind == "copula"
+    is_last = kind_at(units, at + 1) in ("", "break")
+    return is_last and kind_at(units, at - 1) == "copula"
 
 
 def _end(units: list[TaggedToken], at: int) -> None:
@@ -142,29 +157,33 @@ def _end(units: list[TaggedToken], at: int) -> None:
         return
     for unit in gone:
         unit.negate(cue, reason)
+        # "Unclear whether the edema has resolved": it is left open, and not past.
         if unit.negation:
             unit.past = cue
 
 
 def _is_adjective(units: list[TaggedToken], at: int) -> bool:
-    """ "Lung cancer, now resolved pneumonia": it stands before its finding."""
-    before = first_beyond(reversed(units[:at]), ("other", "seen"))
-    behind = first_beyond(units[at + 1 :], OWN_WORDS)
-    is_first = before is None or before.kind in ("break", "comma")
-    return is_first and behind is not None and behind.kind == "finding"
+    """Whether what has gone follows: "lung cancer, now resolved pneumonia"."""
+    before = kind_beyond(reversed(units[:at]), ("other", "seen"))
+    is_first = before in ("", "break", "comma")
+    return is_first and kind_beyond(units[at + 1 :], OWN_WORDS) == "finding"
 
 
 def _is_renewed(units: list[TaggedToken], at: int, gone: list[TaggedToken]) -> bool:
-    """ "The tube was exchanged for a longer tube": a tube is there."""
+    """Whether there is one again: "the tube was exchanged for a longer tube"."""
     if not gone or not units[at].is_cue("ended.exchanged_for"):
         return False
     behind = first_beyond(units[at + 1 :], OWN_WORDS)
-    is_finding = behind is not None and behind.kind == "finding"
-    return is_finding and behind is not None and behind.name == gone[0].name
+    if behind is None or behind.kind != "finding":
+        return False
+    return behind.name == gone[0].name
 
 
 def _gone_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
-    """Find what has gone behind "resolution of", with what explained it."""
+    """Find what has gone behind "resolution of", with what explained it.
+
+    "Resolution of the opacity suspicious for pneumonia": both have gone.
+    """
     gone = [] if reaches_next(units[at]) else _gone_list(units, at)
     last = units.index(gone[-1]) if gone else at
     is_explained = False
@@ -204,15 +223,15 @@ def _with_sign(
             return [*reached, unit] if is_explained else reached
         if unit.kind in ("hedged", "link"):
             is_explained = True
-        elif unit.kind == "break" and unit.form in ("that", "which"):
-            continue
-        elif _is_between_statements(unit):
+        elif _parts_statements(unit):
             break
     return reached
 
 
-def _is_between_statements(unit: TaggedToken) -> bool:
-    # "The opacity that was concerning for edema has cleared" goes on at "was".
+def _parts_statements(unit: TaggedToken) -> bool:
+    # "The opacity that was concerning for edema has cleared" goes on at "that was".
+    if unit.kind == "break":
+        return unit.form not in ("that", "which")
     if unit.kind == "copula":
         return unit.form not in WORDS["then"]
     return unit.kind in _BETWEEN_STATEMENTS

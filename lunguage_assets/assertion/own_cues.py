@@ -41,9 +41,8 @@ def faults_of_examples(cues: Iterable[Cue], vocabulary: Vocabulary) -> Iterator[
         vocabulary: that has these cues.
     """
     for cue in cues:
-        if cue.patterns and not any(
-            _has_words(cue, example) for example in cue.examples
-        ):
+        shows_words = any(_has_words(cue, example) for example in cue.examples)
+        if cue.patterns and not shows_words:
             yield (
                 f"cue {cue.id!r}: found no example with its words, expected one. Add a "
                 "sentence with them."
@@ -53,31 +52,30 @@ def faults_of_examples(cues: Iterable[Cue], vocabulary: Vocabulary) -> Iterator[
 
 
 def _faults(cue: Cue, example: Example, vocabulary: Vocabulary) -> Iterator[str]:
-    place = f"cue {cue.id!r}, example {example.text!r}"
-    read = list(read_assertions(example.text, example.section, vocabulary))
+    address = f"cue {cue.id!r}, example {example.text!r}"
+    assertions = list(read_assertions(example.text, example.section, vocabulary))
     for words, expected in example.meant_by_mention.items():
         begin = example.text.lower().find(words.lower())
         if begin < 0:
             yield (
-                f"{place}: found {words!r} as a mention, expected words of the "
+                f"{address}: found {words!r} as a mention, expected words of the "
                 "sentence. Write them as they stand there."
             )
             continue
         end = begin + len(words)
-        around = (
-            assertion
-            for assertion in read
+        meant = tuple(
+            assertion.meant
+            for assertion in assertions
             if assertion.begin <= begin and end <= assertion.end
         )
-        found = tuple(assertion.meant for assertion in around)
-        if not found:
+        if not meant:
             yield (
-                f"{place}: found no known word at {words!r}, expected a finding, or "
+                f"{address}: found no known word at {words!r}, expected a finding, or "
                 "another word of the vocabulary. Take one that the reader knows."
             )
-        elif found != expected:
+        elif meant != expected:
             yield (
-                f"{place}: found {words!r} to be {', '.join(found)}, expected "
+                f"{address}: found {words!r} to be {', '.join(meant)}, expected "
                 f"{', '.join(expected)}. Change the cue, or what the example says."
             )
 

@@ -18,6 +18,7 @@ from lunguage_assets.assertion.units import (
     first_beyond,
     first_kind,
     is_adjective,
+    kind_at,
 )
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
@@ -31,9 +32,8 @@ _BEFORE_A_JUDGEMENT: frozenset[Kind] = frozenset(
 _BETWEEN_NOUN_AND_JUDGEMENT: frozenset[Kind] = frozenset(
     {"other", "copula", "word", "hedged"}
 )
-_BEHIND_A_PREDICATE: frozenset[Kind] = frozenset(
-    {"break", "comma", "and", "with", "preposition"}
-)
+_BEHIND_A_PREDICATE = frozenset({"", "break", "comma", "and", "with", "preposition"})
+"""What follows a predicate; "" is the end of the sentence."""
 _PREDICATES = {
     "normal_of_a_part": LexiconEntry("normal", code="morphology"),
     "abnormal_of_a_part": LexiconEntry("abnormal", code="measurement"),
@@ -81,7 +81,7 @@ def restore_parts(units: list[TaggedToken], text: str) -> None:
 
 
 def _read_predicates(units: list[TaggedToken]) -> None:
-    """ "The trachea is central, the diaphragm high": of a part, its position.
+    """Read words of place as what is said of a part: "the trachea is central".
 
     "Central opacity" is a place, "high suspicion" no word of a finding.
     """
@@ -89,10 +89,10 @@ def _read_predicates(units: list[TaggedToken]) -> None:
         sense = _PREDICATES.get(_group_of(unit.form))
         if sense is None or unit.kind not in ("place", "other"):
             continue
-        following = units[at + 1] if at + 1 < len(units) else None
-        is_last = following is None or following.kind in _BEHIND_A_PREDICATE
+        if kind_at(units, at + 1) not in _BEHIND_A_PREDICATE:
+            continue
         before = first_beyond(reversed(units[:at]), ("word", "other", "copula"))
-        if is_last and before is not None and has_axes(before.name):
+        if before is not None and has_axes(before.name):
             unit.become(sense)
 
 
@@ -112,17 +112,17 @@ def _part_at(units: list[TaggedToken], at: int, text: str) -> _Part | None:
         noun.become(LexiconEntry("word", code=column))
     elif begin and units[begin - 1].kind in ("preposition", "finding", "link"):
         return None
-    places = [unit for unit in units[begin:at] if unit.kind == "place"]
-    of_size = part_of_size(units[at].name)
-    if of_size:
-        return _Part([*places, _without_size(units[at], of_size, text)], is_size=True)
+    sides = [unit for unit in units[begin:at] if unit.kind == "place"]
+    measured = part_of_size(units[at].name)
+    if measured:
+        return _Part([*sides, _without_size(units[at], measured, text)], is_size=True)
     if has_axes(units[at].name):
-        return _Part([*places, units[at]], is_size=False)
+        return _Part([*sides, units[at]], is_size=False)
     return None
 
 
 def _names_axis_of(units: list[TaggedToken], begin: int) -> bool:
-    """ "The contour of the heart is normal": the noun is a word of the part."""
+    """Whether a noun before tells the axis: "the contour of the heart is normal"."""
     if begin < 2 or units[begin - 1].form != "of":
         return False
     noun = units[begin - 2]
@@ -186,8 +186,7 @@ def _noun_before(units: list[TaggedToken], at: int) -> int | None:
 def _noun_behind(units: list[TaggedToken], at: int) -> int | None:
     """Find the last noun of "normal in size and contour"."""
     last: int | None = None
-    position = at + 1
-    while position < len(units):
+    for position in range(at + 1, len(units)):
         unit = units[position]
         if names_axis(unit.form):
             # "Normal density" is no finding, "increased density" may be one.
@@ -197,7 +196,6 @@ def _noun_behind(units: list[TaggedToken], at: int) -> int | None:
             last = position
         elif unit.kind not in ("preposition", "and") and unit.form != "for":
             break
-        position += 1
     return last
 
 
@@ -215,11 +213,9 @@ def _restore(units: list[TaggedToken], at: int, part: _Part, text: str) -> int:
         begin -= 1
     if not begin or units[begin - 1].kind != "break":
         return 0
+    # "; enlarged nodes": it judges what follows.
     ends = ("anatomy", "finding", "preposition", "break", "comma", "and", "with")
     if first_kind(units[at + 1 :], ends) in ("anatomy", "finding"):
-        return 0  # "; enlarged nodes"
-    copies = [
-        TaggedToken(unit.sense, unit.form, unit.begin, unit.end) for unit in part.units
-    ]
-    units[begin:begin] = copies
-    return len(copies)
+        return 0
+    units[begin:begin] = [unit.copy() for unit in part.units]
+    return len(part.units)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from lunguage_assets.assertion.ends import settle_ends
 from lunguage_assets.assertion.reach import reaches_next
 from lunguage_assets.assertion.tagging import tag
-from lunguage_assets.assertion.units import TaggedToken
+from lunguage_assets.assertion.units import TaggedToken, kind_at
 from lunguage_assets.assertion.vocabulary import Vocabulary
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -61,10 +61,11 @@ def _vocabulary_of_cues() -> Vocabulary:
 
 
 def _looks_back(units: list[TaggedToken], at: int) -> bool:
-    """ "Tension not seen", "loculation: none": nothing stands behind the cue."""
+    """Whether a cue denies what stands before it: "tension not seen"."""
     if units[at].kind == "negated before":
         return True
-    is_last = at + 1 == len(units) or units[at + 1].kind == "break"
+    # "Loculation: none": nothing stands behind the cue.
+    is_last = kind_at(units, at + 1) in ("", "break")
     return at > 0 and is_last and units[at].looks("before")
 
 

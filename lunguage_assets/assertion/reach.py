@@ -1,5 +1,8 @@
 """How far a cue reaches: the list behind it, the list before it, and what ends a list.
 
+"No effusion or edema, mild atelectasis" denies two findings and states one. What a cue
+does to what it reaches stands in `negation.py`, `hedging.py` and their neighbours.
+
 Every function looks from the cue outwards, until something ends the reach: a reading is
 linear in its sentence.
 """
@@ -13,6 +16,8 @@ from lunguage_assets.assertion.units import (
     TaggedToken,
     first_beyond,
     first_kind,
+    kind_at,
+    kind_beyond,
 )
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
@@ -62,9 +67,10 @@ def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
 
 
 def _ends_list_behind(unit: TaggedToken, cue: TaggedToken) -> bool:
+    if unit.aside or unit.kind in ("break", "ended", "negated before"):
+        return True
     # A doubt begins a list of its own: "is favored over scarring".
-    is_end = unit.kind in ("break", "ended", "negated before") or unit.doubts
-    return bool(unit.aside) or is_end or cue.stops_at(unit)
+    return unit.doubts or cue.stops_at(unit)
 
 
 def _denied_next(units: list[TaggedToken], at: int) -> list[TaggedToken]:
@@ -86,39 +92,34 @@ def _passes_joint(
     """
     if not has_member:
         return _joins_words(units, at) or _is_said_on(units, at)
+    # "Questionable airspace disease/atelectasis" is one doubt.
     if units[at - 1].kind in JOINTS or units[at].form == "/":
-        return True  # "questionable airspace disease/atelectasis" is one doubt
-    if _is_before_not(units, at):
         return True
+    # "Likely atelectasis, not pneumonia", "... and not pneumonia".
+    if kind_at(units, at + 1) == "negated" and reaches_next(units[at + 1]):
+        return True
+    # "Possible edema and effusion" is of the edema; "possible edema or effusion" of
+    # both.
     if reaches_next(units[cue]) and not _has_alternative_ahead(units[at + 1 :]):
         return False
     if not is_statement_behind(units, at, units[cue]):
         return True
-    if units[at].kind == "comma":
-        _separate(units, at)
-    return False
-
-
-def _separate(units: list[TaggedToken], at: int) -> None:
-    """Make a comma a break where a finding begins a statement behind it."""
-    behind = first_beyond(units[at + 1 :], OWN_WORDS)
-    if behind is not None and behind.kind == "finding":
+    # "May represent scarring, mild edema": a finding begins a statement of its own, so
+    # that nothing reaches over the comma from behind either.
+    is_finding_behind = kind_beyond(units[at + 1 :], OWN_WORDS) == "finding"
+    if units[at].kind == "comma" and is_finding_behind:
         units[at].become(LexiconEntry("break"))
-
-
-def _is_before_not(units: list[TaggedToken], at: int) -> bool:
-    """ "Likely atelectasis, not pneumonia", "... and not pneumonia"."""
-    following = units[at + 1] if at + 1 < len(units) else units[at]
-    return following.kind == "negated" and reaches_next(following)
+    return False
 
 
 def _joins_words(units: list[TaggedToken], at: int) -> bool:
     """Whether an "and" is inside a phrase: "possible right third and fourth rib"."""
     if units[at].form == "/":
         return True
-    following = units[min(at + 1, len(units) - 1)]
-    around = {units[at - 1].kind, following.kind}
-    return units[at].kind == "and" and around in ({"place"}, {"word"})
+    if units[at].kind != "and":
+        return False
+    around = {units[at - 1].kind, kind_at(units, at + 1)}
+    return around in ({"place"}, {"word"})
 
 
 def _is_relative(units: list[TaggedToken], at: int, cue: int) -> bool:
@@ -127,8 +128,9 @@ def _is_relative(units: list[TaggedToken], at: int, cue: int) -> bool:
         return False
     if units[cue].kind not in ("ended", "negated before"):
         return False
+    # "Which is not evident on the lateral view": on the other view it is.
     if any(unit.form in WORDS["one_view"] for unit in units[cue + 1 : cue + 3]):
-        return False  # "which is not evident on the lateral view"
+        return False
     return all(unit.kind in ("copula", "other", "seen") for unit in units[at + 1 : cue])
 
 
@@ -143,15 +145,16 @@ def _begin_of_parenthesis(units: list[TaggedToken], at: int) -> int:
     for position in range(at - 1, 0, -1):
         if units[position].kind == "comma":
             first = units[position + 1]
-            is_doubt = first.kind == "negated" and first.doubts
-            return position if is_doubt else at + 1
+            if first.kind == "negated" and first.doubts:
+                return position
+            break
         if units[position].kind in ("break", "copula"):
-            return at + 1
+            break
     return at + 1
 
 
 def _is_said_on(units: list[TaggedToken], at: int) -> bool:
-    """ "Is not diagnostic of, but suggestive of, edema": the comma ends no hedge."""
+    """Whether a comma ends no hedge: "not diagnostic of, but suggestive of, edema"."""
     return units[at].kind == "comma" and units[at - 1].form in WORDS["said_on"]
 
 
@@ -212,11 +215,12 @@ class _WalkBefore:
             self._begin_of_parenthesis = begin
         if position >= self._begin_of_parenthesis:
             return True
+        # "Consolidation, which is no longer visible".
         if not self.reached and _is_relative(self._units, position, self._at):
-            return True  # "consolidation, which is no longer visible"
+            return True
+        # "Is probably not seen", "would be difficult to exclude".
         is_chained = position == self._begin_of_chain - 1 >= self._at - LONGEST_CHAIN
         if unit.kind == "hedged" and is_chained:
-            # "Is probably not seen", "would be difficult to exclude"
             self._begin_of_chain = position
             return True
         return False
@@ -232,6 +236,7 @@ class _WalkBefore:
             return self._takes(unit)
         if unit.kind in JOINTS:
             return self._is_joint_of_list(position)
+        # "The effusion is small, edema is absent": a verb before the list ends it.
         return not (self.reached and unit.kind in ("copula", "link", "seen"))
 
     def _takes(self, finding: TaggedToken) -> bool:
@@ -246,19 +251,23 @@ class _WalkBefore:
 
     def _is_joint_of_list(self, position: int) -> bool:
         joint = self._units[position]
+        # "Scarring, either atelectasis or pneumonia": the list begins here.
         if joint.form == "either":
             return False
         if joint.kind == "comma":
             self._is_joined |= self._is_list and bool(self.reached)
             return True
         if joint.kind == "and":
+            # "Edema, and pneumonia cannot be excluded" is of the pneumonia alone.
             is_behind_comma = self._units[position - 1].kind == "comma"
             if self._is_of_last_alone and is_behind_comma:
                 return False
+            # "Effusion and edema or pneumonia": the effusion is there.
             if self._is_of_alternatives and joint.form != "/":
-                return False  # "A and B or C": A is there
+                return False
+        # What stands before another "or" is that one's.
         elif self._is_of_alternatives and self.reached:
-            return False  # what stands before another "or" is that one's
+            return False
         self._is_joined = True
         self._is_list = True
         return True
@@ -272,30 +281,32 @@ def is_statement_behind(units: list[TaggedToken], at: int, cue: TaggedToken) -> 
         at: position of the joint.
         cue: the denial or hedge whose list it is.
     """
+    # "No effusion, or edema": the "or" goes on with the list, whatever follows.
     joint = list(takewhile(_is_joint, units[at + 1 :]))
     if any(unit.kind == "alternative" for unit in joint):
         return False
     behind = units[at + 1 + len(joint) :]
     if not behind or behind[0].kind in ("negated", "break", "hedged", "past"):
         return True
-    if _is_closed_by_verb(units, at, behind) or _describes_anatomy(behind):
+    # "No effusion is seen (blunting may be scar)": its verb has closed the list.
+    if units[at - 1].kind == "seen" and not _has_alternative_ahead(behind):
         return True
+    if _describes_anatomy(behind):
+        return True
+    # "Not enlarged and tortuous": a "not" is of the next word, unless a comma lists.
     if reaches_next(cue) and units[at].kind != "comma":
         return True
+    # "May represent edema and small effusion": an "and" keeps the size on the list.
     if cue.kind == "hedged" and units[at].kind == "and":
         return False
     return _begins_description(behind, is_behind_hedge=cue.kind == "hedged")
 
 
-def _is_closed_by_verb(
-    units: list[TaggedToken], at: int, behind: list[TaggedToken]
-) -> bool:
-    """ "No effusion is seen (blunting may be scar)": its verb has closed the list."""
-    return units[at - 1].kind == "seen" and not _has_alternative_ahead(behind)
-
-
 def _begins_description(units: list[TaggedToken], *, is_behind_hedge: bool) -> bool:
-    """ "No effusion, mild edema": a word of size or course begins a statement."""
+    """Whether a word of size or course begins a statement: "no effusion, mild edema".
+
+    Where an "or" still follows it does not: "no small effusion, mild edema, or nodule".
+    """
     columns = _BEGINS_BEHIND_HEDGE if is_behind_hedge else STATEMENT_BEGINS
     first = first_beyond(units, ("place", "other")) or units[-1]
     is_stated = first.form in WORDS["stated"] and not is_behind_hedge

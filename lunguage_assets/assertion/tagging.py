@@ -1,4 +1,9 @@
-"""A sentence as units: known spellings in order, the longest first."""
+"""A sentence as units: known spellings in order, the longest first.
+
+What a spelling means by itself stands in the word files (`vocabulary.py`). Here are the
+meanings that hang on the word right before it; those that hang on the sentence are in
+`meaning/`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import re
 
 from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.tokens import Token
-from lunguage_assets.assertion.units import UNKNOWN, TaggedToken
+from lunguage_assets.assertion.units import UNKNOWN, TaggedToken, kind_at
 from lunguage_assets.assertion.vocabulary import LexiconEntry, Vocabulary, sense_of
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -66,14 +71,17 @@ def _unlisted(
 ) -> tuple[TaggedToken, int]:
     """Read what begins no spelling: a vertebra, a size, a distance, or unknown."""
     token = tokens[at]
-    if token.form == "than" and (cue := _comparison(tokens, at, before)):
+    cue = _comparison(tokens, at, before) if token.form == "than" else ""
+    if cue:
         sense = sense_of(cue_named(cue))
         return TaggedToken(sense, token.form, token.begin, token.end), at + 1
+    # "At T8", "the 5th".
     if _LEVEL_OF_BONE.fullmatch(token.form):
         return TaggedToken(_LEVEL, token.form, token.begin, token.end), at + 1
     end = _end_of_size(tokens, at) if _NUMBER.match(token.form) else at + 1
     if end == at + 1:
         return TaggedToken(UNKNOWN, token.form, token.begin, token.end), end
+    # "About 3 cm" is quoted as a whole.
     begin = token.begin
     if at and tokens[at - 1].form in WORDS["about"]:
         begin = tokens[at - 1].begin
@@ -91,7 +99,7 @@ def _comparison(tokens: list[Token], at: int, before: list[TaggedToken]) -> str:
     "More likely edema than pneumonia" doubts the second; "less likely edema than
     pneumonia" prefers it.
     """
-    # "More than" compares no findings.
+    # "More than three nodules" compares no findings: the words right before are none.
     for token in reversed(tokens[: at - 1]):
         if token.form in (".", ";"):
             return ""
@@ -124,29 +132,28 @@ def _listed(
     section: str,
 ) -> TaggedToken:
     """Make the unit of a spelling, whose meaning may depend on the word before."""
-    first, last = tokens[at], tokens[end - 1]
-    sense = _beside(sense, first, tokens[at - 1] if at else None, before, section)
+    first = tokens[at]
+    last = tokens[end - 1]
+    previous = tokens[at - 1] if at else None
+    sense = _beside(sense, first, previous, before, section)
     unit = TaggedToken(sense, first.form, first.begin, last.end)
     unit.is_single_word = last is first
     if sense.kind in ("place", "anatomy") and last is not first:
         unit.noun = _noun_of_place(tokens[at:end])
+    # "There was no effusion on the prior film": what is told of a film may be past.
     if sense.kind == "break" and last.form in ("was", "were"):
         unit.code = "there was"
     if sense.kind == "ended":
         # "Removed" of "has now been removed" is what stands in the row.
-        words = (token for token in tokens[at : end - 1] if _says_something(token))
-        unit.begin = next(words, last).begin
-    if (
-        sense.kind in ("word", "ended")
-        and end - 1 > at
-        and last.form in WORDS["leads_on"]
-    ):
+        for token in tokens[at:end]:
+            unit.begin = token.begin
+            if token.form not in WORDS["auxiliaries"]:
+                break
+    # "Increased" of "increased in": the last word only leads on to the finding.
+    is_led_on = last is not first and last.form in WORDS["leads_on"]
+    if is_led_on and sense.kind in ("word", "ended"):
         unit.end = tokens[end - 2].end
     return unit
-
-
-def _says_something(token: Token) -> bool:
-    return token.form not in WORDS["auxiliaries"]
 
 
 def _noun_of_place(tokens: list[Token]) -> TaggedToken | None:
@@ -154,8 +161,8 @@ def _noun_of_place(tokens: list[Token]) -> TaggedToken | None:
     last = tokens[-1]
     if last.form not in WORDS["nouns_of_places"]:
         return None
-    before = tokens[-2]
-    begin = before.begin if before.form == "lung" and len(tokens) > 2 else last.begin
+    is_lung = len(tokens) > 2 and tokens[-2].form == "lung"
+    begin = tokens[-2].begin if is_lung else last.begin
     return TaggedToken(_LEVEL, last.form, begin, last.end)
 
 
@@ -183,6 +190,7 @@ def _beside(
     if besides is not None:
         before.append(TaggedToken(besides, first.form, first.begin, first.end))
         return sense
+    # "The lungs are clear of infiltrate" denies; "of the lung" does not.
     if sense.kind == "preposition" and first.form in WORDS["clear_of"]:
         is_behind_clear = unit_before is not None and unit_before.form in WORDS["clear"]
         return sense_of(cue_named("negated.clear_of")) if is_behind_clear else sense
@@ -192,8 +200,10 @@ def _beside(
 
 
 def _question(first: Token, kind_before: str, section: str) -> LexiconEntry:
+    # "Without any effusion": it belongs to the denial, and asks nothing.
     if first.form == "any" and kind_before in ("negated", "ended"):
-        return UNKNOWN  # "without any": it belongs to the denial, and asks nothing
+        return UNKNOWN
+    # Under History "any effusion" is a question; elsewhere, the aim of an examination.
     cue = "question.of_request" if section == "hist" else "aim.of_question"
     return sense_of(cue_named(cue))
 
@@ -202,9 +212,10 @@ def _named_besides(
     sense: LexiconEntry, first: Token, kind_before: str
 ) -> LexiconEntry | None:
     """Find what a cue names itself, besides what it says of others."""
+    # "The lungs are free of infiltrate" also says that the lungs are clear.
     if first.form == "free" and sense.kind == "negated" and kind_before == "copula":
-        # "The lungs are free of infiltrate" also says that the lungs are clear.
         return _NORMAL
+    # "Extubated": an endotracheal tube was there, and is no more.
     if sense.kind == "ended" and first.form in WORDS["extubated"]:
         return _AIRWAY
     return None
@@ -221,11 +232,12 @@ def _says_nothing_here(
         previous: the word before it.
         before: the units before it.
     """
+    # "The lungs are otherwise clear": nothing new begins.
     if first.form == "otherwise" and sense.kind == "break":
-        # "The lungs are otherwise clear": nothing new begins.
-        return bool(before) and before[-1].kind in ("copula", "anatomy")
+        return kind_at(before, len(before) - 1) in ("copula", "anatomy")
+    # "The possibility of pneumonia is raised": not elevated.
     if first.form == "raised":
-        # "The possibility of pneumonia is raised": not elevated.
         return any(unit.kind == "hedged" for unit in before)
+    # "75 year old".
     is_age = previous is not None and previous.form in WORDS["ages"]
-    return first.form == "old" and is_age  # "75 year old"
+    return first.form == "old" and is_age

@@ -1,4 +1,7 @@
-"""What is not of now: history, and what an earlier examination showed."""
+"""What is not of now: history, and what an earlier examination showed.
+
+Both fill `past hx`, so that the row does not count now (method.md section 7, point 7).
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,9 @@ def mark_history(units: list[TaggedToken], at: int) -> None:
         if units[at].stops_at(unit):
             break
         if unit.kind == "finding":
+            # What the patient feels is now: "history of asthma, cough".
             if unit.code == _SYMPTOMS and position:
-                break  # what the patient feels is now: "history of asthma, cough"
+                break
             unit.make_past(units[at], "list behind")
             if units[at].reaches("next"):
                 break

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from lunguage_assets.assertion.categories import Category, Direction, Reach
+from lunguage_assets.assertion.cues import Cue
 from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -40,13 +42,15 @@ class Edge(NamedTuple):
     category: Category
 
 
+@dataclass(eq=False, slots=True)
 class TaggedToken:
     """A known spelling of a sentence, or an unknown word.
 
     Attributes:
-        sense: its meaning; `kind`, `name`, `code` and `cue` are those of the sense.
+        sense: its meaning.
         form: its first word, in the form in which words are compared.
         begin, end: its characters.
+        kind, name, code, cue: of its meaning; a rule may change the column alone.
         negation: whether it is denied, and how surely.
         is_hedged: whether it is left open.
         doubted_by: of an end, the hedge before it ("probably resolved").
@@ -59,33 +63,39 @@ class TaggedToken:
         noun: of a place of several words, the last one ("zone").
     """
 
-    __slots__ = (
-        "aside", "begin", "code", "cue", "doubted_by",
-        "edges", "end", "form", "is_definite", "is_hedged",
-        "is_single_word", "kind", "name", "negation", "noun",
-        "past", "sense", "undecided_by",
-    )  # fmt: skip
+    sense: LexiconEntry
+    form: str
+    begin: int
+    end: int
+    kind: Kind = field(init=False)
+    name: str = field(init=False)
+    code: str = field(init=False)
+    cue: Cue | None = field(init=False)
+    negation: Negation = ""
+    is_hedged: bool = False
+    doubted_by: TaggedToken | None = None
+    undecided_by: TaggedToken | None = None
+    past: TaggedToken | None = None
+    aside: str = ""
+    edges: list[Edge] = field(default_factory=list)
+    is_definite: bool = False
+    is_single_word: bool = True
+    noun: TaggedToken | None = None
 
-    def __init__(self, sense: LexiconEntry, form: str, begin: int, end: int) -> None:
-        self.become(sense)
-        self.form = form
-        self.begin = begin
-        self.end = end
-        self.negation: Negation = ""
-        self.is_hedged = False
-        self.past: TaggedToken | None = None
-        self.doubted_by: TaggedToken | None = None
-        self.undecided_by: TaggedToken | None = None
-        self.aside = ""
-        self.edges: list[Edge] = []
-        self.is_definite = False
-        self.is_single_word = True
-        self.noun: TaggedToken | None = None
+    def __post_init__(self) -> None:
+        self.become(self.sense)
 
     def become(self, sense: LexiconEntry) -> None:
         """Take another meaning."""
         self.sense = sense
-        self.kind, self.name, self.code, self.cue = sense
+        self.kind = sense.kind
+        self.name = sense.name
+        self.code = sense.code
+        self.cue = sense.cue
+
+    def copy(self) -> TaggedToken:
+        """Copy its words and meaning, without what any cue has said of it."""
+        return TaggedToken(self.sense, self.form, self.begin, self.end)
 
     def is_cue(self, cue_id: str) -> bool:
         """Whether it is the cue of this id."""
@@ -136,7 +146,8 @@ class TaggedToken:
             self.is_hedged = True
             self._reached(by, reason)
         elif self.edges and self.edges[0].begin >= by.end:
-            # "Likely no effusion", "an effusion is probably not present"
+            # "Likely no effusion", "an effusion is probably not present": a hedge that
+            # stands before the denial doubts it.
             self.doubt_denial(by, reason)
 
     def doubt_denial(self, by: TaggedToken, reason: str) -> None:
@@ -175,17 +186,34 @@ def first_beyond(
     return next((unit for unit in units if unit.kind not in kinds), None)
 
 
+def kind_beyond(units: Iterable[TaggedToken], kinds: Collection[str]) -> str:
+    """Find the kind of the first unit that is of none of these kinds; empty: none."""
+    return next((unit.kind for unit in units if unit.kind not in kinds), "")
+
+
+def kind_at(units: Sequence[TaggedToken], at: int) -> str:
+    """Find the kind of the unit at a position; empty: beyond the sentence."""
+    return units[at].kind if 0 <= at < len(units) else ""
+
+
+def form_at(units: Sequence[TaggedToken], at: int) -> str:
+    """Find the first word of the unit at a position; empty: beyond the sentence."""
+    return units[at].form if 0 <= at < len(units) else ""
+
+
 def clause_around(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take the units between the breaks around one."""
-    begin = next((n + 1 for n in range(at - 1, -1, -1) if units[n].kind == "break"), 0)
-    behind = range(at + 1, len(units))
-    end = next((n for n in behind if units[n].kind == "break"), len(units))
-    return units[begin:end]
+    before = list(takewhile(_is_no_break, reversed(units[:at])))
+    return [*reversed(before), units[at], *rest_of_clause(units, at)]
 
 
 def rest_of_clause(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take the units behind one, up to the next break."""
-    return list(takewhile(lambda unit: unit.kind != "break", units[at + 1 :]))
+    return list(takewhile(_is_no_break, units[at + 1 :]))
+
+
+def _is_no_break(unit: TaggedToken) -> bool:
+    return unit.kind != "break"
 
 
 def is_adjective(unit: TaggedToken) -> bool:

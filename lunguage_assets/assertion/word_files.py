@@ -38,21 +38,20 @@ def word_file(name: str) -> dict[tuple[str, str], list[str]]:
     return spellings_by_group
 
 
-def require(file: str, found: Iterable[str], known: Iterable[str]) -> None:
+def require(file: str, names: Iterable[str], expected: Iterable[str]) -> None:
     """Refuse a group or name that the rules do not know, naming the file.
 
     Args:
         file: name of a word file.
-        found: groups or names in it.
-        known: groups or names that the rules know.
+        names: groups or names in it.
+        expected: groups or names that the rules know.
 
     Raises:
         ConfigurationError: names the file and what was expected.
     """
-    for name in sorted({*found} - {*known}):
-        expected = ", ".join(known)
+    for name in sorted({*names} - {*expected}):
         raise ConfigurationError(
-            f"{word_path(file)}, {name!r} is no code; expected {expected}."
+            f"{word_path(file)}, {name!r} is no code; expected {', '.join(expected)}."
         )
 
 

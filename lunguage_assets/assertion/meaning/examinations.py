@@ -1,4 +1,7 @@
-"""Words of an examination: its aim, its views, its limits, and conditions for it."""
+"""Words of an examination: its aim, its views, its limits, and conditions for it.
+
+What they reach then is decided in `asides.py`, `limitations.py` and `times.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,16 @@ from lunguage_assets.assertion.units import (
     UNKNOWN,
     TaggedToken,
     first_beyond,
+    form_at,
+    kind_at,
+    kind_beyond,
     rest_of_clause,
 )
 from lunguage_assets.assertion.word_files import WORDS
 
 
 def is_limited_assessment(units: list[TaggedToken], at: int) -> bool:
-    """ "Evaluation for pneumothorax is limited": it is not assessed.
+    """Whether a finding is not assessed: "evaluation for pneumothorax is limited".
 
     "Evaluation of the effusion is limited" knows that it is there: `limitations`.
     """
@@ -39,19 +45,21 @@ def _word_of_limit(units: list[TaggedToken], at: int) -> TaggedToken | None:
     for unit in rest_of_clause(units, at):
         if is_behind_verb and unit.form in WORDS["limited"]:
             return unit
+        # "Is somewhat limited".
         is_adverb = is_behind_verb and unit.kind in ("other", "word")
         is_behind_verb = unit.kind == "copula" or is_adverb
     return None
 
 
 def is_aim_of_examination(units: list[TaggedToken], at: int) -> bool:
-    """ "CT for abscess", "views for occult fracture": what is looked for."""
-    if units[at].form != "for" or not at:
+    """Whether a "for" leads to what is looked for: "CT for abscess"."""
+    if units[at].form != "for":
         return False
-    examination = first_beyond(reversed(units[:at]), ("other", "word"))
-    if examination is None or examination.kind not in ("examined", "examination"):
-        begins = at == 1 or units[at - 2].kind in ("comma", "break")
-        if units[at - 1].form not in WORDS["procedures"] or not begins:
+    examined = kind_beyond(reversed(units[:at]), ("other", "word"))
+    if examined not in ("examined", "examination"):
+        # "Biopsy for cancer": a procedure is one where it begins the clause.
+        is_first = kind_at(units, at - 2) in ("", "comma", "break")
+        if form_at(units, at - 1) not in WORDS["procedures"] or not is_first:
             return False
     aimed_at = first_beyond(units[at + 1 :], {*OWN_WORDS, *JOINTS, "preposition"})
     if aimed_at is None or aimed_at.kind not in ("finding", "hedged"):
@@ -61,42 +69,41 @@ def is_aim_of_examination(units: list[TaggedToken], at: int) -> bool:
 
 
 def is_inverted_condition(units: list[TaggedToken], at: int) -> bool:
-    """ "Should fever persist, ...", "were an effusion to develop": a condition.
-
-    "Should be noted that" leaves out its subject.
-    """
+    """Whether a verb before its subject is a condition: "should fever persist, ..."."""
     if units[at].form not in WORDS["inverted"]:
         return False
-    if at and units[at - 1].kind != "break":
+    if kind_at(units, at - 1) not in ("", "break"):
         return False
     if units[at].form in WORDS["then"]:
+        # "Were an effusion to develop, ...".
         clause = takewhile(lambda unit: unit.kind != "comma", units[at + 1 :])
         return any(unit.form == "to" for unit in clause)
-    return at + 1 < len(units) and units[at + 1].form != "be"
+    # "Should be noted that" leaves out its subject.
+    return form_at(units, at + 1) not in ("", "be")
 
 
 def is_supposition(units: list[TaggedToken], at: int) -> bool:
-    """ "When tuberculosis is suspected, ...", but "when compared to the prior film"."""
+    """Whether a "when" supposes: "when tuberculosis is suspected, ...".
+
+    "When compared to the prior film" does not.
+    """
     if units[at].form != "when":
         return False
-    clause = takewhile(
-        lambda unit: unit.kind not in ("comma", "break"), units[at + 1 :]
-    )
+    clause = takewhile(lambda unit: unit.kind != "comma", rest_of_clause(units, at))
     return any(unit.form in WORDS["supposed"] for unit in clause)
 
 
 def is_new_since(units: list[TaggedToken], at: int) -> bool:
-    """ "The prior film did not show the opacity": it is there now."""
-    if units[at].form != "did" or not at:
+    """Whether it is there now: "the prior film did not show the opacity"."""
+    if units[at].form != "did" or kind_at(units, at - 1) != "examination":
         return False
-    if units[at - 1].kind != "examination":
-        return False
+    # Without "the" ("did not show an opacity") nothing is said of now.
     target = first_beyond(units[at + 1 :], ("copula", "other"))
     return target is not None and target.is_definite
 
 
 def is_view(units: list[TaggedToken], at: int) -> bool:
-    """ "Views of the chest", "seen on the lateral": what was looked at, no place."""
+    """Whether it was looked at, and is no place: "views of the chest"."""
     unit = units[at]
     if unit.form not in WORDS["views"]:
         return False
@@ -104,21 +111,21 @@ def is_view(units: list[TaggedToken], at: int) -> bool:
         return False
     if unit.form != "lateral":
         return units[at - 2].kind == "examined"
-    following = units[at + 1].kind if at + 1 < len(units) else ""
-    return units[at - 1].form == "on" and following not in (
-        "place",
-        "anatomy",
-        "finding",
-    )
+    # "Seen on the lateral", but "on the lateral chest wall".
+    is_adjective = kind_at(units, at + 1) in ("place", "anatomy", "finding")
+    return units[at - 1].form == "on" and not is_adjective
 
 
 def names_a_service(units: list[TaggedToken], at: int) -> bool:
-    """ "The stroke protocol", "the sarcoid clinic": no finding."""
-    return at + 1 < len(units) and units[at + 1].form in WORDS["services"]
+    """Whether a finding is a part of a name: "the stroke protocol"."""
+    return form_at(units, at + 1) in WORDS["services"]
 
 
 def forget_examined_parts(units: list[TaggedToken], at: int) -> None:
-    """ "Abdomen and pelvis CT": parts of the body that were examined are no places."""
+    """Let parts of the body that were examined be no places: "abdomen and pelvis CT".
+
+    The chest is one: "chest CT" is the examination that is read.
+    """
     if units[at].kind == "examined" and units[at].form not in WORDS["films"]:
         return
     for unit in reversed(units[:at]):

@@ -1,4 +1,7 @@
-"""What is weighed against something else, and how likely it is called."""
+"""What is weighed against something else, and how likely it is called.
+
+The table in `settle.py` says which kinds of units each rule of this module is asked of.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from lunguage_assets.assertion.units import (
     TaggedToken,
     first_beyond,
     first_kind,
+    form_at,
     is_adjective,
+    kind_at,
+    kind_beyond,
     rest_of_clause,
 )
 from lunguage_assets.assertion.vocabulary import SETTING, LexiconEntry, sense_of
@@ -22,39 +28,38 @@ _NEAREST_BREAKS = ("break", "comma", "copula", "with", "and", "finding")
 
 
 def is_less_favored(units: list[TaggedToken], at: int) -> bool:
-    """ "Favors edema over pneumonia": what follows is less likely.
+    """Whether what follows is less likely: "favors edema over pneumonia".
 
-    "Edema over the left base" is a place.
+    "Favors edema over the left base" tells a place: no finding follows.
     """
-    is_preferred = at > 0 and units[at - 1].form == "preferred"
-    is_over = units[at].form == "over" or (units[at].form == "to" and is_preferred)
-    if not is_over:
+    is_preferred_to = units[at].form == "to" and form_at(units, at - 1) == "preferred"
+    if units[at].form != "over" and not is_preferred_to:
         return False
-    favors = any(
+    is_favored = any(
         unit.kind == "hedged" and unit.form in WORDS["favored"] for unit in units[:at]
     )
-    return favors and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
+    return is_favored and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
 
 
 def is_compared_in_likelihood(units: list[TaggedToken], at: int) -> bool:
-    """ "Edema is suspected more than infection", "likelier than infiltrate".
+    """Whether "than" is said of likelihood: "edema is suspected more than infection".
 
     "An effusion larger than the other" compares sizes.
     """
-    if units[at].form != "than" or not at or units[at - 1].form not in WORDS["more"]:
+    if units[at].form != "than" or form_at(units, at - 1) not in WORDS["more"]:
         return False
     is_left_open = any(unit.kind == "hedged" for unit in units[:at])
     return is_left_open and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
 
 
 def is_low_likelihood(units: list[TaggedToken], at: int) -> bool:
-    """ "The likelihood of a fracture is low": the predicate tells how likely."""
+    """Whether a predicate tells how likely: "the likelihood of a fracture is low"."""
     is_likelihood = units[at].form in WORDS["likelihoods"]
     return is_likelihood and _low_degree(units, at) is not None
 
 
 def forget_low_degree(units: list[TaggedToken], at: int) -> None:
-    """ "Is considered low" hedges and describes nothing else any more."""
+    """Let "is considered low", which has been read, hedge and describe nothing else."""
     predicate = _low_degree(units, at)
     if predicate is not None:
         predicate.verb.become(LexiconEntry("copula"))
@@ -76,19 +81,20 @@ def _low_degree(units: list[TaggedToken], at: int) -> _Predicate | None:
             return None
         if verb.kind in ("copula", "hedged before"):
             degree = first_beyond(units[position + 1 :], ("other",))
-            is_low = degree is not None and degree.form in WORDS["low_degrees"]
-            return _Predicate(verb, degree) if degree is not None and is_low else None
+            if degree is None or degree.form not in WORDS["low_degrees"]:
+                return None
+            return _Predicate(verb, degree)
     return None
 
 
 def is_course_unclear(units: list[TaggedToken], at: int) -> bool:
-    """ "It is unclear whether the mass is new": the mass is there."""
+    """Whether only a course is open: "unclear whether the mass is new" has a mass."""
     is_unclear = units[at].is_cue("hedged.unclear_whether_there_is")
     return is_unclear and bool(_courses_of_predicate(units, at))
 
 
 def forget_course(units: list[TaggedToken], at: int) -> None:
-    """What is unclear of a course is no course."""
+    """Let a course that is unclear be none."""
     for unit in _courses_of_predicate(units, at):
         unit.become(UNKNOWN)
 
@@ -104,7 +110,10 @@ def _courses_of_predicate(units: list[TaggedToken], at: int) -> list[TaggedToken
 
 
 def is_for_of_worry(units: list[TaggedToken], at: int) -> bool:
-    """ "Concerning findings for pneumonia" is as open as "concerning for pneumonia"."""
+    """Whether a "for" goes back to a worry: "concerning findings for pneumonia".
+
+    That is as open as "concerning for pneumonia".
+    """
     if units[at].form != "for":
         return False
     for unit in reversed(units[:at]):
@@ -116,18 +125,21 @@ def is_for_of_worry(units: list[TaggedToken], at: int) -> bool:
 
 
 def is_setting_of_a_hedge(units: list[TaggedToken], at: int) -> bool:
-    """ "In the right clinical setting" adds nothing where a hedge stands already."""
+    """Whether a setting adds nothing, because a hedge stands already.
+
+    "Possible pneumonia in the right clinical setting".
+    """
     if units[at].name != SETTING:
         return False
-    return any(
-        unit.kind in ("hedged", "hedged before")
-        for unit in units
-        if unit is not units[at]
-    )
+    elsewhere = (*units[:at], *units[at + 1 :])
+    return any(unit.kind in ("hedged", "hedged before") for unit in elsewhere)
 
 
 def is_plain_copula(units: list[TaggedToken], at: int) -> bool:
-    """ "The lungs appear clear": the verb only joins an adjective to its subject."""
+    """Whether a verb only joins an adjective to its subject: "the lungs appear clear".
+
+    "There appears to be an effusion" hedges.
+    """
     if units[at].form not in WORDS["appearances"]:
         return False
     predicate = first_beyond(units[at + 1 :], ("word", "place", "other"))
@@ -135,29 +147,35 @@ def is_plain_copula(units: list[TaggedToken], at: int) -> bool:
         return False
     if predicate.kind == "normal":
         return True
-    is_described = predicate.kind == "abnormal" or is_adjective(predicate)
-    subject = first_beyond(reversed(units[:at]), ("word", "other"))
-    return is_described and subject is not None and subject.kind in ("anatomy", "place")
+    if predicate.kind != "abnormal" and not is_adjective(predicate):
+        return False
+    return kind_beyond(reversed(units[:at]), ("word", "other")) in ("anatomy", "place")
 
 
 def is_range_of_states(units: list[TaggedToken], at: int) -> bool:
-    """ "Normal to mildly enlarged": one of the two."""
-    if units[at].form != "to" or not at or units[at - 1].kind != "normal":
+    """Whether a "to" leaves open which of two states it is.
+
+    "Normal to mildly enlarged".
+    """
+    if units[at].form != "to" or kind_at(units, at - 1) != "normal":
         return False
-    behind = first_beyond(units[at + 1 :], ("word",))
-    return behind is not None and behind.kind == "abnormal"
+    return kind_beyond(units[at + 1 :], ("word",)) == "abnormal"
 
 
 def settle_hedge(units: list[TaggedToken], at: int) -> None:
     """Read a hedge together with the words that belong to it."""
-    if at and units[at - 1].form in WORDS["degrees"]:
-        units[at - 1].become(UNKNOWN)  # "mildly concerning for": no mild finding
+    # "Mildly concerning for pneumonia": no mild pneumonia.
+    if form_at(units, at - 1) in WORDS["degrees"]:
+        units[at - 1].become(UNKNOWN)
     if units[at].form == "differential":
         _settle_differential(units, at)
 
 
 def settle_whether(units: list[TaggedToken], at: int) -> None:
-    """ "Whether it has cleared is unclear"; "the cause is unclear" opens nothing."""
+    """Let "is unclear" open what "whether" leads to, and nothing without it.
+
+    "Whether it has cleared is unclear"; "the cause is unclear" leaves open no finding.
+    """
     for unit in reversed(units[:at]):
         if unit.form == "whether":
             unit.become(UNKNOWN)
@@ -166,10 +184,13 @@ def settle_whether(units: list[TaggedToken], at: int) -> None:
 
 
 def _settle_differential(units: list[TaggedToken], at: int) -> None:
-    """ "The differential for the opacity includes edema": the opacity is there."""
+    """Leave open what a differential includes, and not what it is of.
+
+    "The differential for the opacity includes edema": the opacity is there.
+    """
     for position in range(at + 1, len(units)):
         verb = units[position]
-        # "The differential for these nodules includes edema"
+        # "The differential for these nodules includes edema": "these" begins no clause.
         if verb.kind == "break" and verb.form not in WORDS["pronouns"]:
             return
         if verb.form in WORDS["include"]:

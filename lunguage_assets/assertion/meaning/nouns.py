@@ -1,4 +1,8 @@
-"""Nouns that are shared, blacked out, or those of a device."""
+"""Nouns that are shared, blacked out, or those of a device.
+
+"Pleural or pericardial effusion" has one noun for two findings, "calcified hilar ___"
+none that can be read.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,8 @@ from lunguage_assets.assertion.units import (
     JOINTS,
     LIMITATION,
     TaggedToken,
-    first_beyond,
+    kind_at,
+    kind_beyond,
 )
 from lunguage_assets.assertion.vocabulary import DEVICE_PART, LexiconEntry, Vocabulary
 from lunguage_assets.assertion.word_files import WORDS
@@ -19,15 +24,20 @@ _GAP = re.compile("x{3,}|_+")
 
 
 def is_calcified_gap(units: list[TaggedToken], at: int) -> bool:
-    """ "Calcified hilar ___": the noun is blacked out, the calcification is not."""
+    """Whether a noun is blacked out, and its calcification is not.
+
+    "Calcified hilar ___".
+    """
     if units[at].form != "calcified":
         return False
-    if at and units[at - 1].kind in ("copula", "anatomy"):
-        return False  # "the aorta is calcified"
+    # "The aorta is calcified": the noun stands before.
+    if kind_at(units, at - 1) in ("copula", "anatomy"):
+        return False
     for position in range(at + 1, len(units)):
         unit = units[position]
         if _GAP.fullmatch(unit.form):
-            following = units[position + 1].kind if position + 1 < len(units) else ""
+            # "Calcified ___ nodule": the noun can be read.
+            following = kind_at(units, position + 1)
             return following not in ("finding", "anatomy", "other", "place", "word")
         if unit.kind not in ("place", "word", "and"):
             return False
@@ -35,18 +45,20 @@ def is_calcified_gap(units: list[TaggedToken], at: int) -> bool:
 
 
 def is_overlap_as_cause(units: list[TaggedToken], at: int) -> bool:
-    """ "Due to overlying soft tissues": what lies over the lung is the cause."""
+    """Whether what lies over the lung is a cause: "due to overlying soft tissues"."""
     unit = units[at]
     is_monitor = unit.is_cue("examined.monitor_leads")
     is_overlap = unit.code == LIMITATION.code and unit.form in WORDS["overlap"]
     if not (is_overlap or is_monitor):
         return False
-    cause = first_beyond(reversed(units[:at]), ("other", "word"))
-    return cause is not None and cause.kind in ("link", "hedged")
+    return kind_beyond(reversed(units[:at]), ("other", "word")) in ("link", "hedged")
 
 
 def is_of_a_device_end(units: list[TaggedToken], at: int) -> bool:
-    """ "The tip of the tube is not seen": the tube is there."""
+    """Whether only the end of a device is not seen: "the tip of the tube is not seen".
+
+    The tube is there.
+    """
     if units[at].kind == "negated":
         beside = units[at + 1 : at + 2]
     else:
@@ -60,17 +72,24 @@ def is_of_a_device_end(units: list[TaggedToken], at: int) -> bool:
 
 
 def is_end_at_a_place(units: list[TaggedToken], at: int) -> bool:
-    """ "PICC tip mid SVC": the end of a device right before its place."""
-    if units[at].name != DEVICE_PART or at + 1 == len(units):
+    """Whether the end of a device leads to its place, as a preposition would.
+
+    "PICC tip mid SVC".
+    """
+    if units[at].name != DEVICE_PART:
         return False
     is_device_named = any(unit.code == DEVICE for unit in units[:at])
-    return units[at + 1].kind in ("place", "anatomy") and is_device_named
+    return is_device_named and kind_at(units, at + 1) in ("place", "anatomy")
 
 
 def unite_organs(units: list[TaggedToken], at: int) -> None:
-    """ "Acute cardiac, pulmonary or pleural disease" is one conclusion.
+    """Make one conclusion of a list: "acute cardiac, pulmonary or pleural disease".
 
     "Acute cardiac, pulmonary or bony abnormality" is two: of the chest, and of bones.
+
+    Args:
+        units: of the sentence; changed in place.
+        at: position of the noun.
     """
     listed = {*JOINTS, "place", "anatomy"}
     first = at
@@ -98,9 +117,10 @@ def unite_organs(units: list[TaggedToken], at: int) -> None:
 def share_noun(
     units: list[TaggedToken], at: int, text: str, vocabulary: Vocabulary
 ) -> None:
-    """ "Pleural or pericardial effusion" names two findings.
+    """Read the first of two places as a finding, where it is one with the noun.
 
-    "Hilar or mediastinal adenopathy" names one, at two places.
+    "Pleural or pericardial effusion" names two findings, "hilar or mediastinal
+    adenopathy" one, at two places.
 
     Args:
         units: of the sentence; changed in place.

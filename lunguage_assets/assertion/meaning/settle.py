@@ -1,4 +1,9 @@
-"""Every reading of a unit in its sentence, and the order in which they are asked."""
+"""Every reading of a unit in its sentence, and the order in which they are asked.
+
+A word means one thing in the word files and another beside certain words: "over" is a
+preposition, and a doubt in "favors edema over pneumonia". The rules themselves are
+those of `likelihood.py`, `examinations.py` and `nouns.py`.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +30,7 @@ def settle(units: list[TaggedToken], text: str, vocabulary: Vocabulary) -> None:
         text: of the sentence.
         vocabulary: to ask whether two words together are a spelling.
     """
+    # From the end, because a united list is shorter than its words were.
     for at in range(len(units) - 1, 0, -1):
         if at < len(units) and units[at].name in WORDS["vague"]:
             nouns.unite_organs(units, at)

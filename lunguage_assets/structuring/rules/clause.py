@@ -28,6 +28,7 @@ class Clause:
         described_parts: those of which something has been said.
         topic: the location that the clause is about: "on the left, ...".
         is_sub_heading: whether the topic is one: "PLEURA: ...".
+        pending: words that describe what is named next.
         role: what came last.
     """
 
@@ -37,19 +38,29 @@ class Clause:
     described_parts: list[MentionDraft] = field(default_factory=list)
     topic: list[TaggedToken] = field(default_factory=list)
     is_sub_heading: bool = False
+    pending: list[TaggedToken] = field(default_factory=list)
     role: Role = ""
 
+    @property
+    def last_finding(self) -> MentionDraft | None:
+        """The finding that was named last, if the clause has one."""
+        return self.findings[-1] if self.findings else None
+
     def behind(self, word: TaggedToken) -> Clause:
-        """Begin the clause behind a break, with what it goes on about."""
+        """Begin the clause behind a break or an aside, with what it goes on about."""
+        # Advice, and what is said of somebody else, lead on to nothing.
+        if word.aside:
+            return Clause()
         is_but = word.form == "but"
         has_said_nothing = not self.findings and not self.described_parts
         following = Clause(is_sub_heading=self.is_sub_heading)
         # "On the left there is an effusion": the topic waits for what is said of it.
         if is_but or (has_said_nothing and word.form in _KEEPS_TOPIC):
             following.topic = self.topic
+        # "A small effusion, which has grown": the finding is what grew.
         if word.form in _SPEAKS_OF_FINDINGS:
             following.findings = self.findings
-        # "The heart is enlarged but stable".
+        # "The heart is enlarged but stable": the heart is stable, too.
         if is_but and self.described_parts:
             following.described_parts = self.described_parts
             following.role = "words"

@@ -1,10 +1,13 @@
 """A mention while its sentence is being read: its head, locations and modifiers.
 
-Places and words are added phrase by phrase (`phrase_reader.py`); `mentions.py` makes
-the rows of it.
+Locations and words are added phrase by phrase (`phrase_reader.py`); `mentions.py`
+makes the rows of it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from lunguage_assets.assertion.units import DEVICE, TaggedToken
 from lunguage_assets.assertion.vocabulary import LexiconEntry
@@ -21,6 +24,7 @@ _COURSE_OF_SIZE = {
 }
 
 
+@dataclass(eq=False, slots=True)
 class MentionDraft:
     """A finding or part of the body of one sentence, with what is said of it.
 
@@ -37,29 +41,13 @@ class MentionDraft:
         is_divided: whether another row of the same part judges it along another axis.
     """
 
-    __slots__ = (
-        "head",
-        "is_divided",
-        "location_groups",
-        "locations",
-        "modifiers",
-        "signs",
-        "sub_heading",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        head: TaggedToken,
-        locations: list[TaggedToken],
-        modifiers: list[TaggedToken],
-    ) -> None:
-        self.head = head
-        self.locations = locations
-        self.modifiers = modifiers
-        self.location_groups: list[list[TaggedToken]] = []
-        self.signs: list[MentionDraft] = []
-        self.sub_heading: list[TaggedToken] = []
-        self.is_divided = False
+    head: TaggedToken
+    locations: list[TaggedToken]
+    modifiers: list[TaggedToken]
+    location_groups: list[list[TaggedToken]] = field(default_factory=list)
+    signs: list[MentionDraft] = field(default_factory=list)
+    sub_heading: list[TaggedToken] = field(default_factory=list)
+    is_divided: bool = False
 
     @classmethod
     def of_part(
@@ -90,7 +78,7 @@ class MentionDraft:
 
     @property
     def all_locations(self) -> list[TaggedToken]:
-        """Places of every row that it makes."""
+        """Locations of every row that it makes."""
         locations = list(self.locations)
         for group in self.location_groups:
             locations += group
@@ -120,9 +108,9 @@ class MentionDraft:
         A mere side is none: a nodule "on the right over the fifth rib" has no better
         location than the rib.
         """
-        return not self.is_device and any(
-            _is_definite_location(location) for location in self.all_locations
-        )
+        if self.is_device:
+            return False
+        return any(_is_definite_location(location) for location in self.all_locations)
 
     @property
     def is_described_before(self) -> bool:
@@ -137,14 +125,29 @@ class MentionDraft:
         """Whether a word of this column describes it."""
         return any(word.code == column for word in self.modifiers)
 
+    def describe(
+        self, words: list[TaggedToken], locations: Sequence[TaggedToken] = ()
+    ) -> None:
+        """Say words of it, and locations that stand among them."""
+        if self.is_finding:
+            for word in words:
+                read_as_course(word)
+        self.modifiers = self.modifiers + words
+        self.locations = [*self.locations, *locations]
+
     def complete(self) -> None:
         """Give it the location that no words gave it, and the name that this makes."""
         if not self.location_groups:
             self.locations = self.locations or self.sub_heading
-        if self._lies_where_its_sign_lies():
-            located_sign = next(filter(_has_location, self.signs), self)
-            self.locations = located_sign.locations
-            self.location_groups = located_sign.location_groups
+        # "Opacity at the left base, likely pneumonia": the pneumonia lies there. Heart
+        # failure that an opacity suggests lies nowhere, nor does what is denied.
+        is_everywhere = self.head.name in WORDS["everywhere"]
+        if not (self.all_locations or is_everywhere or self.head.negation):
+            for sign in self.signs:
+                if sign.locations or sign.location_groups:
+                    self.locations = sign.locations
+                    self.location_groups = sign.location_groups
+                    break
         # "Abnormality of the ribs" is one of bones.
         is_of_bones = any(
             location.name in WORDS["bones"] for location in self.all_locations
@@ -152,15 +155,6 @@ class MentionDraft:
         if is_of_bones and self.head.name in WORDS["abnormalities"]:
             osseous = LexiconEntry("finding", "osseous abnormality", self.head.code)
             self.head.become(osseous)
-
-    def _lies_where_its_sign_lies(self) -> bool:
-        """ "Opacity at the left base, likely pneumonia": the pneumonia lies there."""
-        is_everywhere = self.head.name in WORDS["everywhere"]
-        return not (self.all_locations or is_everywhere or self.head.negation)
-
-
-def _has_location(draft: MentionDraft) -> bool:
-    return bool(draft.locations or draft.location_groups)
 
 
 def _is_definite_location(location: TaggedToken) -> bool:

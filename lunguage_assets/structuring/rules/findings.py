@@ -1,12 +1,56 @@
-"""The findings of one phrase, each with the locations and words that are its own."""
+"""Phrases that name findings: where each lies, what describes it, what supports it.
+
+What has been named before decides most of it: alternatives share a location, a sign
+before "may represent" supports, a side before "and" has the same finding.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from lunguage_assets.assertion.units import DEVICE, TaggedToken
+from lunguage_assets.assertion.units import DEVICE, JOINTS, TaggedToken
 from lunguage_assets.assertion.word_files import WORDS
+from lunguage_assets.structuring.rules.clause import Clause
 from lunguage_assets.structuring.rules.drafts import MentionDraft, read_as_course
+from lunguage_assets.structuring.rules.locations import (
+    are_sides,
+    with_noun_behind,
+    with_side_before,
+)
+from lunguage_assets.structuring.rules.phrases import Phrase
+
+_LEADS_TO_WHAT_BROKE = frozenset({"of", "in", "the"})
+"""Words between a fracture and the device that has it."""
+
+
+def take_findings(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
+    """Draft the findings of a phrase, and make them what the next one may be said of.
+
+    Args:
+        clause: so far; changed in place.
+        phrase: names one finding at least.
+    """
+    # "Chronic changes, no acute disease": what stands before a denial is not denied.
+    pending = [] if "negated" in phrase.lead_kinds else clause.pending
+    clause.pending = []
+    drafts = drafts_of_findings(phrase.tokens, pending)
+    first = drafts[0]
+    before = clause.last_finding
+    twin = _same_finding_before(clause, phrase, first, pending)
+    if twin is not None:
+        drafts.insert(0, twin)
+    elif _lies_at_topic(clause, phrase, first):
+        _locate_at_topic(clause, drafts)
+    if before is not None and "copula" in phrase.lead_kinds:
+        _locate_at_device(first, before)
+    signs = _signs_of(clause, phrase)
+    for draft in drafts:
+        draft.signs = signs
+    is_alternative = "alternative" in phrase.lead_kinds or phrase.is_behind_slash
+    if before is not None and phrase.is_joined and is_alternative:
+        _share_location(before, drafts)
+    _remember_findings(clause, phrase, drafts)
+    return drafts
 
 
 def drafts_of_findings(
@@ -14,7 +58,8 @@ def drafts_of_findings(
 ) -> list[MentionDraft]:
     """Draft the findings of a phrase that names one at least.
 
-    Places and words stand before their finding; those behind the last one are its own.
+    Locations and words stand before their finding; those behind the last one are its
+    own.
 
     Args:
         tokens: words of the phrase.
@@ -27,7 +72,11 @@ def drafts_of_findings(
         if token.kind in ("anatomy", "place"):
             locations.append(token)
         elif token.kind == "finding":
-            _read_growth(token, modifiers)
+            # "Increased effusion" has grown; "increased opacity" is denser.
+            if token.name in WORDS["changing"]:
+                for word in modifiers:
+                    if word.code == "measurement":
+                        read_as_course(word)
             draft = MentionDraft(token, locations, modifiers)
             if drafts and _is_fracture_of_device(drafts[-1], draft):
                 draft = _fracture_of_device(drafts.pop(), draft)
@@ -36,21 +85,39 @@ def drafts_of_findings(
             modifiers = []
         else:
             if drafts:
+                # "The effusion increased".
                 read_as_course(token)
             modifiers.append(token)
-    last = drafts[-1]
-    last.locations = last.locations + locations
-    last.modifiers = last.modifiers + modifiers
+    drafts[-1].locations = drafts[-1].locations + locations
+    drafts[-1].modifiers = drafts[-1].modifiers + modifiers
     return drafts
 
 
-def _read_growth(finding: TaggedToken, modifiers: list[TaggedToken]) -> None:
-    """ "Increased effusion" has grown; "increased opacity" is denser."""
-    if finding.name not in WORDS["changing"]:
-        return
-    for word in modifiers:
-        if word.code == "measurement":
-            read_as_course(word)
+# --- fractures of devices
+
+
+def is_broken_device(clause: Clause, phrase: Phrase) -> bool:
+    """Whether it is the device of "fracture of the pacemaker lead"."""
+    before = clause.last_finding
+    if before is None or before.head.name != "fracture" or not phrase.lead_in:
+        return False
+    if any(token.form not in _LEADS_TO_WHAT_BROKE for token in phrase.lead_in):
+        return False
+    findings = [token for token in phrase.tokens if token.kind == "finding"]
+    return bool(findings) and all(token.code == DEVICE for token in findings)
+
+
+def take_broken_device(clause: Clause, phrase: Phrase) -> None:
+    """Make the device the location of the fracture before it."""
+    fracture = clause.findings[-1]
+    fracture.locations = fracture.locations + phrase.tokens
+    clause.role = "place"
+
+
+def _locate_at_device(finding: MentionDraft, before: MentionDraft) -> None:
+    """Make the device the location of "the wire is fractured"."""
+    if finding.head.name == "fracture" and before.is_device:
+        finding.locations = [*finding.locations, *before.locations, before.head]
 
 
 def _is_fracture_of_device(first: MentionDraft, second: MentionDraft) -> bool:
@@ -63,11 +130,58 @@ def _is_fracture_of_device(first: MentionDraft, second: MentionDraft) -> bool:
 
 def _fracture_of_device(first: MentionDraft, second: MentionDraft) -> MentionDraft:
     """Make the device the location of its fracture."""
-    is_device_first = first.is_device
-    device = first.head if is_device_first else second.head
-    fracture = second.head if is_device_first else first.head
+    device = first.head if first.is_device else second.head
+    fracture = second.head if first.is_device else first.head
     locations = [*first.locations, *second.locations, device]
     return MentionDraft(fracture, locations, [*first.modifiers, *second.modifiers])
+
+
+# --- one noun for two findings
+
+
+def _same_finding_before(
+    clause: Clause, phrase: Phrase, first: MentionDraft, pending: list[TaggedToken]
+) -> MentionDraft | None:
+    """Draft the finding that is named once for two locations, at the first of them.
+
+    Args:
+        clause: so far.
+        phrase: that names the finding.
+        first: the finding, at the second location; loses what is said of the other.
+        pending: words before the first location.
+
+    Returns:
+        None where there is no such location before.
+    """
+    if not phrase.lead_kinds <= JOINTS:
+        return None
+    if clause.role == "side" and first.locations:
+        # "Moderate right and small left effusions". Of "right and left lower lobe" the
+        # noun belongs to both.
+        side = clause.topic
+        shared_noun = first.locations[1:] if are_sides(side) else []
+        locations = with_noun_behind([*side, *shared_noun], first.locations)
+        words = words_of_two(first, pending)
+        first.locations = with_side_before(first.locations, side)
+    elif _waits_for_same_bone(clause, phrase, first):
+        # "Right fifth rib and left seventh rib fractures".
+        (bone,) = clause.open_parts
+        locations = [*bone.locations, bone.head]
+        words = words_of_two(first, bone.modifiers)
+    else:
+        return None
+    first.modifiers = words.second
+    return MentionDraft(first.head, locations, words.first)
+
+
+def _waits_for_same_bone(clause: Clause, phrase: Phrase, finding: MentionDraft) -> bool:
+    """Whether the part before, which waits for words, is the bone of this finding."""
+    open_parts = clause.open_parts
+    if clause.role != "part" or not phrase.is_joined or len(open_parts) != 1:
+        return False
+    bone = open_parts[0].head.name
+    parts = [location for location in finding.locations if location.kind == "anatomy"]
+    return bone in WORDS["bones"] and {part.name for part in parts} == {bone}
 
 
 class WordsOfTwo(NamedTuple):
@@ -88,11 +202,48 @@ def words_of_two(second: MentionDraft, before: list[TaggedToken]) -> WordsOfTwo:
         before: words before the first.
     """
     end_of_locations = max((location.begin for location in second.locations), default=0)
-    own = [word for word in second.modifiers if word not in before]
-    of_noun = [word for word in own if word.begin > end_of_locations]
-    has_own_word = len(own) > len(of_noun)
-    first = [*before, *of_noun]
-    return WordsOfTwo(first, own if has_own_word else [*before, *own])
+    words = [word for word in second.modifiers if word not in before]
+    of_noun = [word for word in words if word.begin > end_of_locations]
+    has_own_word = len(words) > len(of_noun)
+    second_words = words if has_own_word else [*before, *words]
+    return WordsOfTwo([*before, *of_noun], second_words)
+
+
+# --- the topic as location
+
+
+def _lies_at_topic(clause: Clause, phrase: Phrase, finding: MentionDraft) -> bool:
+    """Whether a finding without a location may lie where the clause is about."""
+    # "In the left lung a nodule and a fracture": the topic is that of the first alone.
+    goes_on_list = bool(clause.findings and phrase.lead_kinds & JOINTS)
+    return not (finding.locations or clause.described_parts or goes_on_list)
+
+
+def _locate_at_topic(clause: Clause, drafts: list[MentionDraft]) -> None:
+    """Give findings without a location what the clause is about."""
+    if not clause.topic:
+        return
+    # "PLEURA: no mass": under a sub-heading only findings that mean nothing without an
+    # organ lie in it; a pneumothorax has its own in its name. In "lung volumes" nothing
+    # lies.
+    is_list = clause.is_sub_heading or any(
+        location.name in WORDS["measured"] for location in clause.topic
+    )
+    for draft in drafts:
+        if is_list:
+            if draft.head.name in WORDS["anywhere"]:
+                draft.sub_heading = clause.topic
+        elif draft.locations or len(clause.open_parts) < 2:
+            draft.locations = draft.locations or clause.topic
+        elif not draft.head.negation:
+            # "The hila and mediastinum show adenopathy" is a row for each; a denial is
+            # one row.
+            draft.location_groups = [
+                [*part.locations, part.head] for part in clause.open_parts
+            ]
+
+
+# --- the findings before
 
 
 def may_be_explained(finding: TaggedToken) -> bool:
@@ -100,3 +251,51 @@ def may_be_explained(finding: TaggedToken) -> bool:
     is_sign = finding.code not in ("PATIENT INFO.", DEVICE)
     # "A skin fold simulates a pneumothorax": what is harmless looks like something.
     return is_sign or finding.name in WORDS["harmless"]
+
+
+def _signs_of(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
+    """Find what supports the findings of a phrase: "opacity suggesting pneumonia"."""
+    lead_kinds = phrase.lead_kinds
+    # "Opacity and possible effusion", "with possible effusion": beside each other.
+    are_beside = bool(lead_kinds & {"and", "alternative", "with"})
+    if lead_kinds & {"link", "hedged"} and not are_beside:
+        return [
+            finding for finding in clause.findings if may_be_explained(finding.head)
+        ]
+    # "Opacity suggesting pneumonia or edema" supports both.
+    if clause.findings and phrase.is_joined:
+        return clause.findings[-1].signs
+    return []
+
+
+def _share_location(before: MentionDraft, drafts: list[MentionDraft]) -> None:
+    """Put alternatives at one location: "left basal atelectasis or pneumonia"."""
+    for draft in drafts:
+        # "No right mass or fracture" denies every fracture.
+        are_both_denied = bool(draft.head.negation and before.head.negation)
+        if not are_both_denied:
+            draft.locations = draft.locations or before.locations
+
+
+def _remember_findings(
+    clause: Clause, phrase: Phrase, drafts: list[MentionDraft]
+) -> None:
+    """Make these findings what the next phrase may be said of.
+
+    Args:
+        clause: so far; changed in place.
+        phrase: that names them.
+        drafts: of them.
+    """
+    goes_on_list = phrase.is_joined and bool(clause.findings)
+    if goes_on_list and "alternative" in phrase.lead_kinds:
+        listed = clause.alternatives or clause.findings[-1:]
+        clause.alternatives = [*listed, *drafts]
+    else:
+        clause.alternatives = []
+    clause.findings = [*clause.findings, *drafts] if goes_on_list else drafts
+    if clause.described_parts and not clause.is_sub_heading:
+        clause.topic = []
+    clause.open_parts = []
+    clause.described_parts = []
+    clause.role = "finding"

@@ -7,6 +7,8 @@ and there is one row.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lunguage_assets.assertion.axes import axes_of, has_axes
 from lunguage_assets.assertion.units import TaggedToken
 from lunguage_assets.structuring.rules.drafts import MentionDraft
@@ -53,7 +55,10 @@ def _divided(draft: MentionDraft, text: str) -> list[MentionDraft]:
         return [draft]
     is_wrong_first = wrong[0].begin < right[0].begin
     in_order = (wrong, right) if is_wrong_first else (right, wrong)
-    return [_part_of(draft, judgements) for judgements in in_order]
+    return [
+        replace(draft, modifiers=_words_with(draft, judgements), is_divided=True)
+        for judgements in in_order
+    ]
 
 
 def _are_along_different_axes(
@@ -72,15 +77,6 @@ def _axes(judgements: list[TaggedToken], text: str) -> list[frozenset[str]]:
     return [axes_of(text[word.begin : word.end]) for word in judgements]
 
 
-def _part_of(draft: MentionDraft, judgements: list[TaggedToken]) -> MentionDraft:
-    part = MentionDraft(draft.head, draft.locations, _words_with(draft, judgements))
-    part.location_groups = draft.location_groups
-    part.signs = draft.signs
-    part.sub_heading = draft.sub_heading
-    part.is_divided = True
-    return part
-
-
 def _words_with(
     draft: MentionDraft, judgements: list[TaggedToken]
 ) -> list[TaggedToken]:
@@ -88,7 +84,7 @@ def _words_with(
 
     "The heart is mildly enlarged, of normal contour": "mildly" belongs to "enlarged".
     """
-    taken: list[TaggedToken] = []
+    words: list[TaggedToken] = []
     waiting: list[TaggedToken] = []
     is_last_taken = False
     for word in sorted(draft.modifiers, key=lambda word: word.begin):
@@ -96,9 +92,9 @@ def _words_with(
         if _judges(word):
             is_last_taken = word in judgements
             if is_last_taken:
-                taken += waiting
+                words += waiting
             waiting = []
-    return taken + waiting if is_last_taken else taken
+    return words + waiting if is_last_taken else words
 
 
 def _judges(word: TaggedToken) -> bool:
@@ -109,9 +105,9 @@ def _has_other_row(draft: MentionDraft, drafts: list[MentionDraft]) -> bool:
     """Whether another row has the same part of the body at the same location."""
     if draft.is_finding:
         return False
-    return any(
-        other is not draft
-        and other.head.name == draft.head.name
-        and other.locations == draft.locations
-        for other in drafts
-    )
+    rows_of_part = [
+        row
+        for row in drafts
+        if row.head.name == draft.head.name and row.locations == draft.locations
+    ]
+    return len(rows_of_part) > 1

@@ -1,9 +1,311 @@
-"""Places that share a word: a side, a noun, or an "and" that was left out."""
+"""Phrases that name a location and no finding, and locations that share a word.
+
+A location is said of a finding before it ("effusion in the left base"), begins another
+row of it ("... and in the lingula"), or is what the clause is about ("on the left,").
+"""
 
 from __future__ import annotations
 
-from lunguage_assets.assertion.units import TaggedToken
+from collections.abc import Set as AbstractSet
+
+from lunguage_assets.assertion.units import JOINTS, LIMITATION, TaggedToken
+from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
+from lunguage_assets.structuring.rules.body_parts import take_parts
+from lunguage_assets.structuring.rules.clause import Clause
+from lunguage_assets.structuring.rules.drafts import (
+    MentionDraft,
+    read_as_course,
+    says_state,
+)
+from lunguage_assets.structuring.rules.phrases import Phrase
+
+_LOCATION_WORDS: frozenset[Kind] = frozenset({"anatomy", "place", "preposition"})
+
+
+def is_location(clause: Clause, phrase: Phrase) -> bool:
+    """Whether a phrase with a location is one, and no predicate.
+
+    A predicate is "(the lungs) are clear bilaterally".
+    """
+    if not phrase.names("place"):
+        return False
+    has_subject = bool(clause.open_parts or clause.findings)
+    begins_with_place = phrase.tokens[0].kind == "place"
+    is_predicate = "copula" in phrase.lead_kinds and has_subject
+    return begins_with_place or not is_predicate
+
+
+def take_location(
+    clause: Clause, phrase: Phrase, following: Phrase
+) -> list[MentionDraft]:
+    """Say a location of the findings before it, or let it wait for what follows.
+
+    Args:
+        clause: so far; changed in place.
+        phrase: names a location or a part of the body, and no finding.
+        following: the phrase behind it.
+
+    Returns:
+        The drafts that it begins: parts of the body, or a finding at a second side.
+    """
+    # "Nodule above the diaphragm": the preposition is a part of the location.
+    levels = [word for word in phrase.lead_in if word.form in WORDS["levels"]]
+    tokens = [*levels, *phrase.tokens]
+    locations = [token for token in tokens if token.kind in _LOCATION_WORDS]
+    words = [token for token in tokens if token.kind not in _LOCATION_WORDS]
+    if clause.findings and tokens[-1] in words:
+        # "Effusion on the left increased".
+        read_as_course(tokens[-1])
+    is_behind_finding = clause.role in ("finding", "place", "words")
+    if "preposition" in phrase.lead_kinds and clause.findings and is_behind_finding:
+        _locate_findings(clause, phrase, locations, words)
+        return []
+    if _is_also_beside(clause, phrase, following):
+        return []
+    if _is_another_location(clause, phrase, following, words):
+        for finding in clause.alternatives or clause.findings[-1:]:
+            _add_row_at(finding, locations)
+        return []
+    return _take_topic(clause, phrase, following, locations, words)
+
+
+# --- of what is judged
+
+
+def is_location_of_judgement(clause: Clause, phrase: Phrase, following: Phrase) -> bool:
+    """Whether it tells where a part is judged, and is no new subject.
+
+    "The trachea is narrowed at the level of the arch".
+
+    Args:
+        clause: so far.
+        phrase: in question.
+        following: the phrase behind it.
+    """
+    # "Enlargement of the heart": what follows "of" is the subject.
+    if "preposition" not in phrase.lead_kinds or phrase.lead_in[-1].form == "of":
+        return False
+    if any(token.kind not in ("anatomy", "place") for token in phrase.tokens):
+        return False
+    if not clause.described_parts or clause.role not in ("part", "words"):
+        return False
+    is_judged = says_state(clause.described_parts[-1].modifiers)
+    return is_judged and not following.is_predicate
+
+
+def take_location_of_judgement(clause: Clause, phrase: Phrase) -> None:
+    """Add it to the part that is judged there."""
+    # "Displaced to the left" tells where to, and no location.
+    if not phrase.is_beside:
+        part = clause.described_parts[-1]
+        part.locations = [*part.locations, *phrase.tokens]
+
+
+# --- of findings
+
+
+def _locate_findings(
+    clause: Clause,
+    phrase: Phrase,
+    locations: list[TaggedToken],
+    words: list[TaggedToken],
+) -> None:
+    """Add a location behind a preposition to the findings before it.
+
+    Args:
+        clause: with a finding; changed in place.
+        phrase: that names the location.
+        locations: words of the location.
+        words: other words of the phrase.
+    """
+    is_near_only = False
+    findings = clause.alternatives or _findings_at(clause, phrase.lead_kinds, locations)
+    for finding in findings:
+        # "Nodule in the lingula, over the sixth rib": it lies in the lingula.
+        if phrase.is_beside and finding.has_definite_location:
+            is_near_only = True
+            continue
+        _leave_topic(clause, finding, locations)
+        groups = finding.location_groups
+        if groups and clause.role == "place" and phrase.lead_kinds & JOINTS:
+            # "In the right base and in the lingula": another row.
+            _add_row_at(finding, locations)
+        elif groups:
+            # "In the base of the right lung": one location.
+            groups[-1] = groups[-1] + locations
+        else:
+            groups.append(locations)
+        finding.modifiers = finding.modifiers + words
+    clause.role = "beside" if is_near_only else "place"
+
+
+def _findings_at(
+    clause: Clause, lead_kinds: AbstractSet[Kind], locations: list[TaggedToken]
+) -> list[MentionDraft]:
+    """Find the findings whose location follows: the last one, and some joined to it.
+
+    Args:
+        clause: with a finding.
+        lead_kinds: of the words that lead to the location.
+        locations: words of the location.
+    """
+    # "Scoliosis and degenerative changes of the spine" are both of the spine.
+    is_of_bones = any(location.name in WORDS["bones"] for location in locations)
+    # "Atelectasis and an effusion are seen on the left": all that have no location.
+    is_behind_verb = clause.role == "words" or bool(lead_kinds & {"copula", "seen"})
+    located: list[MentionDraft] = []
+    for finding in clause.findings[:-1]:
+        name = finding.head.name
+        if finding.all_locations or finding.is_device or name in WORDS["everywhere"]:
+            continue
+        if is_behind_verb or (is_of_bones and name in WORDS["skeletal"]):
+            located.append(finding)
+    return [*located, clause.findings[-1]]
+
+
+def _leave_topic(
+    clause: Clause, finding: MentionDraft, locations: list[TaggedToken]
+) -> None:
+    """Leave the topic for a location in words; only its side stays.
+
+    "On the left, there is an opacity in the lower lobe".
+
+    Args:
+        clause: with the topic.
+        finding: that may lie there.
+        locations: words of the other location.
+    """
+    # The very list of the topic: the finding was given no location in words.
+    is_at_topic = finding.locations is clause.topic and not finding.is_device
+    if is_at_topic and any(location.kind == "anatomy" for location in locations):
+        finding.locations = [word for word in finding.locations if is_side(word)]
+
+
+def _is_also_beside(clause: Clause, phrase: Phrase, following: Phrase) -> bool:
+    """Whether a finding is only near to this, too, and lies in neither.
+
+    "Nodule in the lung, over the rib and the scapula".
+
+    Args:
+        clause: so far.
+        phrase: in question.
+        following: the phrase behind it.
+    """
+    if clause.role != "beside" or not phrase.lead_kinds or following.is_predicate:
+        return False
+    return phrase.lead_kinds <= {*JOINTS, "preposition"}
+
+
+def _is_another_location(
+    clause: Clause, phrase: Phrase, following: Phrase, words: list[TaggedToken]
+) -> bool:
+    """Whether a finding lies here, too: "opacities in the right base and the lingula".
+
+    Args:
+        clause: so far.
+        phrase: that names the location.
+        following: the phrase behind it.
+        words: other words of the phrase.
+    """
+    if clause.role != "place" or not phrase.is_joined or not clause.findings:
+        return False
+    # "... in the base, and the enlarged heart", "..., and the heart is large".
+    return not says_state(words) and not following.is_predicate
+
+
+def _add_row_at(finding: MentionDraft, locations: list[TaggedToken]) -> None:
+    """Make another row of a finding; of two joined locations each completes the other.
+
+    "The right mid and upper lung" are the right mid lung and the right upper lung.
+    """
+    groups = finding.location_groups
+    before: list[TaggedToken] = []
+    if groups:
+        before = groups[-1]
+        groups[-1] = with_noun_behind(before, locations)
+    groups.append(with_side_before(locations, before))
+
+
+# --- of what follows
+
+
+def _take_topic(
+    clause: Clause,
+    phrase: Phrase,
+    following: Phrase,
+    locations: list[TaggedToken],
+    words: list[TaggedToken],
+) -> list[MentionDraft]:
+    """Take a location that is said of nothing before it, for what follows.
+
+    Args:
+        clause: so far; changed in place.
+        phrase: that names the location.
+        following: the phrase behind it.
+        locations: words of the location.
+        words: other words of the phrase.
+
+    Returns:
+        The drafts that it begins.
+    """
+    modifiers = clause.pending + words
+    clause.pending = []
+    is_behind_part = bool(clause.open_parts) and clause.role == "part"
+    if any(location.kind == "anatomy" for location in locations):
+        if not is_behind_part or "preposition" not in phrase.lead_kinds:
+            return take_parts(clause, phrase, following, locations, modifiers)
+        # "The apex of the left lung".
+        part = clause.open_parts[-1]
+        part.locations = part.locations + locations
+        return []
+    if _is_other_side(clause, phrase, following, locations, words):
+        other_side = MentionDraft(clause.findings[-1].head, locations, modifiers)
+        clause.findings = [*clause.findings, other_side]
+        return [other_side]
+    if clause.open_parts and phrase.is_joined and following.is_predicate:
+        # "The heart and pulmonary ___ are normal": the noun of the second part is
+        # unknown.
+        return []
+    clause.topic = locations
+    clause.role = "side"
+    clause.pending = modifiers
+    return []
+
+
+def _is_other_side(
+    clause: Clause,
+    phrase: Phrase,
+    following: Phrase,
+    locations: list[TaggedToken],
+    words: list[TaggedToken],
+) -> bool:
+    """Whether a finding that is named once lies on a second side, too.
+
+    "Small right effusion and moderate left".
+
+    Args:
+        clause: so far.
+        phrase: that names the second side.
+        following: the phrase behind it.
+        locations: words of the second side.
+        words: that describe the finding there.
+    """
+    if "and" not in phrase.lead_kinds or not phrase.is_joined:
+        return False
+    if clause.role != "finding" or following.names("finding"):
+        return False
+    # Without a word of its own ("right effusion and left") nothing is said of it.
+    if all(word.code == LIMITATION.code for word in words) or not are_sides(locations):
+        return False
+    sides_before = {
+        location.form for location in clause.findings[-1].locations if is_side(location)
+    }
+    sides = {location.form for location in locations}
+    return bool(sides_before) and sides.isdisjoint(sides_before)
+
+
+# --- locations that share a word
 
 
 def with_side_before(
@@ -43,22 +345,6 @@ def with_noun_behind(
     return locations
 
 
-def lacks_joint(locations: list[TaggedToken], parts: list[TaggedToken]) -> bool:
-    """ "The cardiac silhouette mediastinal contours are normal": an "and" was left out.
-
-    Args:
-        locations: words of the phrase that are locations.
-        parts: the parts of the body among them.
-    """
-    are_two = len(parts) == 2 and parts[0].name != parts[1].name
-    are_listed = all(part.name in WORDS["listed_organs"] for part in parts)
-    return (
-        are_two
-        and are_listed
-        and all(location.kind == "anatomy" for location in locations)
-    )
-
-
 def are_sides(locations: list[TaggedToken]) -> bool:
     """Whether all of these are a side, without a part of it."""
     return all(is_side(location) for location in locations)
@@ -70,5 +356,5 @@ def is_side(location: TaggedToken) -> bool:
 
 
 def _lies_in_a_side(location: TaggedToken) -> bool:
-    """ "Lower lobe", "5th rib"."""
+    """Whether it is a part of one side: "lower lobe", "5th rib"."""
     return location.form in WORDS["within_a_side"] or location.form[0].isdigit()

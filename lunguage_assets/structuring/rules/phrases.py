@@ -7,6 +7,7 @@ leads to. What a phrase is said of is decided in `phrase_reader.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from lunguage_assets.assertion.units import JOINTS, TaggedToken
@@ -17,16 +18,21 @@ _CONTENT: frozenset[Kind] = frozenset(
     {"finding", "anatomy", "place", "word", "abnormal", "normal"}
 )
 
+_NAMING: frozenset[Kind] = frozenset({"finding", "anatomy", "place"})
+
 
 class Phrase(NamedTuple):
     """Words that name or describe something, and what leads to them.
 
     Attributes:
         lead_in: verbs, joints, prepositions and cues behind the phrase before.
+        lead_kinds: by which kinds of words it is led to, as its clause has it: of "the
+            opacity is a granuloma" the verb is a link.
         tokens: its own words.
     """
 
     lead_in: list[TaggedToken]
+    lead_kinds: AbstractSet[Kind]
     tokens: list[TaggedToken]
 
     def names(self, kind: Kind) -> bool:
@@ -41,21 +47,24 @@ class Phrase(NamedTuple):
     @property
     def is_joined(self) -> bool:
         """Whether nothing but "and", "or" or a comma leads to it."""
-        return bool(self.lead_in) and all(tok.kind in JOINTS for tok in self.lead_in)
+        return bool(self.lead_kinds) and self.lead_kinds <= JOINTS
 
     @property
     def is_behind_slash(self) -> bool:
-        """ "Scarring/atelectasis" is one doubt at one location."""
+        """Whether a slash joins it: "scarring/atelectasis" lie at one location."""
         return any(token.form == "/" for token in self.lead_in)
 
     @property
     def is_of_mimicry(self) -> bool:
-        """ "A skin fold simulates a pneumothorax"."""
+        """Whether something only looks like it: "a fold simulates a pneumothorax"."""
         return any(token.is_mimicry for token in self.lead_in)
 
     @property
     def begins_a_meaning(self) -> bool:
-        """ "An opacity is seen and may represent pneumonia": the "and" joins verbs."""
+        """Whether the "and" before it joins verbs, and no list.
+
+        "An opacity is seen and may represent pneumonia".
+        """
         return bool(self.lead_in) and self.lead_in[-1].form in WORDS["begins_a_meaning"]
 
     @property
@@ -68,13 +77,16 @@ class Phrase(NamedTuple):
         """Whether it names what something lies beside: "overlying the heart"."""
         return bool(self.lead_in) and self.lead_in[-1].form in WORDS["beside"]
 
-    @property
-    def adds_finding(self) -> bool:
-        """Whether it joins another adjective and a finding.
+    def hands_its_lead_to(self, following: Phrase) -> bool:
+        """Whether its hedge is really one of the finding that is joined to it.
 
-        "may be resolving or new pneumonia".
+        "May be resolving or new pneumonia".
         """
-        return self.is_joined and self.names("finding")
+        if not self.lead_kinds or not self.lead_kinds <= {"hedged", "link"}:
+            return False
+        if any(token.kind in _NAMING for token in self.tokens):
+            return False
+        return following.is_joined and following.names("finding")
 
     @property
     def adds_adjective_and_noun(self) -> bool:
@@ -86,10 +98,8 @@ class Phrase(NamedTuple):
             return False
         if any(token.kind == "alternative" for token in self.lead_in):
             return False
-        begins_with_adjective = self.tokens[0].kind in ("word", "abnormal")
-        return begins_with_adjective and (
-            self.names("anatomy") or self.names("finding")
-        )
+        has_noun = self.names("anatomy") or self.names("finding")
+        return has_noun and self.tokens[0].kind in ("word", "abnormal")
 
     @property
     def is_location_alone(self) -> bool:
@@ -110,14 +120,15 @@ class Phrase(NamedTuple):
 
         A side ("RIGHT: small effusion") is a location.
         """
-        has_colon = bool(self.lead_in) and self.lead_in[0].form == ":"
-        return has_colon and all(
+        if not self.lead_in or self.lead_in[0].form != ":":
+            return False
+        return all(
             location.kind == "anatomy" and location.form not in WORDS["sides"]
             for location in locations
         )
 
 
-END_OF_SENTENCE = Phrase([], [])
+END_OF_SENTENCE = Phrase([], frozenset(), [])
 """What follows the last phrase."""
 
 
@@ -129,17 +140,17 @@ def phrases_of(tokens: list[TaggedToken]) -> Iterator[Phrase]:
         if token.kind in _CONTENT and not token.aside:
             words.append(token)
             continue
-        if _is_passed_over(token, words):
+        # "Basilar xyz opacity": an unknown word before the finding ends no phrase.
+        is_unknown = token.kind in ("other", "past") and not token.aside
+        if is_unknown and not any(word.kind == "finding" for word in words):
             continue
         if words:
-            yield Phrase(lead_in, words)
+            yield _phrase(lead_in, words)
             lead_in = []
             words = []
         lead_in.append(token)
-    yield Phrase(lead_in, words)
+    yield _phrase(lead_in, words)
 
 
-def _is_passed_over(token: TaggedToken, words: list[TaggedToken]) -> bool:
-    """ "Basilar xyz opacity": an unknown word before the finding ends no phrase."""
-    is_unknown = token.kind in ("other", "past") and not token.aside
-    return is_unknown and not any(word.kind == "finding" for word in words)
+def _phrase(lead_in: list[TaggedToken], words: list[TaggedToken]) -> Phrase:
+    return Phrase(lead_in, {token.kind for token in lead_in}, words)

@@ -1,0 +1,92 @@
+"""Parts of the body as subjects: "heart and mediastinum are normal" judges two.
+
+A part waits (`Clause.open_parts`) until something is said of it. What is joined to a
+part shares what is said of it, before or behind.
+"""
+
+from __future__ import annotations
+
+from lunguage_assets.assertion.units import TaggedToken
+from lunguage_assets.assertion.word_files import WORDS
+from lunguage_assets.structuring.rules.clause import Clause
+from lunguage_assets.structuring.rules.drafts import MentionDraft, inherited_modifiers
+from lunguage_assets.structuring.rules.phrases import Phrase
+
+
+def take_parts(
+    clause: Clause,
+    phrase: Phrase,
+    following: Phrase,
+    locations: list[TaggedToken],
+    modifiers: list[TaggedToken],
+) -> list[MentionDraft]:
+    """Take one part of the body, or two that lack their "and".
+
+    Args:
+        clause: so far; changed in place.
+        phrase: that names the part.
+        following: the phrase behind it.
+        locations: words of its location, the part among them.
+        modifiers: words that describe it.
+
+    Returns:
+        A draft for each part.
+    """
+    heads = [location for location in locations if location.kind == "anatomy"]
+    is_joined = phrase.is_joined
+    if is_joined and clause.role == "side" and len(locations) > 1:
+        # "Mediastinal and hilar lymph nodes".
+        locations = [*clause.topic, *locations]
+    parts: list[MentionDraft] = []
+    if _lacks_joint(locations, heads):
+        boundary = locations.index(heads[-1])
+        first = MentionDraft.of_part(heads[0], locations[:boundary], modifiers)
+        _take_part(clause, first, is_joined=is_joined)
+        parts.append(first)
+        locations = locations[boundary:]
+        is_joined = True
+    last = MentionDraft.of_part(heads[-1], locations, modifiers)
+    _take_part(clause, last, is_joined=is_joined)
+    parts.append(last)
+    clause.topic = locations
+    clause.is_sub_heading = following.is_under_heading(locations)
+    return parts
+
+
+def _lacks_joint(locations: list[TaggedToken], heads: list[TaggedToken]) -> bool:
+    """Whether an "and" was left out between two parts.
+
+    "The cardiac silhouette mediastinal contours are normal".
+    """
+    are_two = len(heads) == 2 and heads[0].name != heads[1].name
+    if not are_two or any(location.kind != "anatomy" for location in locations):
+        return False
+    return all(head.name in WORDS["listed_organs"] for head in heads)
+
+
+def _take_part(clause: Clause, part: MentionDraft, *, is_joined: bool) -> None:
+    """Take a part of the body: described by the words before it, or not yet.
+
+    Args:
+        clause: so far; changed in place.
+        part: to be taken.
+        is_joined: whether it is on one list with the part before.
+    """
+    open_before = clause.open_parts if is_joined else []
+    described_before = clause.described_parts if is_joined else []
+    if part.is_described:
+        # "Heart and normal mediastinum": the heart is normal, too.
+        for open_part in open_before:
+            open_part.describe(part.modifiers)
+        clause.described_parts = [*described_before, part]
+        clause.open_parts = []
+    elif described_before and described_before[-1].is_described_before:
+        # "Normal heart size and mediastinum".
+        part.modifiers = inherited_modifiers(described_before[-1])
+        clause.open_parts = [part]
+        clause.described_parts = [*described_before, part]
+    else:
+        clause.open_parts = [*open_before, part]
+        clause.described_parts = []
+    clause.findings = []
+    clause.role = "part"

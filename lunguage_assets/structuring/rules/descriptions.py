@@ -1,0 +1,105 @@
+"""Phrases that name nothing themselves: which of the things named before they describe.
+
+"The heart is large" says large of the heart, "effusions, small on the left" small of
+the left one. Words that nothing before can take wait for what is named next.
+"""
+
+from __future__ import annotations
+
+from lunguage_assets.assertion.units import JOINTS, TaggedToken
+from lunguage_assets.structuring.rules.clause import Clause
+from lunguage_assets.structuring.rules.drafts import COURSES, MentionDraft, says_state
+from lunguage_assets.structuring.rules.phrases import Phrase
+
+
+def take_description(
+    clause: Clause, phrase: Phrase, following: Phrase
+) -> list[MentionDraft]:
+    """Say words of what was named last; if nothing was, of what is named next.
+
+    Args:
+        clause: so far; changed in place.
+        phrase: names neither a finding nor, by itself, a location.
+        following: the phrase behind it.
+
+    Returns:
+        The drafts that it begins: a second finding, or a location as a subject.
+    """
+    is_predicate = "copula" in phrase.lead_kinds
+    is_on_list = bool(phrase.lead_kinds & JOINTS) and not is_predicate
+    if is_on_list and following.adds_adjective_and_noun:
+        # "Small, calcified granuloma": the noun of the adjective follows.
+        clause.pending = clause.pending + phrase.tokens
+        return []
+    begun: list[MentionDraft] = []
+    if clause.role == "place" and phrase.is_joined and following.is_location_alone:
+        # "Effusions, moderate on the right and small on the left" are two.
+        begun = [MentionDraft(clause.findings[-1].head, [], [])]
+        clause.findings = begun
+    return begun + _describe_last(clause, phrase)
+
+
+def _describe_last(clause: Clause, phrase: Phrase) -> list[MentionDraft]:
+    """Say words of what was named last, if it can have them.
+
+    Returns:
+        A part of the body that only they make a subject.
+    """
+    begun: list[MentionDraft] = []
+    words = [token for token in phrase.tokens if token.kind != "place"]
+    locations = [token for token in phrase.tokens if token.kind == "place"]
+    if phrase.names("normal"):
+        begun = _topic_as_subject(clause)
+    has_parts = bool(clause.open_parts or clause.described_parts)
+    if has_parts and clause.role in ("part", "words"):
+        _describe_parts(clause, words, locations)
+    elif clause.findings and "copula" in phrase.lead_kinds:
+        # "Effusion and atelectasis are unchanged" is said of both.
+        for finding in clause.findings:
+            finding.describe(words, locations)
+        clause.role = "words"
+    elif clause.findings and clause.role in ("finding", "place", "words"):
+        # "Effusion and atelectasis, unchanged" is said of the atelectasis.
+        clause.findings[-1].describe(words, locations)
+    else:
+        clause.pending = clause.pending + words
+    return begun
+
+
+def _describe_parts(
+    clause: Clause, words: list[TaggedToken], locations: list[TaggedToken]
+) -> None:
+    """Say words of the parts that wait for some; else of those described before.
+
+    Args:
+        clause: with a part of the body; changed in place.
+        words: that describe it.
+        locations: that stand among them.
+    """
+    parts = clause.open_parts or clause.described_parts
+    for part in parts:
+        part.describe(words, locations)
+    if not clause.open_parts:
+        return
+    # A state or a course has been said of the part; after other words it waits on.
+    if says_state(words) or any(word.code in COURSES for word in words):
+        clause.described_parts = clause.open_parts
+        clause.open_parts = []
+    clause.role = "words"
+
+
+def _topic_as_subject(clause: Clause) -> list[MentionDraft]:
+    """Make the location of a finding the subject, where there is no other.
+
+    "The lungs are hyperinflated but clear": the lungs are clear.
+
+    Returns:
+        The part of the body, as a draft; nothing where the topic has none.
+    """
+    parts = [token for token in clause.topic if token.kind == "anatomy"]
+    if not parts or clause.open_parts or clause.described_parts:
+        return []
+    part = MentionDraft.of_part(parts[-1], clause.topic, [])
+    clause.open_parts = [part]
+    clause.role = "part"
+    return [part]
