@@ -32,7 +32,7 @@ from lunguage_assets.corpus.records import (
     Record,
     read_cells,
     require_size,
-    shown,
+    storable,
 )
 from lunguage_assets.corpus.texts import published
 from lunguage_assets.corpus.texts.raw import LARGEST, RawReport, under_headings
@@ -109,7 +109,7 @@ def _storable(report: RawReport) -> RawReport:
     """
     texts: dict[str, str] = {name: getattr(report, name) for name in _TEXT_FIELDS}
     changes: dict[str, Any] = {
-        name: shown(text) for name, text in texts.items() if _NOT_STORED.search(text)
+        name: storable(text) for name, text in texts.items() if _NOT_STORED.search(text)
     }
     if not changes:
         return report
@@ -324,7 +324,7 @@ def _broken(path: Path, record: Record, study: str) -> RawReport:
 
 def _stored(cell: str) -> str:
     """Make a cell that can be stored, whatever its bytes."""
-    return cell if cell.isascii() and "\0" not in cell else shown(cell)
+    return cell if cell.isascii() and "\0" not in cell else storable(cell)
 
 
 def _delivered_bytes(text: str) -> bytes:

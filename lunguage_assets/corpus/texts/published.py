@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from lunguage_assets.corpus.columns import clean
 from lunguage_assets.corpus.log import reasons
-from lunguage_assets.corpus.records import Cells, Record, read_cells, shown
+from lunguage_assets.corpus.records import Cells, Record, read_cells, storable
 from lunguage_assets.corpus.texts.json_entries import (
     SKIPPED,
     entries,
@@ -341,7 +341,7 @@ def _wrong_key(entities: Any) -> str:
 
 
 def _is_token(value: Any) -> bool:
-    return isinstance(value, str) and value == shown(value)
+    return isinstance(value, str) and value == storable(value)
 
 
 def _is_label(value: Any) -> bool:
