@@ -160,9 +160,11 @@ def _noted_study_id(
     return study
 
 
-def read_patients(path: Path) -> dict[str, str]:
+def read_patients(path: Path | None) -> dict[str, str]:
     """Read patients by study id, both as far as `read_metadata` reads them."""
     patients: dict[str, str] = {}
+    if path is None:
+        return patients
     rows = _rows(path, ("study_id",), (_PATIENT,), IntakeLog(), _METADATA_ROW_IGNORED)
     for _, row in rows:
         if row[_PATIENT]:

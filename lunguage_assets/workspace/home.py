@@ -506,8 +506,8 @@ def _copy_files(batch: _StagedBatch, *, with_metadata: bool) -> None:
     """Copy the files of findings as they are, and pack raw reports."""
     delivery = batch.registration.delivery
     batch.folder.mkdir(parents=True)
-    if delivery.held is not None:
-        write_packed(delivery.held, batch.folder / PACKED)
+    if delivery.loaded_reports is not None:
+        write_packed(delivery.loaded_reports, batch.folder / PACKED)
     for path in (*delivery.tables, delivery.folder / DECLARATION):
         is_left_out = path == delivery.metadata and not with_metadata
         if path.is_file() and not is_left_out:
@@ -523,7 +523,7 @@ def _split_image_metadata(staged: Sequence[_StagedBatch]) -> None:
         return
     studies_by_file: dict[Path, set[str]] = {}
     for folder, registration in staged:
-        reports = registration.delivery.held or ()
+        reports = registration.delivery.loaded_reports or ()
         studies_by_file[folder / METADATA] = {
             study_of(report.study) for report in reports if report.study
         }

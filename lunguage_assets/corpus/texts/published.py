@@ -428,7 +428,7 @@ def shape_of(path: Path) -> str:
     return ""
 
 
-def told_keys(path: Path) -> str:
+def shown_keys(path: Path) -> str:
     """Tell the keys of the first entry of a JSON file as far as they are known.
 
     A key may be an id, or a text: of others it is said how many there are.
@@ -498,7 +498,7 @@ def read_shape(
         else:
             waiting.append(broken)
     if not has_report:
-        found = told_keys(path) if first_missing else "no entry"
+        found = shown_keys(path) if first_missing else "no entry"
         column = first_missing or None
         raise InputError(path.name, found, expected, remedy, row=1, column=column)
 
