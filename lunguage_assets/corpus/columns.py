@@ -27,6 +27,7 @@ OPTIONAL = (
     ROW_NUMBER, "sequence", "report", "sent_idx", "ent_idx", "normed_ent", "cat",
     "location", "evidence", "associate", *ATTRIBUTES,
 )  # fmt: skip
+_COLUMNS = frozenset((*REQUIRED, *OPTIONAL))
 _ALIASES = {"": ROW_NUMBER, "unnamed:_0": ROW_NUMBER, "entity": "ent"}
 """Other name of a column -> its name. The published file numbers its rows in a column
 without a name, which pandas calls `Unnamed: 0`; `entity` is `lunguage-score`'s.
@@ -65,8 +66,7 @@ def map_columns(header: Sequence[str], file: str) -> FindingsColumns:
     Raises:
         InputError: a required column is missing.
     """
-    names = [folded_name(name) for name in header]
-    names = [_ALIASES.get(name, name) for name in names]
+    names = [_ALIASES.get(name, name) for name in map(folded_name, header)]
     has_passages = "sent" not in names and "sentences" in names
     for stand_in, column in _STAND_INS.items():
         if column not in names and stand_in in names:
@@ -74,11 +74,10 @@ def map_columns(header: Sequence[str], file: str) -> FindingsColumns:
     index_by_column: dict[str, int] = {}
     ignored = []
     for index, name in enumerate(names):
-        is_known = name in REQUIRED or name in OPTIONAL
         # Only the first column numbers the rows: there pandas writes an index.
         is_misplaced = name == ROW_NUMBER and index > 0
         # Of two columns that fold to the same name the first counts.
-        if is_known and not is_misplaced and name not in index_by_column:
+        if name in _COLUMNS and not is_misplaced and name not in index_by_column:
             index_by_column[name] = index
         else:
             ignored.append(header[index].strip() or unnamed(index))

@@ -315,16 +315,19 @@ def _sources_of_tables(
 ) -> list[TextSource]:
     projections = _first_table(kind_by_table, "projections")
     return [
-        TextSource(_LAYOUT_OF_TABLE[kind], path, projections)
-        for path, kind in kind_by_table.items()
-        if kind in _LAYOUT_OF_TABLE
+        TextSource(_LAYOUT_OF_TABLE[table_kind], path, projections)
+        for path, table_kind in kind_by_table.items()
+        if table_kind in _LAYOUT_OF_TABLE
     ]
 
 
 def _first_table(
-    kind_by_table: Mapping[Path, TableKind | Literal[""]], kind: TableKind
+    kind_by_table: Mapping[Path, TableKind | Literal[""]], table_kind: TableKind
 ) -> Path | None:
-    return next((path for path in kind_by_table if kind_by_table[path] == kind), None)
+    for path in kind_by_table:
+        if kind_by_table[path] == table_kind:
+            return path
+    return None
 
 
 def _rexgradient_sources(
@@ -343,8 +346,8 @@ def _rexgradient_sources(
     json_splits = {_split(path) for path in json_files}
     tables = [
         path
-        for path, kind in kind_by_table.items()
-        if kind == "rexgradient" and _split(path) not in json_splits
+        for path, table_kind in kind_by_table.items()
+        if table_kind == "rexgradient" and _split(path) not in json_splits
     ]
     files_by_layout = {"rexgradient": json_files, "rexgradient table": tables}
     return [
@@ -378,9 +381,9 @@ def table_holds(path: Path) -> TableKind | Literal[""]:
         names = {columns.folded_name(name) for name in read_header(path)}
     except InputError:
         return fallback
-    for kind, required in _REQUIRED_COLUMNS.items():
+    for table_kind, required in _REQUIRED_COLUMNS.items():
         if names.issuperset(required):
-            return kind
+            return table_kind
     # Two of the three columns are enough: its reader says which one is missing.
     if len(names.intersection(published.CHEXPERT_PLUS)) > 1:
         return "chexpert-plus"

@@ -27,7 +27,7 @@ from lunguage_assets.corpus.delivered import DeliveredRow, DeliveredStudy
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.findings import FindingsBuilder, assign_sequences
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.lunguage import RowReader
+from lunguage_assets.corpus.lunguage import RowReader, in_report_order
 from lunguage_assets.corpus.side_files import read_metadata, read_reports, read_terms
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.corpus.views import parse_default_view
@@ -35,7 +35,7 @@ from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import InputError, InvalidTable
 from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.settings import CorpusSettings
-from lunguage_assets.tables import ATTRIBUTES, REPORTS, SECTIONS
+from lunguage_assets.tables import ATTRIBUTES, REPORTS
 from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
 
 _STRUCTURED = STRUCTURED_FINDINGS.name
@@ -233,13 +233,7 @@ def _numbered(structured_findings: pd.DataFrame) -> pd.DataFrame:
 
     `line` is the number in the frame, `number` that in the study; both from 1.
     """
-    rank_by_section = {section: rank for rank, section in enumerate(SECTIONS)}
-    rows = structured_findings.assign(
-        section_rank=structured_findings["section"].map(rank_by_section)
-    )
-    rows = rows.sort_values(
-        ["study_id", "section_rank", "ent_idx"], kind="stable", ignore_index=True
-    )
+    rows = in_report_order(structured_findings)
     number_in_study = rows.groupby("study_id", sort=False).cumcount() + 1
     return rows.assign(line=rows.index + 1, number=number_in_study)
 
@@ -247,8 +241,8 @@ def _numbered(structured_findings: pd.DataFrame) -> pd.DataFrame:
 def row_of_a_study(study_id: str, number: int) -> str:
     """Make the id of a raw report's row by its number in the study: `s50000295:0012`.
 
-    Of two rows that are equally strong, the order of their ids decides. Four digits for
-    all rows of a study let them be in the order of their numbers.
+    Of two rows that are equally strong, the order of their ids decides. Zeros in front
+    keep it the order of their numbers: `:0002` comes before `:0010`.
     """
     return f"{study_id}:{number:04d}"
 
@@ -267,10 +261,6 @@ def _take_in_part(
     notes_on_rows = IntakeLog()
     notes_on_studies = IntakeLog()
     studies = {study.study_id: study for study in _studies(texts)}
-    for study, sequence in zip(
-        studies.values(), texts["sequence"].tolist(), strict=True
-    ):
-        study.sequence = sequence
     for study_id, rows in _rows_by_study(structured, notes_on_rows):
         studies[study_id].rows = rows
         studies[study_id].rows_delivered += len(rows)
@@ -293,7 +283,8 @@ def _studies(texts: pd.DataFrame) -> Iterator[DeliveredStudy]:
             row["subject_id"],
             row["source_id"],
             line,
-            sequence=row["sequence"] or None,  # 0: the delivery does not say
+            # 0: the delivery does not say.
+            sequence=row["sequence"] or None,
             report=row["report"],
             views=(row["view_information"], row["view_source"]),
             taken_at=row["taken_at"],
@@ -352,12 +343,15 @@ def _rows_by_study(
     # Plain objects: of an Arrow column every value would be made anew at each reading.
     rows: Iterator[Any] = pd.DataFrame(cells, dtype=object).itertuples(index=False)
     for study_id, rows_of_study in groupby(rows, lambda row: row.study_id):
-        in_order = list(rows_of_study)
-        id_by_reference = {
-            f"{row.section}:{row.ent_idx}": row_of_a_study(study_id, row.number)
-            for row in in_order
-        }
-        yield study_id, [_delivered_row(row, id_by_reference, log) for row in in_order]
+        id_by_reference = {}
+        rows_in_order = list(rows_of_study)
+        for row in rows_in_order:
+            reference = f"{row.section}:{row.ent_idx}"
+            id_by_reference[reference] = row_of_a_study(study_id, row.number)
+        delivered_rows = [
+            _delivered_row(row, id_by_reference, log) for row in rows_in_order
+        ]
+        yield study_id, delivered_rows
 
 
 def _delivered_row(

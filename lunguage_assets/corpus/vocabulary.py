@@ -22,7 +22,7 @@ _TO_ASCII = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-")
     | {"\u2019": "'", "\u00ad": ""}
 )
-"""One kind of dash and apostrophe, and no soft hyphen."""
+"""For one sort of dash and apostrophe, and no soft hyphen."""
 
 
 class BuiltInForms(BaseModel):
@@ -58,9 +58,9 @@ def plain(text: str) -> str:
     return " ".join(text.translate(_TO_ASCII).lower().split()).strip(" .,;:")
 
 
-def category_code(written: str) -> str | None:
+def category_code(category: str) -> str | None:
     """Read a category ("patient info" is PATIENT INFO.); None for anything else."""
-    code = " ".join(written.upper().split())
+    code = " ".join(category.upper().split())
     if code == "PATIENT INFO":
         code = "PATIENT INFO."
     return code if code in CATEGORIES else None
@@ -108,7 +108,8 @@ class _Spellings:
 class Vocabulary:
     """Canonical names of findings and locations.
 
-    They are idempotent, whatever the order of the vocabulary's rows.
+    A canonical name is its own canonical name, whatever the order of the vocabulary's
+    rows: "RUL" becomes "right upper lobe", which stays.
     """
 
     def __init__(
@@ -126,9 +127,9 @@ class Vocabulary:
         for category, target, normed in terms:
             spelling = plain(target)
             form = plain(normed)
-            code = category_code(category)
             if not spelling or not form:
                 continue
+            code = category_code(category)
             if code is not None:
                 findings[spelling].add(form)
                 self._categories[spelling].add(code)
