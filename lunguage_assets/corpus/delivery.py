@@ -89,6 +89,11 @@ def name_without_gz(path: Path) -> str:
     return path.name.lower().removesuffix(".gz")
 
 
+def is_utf_8(name: str) -> bool:
+    """Tell whether a file's name, which may be any bytes, is UTF-8."""
+    return name == name.encode("utf-8", "replace").decode()
+
+
 def content_hash(delivery: Delivery) -> str:
     """Hash names and bytes of the delivered files (sha256).
 

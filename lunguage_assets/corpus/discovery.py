@@ -22,6 +22,7 @@ from lunguage_assets.corpus.delivery import (
     REPORTS,
     VOCABULARY,
     Delivery,
+    is_utf_8,
     name_without_gz,
 )
 from lunguage_assets.corpus.packages import TABLE_FORM, is_package, only_member
@@ -200,7 +201,7 @@ def _require_utf8_names(delivery: Delivery) -> None:
     if delivery.texts is not None and delivery.texts.path.is_file():
         paths += [delivery.texts.path, *delivery.texts.further_paths]
     for path in paths:
-        if path.name != path.name.encode("utf-8", "replace").decode():
+        if not is_utf_8(path.name):
             raise InputError(
                 printable(path.name),
                 "a name that is not UTF-8",

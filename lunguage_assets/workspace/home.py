@@ -116,9 +116,9 @@ class Home:
 
     @classmethod
     def from_environment(cls) -> Home:
-        """Find the home: `$LUNGUAGE_HOME`, by default `.lunguage` where one works."""
-        named = os.environ.get(ENVIRONMENT_VARIABLE) or ".lunguage"
-        return cls(Path(named).expanduser().resolve())
+        """Find the home: `$LUNGUAGE_HOME`, else `.lunguage` in the working folder."""
+        path = os.environ.get(ENVIRONMENT_VARIABLE) or ".lunguage"
+        return cls(Path(path).expanduser().resolve())
 
     # Paths. What the package makes:
 
@@ -352,6 +352,7 @@ class Home:
         corpus = self._corpus_of(delivery)
         parts = in_parts(delivery, batch_reports)
         registrations = self._matched(parts, batch_keys(key, len(parts)), corpus)
+        # Only what is new is stored, and need be whole.
         if any(registration.is_new for registration in registrations):
             require_whole_files(delivery)
         return registrations
@@ -364,9 +365,8 @@ class Home:
         declared = delivery.declared
         present = self.corpus()
         name = declared.name
-        if not name and present is not None:
-            if present.data_class == declared.data_class:
-                name = present.name
+        if present is not None and present.data_class == declared.data_class:
+            name = name or present.name
         corpus = Corpus(name or "unnamed", declared.data_class)
         self._require_same(corpus)
         return corpus
