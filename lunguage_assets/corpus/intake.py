@@ -60,17 +60,11 @@ class Intake:
     terms: pd.DataFrame
 
 
-class _StudyTables(NamedTuple):
-    """`tables.REPORTS` and `tables.FINDINGS` of some studies."""
-
-    reports: pd.DataFrame
-    findings: pd.DataFrame
-
-
 class _TakenPart(NamedTuple):
     """What one process made of some studies; notes on rows come before the others."""
 
-    tables: _StudyTables
+    reports: pd.DataFrame
+    findings: pd.DataFrame
     notes_on_rows: IntakeLog
     notes_on_studies: IntakeLog
 
@@ -102,6 +96,7 @@ def read_files(
     metadata = read_metadata(delivery.metadata, studies.keys(), log)
     texts = read_reports(delivery.reports, studies.keys(), log)
     for study_id, study in studies.items():
+        # What the findings file itself says goes before what lies beside it.
         study.report = study.report or texts.get(study_id, "")
         if study_id in metadata:
             study.views = metadata[study_id].views
@@ -129,7 +124,7 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     log = IntakeLog()
     studies, terms = read_files(delivery, log)
     assign_sequences(studies.values(), log, delivery.main_file)
-    study_tables = _study_tables(
+    reports, findings = _study_tables(
         {study_id: studies.pop(study_id) for study_id in sorted(studies)},
         Vocabulary.from_terms(terms),
         log,
@@ -138,7 +133,7 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
         # Without metadata one note stands for all studies.
         notes_views=delivery.metadata is not None,
     )
-    return Intake(*study_tables, log.rejected_frame(), log.notes_frame(), terms)
+    return Intake(reports, findings, log.rejected_frame(), log.notes_frame(), terms)
 
 
 def take_in_gold(
@@ -195,8 +190,8 @@ def take_in_structured(
     log.extend(notes_on_sequences)
     log.extend(*(part.notes_on_studies for part in parts))
     return Intake(
-        joined([part.tables.reports for part in parts]),
-        joined([part.tables.findings for part in parts]),
+        joined([part.reports for part in parts]),
+        joined([part.findings for part in parts]),
         log.rejected_frame(),
         log.notes_frame(),
         received.terms,
@@ -264,7 +259,7 @@ def _take_in_part(
     for study_id, rows in _rows_by_study(structured, notes_on_rows):
         studies[study_id].rows = rows
         studies[study_id].rows_delivered += len(rows)
-    tables = _study_tables(
+    reports, findings = _study_tables(
         studies,
         vocabulary,
         notes_on_studies,
@@ -272,7 +267,7 @@ def _take_in_part(
         default_view,
         notes_views=True,
     )
-    return _TakenPart(tables, notes_on_rows, notes_on_studies)
+    return _TakenPart(reports, findings, notes_on_rows, notes_on_studies)
 
 
 def _studies(texts: pd.DataFrame) -> Iterator[DeliveredStudy]:
@@ -300,8 +295,17 @@ def _study_tables(
     default_view: str,
     *,
     notes_views: bool,
-) -> _StudyTables:
-    """Make REPORTS and FINDINGS of studies, each of which is let go when it is done."""
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Make REPORTS and FINDINGS of studies.
+
+    Args:
+        studies: by id; each is taken out when it is done, which lets its rows go.
+        vocabulary: gives canonical names and locations.
+        log: takes notes.
+        file: the name of the delivered file, for notes.
+        default_view: counts where a study's views are unknown.
+        notes_views: a study without views is noted.
+    """
     default = parse_default_view(default_view)
     builder = FindingsBuilder(vocabulary, log, file)
     reports: list[dict[str, object]] = []
@@ -315,6 +319,7 @@ def _study_tables(
                 reason = "default-view" if default else "unknown-view"
                 log.note(reason, file, study_id=study_id)
         builder.add(study, views)
+        # A structurer's rows were read in the report.
         if not study.report and file != _STRUCTURED:
             log.note("report-missing", file, study_id=study_id, column="report")
         reports.append(
@@ -330,7 +335,7 @@ def _study_tables(
                 "rows_rejected": study.rows_delivered - len(study.rows),
             }
         )
-    return _StudyTables(REPORTS.frame(reports), builder.frame())
+    return REPORTS.frame(reports), builder.frame()
 
 
 def _rows_by_study(
@@ -394,6 +399,7 @@ def _referred_ids(
     referred: list[str] = []
     for reference in dict.fromkeys(getattr(row, column)):
         target_id = id_by_reference.get(reference, "")
+        # A model may refer to a row that it did not write, or to the row itself.
         if target_id and target_id != finding_id:
             referred.append(target_id)
             continue

@@ -45,7 +45,7 @@ def open_unpacked(path: Path, form: re.Pattern[str]) -> IO[bytes]:
         InputError: a package cannot be opened, or has not one such file.
     """
     if is_package(path):
-        return open_only_member(path, form)
+        return _open_only_member(path, form)
     if path.name.lower().endswith(".gz"):
         return cast("IO[bytes]", gzip.open(path))
     return path.open("rb")
@@ -94,7 +94,7 @@ def only_member(path: Path, form: re.Pattern[str]) -> str:
     return names[0] if len(names) == 1 else ""
 
 
-def open_only_member(path: Path, form: re.Pattern[str]) -> IO[bytes]:
+def _open_only_member(path: Path, form: re.Pattern[str]) -> IO[bytes]:
     """Open the only file of a form in a package.
 
     Raises:

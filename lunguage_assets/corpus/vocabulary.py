@@ -179,6 +179,7 @@ class Vocabulary:
 
     def spellings(self, name: str) -> tuple[str, ...]:
         """List all known spellings of a finding, longest first, its form among them."""
+        # Made at the first question: only the masking of sentences asks.
         if not self._spellings_by_finding:
             self._index_spellings()
         form = self.finding(name)
@@ -199,6 +200,7 @@ class Vocabulary:
 
     def _canonical_locations(self, location: str) -> tuple[str, ...]:
         """Name locations until nothing changes: a form with a comma is several."""
+        # `seen` ends a circle, as in `_canonical`.
         seen: list[tuple[str, ...]] = []
         parts = _comma_parts([location])
         while parts not in seen:
@@ -224,8 +226,10 @@ class Vocabulary:
         seen: list[str] = []
         while text not in seen:
             seen.append(text)
+            # The delivery goes before the built-in forms.
             text = delivered.get(text, text)
             text = plain(self._singulars.of_text(spellings.replaced(text)))
+            # "Effusion" alone is pleural, but a "pericardial effusion" is not.
             text = whole_names.get(text, text)
         return min(seen[seen.index(text) :])
 

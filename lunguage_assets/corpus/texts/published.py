@@ -385,45 +385,41 @@ _ENTITY_KEYS: Mapping[str, Callable[[Any], bool]] = {
 class Shape:
     """A JSON corpus.
 
-    `keys` are those by which an entry is known, two of which are enough. `brackets` are
-    those in which the entries may stand: of an object, of a list, or of either. `read`
-    reads an entry into a report, or returns the key that is missing.
+    `keys` are those by which an entry is known, two of which are enough; they are in
+    lower case. `brackets` are those in which the entries may stand: of an object, of a
+    list, or of either. `read` reads an entry into a report, or returns the key that is
+    missing.
     """
 
     keys: frozenset[str]
     brackets: str
     read: Callable[[str, Entities, Patients], RawReport | str]
 
-    @property
-    def folded_keys(self) -> set[str]:
-        """The keys in lower case."""
-        return {key.lower() for key in self.keys}
-
 
 SHAPES: Mapping[str, Shape] = {
     "rexgradient": Shape(
         frozenset(
             (
-                "Indication",
-                "Comparison",
-                "Findings",
-                "Impression",
-                "ImagePath",
-                "ImageViewPosition",
+                "indication",
+                "comparison",
+                "findings",
+                "impression",
+                "imagepath",
+                "imageviewposition",
             )
         ),
         "{",
         _rexgradient,
     ),
     "padchest-gr": Shape(
-        frozenset(("StudyID", "ImageID", "findings")), "[", _padchest_gr
+        frozenset(("studyid", "imageid", "findings")), "[", _padchest_gr
     ),
     "radgraph": Shape(
         frozenset(("text", "entities", "data_source", "labeler_1")), "{[", _radgraph
     ),
 }
 _KNOWN_KEYS = {"patientid", "studydate", "labeler_2"}.union(
-    *(shape.folded_keys for shape in SHAPES.values())
+    *(shape.keys for shape in SHAPES.values())
 )
 
 
@@ -431,7 +427,7 @@ def shape_of(path: Path) -> str:
     """Name the shape of a JSON file by the keys of its first entry; empty: another."""
     keys = {key.lower() for key in _keys_of(path)}
     for name, shape in SHAPES.items():
-        if len(shape.folded_keys & keys) > 1:
+        if len(shape.keys & keys) > 1:
             return name
     return ""
 

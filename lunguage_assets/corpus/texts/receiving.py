@@ -170,6 +170,7 @@ class _Receiver:
         """Take one delivered record, note that it repeats another, or reject it."""
         self._file = self._file or report.file
         study_id = study_of(report.study) if report.study else ""
+        # What is wrong with a record is looked for before its text is decoded.
         refusal = _delivery_refusal(report, study_id)
         if refusal is not None:
             self._reject(report, study_id, refusal)
@@ -181,6 +182,7 @@ class _Receiver:
         elif not any(map(str.isalnum, text.text)):
             refusal = _Refusal("report-empty", "report", text.text)
             self._reject(report, study_id, refusal)
+        # Of two different reports of one study the second is rejected.
         elif study_id not in self.rows_by_study:
             self._note_changes(report, study_id, text.notes)
             self._take(report, study_id, text.text)
