@@ -1,7 +1,7 @@
-"""Answers that are remembered within bounds.
+"""Remembers the answers of pure functions of texts, within bounds.
 
-Reports repeat their sentences, but a process that reads for weeks must neither grow
-with them nor keep them all.
+Reports repeat their sentences, so that most answers are worth keeping; but a process
+that reads for weeks must not grow with them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 Answer = TypeVar("Answer")
 
 ENTRIES = 1 << 13
-"""Answers that are kept, the latest ones: what archives repeat often stays, and 8,192
-sentences with what was read in them are about 25 MB.
+"""Answers that are kept, the latest ones: 8,192 sentences with what was read in them
+are about 25 MB.
 """
 LONGEST = 4_000
 """Characters of a question that is kept: no longer sentence is read."""

@@ -11,30 +11,26 @@ import difflib
 from collections.abc import Iterable
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name.
-
-    The known one that is nearest to it, or nothing.
-    """
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+def did_you_mean(name: str, known_names: Iterable[str]) -> str:
+    """End a message about an unknown name: ask for the nearest known one, if any."""
+    nearest = difflib.get_close_matches(name, list(known_names), n=1)
+    return f" Did you mean {nearest[0]!r}?" if nearest else ""
 
 
 def printable(text: str) -> str:
-    r"""The text on one line of a terminal.
+    r"""Write a text on one line of a terminal.
 
-    Control characters, which names of delivered files may have, stand as escapes such
-    as `\n` and `\x1b`.
+    Control characters become escapes such as `\n` and `\x1b`: a name of a delivered
+    file that breaks the line, or colours a terminal, could pass for another message.
     """
     if text.isprintable():
         return text
-    return "".join(map(_printable_letter, text))
-
-
-def _printable_letter(letter: str) -> str:
-    if letter.isprintable():
-        return letter
-    return letter.encode("unicode_escape").decode("ascii")
+    letters = []
+    for letter in text:
+        if not letter.isprintable():
+            letter = letter.encode("unicode_escape").decode("ascii")
+        letters.append(letter)
+    return "".join(letters)
 
 
 class LunguageError(Exception):
@@ -47,7 +43,8 @@ class LunguageError(Exception):
 class InputError(LunguageError):
     """A delivered file cannot be used.
 
-    Built from the place and the expectation, so that every message has the same parts.
+    Every message has the same parts: where, what was found, what was expected, and what
+    to do.
     """
 
     def __init__(
@@ -60,18 +57,19 @@ class InputError(LunguageError):
         row: int | None = None,
         column: str | None = None,
     ) -> None:
-        self.file, self.row, self.column = file, row, column
-        self.found, self.expected, self.remedy = found, expected, remedy
-        place = printable(file)
+        self.file = file
+        self.found = found
+        self.expected = expected
+        self.remedy = remedy
+        self.row = row
+        self.column = column
+        where = file
         if row is not None:
-            place += f", row {row}"
+            where += f", row {row}"
         if column is not None:
-            place += f", column {column!r}"
-        # A name that breaks the line, or colours a terminal, could pass for another
-        # message.
-        super().__init__(
-            printable(f"{place}: found {found}; expected {expected}. {remedy}")
-        )
+            where += f", column {column!r}"
+        message = f"{where}: found {found}; expected {expected}. {remedy}"
+        super().__init__(printable(message))
 
     def of_file(self, file: str) -> InputError:
         """Make the same error of a file under another name."""
@@ -94,7 +92,8 @@ def damaged(
 ) -> InputError:
     """Make the error of a file that its reader gave up.
 
-    It tells the kind of what the reader said, never its text.
+    It names the class of the reader's error and never repeats its text, which may quote
+    the file.
 
     Args:
         file: the delivered file.
@@ -111,10 +110,7 @@ class InvalidTable(LunguageError):
 
 
 class NotWritten(LunguageError):
-    """A table could not be written to its place.
-
-    What was there before is still there.
-    """
+    """A table could not be written; what was there before is still there."""
 
 
 class ConfigurationError(LunguageError):

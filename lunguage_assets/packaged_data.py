@@ -6,7 +6,7 @@ They lie inside an installed wheel, and beside the package in a checkout.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,21 +21,19 @@ if TYPE_CHECKING:
     Form = TypeVar("Form", bound=BaseModel)
 
 _MAX_LEVELS = 100
-"""Levels of a YAML file; libyaml goes down its levels with the process's own stack, and
-would end the process.
-"""
+"""Levels of a YAML file: libyaml recurses in C, and enough levels end the process."""
 _PACKAGE = Path(__file__).resolve().parent
 
 
 def _data(name: str) -> Path:
-    inside = _PACKAGE / "_data" / name  # an installed wheel
-    if inside.exists():
-        return inside
-    beside = _PACKAGE.parent / name  # a checkout or an editable install
-    if beside.exists():
-        return beside
+    in_wheel = _PACKAGE / "_data" / name
+    if in_wheel.exists():
+        return in_wheel
+    in_checkout = _PACKAGE.parent / name
+    if in_checkout.exists():
+        return in_checkout
     raise FileNotFoundError(
-        f"{name} is neither in {inside.parent} nor in {beside.parent}: the "
+        f"{name} is neither in {in_wheel.parent} nor in {in_checkout.parent}: the "
         "installation is incomplete"
     )
 
@@ -76,7 +74,9 @@ def read_as(
         return form.model_validate(content)
     except ValidationError as error:
         problem = _first_problem(error)
-        location = (*problem["loc"], *problem.get("ctx", {}).get("place", ()))
+        # Of an error of `wrong_at`: pydantic itself gets no further than the validator.
+        inner_location = problem.get("ctx", {}).get("location", ())
+        location = (*problem["loc"], *inner_location)
         where = str(path)
         if path.suffix != ".toml":
             where = f"{path}, line {_line(text, location)}"
@@ -93,9 +93,10 @@ def _read_content(path: Path, remedy: str) -> tuple[str, Any]:
     import yaml
 
     language = path.suffix[1:].upper()
+    parse: Callable[[str], Any] = tomllib.loads if language == "TOML" else _yaml
     try:
         text = path.read_text(encoding="utf-8")
-        return text, tomllib.loads(text) if language == "TOML" else _yaml(text)
+        return text, parse(text)
     # ValueError: also a number of thousands of digits, or a day that no calendar has.
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         reason = type(error).__name__
@@ -110,7 +111,7 @@ def _read_content(path: Path, remedy: str) -> tuple[str, Any]:
 
 
 def _first_problem(error: ValidationError) -> dict[str, Any]:
-    """Choose the problem that is told."""
+    """Choose the problem that the message names."""
     problems: list[Any] = list(error.errors(include_url=False))
     for problem in problems:
         # A mistyped key is missing under its right name too: what was written says
@@ -127,10 +128,10 @@ def _unknown_key(
     form: type[BaseModel],
     remedy: str,
 ) -> ConfigurationError:
-    """Make the error of a key that a form has not.
+    """Make the error of a key that a form does not have.
 
-    Whoever pastes the wrong thing into a file may paste a report: the key is not
-    repeated.
+    The key is not repeated: whoever pastes the wrong thing into a file may paste a
+    report.
 
     Args:
         where: file and line.
@@ -164,26 +165,25 @@ def _known_keys(form: type[BaseModel], siblings: set[str]) -> set[str]:
         set(part.get("properties", ()))
         for part in (schema, *schema.get("$defs", {}).values())
     ]
-    most = max(len(keys & siblings) for keys in keys_of_parts)
-    known: set[str] = set()
+    most_siblings = max(len(keys & siblings) for keys in keys_of_parts)
+    candidates: set[str] = set()
     for keys in keys_of_parts:
-        if len(keys & siblings) == most:
-            known |= keys
-    return known - siblings
+        if len(keys & siblings) == most_siblings:
+            candidates |= keys
+    return candidates - siblings
 
 
-def wrong_at(place: tuple[str | int, ...], problem: str) -> PydanticCustomError:
+def wrong_at(location: tuple[str | int, ...], problem: str) -> PydanticCustomError:
     """Make the error of a value inside that of a validator, for it to raise.
 
     Args:
-        place: keys that lead from the validator's value to the wrong one.
+        location: keys that lead from the validator's value to the wrong one.
         problem: what was found, what was expected, and what to do.
     """
     from pydantic_core import PydanticCustomError
 
-    return PydanticCustomError(
-        "wrong", "{problem}", {"problem": problem, "place": place}
-    )
+    details = {"problem": problem, "location": location}
+    return PydanticCustomError("wrong", "{problem}", details)
 
 
 @lru_cache(maxsize=8)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import math
 import multiprocessing
 import os
 import pickle
@@ -32,10 +33,11 @@ from lunguage_assets.errors import LunguageError
 Result = TypeVar("Result")
 
 MIN_STUDIES_FOR_POOL = 500
+"""Studies of a batch for which other processes are started."""
 CHUNK = 250
 """Studies of a chunk: a second of work or two, so that Ctrl-C does not wait long."""
 _GC_THRESHOLDS = (200_000, 20, 20)
-"""As the command has them: fewer collections, because chunks make many objects."""
+"""The same as the command's: fewer collections, because chunks make many objects."""
 
 
 class ChangedMeanwhile(LunguageError):
@@ -43,96 +45,93 @@ class ChangedMeanwhile(LunguageError):
 
 
 class ProcessLost(LunguageError):
-    """A process of this one ended before it had computed its part."""
+    """A process that computed for this one ended before it was through."""
 
 
 def map_studies(
     function: Callable[..., Result],
     frames: Sequence[pd.DataFrame],
-    tools: Callable[..., tuple[Any, ...]],
-    *given: Any,
+    make_tools: Callable[..., tuple[Any, ...]],
+    *tool_arguments: Any,
     processes: int | None = None,
 ) -> list[Result]:
-    """Compute `function(*frames, *tools(*given))` for chunks of studies.
+    """Compute `function(*rows, *tools)` for the rows of each chunk of studies.
 
     Args:
         function: of a module; it gets the rows of a chunk of each frame, then the
             tools.
         frames: each with a column `study_id`.
-        tools: function of a module that makes what `function` needs besides, once for
-            each process.
-        given: what tools are made of; it can be pickled.
-        processes: how many compute; None: as many as this one may use cores.
+        make_tools: function of a module that makes what `function` needs besides the
+            rows; called once in each process.
+        tool_arguments: of `make_tools`; they can be pickled.
+        processes: how many compute; None: one for each core that this one may use.
 
     Returns:
         The results of the chunks, sorted by study; one where the studies are few.
     """
-    studies = sorted(set().union(*(frame["study_id"].unique() for frame in frames)))
+    distinct_studies: set[str] = set()
+    for frame in frames:
+        distinct_studies.update(frame["study_id"].unique())
+    studies = sorted(distinct_studies)
     if _processes_for(len(studies), processes) < 2:
-        return [function(*frames, *tools(*given))]
-    rows_by_chunk_of_frames = [_rows_by_chunk(frame, studies) for frame in frames]
-    chunks = []
-    for number in range(-(-len(studies) // CHUNK)):
-        chunk = tuple(
-            rows_by_chunk.get(number, frame.iloc[:0])
-            for rows_by_chunk, frame in zip(
-                rows_by_chunk_of_frames, frames, strict=True
-            )
-        )
-        chunks.append(chunk)
-    return list(
-        map_chunks(
-            function,
-            chunks,
-            tools,
-            *given,
-            studies=len(studies),
-            processes=processes,
-        )
+        return [function(*frames, *make_tools(*tool_arguments))]
+    frames_by_chunk = [_chunks_of(frame, studies) for frame in frames]
+    results = map_chunks(
+        function,
+        zip(*frames_by_chunk, strict=True),
+        make_tools,
+        *tool_arguments,
+        studies=len(studies),
+        processes=processes,
     )
+    return list(results)
 
 
-def _rows_by_chunk(
-    frame: pd.DataFrame, studies: Sequence[str]
-) -> dict[Any, pd.DataFrame]:
-    """Split a frame by the chunk that its study is in."""
+def _chunks_of(frame: pd.DataFrame, studies: Sequence[str]) -> list[pd.DataFrame]:
+    """Split a frame by the chunk that its study is in; a chunk may have no row."""
     positions = pd.Index(studies).get_indexer(pd.Index(frame["study_id"]))
-    return dict(iter(frame.groupby(positions // CHUNK)))
+    rows_by_chunk: dict[Any, pd.DataFrame] = dict(
+        iter(frame.groupby(positions // CHUNK))
+    )
+    no_rows = frame.iloc[:0]
+    chunks = math.ceil(len(studies) / CHUNK)
+    return [rows_by_chunk.get(chunk, no_rows) for chunk in range(chunks)]
 
 
 def map_chunks(
     function: Callable[..., Result],
     chunks: Iterable[tuple[Any, ...]],
-    tools: Callable[..., tuple[Any, ...]],
-    *given: Any,
+    make_tools: Callable[..., tuple[Any, ...]],
+    *tool_arguments: Any,
     studies: int,
     processes: int | None = None,
 ) -> Iterator[Result]:
-    """Compute `function(*chunk, *tools(*given))` for each chunk, in their order.
+    """Compute `function(*chunk, *tools)` for each chunk, in their order.
 
     A few more chunks than there are processes are held at a time.
 
     Args:
         function: as in `map_studies`.
         chunks: the arguments for each call.
-        tools: as in `map_studies`.
-        given: as in `map_studies`.
+        make_tools: as in `map_studies`.
+        tool_arguments: as in `map_studies`.
         studies: how many there are in all chunks.
         processes: as in `map_studies`.
 
     Raises:
         ProcessLost: a process was ended from outside.
-        ChangedMeanwhile: a file among `given` was edited.
+        ChangedMeanwhile: a file among `tool_arguments` was edited.
     """
     pool_size = _processes_for(studies, processes)
     if pool_size < 2:
-        made_tools = tools(*given)
+        tools = make_tools(*tool_arguments)
         for chunk in chunks:
-            yield function(*chunk, *made_tools)
+            yield function(*chunk, *tools)
         return
     # With the content of the files: a process that stays for the next batch must not
     # take an edited file for the one that it knows.
-    recipe = pickle.dumps((tools, given, _digests_of_files(given)))
+    digests = _digests_of_files(tool_arguments)
+    recipe = pickle.dumps((make_tools, tool_arguments, digests))
     running = deque[Future[Result]]()
     try:
         for chunk in chunks:
@@ -173,7 +172,7 @@ def _processes_for(studies: int, processes: int | None) -> int:
 
 def usable_cores() -> int:
     """Count the cores that this process may use; all where the system does not tell."""
-    # Linux alone has it.
+    # Only Linux tells.
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -208,25 +207,26 @@ def _end_with_parent() -> None:
 def _made_tools(recipe: bytes) -> tuple[Any, ...]:
     """Make the tools of a process, once for all its chunks."""
     # It comes from the process that started this one.
-    tools, given, digests = pickle.loads(recipe)
-    made_tools: tuple[Any, ...] = tools(*given)
-    if _digests_of_files(given) != digests:
-        paths = [str(value) for value in given if isinstance(value, Path)]
+    make_tools, tool_arguments, digests = pickle.loads(recipe)
+    tools: tuple[Any, ...] = make_tools(*tool_arguments)
+    if _digests_of_files(tool_arguments) != digests:
+        paths = [str(value) for value in tool_arguments if isinstance(value, Path)]
         raise ChangedMeanwhile(
             f"one of {', '.join(sorted(paths))} was edited while it was read. Run the "
             "same command again."
         )
-    return made_tools
+    return tools
 
 
-def _digests_of_files(given: Sequence[object]) -> list[str]:
-    """Hash the files among what tools are made of; "" for everything else."""
-    return [
-        hashlib.sha256(value.read_bytes()).hexdigest()
-        if isinstance(value, Path) and value.is_file()
-        else ""
-        for value in given
-    ]
+def _digests_of_files(tool_arguments: Sequence[object]) -> list[str]:
+    """Hash the files among the arguments; "" for everything else."""
+    digests = []
+    for argument in tool_arguments:
+        digest = ""
+        if isinstance(argument, Path) and argument.is_file():
+            digest = hashlib.sha256(argument.read_bytes()).hexdigest()
+        digests.append(digest)
+    return digests
 
 
 def _compute(

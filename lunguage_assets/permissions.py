@@ -18,9 +18,9 @@ class _AccountClass(NamedTuple):
     """Permission bits of a class of other accounts."""
 
     any_access: int
-    """On the folder itself."""
+    """Bits of the folder itself: to read, write or enter it."""
     passage: int
-    """On each folder above, without which nobody gets to it."""
+    """Bit of each folder above, without which nobody gets to it."""
 
 
 _OTHER_ACCOUNTS = (
@@ -50,8 +50,12 @@ def open_to_others(folder: Path) -> bool:
     return False
 
 
-def require_private(folder: Path, what: str) -> None:
+def require_private(folder: Path, description: str) -> None:
     """Refuse a folder for report text that other accounts can read.
+
+    Args:
+        folder: that is to hold the text.
+        description: what the message calls it.
 
     Raises:
         ConfigurationError: it is open to others; the message has the command that fixes
@@ -59,6 +63,6 @@ def require_private(folder: Path, what: str) -> None:
     """
     if open_to_others(folder):
         raise ConfigurationError(
-            f"{what} {folder} holds reports of patients, and other accounts of this "
-            f"machine can read it. Close it: chmod -R go-rwx '{folder}'"
+            f"{description} {folder} holds reports of patients, and other accounts of "
+            f"this machine can read it. Close it: chmod -R go-rwx '{folder}'"
         )

@@ -36,7 +36,7 @@ def text_hashes(texts: Iterable[object]) -> U64:
     return np.fromiter((text_hash(text) for text in texts), dtype=np.uint64)
 
 
-def mix(values: Any, *others: Any) -> U64:
+def mix(values: Any, *further_values: Any) -> U64:
     """Combine 64-bit hashes (arrays that broadcast, or numbers) into new ones.
 
     The order of the arguments matters. Each argument is folded in by an addition and
@@ -45,7 +45,7 @@ def mix(values: Any, *others: Any) -> U64:
     """
     with np.errstate(over="ignore"):
         state = _finalise(_uint64(values))
-        for value in others:
+        for value in further_values:
             state = _finalise(state * np.uint64(0x9E3779B97F4A7C15) + _uint64(value))
     return state
 

@@ -38,7 +38,7 @@ RETIRED: Mapping[tuple[str, str], str] = {
         "has (docs/method/implicit.md, section 4)."
     )
 }
-"""Group and name of an option that went, for one version ignored -> what to use."""
+"""Group and name of a retired option, ignored for one version -> what to use."""
 
 
 class _Options(BaseModel):
@@ -168,20 +168,24 @@ class Settings(_Options):
 
 
 def load_settings(home_file: Path | None = None) -> Settings:
-    """Read the options that hold in a home, whose own file need not exist.
+    """Read the options that hold in a home.
 
-    Raises `ConfigurationError` where the file cannot be read, or an option is unknown
-    or wrong; it names the file, the option, what was expected, and the remedy.
+    Args:
+        home_file: its `settings.toml`, which need not exist.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or an option is unknown or wrong.
     """
-    of_home: dict[str, Any] = {}
+    home_values: dict[str, Any] = {}
     if home_file is not None and home_file.exists():
-        of_home = _read(home_file)
-        _drop_retired(of_home, home_file)
-        _rename_options(of_home, home_file)
+        home_values = _read(home_file)
+        _drop_retired(home_values, home_file)
+        _rename_options(home_values, home_file)
     values = _read(resource("settings.toml"))
-    if of_home.get("as_published") is True:
+    # Later layers win: what the home says goes before what the paper states.
+    if home_values.get("as_published") is True:
         _override(values, published_options())
-    _override(values, of_home)
+    _override(values, home_values)
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
@@ -198,32 +202,40 @@ def departures(
 ) -> dict[str, tuple[Any, Any]]:
     """Find the options that are not as published.
 
-    With `by_alias` they have the names under which releases record them. Returns
-    `group.option` -> (published, used).
+    Args:
+        settings: those that are used.
+        by_alias: under the names by which releases record them.
+
+    Returns:
+        `group.option` -> (published value, used value).
     """
     departing: dict[str, tuple[Any, Any]] = {}
-    for group, options in published_options().items():
-        used = getattr(settings, group)
-        for name, published in options.items():
-            alias = type(used).model_fields[name].serialization_alias
-            shown = alias if by_alias and alias else name
-            if getattr(used, name) != published:
-                departing[f"{group}.{shown}"] = (published, getattr(used, name))
+    for group, published_values in published_options().items():
+        options = getattr(settings, group)
+        for name, published in published_values.items():
+            used = getattr(options, name)
+            if used == published:
+                continue
+            alias = type(options).model_fields[name].serialization_alias
+            if by_alias and alias:
+                name = alias
+            departing[f"{group}.{name}"] = (published, used)
     return departing
 
 
 def _override(values: dict[str, Any], layer: Mapping[str, Any]) -> None:
     """Put the options of a layer over values, group by group."""
     for group, options in layer.items():
-        below = values.get(group, {})
-        if isinstance(options, dict) and isinstance(below, dict):
-            values[group] = {**below, **options}
+        options_below = values.get(group, {})
+        # What is no group, such as `strict`, or stands where a group should, replaces.
+        if isinstance(options, dict) and isinstance(options_below, dict):
+            values[group] = {**options_below, **options}
         else:
             values[group] = options
 
 
 def _drop_retired(values: dict[str, Any], file: Path) -> None:
-    """Take the options that went out, and say what to use instead."""
+    """Drop the options that were retired, and say what to use instead."""
     for (group, name), instead in RETIRED.items():
         options = values.get(group)
         if isinstance(options, dict) and options.pop(name, None) is not None:
@@ -234,7 +246,7 @@ def _drop_retired(values: dict[str, Any], file: Path) -> None:
 
 
 def _rename_options(values: dict[str, Any], file: Path) -> None:
-    """Give options under a former name their name, and say so once."""
+    """Read options under their former names, and say how they are called now."""
     for (group, former), name in RENAMED.items():
         options = values.get(group)
         if isinstance(options, dict) and former in options:
@@ -267,8 +279,10 @@ def _problem_of(error: ValidationError) -> str:
 def _nearest_option(option: str) -> str:
     """Suggest the option of the same group that a mistyped one may have meant."""
     group, _, name = option.rpartition(".")
-    known = _read(resource("settings.toml"))
-    suggestion = did_you_mean(name, known.get(group, {}) if group else known).strip()
+    names = _read(resource("settings.toml"))
+    if group:
+        names = names.get(group, {})
+    suggestion = did_you_mean(name, names).strip()
     return suggestion or "resources/settings.toml lists all options."
 
 

@@ -13,12 +13,14 @@ import io
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from lunguage_assets.errors import InputError, damaged
 
 _BEGINS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""The beginnings that OWASP's page on CSV injection lists."""
 
 
 def sheet_cell(text: str) -> str:
@@ -48,17 +50,18 @@ def sheet(rows: Sequence[Sequence[str]]) -> str:
 
 def sheet_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Write the texts of a frame as cells; numbers stay."""
-    cells = {
-        name: _sheet_column(frame[name])
-        for name in frame.columns
-        if not pd.api.types.is_numeric_dtype(frame[name].dtype)
-    }
-    return frame.assign(**cells)
+    columns = {}
+    for name, values in frame.items():
+        if pd.api.types.is_numeric_dtype(values.dtype):
+            continue
+        # A column of texts may have gaps, which are no texts.
+        cells = [_cell(value) for value in values]
+        columns[str(name)] = pd.Series(cells, values.index, values.dtype)
+    return frame.assign(**columns)
 
 
-def _sheet_column(values: pd.Series) -> pd.Series:
-    cells = [sheet_cell(value) if isinstance(value, str) else value for value in values]
-    return pd.Series(cells, values.index, values.dtype)
+def _cell(value: Any) -> Any:
+    return sheet_cell(value) if isinstance(value, str) else value
 
 
 def edited_rows(
@@ -105,11 +108,15 @@ def edited_rows(
 def _require_columns(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
     names = [name for name in header if name]
     missing = [name for name in columns if name not in names]
-    has_twice = len(set(names)) < len(names)
-    if missing or has_twice:
-        raise InputError(
-            path.name,
-            found=f"no column {missing}" if missing else "two columns of one name",
-            expected=f"columns {list(columns)}, each name once",
-            remedy="Fix the first line.",
-        )
+    if missing:
+        problem = f"no column {missing}"
+    elif len(set(names)) < len(names):
+        problem = "two columns of one name"
+    else:
+        return
+    raise InputError(
+        path.name,
+        found=problem,
+        expected=f"columns {list(columns)}, each name once",
+        remedy="Fix the first line.",
+    )

@@ -11,17 +11,20 @@ import pandas as pd
 from lunguage_assets.errors import printable
 
 _READ_BY_MARKDOWN = re.compile(r"[\\`<\[\]|*&~]|(?<!\w)_|_(?!\w)")
-"""What Markdown reads otherwise than it stands there; an underscore in a word is one.
-"""
+"""Characters that Markdown takes for markup; an underscore inside a word is none."""
+
+
+_LONGEST_HEDGE = 6
+"""Words of a phrase that is no sentence."""
 
 
 def is_numeric(values: pd.Series) -> bool:
     """Whether a column holds numbers only."""
+    # A column of numbers with gaps holds objects.
     if values.dtype == object:
         present = [value for value in values.tolist() if value is not None]
-        return bool(present) and all(
-            isinstance(value, int | float) for value in present
-        )
+        are_numbers = [isinstance(value, int | float) for value in present]
+        return bool(present) and all(are_numbers)
     is_number = pd.api.types.is_numeric_dtype(values)
     return is_number and not pd.api.types.is_bool_dtype(values)
 
@@ -43,13 +46,13 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def shown_phrase(phrase: str, most: int = 6) -> str:
-    """Show a hedging phrase, or how long it is where it is longer than any hedge.
+def shown_phrase(phrase: str) -> str:
+    """Show a hedging phrase; of one longer than any hedge only its length.
 
     Such a phrase may be a sentence of a report.
     """
     words = len(phrase.split())
-    return phrase if words <= most else f"(a phrase of {words} words)"
+    return phrase if words <= _LONGEST_HEDGE else f"(a phrase of {words} words)"
 
 
 def literal(text: str) -> str:

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lunguage_assets.corpus.columns import folded_name, shown_names
-from lunguage_assets.corpus.records import read_cells
-from lunguage_assets.corpus.records import shown as storable
+from lunguage_assets.corpus.records import read_cells, storable
 from lunguage_assets.corpus.texts.raw import LARGEST, decoded
 from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.errors import InputError

@@ -27,9 +27,13 @@ OPTIONAL = (
     ROW_NUMBER, "sequence", "report", "sent_idx", "ent_idx", "normed_ent", "cat",
     "location", "evidence", "associate", *ATTRIBUTES,
 )  # fmt: skip
+_COLUMNS = frozenset((*REQUIRED, *OPTIONAL))
 _ALIASES = {"": ROW_NUMBER, "unnamed:_0": ROW_NUMBER, "entity": "ent"}
+"""Other name of a column -> its name. The published file numbers its rows in a column
+without a name, which pandas calls `Unnamed: 0`; `entity` is `lunguage-score`'s.
+"""
 _STAND_INS = {"report_type": "section", "sentences": "sent"}
-"""Columns of `lunguage-score` output, which are read where the format's are missing."""
+"""Column of `lunguage-score` output -> the format's, where that is missing."""
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
 _ID = re.compile(r"([ps]?)0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
@@ -39,7 +43,7 @@ _NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
 _SENTENCE_NUMBER = re.compile(r"\((\d{1,4})\)", re.ASCII)
 
 
-class Layout(NamedTuple):
+class FindingsColumns(NamedTuple):
     """Where a findings file has which column.
 
     `ignored` are the names of further columns. With `has_passages` the sentence's
@@ -52,86 +56,93 @@ class Layout(NamedTuple):
     has_passages: bool
 
 
-def map_columns(header: Sequence[str], file: str) -> Layout:
+def map_columns(header: Sequence[str], file: str) -> FindingsColumns:
     """Find the format's columns in a header.
 
-    Letter case, blanks and underscores do not matter.
+    Args:
+        header: names as written; letter case, blanks and underscores do not matter.
+        file: its name, for the message.
 
     Raises:
         InputError: a required column is missing.
     """
-    folded = [folded_name(name) for name in header]
-    names = [_ALIASES.get(name, name) for name in folded]
-    stand_ins = {
-        written: column for written, column in _STAND_INS.items() if column not in names
-    }
+    names = [_ALIASES.get(name, name) for name in map(folded_name, header)]
+    has_passages = "sent" not in names and "sentences" in names
+    for stand_in, column in _STAND_INS.items():
+        if column not in names and stand_in in names:
+            names[names.index(stand_in)] = column
     index_by_column: dict[str, int] = {}
     ignored = []
     for index, name in enumerate(names):
-        column = stand_ins.get(name, name)
-        is_known = column in (*REQUIRED, *OPTIONAL) and column not in index_by_column
-        # Only a first column without a name numbers the rows.
-        if is_known and (column != ROW_NUMBER or index == 0):
-            index_by_column[column] = index
-        elif index > 0 or folded[0]:
+        # Only the first column numbers the rows: there pandas writes an index.
+        is_misplaced = name == ROW_NUMBER and index > 0
+        # Of two columns that fold to the same name the first counts.
+        if name in _COLUMNS and not is_misplaced and name not in index_by_column:
+            index_by_column[name] = index
+        else:
             ignored.append(header[index].strip() or unnamed(index))
-    has_passages = "sent" not in names
     required: Sequence[str] = REQUIRED
-    if has_passages and "sentences" in names:
+    if has_passages:
         required = (*REQUIRED, "sent_idx")
-    known = (*OPTIONAL, *_ALIASES, *_STAND_INS)
-    require_columns(file, header, index_by_column, required, known)
-    return Layout(index_by_column, ignored, has_passages)
+    optional = (*OPTIONAL, *_ALIASES, *_STAND_INS)
+    require_columns(file, header, index_by_column, required, optional)
+    return FindingsColumns(index_by_column, ignored, has_passages)
 
 
 def require_columns(
     file: str,
     header: Sequence[str],
-    found: Collection[str],
+    present: Collection[str],
     required: Sequence[str],
-    others: Sequence[str],
+    optional: Sequence[str],
 ) -> None:
     """Refuse a file that lacks a required column.
 
     Args:
         file: name of the file, for the message.
         header: its columns as written, which the message lists (`shown_names`).
-        found: those that are known.
-        required: those that must be there.
-        others: further names that may be shown.
+        present: the format's columns that are there.
+        required: the columns that must be there.
+        optional: further columns of the format, which the message may name.
 
     Raises:
         InputError: a required column is missing.
     """
-    absent = [name for name in required if name not in found]
+    absent = [name for name in required if name not in present]
     if not absent:
         return
-    there = f"columns {shown_names(header, (*required, *others))}"
+    listed = f"columns {shown_names(header, (*required, *optional))}"
     remedy = (
         "Add the header line if it is missing, else the column, or correct its name. "
         "Of a table of reports: --text-column and --id-column name them."
     )
-    raise InputError(file, there, f"also {absent}", remedy, column=absent[0])
+    raise InputError(file, listed, f"also {absent}", remedy, column=absent[0])
 
 
-def shown_names(header: Sequence[str], known: Collection[str]) -> str:
-    """Say which columns a file has, without words of a report.
+def shown_names(header: Sequence[str], column_names: Collection[str]) -> str:
+    """List a file's columns in a message, without words of a report.
 
     The first row of a file without a header line holds ids and text. An id has digits,
-    a report has several words: of a row with either, only the known names are shown,
-    and how many others there are.
+    a report has several words: of a row with either, only the format's names are shown,
+    and how many names there are besides.
+
+    Args:
+        header: the first row of the file.
+        column_names: those of the format.
     """
     names = [name.strip() for name in header if name.strip()]
     if all(map(_ONE_WORD.fullmatch, names)):
         return str(names)
-    folded = set(map(folded_name, known))
+    folded = set(map(folded_name, column_names))
     known_names = [name for name in names if folded_name(name) in folded]
-    others = len(names) - len(known_names)
-    return f"{known_names} and {others} of other names" if others else str(known_names)
+    unknown = len(names) - len(known_names)
+    if not unknown:
+        return str(known_names)
+    return f"{known_names} and {unknown} of other names"
 
 
 def index_by_name(header: Sequence[str]) -> dict[str, int]:
-    """Index columns by folded name; of several with one name the first counts."""
+    """Index columns by folded name; of several with the same one the first counts."""
     index: dict[str, int] = {}
     for number, name in enumerate(header):
         index.setdefault(folded_name(name), number)
@@ -158,15 +169,17 @@ def clean(value: str) -> str:
 
 
 def clean_list(value: str) -> str:
-    """Clean a comma-separated cell; parts that are nan are left out."""
+    """Clean a comma-separated cell; items that are nan are left out."""
     value = clean(value)
+    # Nearly no cell has one; the others keep their blanks as they are.
     if not _LIST_WITH_NAN.search(value):
         return value
-    return ", ".join(filter(None, map(clean, value.split(","))))
+    items = [clean(item) for item in value.split(",")]
+    return ", ".join(item for item in items if item)
 
 
 def first_alternative(value: str) -> str:
-    """Return `x` of `x|y`."""
+    """Return `x` of `x|y`, as the published file has it (implicit.md section 1)."""
     return value.split("|", 1)[0].strip()
 
 
@@ -181,21 +194,27 @@ def study_id(value: str) -> str | None:
 
 
 def _with_prefix(prefix: str, value: str) -> str | None:
-    written = _ID.fullmatch(value)
-    if written is None or written.group(1).lower() not in ("", prefix):
+    id_match = _ID.fullmatch(value)
+    if id_match is None:
         return None
-    return f"{prefix}{written.group(2):0>8}"
+    written_prefix, digits = id_match.groups()
+    if written_prefix.lower() not in ("", prefix):
+        return None
+    return f"{prefix}{digits:0>8}"
 
 
 def is_plainly_study(value: str) -> bool:
-    """Tell whether an id is written so that no other column could be meant."""
+    """Tell whether a cell of a broken record is surely the study's id.
+
+    In a broken record the cells may have moved: "12" may be the number of a sentence.
+    """
     return value[:1] in ("s", "S") or _WHOLE_ID.fullmatch(value) is not None
 
 
 def whole_number(value: str) -> int | None:
     """Read a number, zero or more; spreadsheets leave a trailing `.0` behind."""
-    written = _NUMBER.fullmatch(value)
-    return int(written.group(1)) if written else None
+    number = _NUMBER.fullmatch(value)
+    return int(number.group(1)) if number else None
 
 
 def section(value: str) -> str | None:
@@ -206,17 +225,17 @@ def section(value: str) -> str | None:
 
 def status_code(value: str, words: Sequence[str]) -> str | None:
     """Return the first letter of one of these words; None for anything else."""
-    word = said_once(first_alternative(value).lower())
+    word = without_repetition(first_alternative(value).lower())
     return word[0] if word in words else None
 
 
-def said_once(value: str) -> str:
+def without_repetition(value: str) -> str:
     """Return `x` for `x, x`, as `lunguage-score` writes what a model states twice.
 
-    Parts that differ stay.
+    Items that differ stay.
     """
-    parts = {part.strip() for part in value.split(",")}
-    return parts.pop() if len(parts) == 1 else value
+    items = {item.strip() for item in value.split(",")}
+    return items.pop() if len(items) == 1 else value
 
 
 def numbered_sentences(passage: str) -> dict[int, str]:
@@ -228,8 +247,10 @@ def numbered_sentences(passage: str) -> dict[int, str]:
     for number in _SENTENCE_NUMBER.finditer(passage):
         if int(number.group(1)) == len(numbers) + 1:
             numbers.append(number)
-    ends = [number.start() for number in numbers[1:]] + [len(passage)]
-    return {
-        index: passage[number.end() : end].strip()
-        for index, (number, end) in enumerate(zip(numbers, ends, strict=False), 1)
-    }
+    sentence_ends = [number.start() for number in numbers[1:]]
+    sentence_ends.append(len(passage))
+    sentences: dict[int, str] = {}
+    for number, end in zip(numbers, sentence_ends, strict=False):
+        sentence = passage[number.end() : end].strip()
+        sentences[int(number.group(1))] = sentence
+    return sentences

@@ -53,7 +53,8 @@ def read_declaration(path: Path) -> Corpus:
     except ValidationError as error:
         key = str(error.errors()[0]["loc"][0])
         raise _wrong(path, "an unknown key or value", key) from None
-    except (ValueError, RecursionError):  # of UTF-8 or TOML; of brackets in brackets
+    # Of UTF-8 or TOML; of brackets in brackets.
+    except (ValueError, RecursionError):
         raise _wrong(path, "no such text") from None
 
 
@@ -70,15 +71,15 @@ def _bounded_text(path: Path) -> str:
     return text
 
 
-def _wrong(path: Path, found: str, key: str = "") -> InputError:
+def _wrong(path: Path, problem: str, key: str = "") -> InputError:
     expected = (
         "name (a text in quotes) and data_class ('synthetic' or 'credentialed'), "
         "in at most 64 KiB"
     )
     remedy = "Correct or remove the file."
     if key in _KEYS:
-        return InputError(str(path), found, expected, remedy, column=key)
+        return InputError(str(path), problem, expected, remedy, column=key)
     # The words of a delivered file are not repeated.
     if key:
         remedy += did_you_mean(key, _KEYS)
-    return InputError(str(path), found, expected, remedy)
+    return InputError(str(path), problem, expected, remedy)

@@ -84,4 +84,4 @@ class DeliveredStudy:
     refused: list[Target] = field(default_factory=list)
     rows_delivered: int = 0
     positions: dict[str, SectionPosition] = field(default_factory=dict)
-    noted: set[str] = field(default_factory=set)
+    noted: set[tuple[str, str]] = field(default_factory=set)

@@ -1,16 +1,15 @@
 """A delivery: a user's folder of files, findings or raw reports.
 
-`discovery.py` finds its files; here is what is done with all of them together: their
-hash, their parts, whether they are whole.
+Here is what is done with all of its files together: their hash, their division into
+batches, whether they are whole. Not here: finding them (`discovery.py`).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -29,7 +28,7 @@ REPORTS = "reports.csv"
 PACKED = "raw_reports.parquet"
 """Raw reports of any layout, as a home stores them."""
 _MOST_TEXT = 4 << 30
-"""Bytes of all raw reports of a delivery, which are held while it is registered.
+"""Bytes of all raw reports of a delivery, which are in memory while it is registered.
 
 MIMIC-CXR's are 0.2 GiB.
 """
@@ -43,8 +42,8 @@ DeliveryKind = Literal["findings", "text"]
 class Delivery:
     """The files of a delivery: findings, or raw reports as `texts`, never both.
 
-    The others are optional. `reports` are texts beside findings. `held` are the records
-    of a part of the raw reports, already read.
+    The others are optional. `reports` are texts beside findings. `loaded_reports` are
+    the records of a part of the raw reports, already read.
     """
 
     folder: Path
@@ -54,7 +53,7 @@ class Delivery:
     reports: Path | None
     declared: Corpus
     texts: TextSource | None = None
-    held: Sequence[RawReport] | None = field(default=None, repr=False)
+    loaded_reports: Sequence[RawReport] | None = field(default=None, repr=False)
 
     @property
     def kind(self) -> DeliveryKind:
@@ -72,18 +71,27 @@ class Delivery:
         """Name of the file or folder with the findings or the raw reports."""
         if self.findings is not None:
             return self.findings.name
-        return (self.folder if self.texts is None else self.texts.place).name
+        if self.texts is not None:
+            return self.texts.path.name
+        return self.folder.name
 
     def raw_reports(self) -> Iterable[RawReport]:
         """Read the raw reports in their order."""
-        if self.held is not None or self.texts is None:
-            return self.held or ()
+        if self.loaded_reports is not None:
+            return self.loaded_reports
+        if self.texts is None:
+            return ()
         return raw_reports(self.texts)
 
 
 def name_without_gz(path: Path) -> str:
-    """The name of a file in lower case, without `.gz`."""
+    """Return the name of a file in lower case, without `.gz`."""
     return path.name.lower().removesuffix(".gz")
+
+
+def is_utf_8(name: str) -> bool:
+    """Tell whether a file's name, which may be any bytes, is UTF-8."""
+    return name == name.encode("utf-8", "replace").decode()
 
 
 def content_hash(delivery: Delivery) -> str:
@@ -105,8 +113,8 @@ def content_hash(delivery: Delivery) -> str:
 def require_whole_files(delivery: Delivery) -> None:
     """Refuse a delivery of which a table was cut on its way.
 
-    Its last record breaks off, with no line end. Files of raw reports are not looked
-    through here, as they are read in parts anyway.
+    Its last record breaks off, with no line end. Raw reports are not looked through
+    here: `in_parts` reads them anyway.
 
     Raises:
         InputError: a table is not whole.
@@ -114,7 +122,8 @@ def require_whole_files(delivery: Delivery) -> None:
     for path in delivery.tables:
         if name_without_gz(path).endswith(".csv"):
             _, records = read_records(path, may_be_empty=True, keep_bytes=True)
-            deque(records, maxlen=0)  # the reader raises at the end of a cut file
+            # The reader raises at the end of a file that was cut.
+            deque(records, maxlen=0)
 
 
 def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
@@ -125,20 +134,21 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
         most: raw reports of a part, or a few more; None: all are one part.
 
     Returns:
-        Deliveries whose raw reports are `held`.
+        Deliveries with `loaded_reports`.
 
     Raises:
-        InputError: they cannot be read, or are too many to be held.
+        InputError: they cannot be read, or are too many for memory.
     """
     if delivery.texts is None:
         return [delivery]
-    patient_by_study = cache(lambda: _patients(delivery))
-    bytes_held = 0
+    loaded_bytes = 0
+    patient_by_study: Mapping[str, str] | None = None
     parts: list[list[RawReport]] = [[]]
-    part_by_owner: dict[str, list[RawReport]] = {}
+    part_by_patient: dict[str, list[RawReport]] = {}
     for report in raw_reports(delivery.texts):
-        bytes_held += len(report.content) + len(report.graph) + len(report.second_graph)
-        if bytes_held > _MOST_TEXT:
+        loaded_bytes += len(report.content)
+        loaded_bytes += len(report.graph) + len(report.second_graph)
+        if loaded_bytes > _MOST_TEXT:
             raise InputError(
                 delivery.main_file,
                 "more than 4 GiB of raw reports",
@@ -148,14 +158,13 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
         patient = report.patient
         # The metadata are read only where the delivery is divided and names no patient.
         if not patient and most is not None:
-            patient = patient_by_study().get(study_of(report.study), "")
-        owner = patient_of(patient) if patient else f"s{report.study}"
+            if patient_by_study is None:
+                patient_by_study = read_patients(delivery.metadata)
+            patient = patient_by_study.get(study_of(report.study), "")
+        # Without a patient the study stands for one.
+        patient = patient_of(patient) if patient else f"s{report.study}"
         is_full = most is not None and len(parts[-1]) >= most
-        if is_full and owner not in part_by_owner:
+        if is_full and patient not in part_by_patient:
             parts.append([])
-        part_by_owner.setdefault(owner, parts[-1]).append(report)
-    return [replace(delivery, held=part) for part in parts]
-
-
-def _patients(delivery: Delivery) -> dict[str, str]:
-    return {} if delivery.metadata is None else read_patients(delivery.metadata)
+        part_by_patient.setdefault(patient, parts[-1]).append(report)
+    return [replace(delivery, loaded_reports=part) for part in parts]

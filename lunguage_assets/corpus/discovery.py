@@ -1,7 +1,7 @@
 """Finds the files of a delivery by their names, raw reports also by their columns.
 
-Nothing but headers and first entries is read here. How each layout is read is in
-`texts/layouts.py` and `texts/published.py`; docs/reports.md lists what is accepted.
+Nothing but headers and first entries is read here; docs/reports.md lists what is
+accepted. Not here: how each layout is read (`texts/layouts.py`, `texts/published.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from lunguage_assets.corpus.delivery import (
     REPORTS,
     VOCABULARY,
     Delivery,
+    is_utf_8,
     name_without_gz,
 )
 from lunguage_assets.corpus.packages import TABLE_FORM, is_package, only_member
@@ -41,8 +42,8 @@ _ACCEPTED = (
 _TREES = ("files", "ecgen-radiology", "mimic-cxr-reports")
 """Names of folders in which published collections keep a file for each report."""
 _TABLE = re.compile(r"\.(?:csv|csv\.gz|parquet)$", re.IGNORECASE)
-_BESIDE = re.compile(r"projections|master_table", re.IGNORECASE)
-"""Tables that say more of the reports of another file."""
+_SIDE_TABLE = re.compile(r"projections|master_table", re.IGNORECASE)
+"""Names of tables that say more of the reports in another file."""
 _NAMES_SHOWN = 8
 
 TableKind = Literal[
@@ -78,16 +79,14 @@ _KNOWN_COLUMNS = {
 }
 
 
-def find_delivery(
-    place: Path, table_columns: tuple[str, str] | None = None
-) -> Delivery:
+def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> Delivery:
     """Find the delivery in a folder, or the one that a file is.
 
     Letter case does not matter. Vocabulary, image metadata and reports of findings lie
     beside it.
 
     Args:
-        place: a folder or a file.
+        path: a folder or a file.
         table_columns: columns of ids and of texts, of a file that is a table of
             reports with names of its own.
 
@@ -95,47 +94,48 @@ def find_delivery(
         InputError: there are no findings and no raw reports, or both, or more than one
             of a kind; `corpus.toml` is wrong.
     """
-    if not place.exists():
+    if not path.exists():
         remedy = "Name the folder that holds the files."
-        raise InputError(str(place), "no such folder", _ACCEPTED, remedy)
-    folder = place if place.is_dir() else place.parent
+        raise InputError(str(path), "no such folder", _ACCEPTED, remedy)
+    folder = path if path.is_dir() else path.parent
     if table_columns is not None:
-        _require_table(place)
+        _require_table(path)
         findings = None
-        sources = [TextSource("table", place, columns=table_columns)]
+        sources = [TextSource("table", path, columns=table_columns)]
     else:
-        findings, sources = _main_files(place, folder)
-    _require_one_kind(place, findings, sources)
+        findings, sources = _main_files(path, folder)
+    _require_one_form(path, findings, sources)
     delivery = Delivery(
-        folder,
-        findings,
-        _file_named(folder, VOCABULARY),
-        _metadata(folder, looks_above=bool(sources)),
-        None if findings is None else _file_named(folder, REPORTS),
-        read_declaration(folder / DECLARATION),
-        sources[0] if sources else None,
+        folder=folder,
+        findings=findings,
+        vocabulary=_file_named(folder, VOCABULARY),
+        metadata=_metadata(folder, looks_above=bool(sources)),
+        reports=None if findings is None else _file_named(folder, REPORTS),
+        declared=read_declaration(folder / DECLARATION),
+        texts=sources[0] if sources else None,
     )
-    _require_names(delivery)
+    _require_utf8_names(delivery)
     return delivery
 
 
-def _main_files(place: Path, folder: Path) -> tuple[Path | None, list[TextSource]]:
-    """Find the findings and the raw reports of a folder or file."""
-    files = sorted(path for path in folder.iterdir() if path.is_file())
-    if place.is_dir():
+def _main_files(path: Path, folder: Path) -> tuple[Path | None, list[TextSource]]:
+    """Find the findings and the raw reports in a folder, or those that a file is."""
+    files = sorted(file for file in folder.iterdir() if file.is_file())
+    findings: Path | None = None
+    if path.is_dir():
         findings = _file_named(folder, FINDINGS, FINDINGS_PARQUET)
-    else:
-        findings = place if _holds_findings(place) else None
-    sources = _text_sources(place, files, takes_any_text=findings is None)
-    if place.is_dir() and findings is None and not sources:
-        # Findings under another name, as they were registered.
-        findings = next(
-            (path for path in files if table_holds(path) == "findings"), None
-        )
+    elif _holds_findings(path):
+        findings = path
+    # A licence or a note may lie beside findings: its text is no report.
+    sources = _text_sources(path, files, takes_any_text=findings is None)
     if findings is not None:
-        # A table of texts may lie beside findings.
-        sources = [source for source in sources if source.layout != "table"]
-    return findings, sources
+        # So may a table of texts, which are those of the findings' studies.
+        return findings, [source for source in sources if source.layout != "table"]
+    if sources or path.is_file():
+        return None, sources
+    # A home stores a file that was named at its registration under its own name.
+    findings = next((file for file in files if table_holds(file) == "findings"), None)
+    return findings, []
 
 
 def _holds_findings(file: Path) -> bool:
@@ -152,56 +152,56 @@ def _metadata(folder: Path, *, looks_above: bool) -> Path | None:
     return metadata
 
 
-def _require_table(place: Path) -> None:
-    if place.is_file() and _TABLE.search(place.name):
+def _require_table(path: Path) -> None:
+    if path.is_file() and _TABLE.search(path.name):
         return
     remedy = "Name the file with --data, or leave out --text-column and --id-column."
     expected = "a CSV or Parquet file of reports"
-    raise InputError(str(place), "no table", expected, remedy)
+    raise InputError(str(path), "no table", expected, remedy)
 
 
-def _require_one_kind(
-    place: Path, findings: Path | None, sources: Sequence[TextSource]
+def _require_one_form(
+    path: Path, findings: Path | None, sources: Sequence[TextSource]
 ) -> None:
-    """Refuse a delivery of nothing, or of more than one kind."""
-    kinds = [] if findings is None else [FINDINGS]
-    kinds += [f"{source.layout} ({source.place.name})" for source in sources]
-    if len(kinds) > 1:
+    """Refuse a delivery of nothing, or in more than one form."""
+    forms = [] if findings is None else [FINDINGS]
+    forms += [f"{source.layout} ({source.path.name})" for source in sources]
+    if len(forms) > 1:
         remedy = "Remove all but the one to use, or lay them into folders of their own."
         expected = "findings, or raw reports in one form"
-        raise InputError(str(place), " and ".join(kinds), expected, remedy)
-    if kinds:
+        raise InputError(str(path), " and ".join(forms), expected, remedy)
+    if forms:
         return
     remedy = "Put the files there or name another place."
-    if place.is_dir():
-        names = sorted(path.name for path in place.iterdir())[:_NAMES_SHOWN]
-        raise InputError(str(place), ", ".join(names) or "nothing", _ACCEPTED, remedy)
-    if _TABLE.search(place.name):
+    if path.is_dir():
+        names = sorted(entry.name for entry in path.iterdir())[:_NAMES_SHOWN]
+        raise InputError(str(path), ", ".join(names) or "nothing", _ACCEPTED, remedy)
+    if _TABLE.search(path.name):
         remedy = (
             "Name the columns of a table of reports with --text-column and --id-column."
         )
-    found = f"a file of another kind{_content_told(place)}"
-    raise InputError(str(place), found, _ACCEPTED, remedy)
+    problem = f"a file of another kind{_description(path)}"
+    raise InputError(str(path), problem, _ACCEPTED, remedy)
 
 
-def _content_told(path: Path) -> str:
-    """Tell the columns of a table, or the keys of a JSON file, as far as known."""
+def _description(path: Path) -> str:
+    """Name the columns of a table, or the keys of a JSON file, as far as known."""
     with suppress(InputError):
         if JSON_FORM.search(path.name):
-            return f" with {published.told_keys(path)}"
+            return f" with {published.shown_keys(path)}"
         if _TABLE.search(path.name):
             names = columns.shown_names(read_header(path), _KNOWN_COLUMNS)
             return f" with the columns {names}"
     return ""
 
 
-def _require_names(delivery: Delivery) -> None:
+def _require_utf8_names(delivery: Delivery) -> None:
     """Refuse a file whose name is not UTF-8: no table can say that a row is from it."""
     paths = delivery.tables
-    if delivery.texts is not None and delivery.texts.place.is_file():
-        paths += [delivery.texts.place, *delivery.texts.more]
+    if delivery.texts is not None and delivery.texts.path.is_file():
+        paths += [delivery.texts.path, *delivery.texts.further_paths]
     for path in paths:
-        if path.name != path.name.encode("utf-8", "replace").decode():
+        if not is_utf_8(path.name):
             raise InputError(
                 printable(path.name),
                 "a name that is not UTF-8",
@@ -216,50 +216,52 @@ def _file_named(folder: Path, *names: str) -> Path | None:
     Raises:
         InputError: there are several.
     """
-    wanted = [name.lower() for name in names]
+    lower_names = [name.lower() for name in names]
     files = sorted(
         path
         for path in folder.iterdir()
-        if name_without_gz(path) in wanted and path.is_file()
+        if name_without_gz(path) in lower_names and path.is_file()
     )
     if len(files) > 1:
-        found = ", ".join(path.name for path in files)
+        present = ", ".join(path.name for path in files)
         remedy = "Remove all but the one to use."
-        raise InputError(str(folder), found, f"one {names[0]}", remedy)
+        raise InputError(str(folder), present, f"one {names[0]}", remedy)
     return files[0] if files else None
 
 
 def _text_sources(
-    place: Path, files: Sequence[Path], *, takes_any_text: bool
+    path: Path, files: Sequence[Path], *, takes_any_text: bool
 ) -> list[TextSource]:
     """Find the raw reports of a folder, or of a file.
 
     Args:
-        place: the folder or the file.
+        path: the folder or the file.
         files: at the top of the folder, or beside the file.
-        takes_any_text: text files count where nothing else does. They do not beside
-            findings, as a licence or a note may lie beside anything.
+        takes_any_text: text files count where nothing else does.
     """
-    if place.is_file():
-        return _source_of_file(place, files)
-    packed = [TextSource("packed", path) for path in files if path.name == PACKED]
+    if path.is_file():
+        return _sources_of_file(path, files)
+    packed = [TextSource("packed", file) for file in files if file.name == PACKED]
     if packed:
         return packed
     sources = _sources_of_files(files)
-    has_tree = any(_is_tree(path) for path in place.iterdir() if path.is_dir())
+    has_tree = any(_is_tree(entry) for entry in path.iterdir() if entry.is_dir())
     if has_tree:
-        return sources + _sources_of_tree(place)[:1]
+        return sources + _sources_of_tree(path)[:1]
     if takes_any_text and not sources:
-        return _sources_of_tree(place)
+        return _sources_of_tree(path)
     return sources
 
 
-def _source_of_file(place: Path, files: Sequence[Path]) -> list[TextSource]:
-    if layouts.TEXT_FORM.search(place.name):
-        return [TextSource("text files", place)]
-    beside = [path for path in files if path != place and _BESIDE.search(path.name)]
-    sources = _sources_of_files([place, *beside])
-    return [source for source in sources if source.place == place]
+def _sources_of_file(path: Path, files: Sequence[Path]) -> list[TextSource]:
+    """Find the raw reports that a file is, or has in it."""
+    if layouts.TEXT_FORM.search(path.name):
+        return [TextSource("text files", path)]
+    side_tables = [
+        file for file in files if file != path and _SIDE_TABLE.search(file.name)
+    ]
+    sources = _sources_of_files([path, *side_tables])
+    return [source for source in sources if source.path == path]
 
 
 def _is_tree(path: Path) -> bool:
@@ -273,16 +275,16 @@ def _is_tree(path: Path) -> bool:
     return name[:1] == "p" and name[1:].isascii() and name[1:].isdecimal()
 
 
-def _sources_of_tree(place: Path) -> list[TextSource]:
+def _sources_of_tree(path: Path) -> list[TextSource]:
     """Find files of one report each in a folder or a package."""
     form_by_layout = {
         "open-i XML": layouts.XML_FORM,
         "text files": layouts.TEXT_FORM,
     }
     return [
-        TextSource(layout, place)
+        TextSource(layout, path)
         for layout, form in form_by_layout.items()
-        if next(layouts.names_in(place, form), None) is not None
+        if next(layouts.names_in(path, form), None) is not None
     ]
 
 
@@ -291,57 +293,73 @@ def _sources_of_files(files: Sequence[Path]) -> list[TextSource]:
 
     A table or JSON file may also stand alone in a package.
     """
-    kind_of_table = {path: table_holds(path) for path in files if _is_table(path)}
-    shape_of_json = {
+    kind_by_table = {path: table_holds(path) for path in files if _is_table(path)}
+    shape_by_json = {
         path: published.shape_of(path) for path in files if holds_json(path)
     }
-    first_of_kind: dict[str, Path] = {}
-    for path, kind in kind_of_table.items():
-        first_of_kind.setdefault(kind, path)
-    sources = [
-        TextSource(_LAYOUT_OF_TABLE[kind], path, first_of_kind.get("projections"))
-        for path, kind in kind_of_table.items()
-        if kind in _LAYOUT_OF_TABLE
-    ]
-    sources += _rexgradient_sources(
-        [path for path, shape in shape_of_json.items() if shape == "rexgradient"],
-        [path for path, kind in kind_of_table.items() if kind == "rexgradient"],
-    )
-    sources += [
-        TextSource(shape, path, first_of_kind.get("patients"))
-        for path, shape in shape_of_json.items()
-        if shape in ("padchest-gr", "radgraph")
-    ]
-    found = {source.place for source in sources}
+    sources = _sources_of_tables(kind_by_table)
+    sources += _rexgradient_sources(shape_by_json, kind_by_table)
+    patients = _first_table(kind_by_table, "patients")
+    for path, shape in shape_by_json.items():
+        if shape in ("padchest-gr", "radgraph"):
+            sources.append(TextSource(shape, path, patients))
+    recognised = [source.path for source in sources]
     for path in files:
-        if is_package(path) and path not in found:
-            sources += _sources_of_tree(path)[-1:]  # text files before others
+        if is_package(path) and path not in recognised:
+            # The last are text files, which go before others.
+            sources += _sources_of_tree(path)[-1:]
     return sources
 
 
+def _sources_of_tables(
+    kind_by_table: Mapping[Path, TableKind | Literal[""]],
+) -> list[TextSource]:
+    projections = _first_table(kind_by_table, "projections")
+    return [
+        TextSource(_LAYOUT_OF_TABLE[table_kind], path, projections)
+        for path, table_kind in kind_by_table.items()
+        if table_kind in _LAYOUT_OF_TABLE
+    ]
+
+
+def _first_table(
+    kind_by_table: Mapping[Path, TableKind | Literal[""]], table_kind: TableKind
+) -> Path | None:
+    for path in kind_by_table:
+        if kind_by_table[path] == table_kind:
+            return path
+    return None
+
+
 def _rexgradient_sources(
-    json_files: Sequence[Path], tables: Sequence[Path]
+    shape_by_json: Mapping[Path, str],
+    kind_by_table: Mapping[Path, TableKind | Literal[""]],
 ) -> list[TextSource]:
     """Find ReXGradient's splits; the JSON file of a split is better than its table.
 
     Both have the same studies, and the JSON file with view positions has their views.
     """
+    json_files = [
+        path for path, shape in shape_by_json.items() if shape == "rexgradient"
+    ]
     with_views = [path for path in json_files if "view_position" in path.name.lower()]
-    splits = with_views or json_files
-    read_splits = {_split(path) for path in splits}
-    only_tables = [path for path in tables if _split(path) not in read_splits]
-    sources = []
-    if splits:
-        sources.append(TextSource("rexgradient", splits[0], more=tuple(splits[1:])))
-    if only_tables:
-        sources.append(
-            TextSource("rexgradient table", only_tables[0], more=tuple(only_tables[1:]))
-        )
-    return sources
+    json_files = with_views or json_files
+    json_splits = {_split(path) for path in json_files}
+    tables = [
+        path
+        for path, table_kind in kind_by_table.items()
+        if table_kind == "rexgradient" and _split(path) not in json_splits
+    ]
+    files_by_layout = {"rexgradient": json_files, "rexgradient table": tables}
+    return [
+        TextSource(layout, files[0], further_paths=tuple(files[1:]))
+        for layout, files in files_by_layout.items()
+        if files
+    ]
 
 
 def _split(path: Path) -> str:
-    """The split that a file is named after: `train` of `train_metadata.csv`."""
+    """Name the split of a file: `train` of `train_metadata.csv`."""
     return path.name.lower().partition("_metadata")[0]
 
 
@@ -355,8 +373,8 @@ def _is_table(path: Path) -> bool:
 def table_holds(path: Path) -> TableKind | Literal[""]:
     """Tell what a table holds, by its columns; empty for anything else.
 
-    A file called `reports` is taken for a table of reports in any case, so that what is
-    missing in it is said.
+    A file called `reports` is taken for a table of reports in any case, so that the
+    message says which column is missing.
     """
     is_called_reports = name_without_gz(path) in ("reports.csv", "reports.parquet")
     fallback: TableKind | Literal[""] = "reports" if is_called_reports else ""
@@ -364,9 +382,10 @@ def table_holds(path: Path) -> TableKind | Literal[""]:
         names = {columns.folded_name(name) for name in read_header(path)}
     except InputError:
         return fallback
-    for kind, required in _REQUIRED_COLUMNS.items():
+    for table_kind, required in _REQUIRED_COLUMNS.items():
         if names.issuperset(required):
-            return kind
+            return table_kind
+    # Two of the three columns are enough: its reader says which one is missing.
     if len(names.intersection(published.CHEXPERT_PLUS)) > 1:
         return "chexpert-plus"
     has_ids = not names.isdisjoint(published.REXGRADIENT_IDS)

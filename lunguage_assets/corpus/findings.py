@@ -59,10 +59,9 @@ class FindingsBuilder:
 
     def frame(self) -> pd.DataFrame:
         """Return all rows that were added."""
-        columns = {
-            name: [row[index] for row in self._rows]
-            for index, name in enumerate(_COLUMNS)
-        }
+        columns = {}
+        for index, name in enumerate(_COLUMNS):
+            columns[name] = [row[index] for row in self._rows]
         return FINDINGS.frame(columns)
 
     def add(self, study: DeliveredStudy, view_information: str) -> None:
@@ -92,6 +91,7 @@ class FindingsBuilder:
         self, study: DeliveredStudy, rows: list[DeliveredRow], names: list[str]
     ) -> list[tuple[list[str], list[str]]]:
         """Resolve `evidence` and `associate` of every row to tokens."""
+        # Most studies have none, and a structurer's rows have theirs resolved.
         if not any(row.evidence or row.associate for row in rows):
             return [row.references or ([], []) for row in rows]
         # A reference to a rejected row must not find another row instead.
@@ -123,7 +123,7 @@ class FindingsBuilder:
         for reference in parse_references(getattr(row, column)):
             for token in resolver.resolve(reference, row.section, row.finding_id):
                 if token.reason and token.text not in seen:
-                    self._note(token.reason, study, row, column, token.written)
+                    self._note(token.reason, study, row, column, token.delivered_name)
                 seen[token.text] = None
         return [text for text in seen if text]
 
@@ -134,12 +134,12 @@ class FindingsBuilder:
 
         They have the same wording and location, and two canonical names.
         """
-        first_names: dict[tuple[bool, str, tuple[str, ...]], str] = {}
+        name_by_wording: dict[tuple[bool, str, tuple[str, ...]], str] = {}
         for row, name in zip(rows, names, strict=True):
-            worded = self._vocabulary.finding(row.ent)
+            wording = self._vocabulary.finding(row.ent)
             locations = self._vocabulary.location_parts(row.location)
-            first_name = first_names.setdefault((row.is_past, worded, locations), name)
-            if first_name != name:
+            key = (row.is_past, wording, locations)
+            if name_by_wording.setdefault(key, name) != name:
                 self._note("one-wording-two-names", study, row, "normed_ent", row.ent)
 
     def _masked(self, study: DeliveredStudy, row: DeliveredRow) -> _MaskedSentence:
@@ -171,8 +171,9 @@ class FindingsBuilder:
         shared: set[tuple[str, int, str]] = set()
         for row, masked in zip(rows, masked_sentences, strict=True):
             text = masked.text
-            in_question = (row.section, row.sent_idx) in sentences_with_masks
-            if in_question and masked.state == "not needed":
+            has_masked_neighbour = (row.section, row.sent_idx) in sentences_with_masks
+            # A definitive row is not masked for a judge, but would read the same.
+            if has_masked_neighbour and masked.state == "not needed":
                 text = self._masker.masked(row.sent, row.ent, row.normed_ent)
             if text is None:
                 continue
@@ -204,7 +205,7 @@ class FindingsBuilder:
 def assign_sequences(
     studies: Iterable[DeliveredStudy], log: IntakeLog, file: str
 ) -> None:
-    """Fill in the missing places of studies in their patients' time lines.
+    """Fill in the missing ranks of studies in their patients' time lines.
 
     Per patient by date and time when they are known for all of the patient's studies,
     else by first appearance in the file; counted from 1, or from the highest number
@@ -218,14 +219,16 @@ def assign_sequences(
     studies_by_patient: dict[str, list[DeliveredStudy]] = {}
     for study in studies:
         studies_by_patient.setdefault(study.subject_id, []).append(study)
-    for of_patient in studies_by_patient.values():
-        missing = [study for study in of_patient if study.sequence is None]
-        if all(study.taken_at for study in of_patient):
-            missing.sort(key=lambda study: (study.taken_at, study.first_line))
-        else:
-            missing.sort(key=lambda study: study.first_line)
-        delivered = [study.sequence or 0 for study in of_patient]
-        for number, study in enumerate(missing, 1 + max(delivered)):
+    for patient_studies in studies_by_patient.values():
+        without_sequence = [
+            study for study in patient_studies if study.sequence is None
+        ]
+        without_sequence.sort(key=lambda study: study.first_line)
+        # Without the time of one study nobody knows where it lies among the others.
+        if all(study.taken_at for study in patient_studies):
+            without_sequence.sort(key=lambda study: study.taken_at)
+        highest = max(study.sequence or 0 for study in patient_studies)
+        for number, study in enumerate(without_sequence, highest + 1):
             study.sequence = number
             log.note(
                 "sequence-derived", file, study_id=study.study_id, column="sequence"

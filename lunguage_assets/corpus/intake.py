@@ -27,7 +27,7 @@ from lunguage_assets.corpus.delivered import DeliveredRow, DeliveredStudy
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.findings import FindingsBuilder, assign_sequences
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.lunguage import RowReader
+from lunguage_assets.corpus.lunguage import RowReader, in_report_order
 from lunguage_assets.corpus.side_files import read_metadata, read_reports, read_terms
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.corpus.views import parse_default_view
@@ -35,7 +35,7 @@ from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import InputError, InvalidTable
 from lunguage_assets.parallel import joined, map_studies
 from lunguage_assets.settings import CorpusSettings
-from lunguage_assets.tables import ATTRIBUTES, REPORTS, SECTIONS
+from lunguage_assets.tables import ATTRIBUTES, REPORTS
 from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
 
 _STRUCTURED = STRUCTURED_FINDINGS.name
@@ -60,17 +60,11 @@ class Intake:
     terms: pd.DataFrame
 
 
-class _StudyTables(NamedTuple):
-    """`tables.REPORTS` and `tables.FINDINGS` of some studies."""
-
-    reports: pd.DataFrame
-    findings: pd.DataFrame
-
-
 class _TakenPart(NamedTuple):
     """What one process made of some studies; notes on rows come before the others."""
 
-    tables: _StudyTables
+    reports: pd.DataFrame
+    findings: pd.DataFrame
     notes_on_rows: IntakeLog
     notes_on_studies: IntakeLog
 
@@ -102,6 +96,7 @@ def read_files(
     metadata = read_metadata(delivery.metadata, studies.keys(), log)
     texts = read_reports(delivery.reports, studies.keys(), log)
     for study_id, study in studies.items():
+        # What the findings file itself says goes before what lies beside it.
         study.report = study.report or texts.get(study_id, "")
         if study_id in metadata:
             study.views = metadata[study_id].views
@@ -129,7 +124,7 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     log = IntakeLog()
     studies, terms = read_files(delivery, log)
     assign_sequences(studies.values(), log, delivery.main_file)
-    study_tables = _study_tables(
+    reports, findings = _study_tables(
         {study_id: studies.pop(study_id) for study_id in sorted(studies)},
         Vocabulary.from_terms(terms),
         log,
@@ -138,7 +133,7 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
         # Without metadata one note stands for all studies.
         notes_views=delivery.metadata is not None,
     )
-    return Intake(*study_tables, log.rejected_frame(), log.notes_frame(), terms)
+    return Intake(reports, findings, log.rejected_frame(), log.notes_frame(), terms)
 
 
 def take_in_gold(
@@ -195,8 +190,8 @@ def take_in_structured(
     log.extend(notes_on_sequences)
     log.extend(*(part.notes_on_studies for part in parts))
     return Intake(
-        joined([part.tables.reports for part in parts]),
-        joined([part.tables.findings for part in parts]),
+        joined([part.reports for part in parts]),
+        joined([part.findings for part in parts]),
         log.rejected_frame(),
         log.notes_frame(),
         received.terms,
@@ -233,13 +228,7 @@ def _numbered(structured_findings: pd.DataFrame) -> pd.DataFrame:
 
     `line` is the number in the frame, `number` that in the study; both from 1.
     """
-    rank_by_section = {section: rank for rank, section in enumerate(SECTIONS)}
-    rows = structured_findings.assign(
-        section_rank=structured_findings["section"].map(rank_by_section)
-    )
-    rows = rows.sort_values(
-        ["study_id", "section_rank", "ent_idx"], kind="stable", ignore_index=True
-    )
+    rows = in_report_order(structured_findings)
     number_in_study = rows.groupby("study_id", sort=False).cumcount() + 1
     return rows.assign(line=rows.index + 1, number=number_in_study)
 
@@ -247,8 +236,8 @@ def _numbered(structured_findings: pd.DataFrame) -> pd.DataFrame:
 def row_of_a_study(study_id: str, number: int) -> str:
     """Make the id of a raw report's row by its number in the study: `s50000295:0012`.
 
-    Of two rows that are equally strong, the order of their ids decides. Four digits for
-    all rows of a study let them be in the order of their numbers.
+    Of two rows that are equally strong, the order of their ids decides. Zeros in front
+    keep it the order of their numbers: `:0002` comes before `:0010`.
     """
     return f"{study_id}:{number:04d}"
 
@@ -267,14 +256,10 @@ def _take_in_part(
     notes_on_rows = IntakeLog()
     notes_on_studies = IntakeLog()
     studies = {study.study_id: study for study in _studies(texts)}
-    for study, sequence in zip(
-        studies.values(), texts["sequence"].tolist(), strict=True
-    ):
-        study.sequence = sequence
     for study_id, rows in _rows_by_study(structured, notes_on_rows):
         studies[study_id].rows = rows
         studies[study_id].rows_delivered += len(rows)
-    tables = _study_tables(
+    reports, findings = _study_tables(
         studies,
         vocabulary,
         notes_on_studies,
@@ -282,7 +267,7 @@ def _take_in_part(
         default_view,
         notes_views=True,
     )
-    return _TakenPart(tables, notes_on_rows, notes_on_studies)
+    return _TakenPart(reports, findings, notes_on_rows, notes_on_studies)
 
 
 def _studies(texts: pd.DataFrame) -> Iterator[DeliveredStudy]:
@@ -293,7 +278,8 @@ def _studies(texts: pd.DataFrame) -> Iterator[DeliveredStudy]:
             row["subject_id"],
             row["source_id"],
             line,
-            sequence=row["sequence"] or None,  # 0: the delivery does not say
+            # 0: the delivery does not say.
+            sequence=row["sequence"] or None,
             report=row["report"],
             views=(row["view_information"], row["view_source"]),
             taken_at=row["taken_at"],
@@ -309,8 +295,17 @@ def _study_tables(
     default_view: str,
     *,
     notes_views: bool,
-) -> _StudyTables:
-    """Make REPORTS and FINDINGS of studies, each of which is let go when it is done."""
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Make REPORTS and FINDINGS of studies.
+
+    Args:
+        studies: by id; each is taken out when it is done, which lets its rows go.
+        vocabulary: gives canonical names and locations.
+        log: takes notes.
+        file: the name of the delivered file, for notes.
+        default_view: counts where a study's views are unknown.
+        notes_views: a study without views is noted.
+    """
     default = parse_default_view(default_view)
     builder = FindingsBuilder(vocabulary, log, file)
     reports: list[dict[str, object]] = []
@@ -324,6 +319,7 @@ def _study_tables(
                 reason = "default-view" if default else "unknown-view"
                 log.note(reason, file, study_id=study_id)
         builder.add(study, views)
+        # A structurer's rows were read in the report.
         if not study.report and file != _STRUCTURED:
             log.note("report-missing", file, study_id=study_id, column="report")
         reports.append(
@@ -339,7 +335,7 @@ def _study_tables(
                 "rows_rejected": study.rows_delivered - len(study.rows),
             }
         )
-    return _StudyTables(REPORTS.frame(reports), builder.frame())
+    return REPORTS.frame(reports), builder.frame()
 
 
 def _rows_by_study(
@@ -352,12 +348,15 @@ def _rows_by_study(
     # Plain objects: of an Arrow column every value would be made anew at each reading.
     rows: Iterator[Any] = pd.DataFrame(cells, dtype=object).itertuples(index=False)
     for study_id, rows_of_study in groupby(rows, lambda row: row.study_id):
-        in_order = list(rows_of_study)
-        id_by_reference = {
-            f"{row.section}:{row.ent_idx}": row_of_a_study(study_id, row.number)
-            for row in in_order
-        }
-        yield study_id, [_delivered_row(row, id_by_reference, log) for row in in_order]
+        id_by_reference = {}
+        rows_in_order = list(rows_of_study)
+        for row in rows_in_order:
+            reference = f"{row.section}:{row.ent_idx}"
+            id_by_reference[reference] = row_of_a_study(study_id, row.number)
+        delivered_rows = [
+            _delivered_row(row, id_by_reference, log) for row in rows_in_order
+        ]
+        yield study_id, delivered_rows
 
 
 def _delivered_row(
@@ -400,6 +399,7 @@ def _referred_ids(
     referred: list[str] = []
     for reference in dict.fromkeys(getattr(row, column)):
         target_id = id_by_reference.get(reference, "")
+        # A model may refer to a row that it did not write, or to the row itself.
         if target_id and target_id != finding_id:
             referred.append(target_id)
             continue

@@ -16,7 +16,7 @@ from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED
 
 _LONGEST_FOUND = 80
-"""Characters of what was found that are kept."""
+"""Characters of a value that was found that are kept: it may be a text."""
 
 
 @cache
@@ -44,6 +44,7 @@ class IntakeLog:
         log = cls()
         for row in rejected.to_dict("records"):
             log._rejected.append({str(name): value for name, value in row.items()})
+        # Notes are numbered anew.
         for row in notes.drop(columns="number").to_dict("records"):
             note = {str(name): value for name, value in row.items()}
             if note["line"] is pd.NA:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,6 @@ import pandas as pd
 from lunguage_assets.corpus import columns
 from lunguage_assets.corpus.columns import (
     ROW_NUMBER,
-    clean,
     clean_list,
     first_alternative,
 )
@@ -29,7 +28,13 @@ from lunguage_assets.corpus.delivered import (
     SectionPosition,
 )
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.records import ENCODING, Record, read_records
+from lunguage_assets.corpus.records import (
+    ENCODING,
+    Cells,
+    Record,
+    cells_of,
+    read_records,
+)
 from lunguage_assets.corpus.references import Target
 from lunguage_assets.corpus.vocabulary import Vocabulary, category_code, plain
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
@@ -44,11 +49,8 @@ _NOTE_ON_MISSING_COLUMN = {
 """Reasons of notes on missing columns whose values are counted instead."""
 _POLARITIES = ("positive", "negative")
 _CERTAINTIES = ("definitive", "tentative")
-_STATUS_WORDS = {word[0]: word for word in (*_POLARITIES, *_CERTAINTIES)}
-_NO_SENTENCE = -1
-
-Cells = Mapping[str, str]
-"""Cleaned cells of a record by column; empty where the file has no such column."""
+_WORD_BY_CODE = {word[0]: word for word in (*_POLARITIES, *_CERTAINTIES)}
+"""A status such as `tp` is the code of a certainty and that of a polarity."""
 
 
 class _Refusal(NamedTuple):
@@ -61,7 +63,7 @@ class _Refusal(NamedTuple):
 class _Meaning(NamedTuple):
     """How the cells of a column are read, and the reason of a rejection.
 
-    `read` returns None for a cell that means nothing.
+    `read` returns None for a cell that cannot be used.
     """
 
     read: Callable[[str], Any]
@@ -83,21 +85,15 @@ def _category(value: str) -> str | None:
     """Read a category; empty stays empty."""
     if not value:
         return ""
-    return category_code(columns.said_once(first_alternative(value)))
-
-
-def _polarity(value: str) -> str | None:
-    return columns.status_code(value, _POLARITIES)
-
-
-def _certainty(value: str) -> str | None:
-    return columns.status_code(value, _CERTAINTIES)
+    return category_code(columns.without_repetition(first_alternative(value)))
 
 
 _MEANINGS = {
     "section": _Meaning(columns.section, "section"),
-    "dx_status": _Meaning(_polarity, "dx-status"),
-    "dx_certainty": _Meaning(_certainty, "dx-certainty"),
+    "dx_status": _Meaning(partial(columns.status_code, words=_POLARITIES), "dx-status"),
+    "dx_certainty": _Meaning(
+        partial(columns.status_code, words=_CERTAINTIES), "dx-certainty"
+    ),
     "ent": _Meaning(_finding_name, "finding-empty"),
     "cat": _Meaning(_category, "category"),
     "sequence": _Meaning(_optional_number, "number"),
@@ -105,7 +101,7 @@ _MEANINGS = {
     "ent_idx": _Meaning(_optional_number, "number"),
 }
 """By column, in the order in which a record is looked through: the first cell that
-means nothing is the reason of its rejection.
+cannot be used is the reason of its rejection.
 """
 
 
@@ -128,20 +124,19 @@ class RowReader:
         self._vocabulary = vocabulary
         self._log = log
         self._header, self._records = read_records(path)
-        layout = columns.map_columns(self._header, self.file)
-        self._index_by_column = layout.index_by_column
-        self._has_passages = layout.has_passages
+        self._columns = columns.map_columns(self._header, self.file)
         self._row_numbers: set[int] = set()
-        # In a million rows coded columns repeat a handful of texts.
+        # In a million rows coded columns repeat a handful of texts, and the rows of a
+        # section its passage.
         self._sentences_of = cache(columns.numbered_sentences)
         self._clean_list = cache(clean_list)
         self._read_cell = {
             column: cache(meaning.read) for column, meaning in _MEANINGS.items()
         }
-        for name in layout.ignored:
+        for name in self._columns.ignored:
             log.note("column-ignored", self.file, column=name)
         for name in columns.OPTIONAL:
-            if name not in self._index_by_column:
+            if name not in self._columns.index_by_column:
                 reason = _NOTE_ON_MISSING_COLUMN.get(name, "column-missing")
                 log.note(reason, self.file, column=name)
 
@@ -159,23 +154,25 @@ class RowReader:
         return self.studies
 
     def _cells(self, record: Record) -> Cells:
-        cells = dict.fromkeys((*columns.REQUIRED, *columns.OPTIONAL), "")
-        for name, index in self._index_by_column.items():
-            if index < len(record.values):
-                cells[name] = clean(record.values[index])
-        if self._has_passages and not record.broken:
+        names = (*columns.REQUIRED, *columns.OPTIONAL)
+        cells = cells_of(record, names, self._columns.index_by_column)
+        if self._columns.has_passages and not record.broken:
             cells["sent"] = self._sentence(cells["sent"], cells["sent_idx"])
         return cells
 
     def _sentence(self, passage: str, number: str) -> str:
         """Choose a row's sentence in a numbered passage; empty when it has none."""
         sentences = self._sentences_of(passage)
+        # A passage without numbers is a sentence.
         if not sentences:
             return passage
-        index = columns.whole_number(number)
-        return sentences.get(_NO_SENTENCE if index is None else index, "")
+        sentence_number = columns.whole_number(number)
+        if sentence_number is None:
+            return ""
+        return sentences.get(sentence_number, "")
 
     def _study_of(self, record: Record, cells: Cells) -> DeliveredStudy | None:
+        """Find or begin the study of a record; None where its id cannot be read."""
         study_id = columns.study_id(cells["study_id"])
         if study_id is None:
             return None
@@ -188,6 +185,7 @@ class RowReader:
             )
         study = self.studies[study_id]
         study.rows_delivered += 1
+        # The first row whose patient can be read says whose the study is.
         if not study.subject_id:
             study.subject_id = columns.subject_id(cells["subject_id"]) or ""
         return study
@@ -207,57 +205,69 @@ class RowReader:
             return _Refusal("subject-id", "subject_id")
         if subject != study.subject_id:
             return _Refusal("study-of-two-patients", "subject_id")
-        row_number = self._row_number(record, cells)
+        row_number: int | None = record.number - 1
+        if ROW_NUMBER in self._columns.index_by_column:
+            row_number = columns.whole_number(cells[ROW_NUMBER])
         if row_number is None:
             return _Refusal("row-number", ROW_NUMBER)
         if row_number in self._row_numbers:
             return _Refusal("duplicate-row-number", ROW_NUMBER)
         self._row_numbers.add(row_number)
-        meant: dict[str, Any] = {}
+        coded: dict[str, Any] = {}
         for column, read_cell in self._read_cell.items():
-            meant[column] = read_cell(cells[column])
-            if meant[column] is None:
+            coded[column] = read_cell(cells[column])
+            if coded[column] is None:
                 return _Refusal(_MEANINGS[column].reason, column)
-        row = self._row(record, cells, meant, position, study, row_number)
+        row = self._row(record.number, study, row_number, cells, coded, position)
         study.rows.append(row)
-        self._learn(record.number, study, meant["sequence"], cells["report"])
+        self._learn(record.number, study, coded["sequence"], cells["report"])
         self._note_derived(record.number, study, cells)
         return None
 
-    def _row_number(self, record: Record, cells: Cells) -> int | None:
-        if ROW_NUMBER in self._index_by_column:
-            return columns.whole_number(cells[ROW_NUMBER])
-        return record.number - 1
-
     def _row(
         self,
-        record: Record,
-        cells: Cells,
-        meant: Mapping[str, Any],
-        position: SectionPosition,
+        line: int,
         study: DeliveredStudy,
         row_number: int,
+        cells: Cells,
+        coded: Mapping[str, Any],
+        position: SectionPosition,
     ) -> DeliveredRow:
+        """Make the row of a record that can be used.
+
+        Args:
+            line: 1-based record in the file.
+            study: that it belongs to.
+            row_number: the delivered one, or the one that was counted.
+            cells: of the record.
+            coded: the values that `_MEANINGS` read in them.
+            position: the numbers that it gets where the file has none.
+        """
+        sent_idx = coded["sent_idx"]
+        if sent_idx == "":
+            sent_idx = position.sentences
+        ent_idx = coded["ent_idx"]
+        if ent_idx == "":
+            ent_idx = position.findings
         normed_ent = first_alternative(self._clean_list(cells["normed_ent"]))
-        sent_idx = meant["sent_idx"]
-        ent_idx = meant["ent_idx"]
-        listed_category = self._vocabulary.category(normed_ent or meant["ent"])
+        listed_category = self._vocabulary.category(normed_ent or coded["ent"])
+        attributes = [self._clean_list(cells[name]) for name in ATTRIBUTES]
         return DeliveredRow(
-            line=record.number,
+            line=line,
             row=row_number,
             finding_id=f"{study.study_id}:{row_number}",
-            section=meant["section"],
-            sent_idx=position.sentences if sent_idx == "" else sent_idx,
-            sent=position.last_sentence,
-            ent_idx=position.findings if ent_idx == "" else ent_idx,
-            ent=meant["ent"],
+            section=coded["section"],
+            sent_idx=sent_idx,
+            sent=cells["sent"],
+            ent_idx=ent_idx,
+            ent=coded["ent"],
             normed_ent=normed_ent,
-            cat=meant["cat"] or listed_category or "OTH",
-            status=meant["dx_certainty"] + meant["dx_status"],
+            cat=coded["cat"] or listed_category or "OTH",
+            status=coded["dx_certainty"] + coded["dx_status"],
             location=self._clean_list(cells["location"]),
             evidence=cells["evidence"],
             associate=cells["associate"],
-            attributes=tuple([self._clean_list(cells[name]) for name in ATTRIBUTES]),
+            attributes=tuple(attributes),
         )
 
     def _next_position(self, cells: Cells, study: DeliveredStudy) -> SectionPosition:
@@ -267,10 +277,13 @@ class RowReader:
         new when its text differs from the one before.
         """
         section = self._read_cell["section"](cells["section"]) or ""
-        before = study.positions.get(section, SectionPosition())
-        is_new = before.sentences < 0 or cells["sent"] != before.last_sentence
+        previous = study.positions.get(section, SectionPosition())
+        is_first = previous.sentences < 0
+        is_new_sentence = is_first or cells["sent"] != previous.last_sentence
         position = SectionPosition(
-            before.sentences + is_new, cells["sent"], before.findings + 1
+            sentences=previous.sentences + is_new_sentence,
+            last_sentence=cells["sent"],
+            findings=previous.findings + 1,
         )
         study.positions[section] = position
         return position
@@ -286,37 +299,42 @@ class RowReader:
 
         A reference to it must not find another row instead.
         """
-        labels = [
-            name or (columns.unnamed(index) if index else "")
-            for index, name in enumerate(self._header)
-        ]
-        content = dict(zip(labels, record.values, strict=False))
+        content = record.raw
+        if not content:
+            # The first column of the published file has no name, and keeps none.
+            names = [
+                name or columns.unnamed(index)
+                for index, name in enumerate(self._header[1:], 1)
+            ]
+            cell_by_name = dict(
+                zip([self._header[0], *names], record.values, strict=False)
+            )
+            content = json.dumps(cell_by_name, ensure_ascii=False)
         self._log.reject(
             refusal.reason,
             self.file,
             record.number,
-            study_id=study.study_id if study is not None else "",
+            study_id="" if study is None else study.study_id,
             column=refusal.column,
-            found=record.found or cells.get(refusal.column) or "nothing",
-            content=record.raw or json.dumps(content, ensure_ascii=False),
+            found=record.problem or cells.get(refusal.column) or "nothing",
+            content=content,
         )
-        values_stand_in_columns = record.broken in ("", ENCODING)
-        if study is None or not values_stand_in_columns:
+        # Cells of a record with too many or too few values may be those of other
+        # columns; and what is another patient's is no row of this study.
+        has_moved_cells = record.broken not in ("", ENCODING)
+        is_foreign = refusal.reason == "study-of-two-patients"
+        if study is None or has_moved_cells or is_foreign:
             return
-        if refusal.reason != "study-of-two-patients":
-            study.refused.append(self._target(cells))
-
-    def _target(self, cells: Cells) -> Target:
-        """Describe a rejected row, by which references recognise it."""
         ent = cells["ent"]
         normed_ent = first_alternative(cells["normed_ent"])
-        return Target(
+        target = Target(
             finding_id="",
             section=columns.section(cells["section"]) or "",
             ent_idx=columns.whole_number(cells["ent_idx"]),
             wordings=frozenset({plain(ent), plain(normed_ent)} - {""}),
             name=self._vocabulary.finding(normed_ent or ent),
         )
+        study.refused.append(target)
 
     def _reject_all_rows(self, study: DeliveredStudy) -> None:
         for row in study.rows:
@@ -346,9 +364,9 @@ class RowReader:
     def _note_derived(self, line: int, study: DeliveredStudy, cells: Cells) -> None:
         """Note values that the cells do not have, or have more than one of."""
         for column in ("sent_idx", "ent_idx"):
-            if column in self._index_by_column and not cells[column]:
+            if column in self._columns.index_by_column and not cells[column]:
                 self._note_once(study, "positions-derived", line, column)
-        if "cat" in self._index_by_column and not cells["cat"]:
+        if "cat" in self._columns.index_by_column and not cells["cat"]:
             self._note(study, "category-derived", line, "cat")
         for column in ("section", "dx_status", "dx_certainty", "normed_ent", "cat"):
             if "|" in cells[column]:
@@ -357,14 +375,27 @@ class RowReader:
     def _note_once(
         self, study: DeliveredStudy, reason: str, line: int, column: str
     ) -> None:
-        if reason + column not in study.noted:
+        """Note for the first row of a study what may hold for all."""
+        if (reason, column) not in study.noted:
+            study.noted.add((reason, column))
             self._note(study, reason, line, column)
 
     def _note(self, study: DeliveredStudy, reason: str, line: int, column: str) -> None:
-        study.noted.add(reason + column)
         self._log.note(
             reason, self.file, line=line, study_id=study.study_id, column=column
         )
+
+
+def in_report_order(structured_findings: pd.DataFrame) -> pd.DataFrame:
+    """Sort rows by study, section and number; the index counts them from 0."""
+    rank_by_section = {section: rank for rank, section in enumerate(SECTIONS)}
+    rows = structured_findings.assign(
+        section_rank=structured_findings["section"].map(rank_by_section)
+    )
+    rows = rows.sort_values(
+        ["study_id", "section_rank", "ent_idx"], kind="stable", ignore_index=True
+    )
+    return rows.drop(columns="section_rank")
 
 
 def lunguage_frame(
@@ -378,26 +409,20 @@ def lunguage_frame(
         report_texts: `tables.REPORT_TEXTS` of all studies of the rows.
         structured_findings: `tables.STRUCTURED_FINDINGS` of one structurer.
     """
-    rank_by_section = {section: rank for rank, section in enumerate(SECTIONS)}
-    rows = structured_findings.assign(
-        _rank=structured_findings["section"].map(rank_by_section)
-    )
-    rows = rows.sort_values(
-        ["study_id", "_rank", "ent_idx"], kind="stable", ignore_index=True
-    )
+    rows = in_report_order(structured_findings)
     texts = report_texts.set_index("study_id")
-    written_reference: dict[tuple[str, str], str] = {}
+    name_by_row: dict[tuple[str, str], str] = {}
     row: Any
     for row in rows[["study_id", "section", "ent_idx", "normed_ent"]].itertuples():
-        reference = f"{row.section}:{row.ent_idx}"
-        written = f"{row.normed_ent}, idx{row.ent_idx}"
-        written_reference[row.study_id, reference] = written
+        key = (row.study_id, f"{row.section}:{row.ent_idx}")
+        name_by_row[key] = f"{row.normed_ent}, idx{row.ent_idx}"
 
     def references(column: str) -> list[str]:
-        return [
-            ", ".join(written_reference[study_id, reference] for reference in cell)
-            for study_id, cell in zip(rows["study_id"], rows[column], strict=True)
-        ]
+        cells = []
+        for study_id, keys in zip(rows["study_id"], rows[column], strict=True):
+            names = [name_by_row[study_id, key] for key in keys]
+            cells.append(", ".join(names))
+        return cells
 
     return pd.DataFrame(
         {
@@ -412,8 +437,8 @@ def lunguage_frame(
             "ent": rows["ent"],
             "normed_ent": rows["normed_ent"],
             "cat": rows["cat"],
-            "dx_status": rows["status"].str[1].map(_STATUS_WORDS),
-            "dx_certainty": rows["status"].str[0].map(_STATUS_WORDS),
+            "dx_status": rows["status"].str[1].map(_WORD_BY_CODE),
+            "dx_certainty": rows["status"].str[0].map(_WORD_BY_CODE),
             "location": rows["location"],
             "evidence": references("evidence"),
             "associate": references("associate"),

@@ -41,6 +41,7 @@ class Masker:
             The masked sentence; None when the finding is not mentioned or a mask is
             in the sentence already.
         """
+        # A mask of the delivery's own would say "<finding>" of another finding.
         if MASK in sentence.lower():
             return None
         for wording in (ent, normed_ent):
@@ -60,14 +61,15 @@ class Masker:
 
     def _pattern(self, wordings: tuple[str, ...]) -> re.Pattern[str] | None:
         """Compile a pattern of whole words; None when no wording has a letter."""
-        bodies = [
-            self._body(wording)
-            for wording in wordings
-            if any(map(str.isalnum, wording))
-        ]
+        bodies = []
+        for wording in wordings:
+            if any(map(str.isalnum, wording)):
+                bodies.append(self._body(wording))
         if not bodies:
             return None
-        whole_words = r"(?<![^\W_])(?:" + "|".join(bodies) + r")(?![^\W_])"
+        alternatives = "|".join(bodies)
+        # An underscore ends a word, too.
+        whole_words = rf"(?<![^\W_])(?:{alternatives})(?![^\W_])"
         return re.compile(whole_words, re.IGNORECASE)
 
     def _body(self, wording: str) -> str:
@@ -80,13 +82,17 @@ class Masker:
         # `split` gives words and the gaps between them in turn.
         for gap, word in zip(pieces[1::2], pieces[2::2], strict=True):
             may_be_left_out = set(gap) <= _DASHES
-            body += _ANY_GAP + ("*" if may_be_left_out else "+") + self._word(word)
+            body += _ANY_GAP
+            body += "*" if may_be_left_out else "+"
+            body += self._word(word)
         return body
 
     def _word(self, word: str) -> str:
         """Write a pattern of a word in its singular and plurals, the longest first."""
+        # Short words, and codes such as "T8", have no plural.
         if not _LETTERS.fullmatch(word):
             return re.escape(word)
         forms = {word.lower(), *self._vocabulary.word_forms(word)}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        return "(?:" + "|".join(map(re.escape, longest_first)) + ")"
+        alternatives = "|".join(map(re.escape, longest_first))
+        return f"(?:{alternatives})"

@@ -1,4 +1,4 @@
-"""Files in a `.zip`.
+"""Opens packed files: `.gz`, and the files in a `.zip`.
 
 A package holds reports of one file each, or one table or JSON file
 (`master_table.csv.zip`).
@@ -26,6 +26,7 @@ RuntimeError: it has a password, or asks for a newer unpacker.
 _NOT_DELIVERED = re.compile(r"(?:^|/)(?:[._~]|__MACOSX/)")
 """Hidden files, and what a Mac lays beside each file."""
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Those that `zipfile` unpacks piece by piece, so that it can be stopped at a size."""
 
 
 def is_package(path: Path) -> bool:
@@ -44,7 +45,7 @@ def open_unpacked(path: Path, form: re.Pattern[str]) -> IO[bytes]:
         InputError: a package cannot be opened, or has not one such file.
     """
     if is_package(path):
-        return open_only_member(path, form)
+        return _open_only_member(path, form)
     if path.name.lower().endswith(".gz"):
         return cast("IO[bytes]", gzip.open(path))
     return path.open("rb")
@@ -60,8 +61,8 @@ def names_in_package(path: Path) -> list[str]:
         with zipfile.ZipFile(path) as package:
             names = [item.filename for item in package.infolist() if not item.is_dir()]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        found = "a package that cannot be opened"
-        raise damaged(path.name, found, error, "a whole .zip file") from None
+        problem = "a package that cannot be opened"
+        raise damaged(path.name, problem, error, "a whole .zip file") from None
     if len(names) > MOST_ENTRIES:
         raise InputError(
             path.name,
@@ -93,7 +94,7 @@ def only_member(path: Path, form: re.Pattern[str]) -> str:
     return names[0] if len(names) == 1 else ""
 
 
-def open_only_member(path: Path, form: re.Pattern[str]) -> IO[bytes]:
+def _open_only_member(path: Path, form: re.Pattern[str]) -> IO[bytes]:
     """Open the only file of a form in a package.
 
     Raises:
@@ -101,11 +102,11 @@ def open_only_member(path: Path, form: re.Pattern[str]) -> IO[bytes]:
     """
     name = only_member(path, form)
     if not name:
-        found = "no such file, or several"
+        problem = "no such file, or several"
         remedy = "Deliver the file itself, or a package with it alone."
-        raise InputError(path.name, found, "one file of the delivery", remedy)
+        raise InputError(path.name, problem, "one file of the delivery", remedy)
     try:
         return open_member(zipfile.ZipFile(path), name)
     except DAMAGES as error:
-        found = "a file that cannot be unpacked"
-        raise damaged(path.name, found, error, "a whole file") from None
+        problem = "a file that cannot be unpacked"
+        raise damaged(path.name, problem, error, "a whole file") from None

@@ -1,9 +1,11 @@
-"""Reads a delimited file record by record.
+"""Reads a delivered table, CSV or Parquet, record by record.
 
 One broken record costs itself and nothing after it. Python's csv module parses,
 strictly. An unclosed quote may swallow the records behind it, even without a parse
 error. So no further line of a record may begin like a record of its own (an id in every
 id column): reading resumes there.
+
+Not here: which columns a file has and what a cell says (`columns.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import re
 import zipfile
 import zlib
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -44,19 +46,22 @@ Then the file is given up. A line counts as `_COST_OF_A_LINE` characters more.
 """
 _COST_OF_A_LINE = 100
 _MOST_COLUMNS = 10_000
-_SHOWN_OF_LARGE = 20_000
-_REPEATED_SHOWN = 40
+_CHARACTERS_OF_LARGE = 20_000
+"""Characters that are kept of a record with a cell over the limit."""
+_NUMBERS_NAMED = 40
+"""Columns that a message about repeated ones names."""
 _ROWS_AT_ONCE = 1_000
 """Rows of a Parquet file: a long text that repeats takes next to no room there."""
 _DAMAGE = re.compile("[\udc80-\udcff\ufffd\0]")
 """Bytes that are not UTF-8, a replacement character, or a NUL."""
 _NO_UTF_8 = re.compile("[\udc80-\udcff]")
 _UNREADABLE = "\udcff"
-"""In the place of a value that Arrow cannot give.
+"""Stands for a value that Arrow cannot give.
 
-Its record is broken, as by a byte that is no text.
+It breaks its record, as a byte does that is no text.
 """
 _CELL = r'(?:"(?:[^"\n]|"")*"|[^,"\n]*)'
+"""A cell on one line."""
 _ID = r' {0,3}"? {0,3}(?:[ps]\d{1,18}|\d{8,18})(?:\.0+)? {0,3}"? {0,3}'
 _ID_COLUMNS = ("subject_id", "study_id")
 
@@ -64,6 +69,7 @@ UNCLOSED = "unclosed-quote"
 TOO_LARGE = "cell-too-large"
 WIDTH = "wrong-number-of-values"
 ENCODING = "broken-encoding"
+_NOT_UTF_8 = "bytes that are not UTF-8 text"
 
 Cells = Mapping[str, str]
 """Cleaned cells of a record by column; empty where the file has no such column."""
@@ -86,14 +92,14 @@ def require_size(file: str, unpacked: int) -> None:
 class Record:
     """One data record: 1-based number and values in header order.
 
-    A `broken` one has a reason code, what was `found`, the `raw` text, and as many
-    values as could be read.
+    A `broken` one has a reason code (`resources/reasons.yaml`), the `problem` in words,
+    its `raw` text, and as many values as could be read.
     """
 
     number: int
     values: list[str]
     broken: str = ""
-    found: str = ""
+    problem: str = ""
     raw: str = ""
 
 
@@ -125,6 +131,7 @@ def read_records(
     else:
         lines = _Lines(path)
         header = _csv_header(lines)
+        # From here on `lines` knows how a record begins.
         records = _csv_records(lines, len(header), keep_bytes=keep_bytes)
     _require_different_names(header, path.name)
     first = next(records, None)
@@ -145,8 +152,9 @@ def _require_different_names(header: Sequence[str], file: str) -> None:
     repeated = [
         str(number) for number, name in enumerate(header, 1) if name and times[name] > 1
     ]
+    # Numbers, not names: without a header line the names are cells of a report.
     if repeated:
-        numbers = ", ".join(repeated[:_REPEATED_SHOWN])
+        numbers = ", ".join(repeated[:_NUMBERS_NAMED])
         raise _bad_header(file, f"repeated columns (numbers {numbers})")
 
 
@@ -177,20 +185,37 @@ def read_cells(
     header, records = read_records(
         path, may_be_empty=may_be_empty, keep_bytes=keep_bytes
     )
-    index = columns.index_by_name(header)
-    columns.require_columns(path.name, header, index, required, optional)
-    absent = len(header)
-    wanted = [(name, index.get(name, absent)) for name in (*required, *optional)]
+    index_by_name = columns.index_by_name(header)
+    columns.require_columns(path.name, header, index_by_name, required, optional)
+    names = (*required, *optional)
+    index_by_column = {
+        name: index for name, index in index_by_name.items() if name in names
+    }
+    present = index_by_name.keys() & set(optional)
+    cells_of_records = (
+        (record, cells_of(record, names, index_by_column)) for record in records
+    )
+    return present, cells_of_records
 
-    def cells(record: Record) -> Cells:
-        values = record.values
-        return {
-            name: columns.clean(values[at]) if at < len(values) else ""
-            for name, at in wanted
-        }
 
-    present = index.keys() & set(optional)
-    return present, ((record, cells(record)) for record in records)
+def cells_of(
+    record: Record, names: Iterable[str], index_by_column: Mapping[str, int]
+) -> dict[str, str]:
+    """Clean the cells of a record.
+
+    Args:
+        record: a broken one may have fewer values than the file has columns.
+        names: of all columns that are read.
+        index_by_column: where those are that the file has.
+
+    Returns:
+        The cells by column, in the order of the names; empty where there is none.
+    """
+    cells = dict.fromkeys(names, "")
+    for name, index in index_by_column.items():
+        if index < len(record.values):
+            cells[name] = columns.clean(record.values[index])
+    return cells
 
 
 def read_header(path: Path) -> list[str]:
@@ -200,7 +225,7 @@ def read_header(path: Path) -> list[str]:
     return _csv_header(_Lines(path))
 
 
-def _bad_header(file: str, found: str) -> InputError:
+def _bad_header(file: str, problem: str) -> InputError:
     expected = (
         "a header line in UTF-8 with each column once, separated by commas, and data "
         "rows"
@@ -209,22 +234,23 @@ def _bad_header(file: str, found: str) -> InputError:
         "Add the header line if it is missing, else deliver the complete file as CSV "
         "in UTF-8."
     )
-    return InputError(file, found, expected, remedy, row=0)
+    return InputError(file, problem, expected, remedy, row=0)
 
 
 class _Lines:
     """Physical lines of a CSV file.
 
-    Those of the current record are `taken`, and can be given back. `start` is the
-    pattern of the first line of a record; no further line of a record may match it.
+    `record_lines` are those of the current record, and can be given back.
+    `record_start` is the pattern of a record's first line; no further line of a record
+    may match it.
     """
 
     def __init__(self, path: Path) -> None:
         csv.field_size_limit(_CELL_LIMIT)
         self.file = path.name
-        self.taken: list[str] = []
-        self.last = "\n"
-        self.start: re.Pattern[str] | None = None
+        self.record_lines: list[str] = []
+        self.last_line = "\n"
+        self.record_start: re.Pattern[str] | None = None
         self._is_packed = path.name.lower().endswith((".gz", ".zip"))
         self._text = io.TextIOWrapper(
             open_unpacked(path, TABLE_FORM),
@@ -238,38 +264,40 @@ class _Lines:
 
     def of_record(self) -> Iterator[str]:
         """Take lines up to the beginning of another record."""
-        while len(self.taken) < _MOST_LINES:
+        while len(self.record_lines) < _MOST_LINES:
             line = self._ahead.popleft() if self._ahead else self._read()
             if not line:
                 return
-            if self.taken and self._begins_record(line):
+            if self.record_lines and self._begins_record(line):
                 self._ahead.appendleft(line)
                 return
-            self.taken.append(line)
+            self.record_lines.append(line)
             yield line
 
     def _read(self) -> str:
         try:
             line = self._text.readline(_LINE_LIMIT)
         except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-            found = "a file that cannot be unpacked"
-            raise damaged(self.file, found, error, "a whole file") from None
+            problem = "a file that cannot be unpacked"
+            raise damaged(self.file, problem, error, "a whole file") from None
         if self._is_packed:
             self._unpacked += len(line)
             require_size(self.file, self._unpacked)
         if line:
-            self.last = line
+            self.last_line = line
         return line
 
     def _begins_record(self, line: str) -> bool:
-        return self.start is not None and self.start.match(line) is not None
+        if self.record_start is None:
+            return False
+        return self.record_start.match(line) is not None
 
     def are_damaged(self) -> bool:
         """Tell whether a line of the record is not UTF-8 text."""
         # Nearly all lines are plain ASCII, which is looked at much faster.
         return any(
             _DAMAGE.search(line)
-            for line in self.taken
+            for line in self.record_lines
             if not line.isascii() or "\0" in line
         )
 
@@ -285,11 +313,13 @@ class _Lines:
         Returns:
             The reason, which may change with what is given back.
         """
-        if self._begins_record(self.taken[0]):
+        if self._begins_record(self.record_lines[0]):
             if reason == TOO_LARGE:
-                self._skip_rest_of_record()
+                # Read on to the next record, without keeping what is read.
+                for _ in self.of_record():
+                    self.record_lines.pop()
             return reason
-        given_back = self.taken[1:]
+        given_back = self.record_lines[1:]
         self._reread += sum(map(len, given_back))
         self._reread += _COST_OF_A_LINE * len(given_back)
         if self._reread > _MOST_REREAD:
@@ -300,17 +330,12 @@ class _Lines:
                 "Fix the quotes, or deliver it as Parquet.",
             )
         self._ahead.extendleft(reversed(given_back))
-        del self.taken[1:]
+        del self.record_lines[1:]
         return UNCLOSED if given_back else reason
-
-    def _skip_rest_of_record(self) -> None:
-        """Read on to the next record without keeping what is read."""
-        for _ in self.of_record():
-            self.taken.pop()
 
 
 def _csv_header(lines: _Lines) -> list[str]:
-    """Read the column names; `lines` knows from then on how a record begins."""
+    """Read the column names, and learn from them how a record begins."""
     header = _header_line(lines)
     if not any(header):
         raise _bad_header(lines.file, "an empty file")
@@ -319,26 +344,31 @@ def _csv_header(lines: _Lines) -> list[str]:
         for index, name in enumerate(header)
         if columns.folded_name(name) in _ID_COLUMNS
     ]
+    # Without a column of ids nobody can tell a record's first line from another.
     if id_columns:
         cells = [_CELL] * (max(id_columns) + 1)
         for index in id_columns:
             cells[index] = _ID
         pattern = ",".join(cells) + r"\s*(?:,|$)"
-        lines.start = re.compile(pattern, re.IGNORECASE)
+        lines.record_start = re.compile(pattern, re.IGNORECASE)
     return header
 
 
 def _header_line(lines: _Lines) -> list[str]:
     """Read the first line with a value; empty in an empty file."""
     reader = csv.reader(lines.of_record(), strict=True)
+    values: list[str] | None
     try:
-        values = next((row for row in reader if row), None)
+        values = next((row for row in reader if row), [])
     except csv.Error:
-        raise _bad_header(lines.file, _unreadable(lines)) from None
-    if values is None:
+        values = None
+    if values == []:
         return []
+    # Bytes that are no text are the likelier reason, so they are looked at first.
     if lines.are_damaged():
         raise _bad_header(lines.file, "a header line that is not UTF-8 text")
+    if values is None:
+        raise _bad_header(lines.file, "a header line that cannot be read")
     header = [value.strip() for value in values]
     if len(header) == 1 and header[0]:
         raise _bad_header(lines.file, "a single column")
@@ -347,18 +377,21 @@ def _header_line(lines: _Lines) -> list[str]:
     return header
 
 
-def _unreadable(lines: _Lines) -> str:
-    if lines.are_damaged():
-        return "a header line that is not UTF-8 text"
-    return "a header line that cannot be read"
-
-
 def _csv_records(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Record]:
-    """Read records until the file ends; empty lines are none."""
+    """Read records until the file ends.
+
+    Args:
+        lines: behind the header.
+        width: how many values a record must have.
+        keep_bytes: as in `read_records`.
+
+    Raises:
+        InputError: the last record breaks off.
+    """
     number = 0
     last_incomplete = 0
     while True:
-        lines.taken = []
+        lines.record_lines = []
         reason = ""
         values: list[str] | None = []
         try:
@@ -367,6 +400,7 @@ def _csv_records(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Rec
             reason = TOO_LARGE if "field larger" in str(error) else UNCLOSED
         if values is None:
             break
+        # An empty line is no record.
         if not values and not reason:
             continue
         number += 1
@@ -377,7 +411,8 @@ def _csv_records(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Rec
         if record.broken == UNCLOSED or len(record.values) < width:
             last_incomplete = number
         yield record
-    if last_incomplete == number > 0 and not lines.last.endswith(("\n", "\r")):
+    # A file that was cut on its way ends inside a record, and without a line end.
+    if last_incomplete == number > 0 and not lines.last_line.endswith(("\n", "\r")):
         raise InputError(
             lines.file,
             "a last record that breaks off, without a line end behind it",
@@ -394,44 +429,45 @@ def _checked(
     if len(values) != width:
         return _broken(lines, number, values, WIDTH, f"{len(values)} values")
     if not keep_bytes and lines.are_damaged():
-        found = "bytes that are not UTF-8 text"
-        return _broken(lines, number, values, ENCODING, found)
+        return _broken(lines, number, values, ENCODING, _NOT_UTF_8)
     return Record(number, values)
 
 
 def _given_up(lines: _Lines, number: int, reason: str) -> Record:
     """Make a broken record of lines that could not be parsed."""
     reason = lines.give_up(reason)
-    found = "a quote that is not closed, or text behind a closing quote"
+    problem = "a quote that is not closed, or text behind a closing quote"
     if reason == TOO_LARGE:
-        found = f"a cell of more than {_CELL_LIMIT >> 20} MB"
+        problem = f"a cell of more than {_CELL_LIMIT >> 20} MB"
     values: list[str] = []
     # The cells of the first line show at least the study.
     with suppress(csv.Error):
-        values = next(csv.reader([lines.taken[0][:_SHOWN_OF_LARGE]]), [])
-    return _broken(lines, number, values, reason, found)
+        values = next(csv.reader([lines.record_lines[0][:_CHARACTERS_OF_LARGE]]), [])
+    return _broken(lines, number, values, reason, problem)
 
 
 def _broken(
-    lines: _Lines, number: int, values: Sequence[str], reason: str, found: str
+    lines: _Lines, number: int, values: Sequence[str], reason: str, problem: str
 ) -> Record:
-    raw = "".join(lines.taken)
+    raw = "".join(lines.record_lines)
     if reason == TOO_LARGE:
-        raw = raw[:_SHOWN_OF_LARGE]
-    return Record(number, [shown(value) for value in values], reason, found, shown(raw))
+        raw = raw[:_CHARACTERS_OF_LARGE]
+    storable_values = [storable(value) for value in values]
+    return Record(number, storable_values, reason, problem, storable(raw))
 
 
-def shown(text: str) -> str:
+def storable(text: str) -> str:
     r"""Make text that can be stored.
 
     Undecodable bytes become `\xNN` and halves of characters `\uNNNN`.
     """
     try:
         content = text.encode("utf-8", "surrogateescape")
-        stored = content.decode("utf-8", "backslashreplace")
-    except UnicodeEncodeError:  # a half of JSON, which is no byte
-        stored = text.encode("utf-8", "backslashreplace").decode()
-    return stored.rstrip("\r\n").replace("\0", "\\x00")
+        escaped = content.decode("utf-8", "backslashreplace")
+    # JSON may have half a character, which stands for no byte.
+    except UnicodeEncodeError:
+        escaped = text.encode("utf-8", "backslashreplace").decode()
+    return escaped.rstrip("\r\n").replace("\0", "\\x00")
 
 
 def _parquet_records(path: Path) -> tuple[list[str], Iterator[Record]]:
@@ -456,12 +492,13 @@ def _rows_of_parquet(file: pq.ParquetFile, name: str) -> Iterator[Record]:
         for batch in file.iter_batches(_ROWS_AT_ONCE):
             unpacked += batch.nbytes
             require_size(name, unpacked)
-            for values in zip(*map(_cells, batch.columns), strict=True):
+            for values in zip(*map(_column_texts, batch.columns), strict=True):
                 number += 1
                 yield Record(number, list(values))
     except InputError:
         raise
-    except Exception as error:  # as in `_parquet_records`
+    # Anything, as in `_parquet_records`.
+    except Exception as error:
         raise damaged(name, "damaged data", error, "a whole Parquet file") from None
 
 
@@ -469,15 +506,16 @@ def _broken_by_bytes(record: Record) -> Record:
     """Break a record with a value that is not UTF-8, as those of a CSV are."""
     if not any(map(_NO_UTF_8.search, record.values)):
         return record
-    values = [shown(value) for value in record.values]
-    return Record(record.number, values, ENCODING, "bytes that are not UTF-8 text")
+    values = [storable(value) for value in record.values]
+    return Record(record.number, values, ENCODING, _NOT_UTF_8)
 
 
-def _cells(column: pa.Array) -> list[str]:
+def _column_texts(column: pa.Array) -> list[str]:
     """Read a column as text, value by value where one of them cannot be read."""
     try:
         return [_text(value) for value in column.to_pylist()]
-    except Exception:  # as in `_parquet_records`
+    # Anything, as in `_parquet_records`.
+    except Exception:
         return [_text_of_scalar(value) for value in column]
 
 
@@ -494,5 +532,6 @@ def _text_of_scalar(value: pa.Scalar) -> str:
         return _text(value.as_py())
     except UnicodeDecodeError:
         return _text(value.as_buffer().to_pybytes())
-    except Exception:  # a date of no calendar, say
+    # A date that no calendar has, say.
+    except Exception:
         return _UNREADABLE

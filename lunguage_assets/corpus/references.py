@@ -28,9 +28,10 @@ _NO_ROW = -1
 
 @dataclass(frozen=True, slots=True)
 class WrittenReference:
-    """One reference: comma parts before a number, whose last ones are its name.
+    """A reference as it is written: the comma parts before a number, and the number.
 
-    `number` is None for a bare name. A number that follows no name has no parts.
+    The last parts are its name. `number` is None for a bare name. A number that follows
+    no name has no parts.
     """
 
     parts: tuple[str, ...]
@@ -56,11 +57,12 @@ class Token(NamedTuple):
     """What stands in the table for one thing that a reference names.
 
     `text` is a finding id, or `BARE` and a name, and is empty when nothing is left.
-    `written` is the name as delivered; `reason` is that of a note if it is no row.
+    `delivered_name` is the name as delivered; `reason` is that of a note, if it names
+    no row.
     """
 
     text: str
-    written: str
+    delivered_name: str
     reason: str
 
 
@@ -134,6 +136,8 @@ class StudyReferences:
         """
         if reference.number is None:
             return [_bare(part, "bare-reference") for part in reference.parts]
+        # Of "effusion, opacity, left, idx4" the name may be the last part, the last two
+        # or all: the longest that names a row.
         last = len(reference.parts) - 1
         for start in range(len(reference.parts)):
             name = ", ".join(reference.parts[start:])
@@ -142,9 +146,11 @@ class StudyReferences:
                 continue
             if finding_id == row_id:
                 reason = "self-reference"
-            before = [_bare(part, "bare-reference") for part in reference.parts[:start]]
-            named = _bare(name, reason) if reason else Token(finding_id, name, "")
-            return [*before, named]
+            tokens = [_bare(part, "bare-reference") for part in reference.parts[:start]]
+            tokens.append(
+                _bare(name, reason) if reason else Token(finding_id, name, "")
+            )
+            return tokens
         return [Token("", "", "number-without-name")]
 
     def _find(self, name: str, number: int, section: str) -> tuple[str, str]:

@@ -22,7 +22,6 @@ from lunguage_assets.corpus.views import coded_views, named_views, written
 from lunguage_assets.corpus.vocabulary import category_code, plain
 from lunguage_assets.tables import TERMS
 
-_TERM_COLUMNS = ("category", "target_term", "normed_term", "subcategory")
 _POSITION = "viewposition"
 _ORIENTATION = "patientorientationcodesequence_codemeaning"
 _PROCEDURES = ("performedprocedurestepdescription", "procedurecodesequence_codemeaning")
@@ -62,9 +61,8 @@ def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
         log.note("vocabulary-missing", "Lunguage_vocab.csv")
         return TERMS.frame()
     terms: set[tuple[str, ...]] = set()
-    rows = _rows(
-        path, _TERM_COLUMNS[:3], _TERM_COLUMNS[3:], log, "vocabulary-row-ignored"
-    )
+    required = ("category", "target_term", "normed_term")
+    rows = _rows(path, required, ("subcategory",), log, "vocabulary-row-ignored")
     for line, row in rows:
         category = category_code(row["category"]) or row["category"].lower()
         target = plain(row["target_term"])
@@ -75,8 +73,9 @@ def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
         column = "" if category else "category"
         log.note("vocabulary-row-ignored", path.name, line=line, column=column)
     _note_contradictions(terms, path.name, log)
+    columns = ("category", "target_term", "normed_term", "subcategory")
     return TERMS.frame(
-        [dict(zip(_TERM_COLUMNS, term, strict=True)) for term in sorted(terms)]
+        [dict(zip(columns, term, strict=True)) for term in sorted(terms)]
     )
 
 
@@ -84,20 +83,21 @@ def _note_contradictions(
     terms: Collection[tuple[str, ...]], file: str, log: IntakeLog
 ) -> None:
     """Note every term of a finding or location that has several canonical forms."""
-    forms: defaultdict[tuple[bool, str], set[str]] = defaultdict(set)
+    forms_by_term: defaultdict[tuple[bool, str], set[str]] = defaultdict(set)
     for category, target, normed, _ in terms:
         is_location = category == "location"
+        # Terms of attributes are not used.
         if is_location or category_code(category):
-            forms[is_location, target].add(normed)
-    for (_, target), normed_forms in sorted(forms.items()):
-        if len(normed_forms) > 1:
+            forms_by_term[is_location, target].add(normed)
+    for (_, target), forms in sorted(forms_by_term.items()):
+        if len(forms) > 1:
             log.note(
                 "vocabulary-contradiction", file, column="normed_term", found=target
             )
 
 
 def read_metadata(
-    path: Path | None, wanted: Collection[str], log: IntakeLog
+    path: Path | None, study_ids: Collection[str], log: IntakeLog
 ) -> dict[str, StudyMetadata]:
     """Read views, time and patient of studies, united over the images of each.
 
@@ -107,7 +107,7 @@ def read_metadata(
     Args:
         path: `mimic-cxr-2.0.0-metadata.csv`, or a table of its columns; None: there is
             none, which is noted.
-        wanted: ids of the studies that are read.
+        study_ids: of the studies that are read.
         log: takes notes on rows, columns and codes that are not understood.
 
     Returns:
@@ -122,9 +122,9 @@ def read_metadata(
     views_of_codes = cache(coded_views)
     views_of_procedure = cache(named_views)
     optional = (_POSITION, _ORIENTATION, *_PROCEDURES, _DATE, _TIME, _PATIENT)
-    for line, row in _rows(path, ("study_id",), optional, log, _METADATA_ROW_IGNORED):
-        study = _noted_study_id(row, path, line, log, _METADATA_ROW_IGNORED)
-        if study is None or study not in wanted:
+    rows = _rows_of_studies(path, (), optional, log, _METADATA_ROW_IGNORED)
+    for _, study, row in rows:
+        if study not in study_ids:
             continue
         metadata = studies.setdefault(study, StudyMetadata())
         coded, unknown_codes = views_of_codes(row[_POSITION], row[_ORIENTATION])
@@ -138,8 +138,8 @@ def read_metadata(
             metadata.taken_at = min(metadata.taken_at or taken_at, taken_at)
         metadata.patient = metadata.patient or row[_PATIENT]
     for (column, code), count in sorted(images_by_unknown_code.items()):
-        found = f"{code} ({count} images)"
-        log.note("unknown-view-code", path.name, column=column, found=found)
+        images = f"{code} ({count} images)"
+        log.note("unknown-view-code", path.name, column=column, found=images)
     return studies
 
 
@@ -150,59 +150,48 @@ def _taken_at(row: Cells) -> str:
     return f"{date:0>8}{time:0>6}"
 
 
-def _noted_study_id(
-    row: Cells, path: Path, line: int, log: IntakeLog, reason: str
-) -> str | None:
-    """Read the study's id; what is none is noted."""
-    study = study_id(row["study_id"])
-    if study is None:
-        log.note(reason, path.name, line=line, column="study_id", found=row["study_id"])
-    return study
-
-
-def read_patients(path: Path) -> dict[str, str]:
+def read_patients(path: Path | None) -> dict[str, str]:
     """Read patients by study id, both as far as `read_metadata` reads them."""
     patients: dict[str, str] = {}
-    rows = _rows(path, ("study_id",), (_PATIENT,), IntakeLog(), _METADATA_ROW_IGNORED)
-    for _, row in rows:
+    if path is None:
+        return patients
+    # They are noted when the metadata are taken in.
+    unused_log = IntakeLog()
+    rows = _rows_of_studies(path, (), (_PATIENT,), unused_log, _METADATA_ROW_IGNORED)
+    for _, study, row in rows:
         if row[_PATIENT]:
-            patients.setdefault(study_id(row["study_id"]) or "", row[_PATIENT])
+            patients.setdefault(study, row[_PATIENT])
     return patients
 
 
-def split_metadata(path: Path, places: Mapping[Path, Collection[str]]) -> None:
+def split_metadata(path: Path, studies_by_file: Mapping[Path, Collection[str]]) -> None:
     """Divide image metadata among files, as plain CSV with the same header.
 
     Args:
         path: the metadata as they were delivered.
-        places: ids of studies by the file that their rows go to.
+        studies_by_file: ids of the studies whose rows a file gets.
     """
     header, records = read_records(path, may_be_empty=True)
     index = index_by_name(header).get("study_id", len(header))
-    rows = [record.values for record in records if not record.broken]
-    studies = [
-        study_id(clean(row[index])) if index < len(row) else None for row in rows
-    ]
-    for place, studies_there in places.items():
-        rows_there = [
-            row
-            for row, study in zip(rows, studies, strict=True)
-            if study in studies_there
-        ]
-        with place.open("w", encoding="utf-8", newline="") as stream:
+    rows: list[tuple[str | None, list[str]]] = []
+    for record in records:
+        if not record.broken and index < len(record.values):
+            rows.append((study_id(clean(record.values[index])), record.values))
+    for file, studies in studies_by_file.items():
+        with file.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow(header)
-            writer.writerows(rows_there)
+            writer.writerows(values for study, values in rows if study in studies)
 
 
 def read_reports(
-    path: Path | None, wanted: Collection[str], log: IntakeLog
+    path: Path | None, study_ids: Collection[str], log: IntakeLog
 ) -> dict[str, str]:
     """Read raw report texts that lie beside findings.
 
     Args:
         path: a table with `study_id` and `report`, if there is one.
-        wanted: ids of the studies that are read; others are counted in a note.
+        study_ids: of the studies that are read; others are counted in a note.
         log: takes notes.
 
     Returns:
@@ -211,23 +200,40 @@ def read_reports(
     texts: dict[str, str] = {}
     if path is None:
         return texts
-    unwanted: set[str] = set()
-    for line, row in _rows(path, ("study_id", "report"), (), log, "report-row-ignored"):
-        study = _noted_study_id(row, path, line, log, "report-row-ignored")
-        if study is None:
-            continue
-        if study not in wanted:
-            unwanted.add(study)
+    studies_without_rows: set[str] = set()
+    rows = _rows_of_studies(path, ("report",), (), log, "report-row-ignored")
+    for line, study, row in rows:
+        if study not in study_ids:
+            studies_without_rows.add(study)
             continue
         report = row["report"]
         if report and texts.setdefault(study, report) != report:
             log.note(
                 "reports-differ", path.name, line=line, study_id=study, column="report"
             )
-    if unwanted:
-        found = f"{len(unwanted)} studies"
-        log.note("reports-without-rows", path.name, found=found)
+    if studies_without_rows:
+        count = f"{len(studies_without_rows)} studies"
+        log.note("reports-without-rows", path.name, found=count)
     return texts
+
+
+def _rows_of_studies(
+    path: Path,
+    required: tuple[str, ...],
+    optional: tuple[str, ...],
+    log: IntakeLog,
+    reason: str,
+) -> Iterator[tuple[int, str, Cells]]:
+    """Read the number, the study's id and the cells of every record.
+
+    Takes the arguments of `_rows`; a record whose id cannot be read is noted instead.
+    """
+    for line, row in _rows(path, ("study_id", *required), optional, log, reason):
+        study = study_id(row["study_id"])
+        if study is not None:
+            yield line, study, row
+            continue
+        log.note(reason, path.name, line=line, column="study_id", found=row["study_id"])
 
 
 def _rows(
@@ -235,21 +241,26 @@ def _rows(
     required: tuple[str, ...],
     optional: tuple[str, ...],
     log: IntakeLog,
-    ignored: str,
+    reason: str,
 ) -> Iterator[tuple[int, Cells]]:
     """Read the number and the cleaned cells of every record.
 
-    A broken record is noted under the reason `ignored`; a file without rows is noted.
+    Args:
+        path: a table.
+        required: columns that must be there.
+        optional: columns that may be there; of image metadata missing ones are noted.
+        log: takes notes; a file without rows is noted, too.
+        reason: code of the note on a record that is not used.
     """
     present, records = read_cells(path, required, optional, may_be_empty=True)
     for name in optional:
-        if name not in present and ignored == _METADATA_ROW_IGNORED:
+        if name not in present and reason == _METADATA_ROW_IGNORED:
             log.note("metadata-column-missing", path.name, column=name)
     has_rows = False
     for record, cells in records:
         has_rows = True
         if record.broken:
-            log.note(ignored, path.name, line=record.number)
+            log.note(reason, path.name, line=record.number)
         else:
             yield record.number, cells
     if not has_rows:

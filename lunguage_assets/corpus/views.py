@@ -18,10 +18,12 @@ _POSITION_CODES = {
     "lat": "lateral",
     "ll": "lateral",
     "rl": "lateral",
-    "lld": "recumbent",  # left lateral decubitus, as in "AP LLD"
+    # Left and right lateral decubitus, as in "AP LLD": the patient lies on a side.
+    "lld": "recumbent",
     "rld": "recumbent",
-    "axial": "",  # a tilt of the beam, not another projection
-    "xtable": "",  # cross-table
+    # A tilt of the beam, and a beam across the table: no other projection.
+    "axial": "",
+    "xtable": "",
 }
 # Possessive (`++`): of a long row of blanks or dots the two parts would try every
 # division.
@@ -44,8 +46,10 @@ _FRONTAL = re.compile(r"\bfrontal\b")
 _TWO = re.compile(r"\b(?:two|2)[\s-]*(?:\(2\)[\s-]*)?v(?:iews?)?\b")
 _PORTABLE = re.compile(r"\b(?:portable|bedside)\b")
 _NO_PROJECTION = re.compile(
-    r"\b(?:ap|aorto\W?pulmonary)\s+(?:window|diameter|dimension)s?\b|\b(?:left|right)\s+lateral\s+(?!dec|view|film)"
+    r"\b(?:ap|aorto\W?pulmonary)\s+(?:window|diameter|dimension)s?\b"
+    r"|\b(?:left|right)\s+lateral\s+(?!dec|view|film)"
 )
+"""Words that name anatomy: "AP window", "right lateral ribs"."""
 
 
 def coded_views(
@@ -99,6 +103,7 @@ def study_views(words: str) -> frozenset[str]:
     if views & {"ap", "pa"}:
         return frozenset(views)
     is_frontal = has_two_views or _FRONTAL.search(text) is not None
+    # A bedside film is AP: the detector lies behind the patient.
     if _PORTABLE.search(text):
         views.add("ap")
     elif is_frontal and "lateral" in views and "supine" not in views:
@@ -129,8 +134,8 @@ def parse_default_view(option: str) -> str:
     Raises:
         ConfigurationError: it names an unknown view.
     """
-    named = [part.strip().lower() for part in option.split(",") if part.strip()]
-    unknown = [part for part in named if part not in VIEWS]
+    named = [view.strip().lower() for view in option.split(",") if view.strip()]
+    unknown = [view for view in named if view not in VIEWS]
     if unknown:
         raise ConfigurationError(
             f"option corpus.default_view: found {unknown}; expected views out of "

@@ -22,7 +22,7 @@ _TO_ASCII = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-")
     | {"\u2019": "'", "\u00ad": ""}
 )
-"""One kind of dash and apostrophe, and no soft hyphen."""
+"""For one sort of dash and apostrophe, and no soft hyphen."""
 
 
 class BuiltInForms(BaseModel):
@@ -58,9 +58,9 @@ def plain(text: str) -> str:
     return " ".join(text.translate(_TO_ASCII).lower().split()).strip(" .,;:")
 
 
-def category_code(written: str) -> str | None:
+def category_code(category: str) -> str | None:
     """Read a category ("patient info" is PATIENT INFO.); None for anything else."""
-    code = " ".join(written.upper().split())
+    code = " ".join(category.upper().split())
     if code == "PATIENT INFO":
         code = "PATIENT INFO."
     return code if code in CATEGORIES else None
@@ -108,7 +108,8 @@ class _Spellings:
 class Vocabulary:
     """Canonical names of findings and locations.
 
-    They are idempotent, whatever the order of the vocabulary's rows.
+    A canonical name is its own canonical name, whatever the order of the vocabulary's
+    rows: "RUL" becomes "right upper lobe", which stays.
     """
 
     def __init__(
@@ -126,9 +127,9 @@ class Vocabulary:
         for category, target, normed in terms:
             spelling = plain(target)
             form = plain(normed)
-            code = category_code(category)
             if not spelling or not form:
                 continue
+            code = category_code(category)
             if code is not None:
                 findings[spelling].add(form)
                 self._categories[spelling].add(code)
@@ -178,6 +179,7 @@ class Vocabulary:
 
     def spellings(self, name: str) -> tuple[str, ...]:
         """List all known spellings of a finding, longest first, its form among them."""
+        # Made at the first question: only the masking of sentences asks.
         if not self._spellings_by_finding:
             self._index_spellings()
         form = self.finding(name)
@@ -198,6 +200,7 @@ class Vocabulary:
 
     def _canonical_locations(self, location: str) -> tuple[str, ...]:
         """Name locations until nothing changes: a form with a comma is several."""
+        # `seen` ends a circle, as in `_canonical`.
         seen: list[tuple[str, ...]] = []
         parts = _comma_parts([location])
         while parts not in seen:
@@ -223,8 +226,10 @@ class Vocabulary:
         seen: list[str] = []
         while text not in seen:
             seen.append(text)
+            # The delivery goes before the built-in forms.
             text = delivered.get(text, text)
             text = plain(self._singulars.of_text(spellings.replaced(text)))
+            # "Effusion" alone is pleural, but a "pericardial effusion" is not.
             text = whole_names.get(text, text)
         return min(seen[seen.index(text) :])
 

@@ -12,6 +12,7 @@ import stat
 import zlib
 from pathlib import Path
 
+from lunguage_assets.corpus.delivery import is_utf_8
 from lunguage_assets.corpus.discovery import table_holds
 from lunguage_assets.corpus.records import require_size
 from lunguage_assets.errors import InputError, damaged, printable
@@ -23,6 +24,7 @@ from lunguage_assets.workspace.landed_delivery import (
 
 _BLOCK_BYTES = 1 << 20
 _TABLES_OF_REPORTS = ("reports", "open-i", "chexpert-plus")
+"""Kinds of table that `find_delivery` knows under any name."""
 
 
 def copy_delivery(delivery: LandedDelivery, folder: Path) -> None:
@@ -85,7 +87,7 @@ def copy_file(path: Path, target: Path) -> None:
 
 def _require_regular(path: Path) -> None:
     problem = ""
-    if not _is_utf_8(str(path)):
+    if not is_utf_8(str(path)):
         problem = "a name that is not UTF-8"
     elif not stat.S_ISREG(path.lstat().st_mode):
         problem = "a link, a FIFO or the like"
@@ -99,9 +101,9 @@ def _require_regular(path: Path) -> None:
 
 
 def _copy_bytes(path: Path, target: Path) -> None:
+    # It may have been exchanged since it was looked at, for a link or a FIFO.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb") as source, target.open("wb") as copy:
-        # It may have been exchanged since it was looked at.
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError("it was exchanged")
         is_packed = path.name.lower().endswith(".gz")
@@ -111,7 +113,3 @@ def _copy_bytes(path: Path, target: Path) -> None:
             # A small .gz may unpack to terabytes.
             if is_packed:
                 require_size(path.name, copy.tell())
-
-
-def _is_utf_8(name: str) -> bool:
-    return name == name.encode("utf-8", "replace").decode()

@@ -116,9 +116,9 @@ class Home:
 
     @classmethod
     def from_environment(cls) -> Home:
-        """Find the home: `$LUNGUAGE_HOME`, by default `.lunguage` where one works."""
-        named = os.environ.get(ENVIRONMENT_VARIABLE) or ".lunguage"
-        return cls(Path(named).expanduser().resolve())
+        """Find the home: `$LUNGUAGE_HOME`, else `.lunguage` in the working folder."""
+        path = os.environ.get(ENVIRONMENT_VARIABLE) or ".lunguage"
+        return cls(Path(path).expanduser().resolve())
 
     # Paths. What the package makes:
 
@@ -352,6 +352,7 @@ class Home:
         corpus = self._corpus_of(delivery)
         parts = in_parts(delivery, batch_reports)
         registrations = self._matched(parts, batch_keys(key, len(parts)), corpus)
+        # Only what is new is stored, and need be whole.
         if any(registration.is_new for registration in registrations):
             require_whole_files(delivery)
         return registrations
@@ -364,8 +365,8 @@ class Home:
         declared = delivery.declared
         present = self.corpus()
         name = declared.name
-        if not name and present is not None:
-            name = present.name if present.data_class == declared.data_class else ""
+        if present is not None and present.data_class == declared.data_class:
+            name = name or present.name
         corpus = Corpus(name or "unnamed", declared.data_class)
         self._require_same(corpus)
         return corpus
@@ -374,11 +375,11 @@ class Home:
         self, parts: Sequence[Delivery], keys: Sequence[str], corpus: Corpus
     ) -> list[Registration]:
         """Find for each part the batch that has its content, or make one."""
-        known = self.registered()
-        batch_by_key = {batch.key: batch for batch in known}
+        batches = self.registered()
+        batch_by_key = {batch.key: batch for batch in batches}
         # The oldest one, where the same content was registered under two keys.
-        batch_by_content = {batch.sha256: batch for batch in reversed(known)}
-        number = 1 + max((batch.number for batch in known), default=-1)
+        batch_by_content = {batch.sha256: batch for batch in reversed(batches)}
+        number = 1 + max((batch.number for batch in batches), default=-1)
         registrations: list[Registration] = []
         for key, part in zip(keys, parts, strict=True):
             sha256 = content_hash(part)
@@ -458,10 +459,8 @@ class Home:
             for queue in files.review_queues:
                 queue.unlink(missing_ok=True)
             when = datetime.now(UTC).isoformat(timespec="seconds")
-            removals = [
-                *self.removed(),
-                Removal(key, batch.sha256, getpass.getuser(), when),
-            ]
+            removals = self.removed()
+            removals.append(Removal(key, batch.sha256, getpass.getuser(), when))
             self._write_json(_REMOVALS, [asdict(removal) for removal in removals])
             (self.batches / key).rename(self._hidden_folder(key))
             self._clear_abandoned()
@@ -473,10 +472,11 @@ class Home:
             return []
         # Records of older versions have more fields.
         names = [field.name for field in fields(Removal)]
-        return [
-            Removal(**{name: record[name] for name in names})
-            for record in json.loads(file.read_text(encoding="utf-8"))
-        ]
+        removals = []
+        for record in json.loads(file.read_text(encoding="utf-8")):
+            values = {name: record[name] for name in names}
+            removals.append(Removal(**values))
+        return removals
 
     def _write_json(self, name: str, values: object) -> None:
         text = json.dumps(values, indent=2, sort_keys=True) + "\n"
@@ -506,8 +506,8 @@ def _copy_files(batch: _StagedBatch, *, with_metadata: bool) -> None:
     """Copy the files of findings as they are, and pack raw reports."""
     delivery = batch.registration.delivery
     batch.folder.mkdir(parents=True)
-    if delivery.held is not None:
-        write_packed(delivery.held, batch.folder / PACKED)
+    if delivery.loaded_reports is not None:
+        write_packed(delivery.loaded_reports, batch.folder / PACKED)
     for path in (*delivery.tables, delivery.folder / DECLARATION):
         is_left_out = path == delivery.metadata and not with_metadata
         if path.is_file() and not is_left_out:
@@ -523,7 +523,7 @@ def _split_image_metadata(staged: Sequence[_StagedBatch]) -> None:
         return
     studies_by_file: dict[Path, set[str]] = {}
     for folder, registration in staged:
-        reports = registration.delivery.held or ()
+        reports = registration.delivery.loaded_reports or ()
         studies_by_file[folder / METADATA] = {
             study_of(report.study) for report in reports if report.study
         }

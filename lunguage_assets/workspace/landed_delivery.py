@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lunguage_assets.corpus.declaration import DECLARATION
-from lunguage_assets.corpus.delivery import METADATA, VOCABULARY
+from lunguage_assets.corpus.delivery import METADATA, VOCABULARY, name_without_gz
 from lunguage_assets.errors import InputError, printable
 
 QUARANTINE = "quarantine"
@@ -60,8 +60,8 @@ class LandedDelivery:
         is_folder: which of them it is.
         files: those to take, links whatever they point to.
         signature: changes with every change of its files, hidden ones among them.
-        written: time of the youngest file.
-        changed: the same; of a copy that keeps its time that of the copying.
+        written_at: time of the youngest file.
+        changed_at: the same; of a copy that keeps its time that of the copying.
         is_marked: whether a marker that is no older says that it is complete.
         problem: why it could not be looked at as a whole.
     """
@@ -70,8 +70,8 @@ class LandedDelivery:
     is_folder: bool
     files: list[Path]
     signature: str
-    written: float
-    changed: float
+    written_at: float
+    changed_at: float
     is_marked: bool
     problem: InputError | Postponed | None = None
 
@@ -83,9 +83,7 @@ class LandedDelivery:
     @property
     def is_begun_only(self) -> bool:
         """Whether neither findings nor reports lie in it yet."""
-        return all(
-            path.name.lower().removesuffix(".gz") in _SIDE_FILES for path in self.files
-        )
+        return all(name_without_gz(path) in _SIDE_FILES for path in self.files)
 
     def require_unchanged(self) -> None:
         """Postpone a delivery that is another one now.
@@ -131,16 +129,18 @@ def look_at(path: Path) -> LandedDelivery:
         status_by_path[path] = own_status
     markers = _marker_times(path, status_by_path)
     statuses = status_by_path.values()
-    written = max((status.st_mtime for status in statuses), default=0.0)
-    changed = max((status.st_ctime for status in statuses), default=0.0)
+    written_at = max((status.st_mtime for status in statuses), default=0.0)
+    # A copy may keep the time of its original; its inode tells when it was copied.
+    inode_changed_at = max((status.st_ctime for status in statuses), default=0.0)
     return LandedDelivery(
         path=path,
         is_folder=is_folder,
         files=[file for file in status_by_path if _is_used(file, path, listing)],
         signature=_signature(path, status_by_path),
-        written=written,
-        changed=max(written, changed),
-        is_marked=any(marked_at >= written for marked_at in markers),
+        written_at=written_at,
+        changed_at=max(written_at, inode_changed_at),
+        # An older marker is that of an earlier delivery of this name.
+        is_marked=any(marked_at >= written_at for marked_at in markers),
         problem=next(iter(listing.problems), None),
     )
 
@@ -160,9 +160,8 @@ def _list_folder(path: Path) -> _Listing:
         if subfolders and depth >= _MAX_DEPTH:
             subfolders.clear()
             listing.problems.append(_too_deep(path))
-        listing.links.update(
-            Path(folder, name) for name in subfolders if _is_link(Path(folder, name))
-        )
+        subfolder_paths = [Path(folder, name) for name in subfolders]
+        listing.links.update(filter(_is_link, subfolder_paths))
         listing.files += [Path(folder, name) for name in names]
     return listing
 

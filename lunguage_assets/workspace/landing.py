@@ -123,10 +123,11 @@ class PassReport:
     @property
     def summary(self) -> str:
         """How many deliveries are in which state: numbers only."""
-        count_by_state = {state: len(self.of(state)) for state in get_args(State)}
-        counts = [
-            f"{count} {state}" for state, count in count_by_state.items() if count
-        ]
+        counts = []
+        for state in get_args(State):
+            deliveries = self.of(state)
+            if deliveries:
+                counts.append(f"{len(deliveries)} {state}")
         return f"Landing folder: {', '.join(counts) or 'nothing there'}."
 
 
@@ -135,8 +136,8 @@ def landing_folder(home: Home, settings: LandingSettings) -> Path | None:
 
     `$LUNGUAGE_LANDING` names it, else the option `url`, relative to the home.
     """
-    named = os.environ.get("LUNGUAGE_LANDING", "").strip() or settings.url.strip()
-    return home.root / Path(named).expanduser() if named else None
+    path = os.environ.get("LUNGUAGE_LANDING", "").strip() or settings.url.strip()
+    return home.root / Path(path).expanduser() if path else None
 
 
 @contextmanager
@@ -201,18 +202,23 @@ class _Pass:
         self._shared_files: dict[Path, float] = {}
         """Files for all deliveries -> when they changed."""
 
-    def make(self, now: float, seconds: float) -> PassReport:
-        """Deal with all deliveries, the oldest first."""
-        begun = time.monotonic()
+    def make(self, begun_at: float, seconds: float) -> PassReport:
+        """Deal with all deliveries, the oldest first.
+
+        Args:
+            begun_at: when the pass began, as seconds since 1970.
+            seconds: after which no further delivery is begun.
+        """
+        deadline = time.monotonic() + seconds
         # What a pass that was killed left.
         for abandoned in record_folder(self._home).glob(".*.tmp"):
             abandoned.unlink()
         deliveries = list(self._deliveries())
         self._forget_what_is_gone(deliveries)
-        deliveries.sort(key=lambda delivery: (delivery.written, delivery.name))
+        deliveries.sort(key=lambda delivery: (delivery.written_at, delivery.name))
         for delivery in deliveries:
-            is_out_of_time = time.monotonic() - begun >= seconds
-            outcome = self._left_alone(delivery, now)
+            is_out_of_time = time.monotonic() >= deadline
+            outcome = self._left_alone(delivery, begun_at)
             if outcome is None and is_out_of_time:
                 outcome = Outcome("waiting", "it is for the next pass")
             if outcome is None:
@@ -231,7 +237,7 @@ class _Pass:
                 with suppress(FileNotFoundError):
                     delivery = look_at(path)
                     if path.name in SHARED_FILES:
-                        self._shared_files[path] = delivery.changed
+                        self._shared_files[path] = delivery.changed_at
                     elif _may_be_delivery(delivery):
                         yield delivery
                     else:
@@ -260,8 +266,8 @@ class _Pass:
             if name in names and sha256_by_batch.keys() >= set(keys)
         }
 
-    def _left_alone(self, delivery: LandedDelivery, now: float) -> Outcome | None:
-        """Say why a delivery is not taken now; None where it is."""
+    def _left_alone(self, delivery: LandedDelivery, begun_at: float) -> Outcome | None:
+        """Say why a delivery is not taken in this pass; None where it is."""
         signature, _ = self._record.seen.get(delivery.name, ("", []))
         if signature == delivery.signature:
             return Outcome("landed before", "")
@@ -271,10 +277,11 @@ class _Pass:
             )
         if self._stable_s is None:
             return None
-        if not delivery.is_marked and now - delivery.changed < self._stable_s:
+        unchanged_s = begun_at - delivery.changed_at
+        if not delivery.is_marked and unchanged_s < self._stable_s:
             return Outcome("waiting", "it may still be written to")
-        shared_changed = max(self._shared_files.values(), default=0.0)
-        if now - shared_changed < self._stable_s:
+        shared_changed_at = max(self._shared_files.values(), default=0.0)
+        if begun_at - shared_changed_at < self._stable_s:
             return Outcome(
                 "waiting", "a file for all deliveries may still be written to"
             )
@@ -318,8 +325,9 @@ class _Pass:
 
     def _register(self, delivery: LandedDelivery) -> Outcome:
         """Register the batches of a delivery that are not known by their content."""
-        is_folder = delivery.is_folder
-        name = delivery.name if is_folder else TABLE_ENDING.sub("", delivery.name)
+        name = delivery.name
+        if not delivery.is_folder:
+            name = TABLE_ENDING.sub("", name)
         key = usable_key(name)
         try:
             registrations = self._examine(key)
@@ -341,8 +349,8 @@ class _Pass:
             self._note_batches(key_by_content)
             self._home.register(self._staged, key, batch_reports=self._batch_reports)
         else:
-            known = registrations[0].batch.key
-            outcome = Outcome("skipped", f"same content as batch {known}")
+            same_batch = registrations[0].batch.key
+            outcome = Outcome("skipped", f"same content as batch {same_batch}")
         batches = [registration.batch.key for registration in registrations]
         self._record.seen[delivery.name] = (delivery.signature, batches)
         return outcome

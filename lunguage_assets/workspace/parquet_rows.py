@@ -47,11 +47,11 @@ def read_rows(
         values: that are looked for.
         columns: to read; None: all.
     """
-    wanted = pa.array(sorted(values), type=pa.string())
+    value_set = pa.array(sorted(values), type=pa.string())
     with pq.ParquetFile(source, pre_buffer=False) as file:
         names = file.schema_arrow.names if columns is None else list(columns)
         keys = file.read([key], use_threads=False).column(key)
-        is_wanted = pc.is_in(keys, value_set=wanted)
-        if not pc.any(is_wanted).as_py():
+        is_match = pc.is_in(keys, value_set=value_set)
+        if not pc.any(is_match).as_py():
             return file.schema_arrow.empty_table().select(names)
-        return file.read(names, use_threads=False).filter(is_wanted)
+        return file.read(names, use_threads=False).filter(is_match)

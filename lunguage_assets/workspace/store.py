@@ -48,6 +48,7 @@ _TAIL_BYTES = 8
 """End of a Parquet file: length of the footer (four bytes, little-endian), then PAR1.
 """
 _KNOWN_RECORDS = 20_000
+"""Records that a process remembers."""
 
 
 @dataclass(frozen=True)
@@ -163,16 +164,15 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
 
 def _require_schema(table: Table, stored: pa.Schema) -> None:
     """Refuse rows that were stored under another schema."""
-    found = stored.remove_metadata()
-    expected = table.arrow
-    if found.equals(expected):
+    if _has_schema(table, stored):
         return
-    wrong = sorted({*found.names} ^ {*expected.names})
+    wrong = sorted({*stored.names} ^ {*table.arrow.names})
+    # The names agree: types do not.
     if not wrong:
         wrong = [
             column.name
-            for column in expected
-            if not found.field(column.name).equals(column)
+            for column in table.arrow
+            if not stored.field(column.name).equals(column)
         ]
     raise InvalidTable(
         f"table {table.name}: a stored partition was written under another schema "
@@ -188,6 +188,7 @@ def read_record(content: bytes) -> TableRecord | None:
         return None
     if record is None:
         return None
+    # The digest is of what stands before the footer, which holds it.
     footer_length = int.from_bytes(content[-_TAIL_BYTES:-4], "little")
     end_of_rows = len(content) - _TAIL_BYTES - footer_length
     digest = hashlib.sha256(memoryview(content)[:end_of_rows]).hexdigest()
@@ -274,11 +275,11 @@ def remove_abandoned_files(root: UPath | Path, older_than_s: float = 3600.0) -> 
     """
     if not is_local(root):
         return 0
-    now = time.time()
+    youngest_abandoned = time.time() - older_than_s
     abandoned = [
         path
         for path in root.rglob(".*.tmp")
-        if now - path.stat().st_mtime > older_than_s
+        if path.stat().st_mtime < youngest_abandoned
     ]
     for path in abandoned:
         path.unlink(missing_ok=True)

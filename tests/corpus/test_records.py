@@ -230,7 +230,10 @@ def test_a_cell_beyond_the_limit_costs_its_record_alone(
         encoding="utf-8",
     )
     first, second = read_records(path)[1]
-    assert (first.broken, first.found) == ("cell-too-large", "a cell of more than 1 MB")
+    assert (first.broken, first.problem) == (
+        "cell-too-large",
+        "a cell of more than 1 MB",
+    )
     assert first.values[0] == "s50000001"
     assert len(first.raw) < 30_000
     assert second.values == ["s50000002", "No effusion."]

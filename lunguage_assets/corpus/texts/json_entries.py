@@ -1,7 +1,7 @@
 """Reads large JSON files entry by entry.
 
 All entries of RadGraph at once would take gigabytes, and one entry that is nested too
-deeply must cost only itself. What the entries mean is in `published.py`.
+deeply must cost only itself. Not here: what the entries mean (`published.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lunguage_assets.errors import InputError, damaged
 
 JSON_FORM = re.compile(r"\.json(?:\.gz)?$", re.IGNORECASE)
 SKIPPED = object()
-"""In the place of an entry that is nested too deeply to be read."""
+"""Stands for an entry that is nested too deeply to be read."""
 _PACKED_FORM = re.compile(r"\.json$", re.IGNORECASE)
 _MOST_DIGITS = 1_000
 """Digits of a number; what has more is no id, date or position, and Python refuses to
@@ -55,15 +55,19 @@ def read_text(path: Path, most: int | None = None) -> str:
         InputError: it cannot be unpacked, or is too large.
     """
     is_packed = path.name.lower().endswith((".gz", ".zip"))
-    limit = -1 if most is None else most
-    if is_packed and most is None:
+    if most is not None:
+        limit = most
+    elif is_packed:
+        # One byte over the limit is enough to refuse the file.
         limit = MOST_UNPACKED + 1
+    else:
+        limit = -1
     try:
         with open_unpacked(path, _PACKED_FORM) as stream:
             content = stream.read(limit)
     except DAMAGES as error:
-        found = "a file that cannot be unpacked"
-        raise damaged(path.name, found, error, "a whole file") from None
+        problem = "a file that cannot be unpacked"
+        raise damaged(path.name, problem, error, "a whole file") from None
     if is_packed:
         require_size(path.name, len(content))
     return content.decode("utf-8-sig", "replace")
@@ -110,6 +114,8 @@ def entries(text: str, file: str) -> Iterator[Entry]:
     Raises:
         InputError: the text breaks off, with the row where it does.
     """
+    # The decoder reads one value at a position and says where it ends; what stands
+    # between the values is read here.
     decoder = json.JSONDecoder(parse_int=_number)
     number = 0
     try:
@@ -163,5 +169,5 @@ def _end_of_value(text: str, begin: int) -> int:
     raise ValueError
 
 
-def _number(written: str) -> int | float:
-    return int(written) if len(written) <= _MOST_DIGITS else float(written)
+def _number(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)

@@ -1,9 +1,9 @@
-"""Raw reports in every layout but the published JSON shapes (`published.py`).
+"""Reads raw reports in every layout but the published corpora's (`published.py`).
 
-Tables, the files of the Open-i collection, text files, and the one file in which a home
-stores them are read one record after the other. Files of one report each lie in a
-folder's tree or in a `.zip` and come in the order of their names. Hidden files, and
-those that data sets carry beside their reports (a licence, checksums), are no reports.
+These are tables, the files of the Open-i collection, text files, and the one file in
+which a home stores them (docs/reports.md). Files of one report each lie in a folder's
+tree or in a `.zip` and come in the order of their names. Hidden files, and those that
+data sets carry beside their reports (a licence, checksums), are no reports.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from lunguage_assets.corpus.records import (
     Record,
     read_cells,
     require_size,
-    shown,
+    storable,
 )
 from lunguage_assets.corpus.texts import published
 from lunguage_assets.corpus.texts.raw import LARGEST, RawReport, under_headings
@@ -50,19 +50,20 @@ XML_FORM = re.compile(r"\.xml(?:\.gz)?$", re.IGNORECASE)
 _OPENI_SECTIONS = ("indication", "comparison", "findings", "impression")
 _UNREADABLE = "unreadable-file"
 _ROWS_AT_ONCE = 1000
-"""Stored reports in one row group: what is held at a time."""
+"""Stored reports in one row group, which is what is in memory at a time."""
 _TYPES: Mapping[str, pa.DataType] = {"line": pa.int64(), "content": pa.binary()}
 _STORED = pa.schema(
-    [(item.name, _TYPES.get(item.name, pa.string())) for item in fields(RawReport)]
+    [(field.name, _TYPES.get(field.name, pa.string())) for field in fields(RawReport)]
 )
 _TEXT_FIELDS = (
     "file", "study", "patient", "taken_at", "views", "procedure", "sequence"
 )  # fmt: skip
-"""Fields of a record that go into cells of their own."""
+"""Fields of a record that become cells of the tables."""
 _ADDED_FIELDS = ("graph", "second_graph", "sequence", "noted")
 """Fields that records did not always have, in the order in which they were added.
 
-An empty one changes no digest: a delivery without it is the same as before.
+An empty one changes no digest: a delivery that was registered before the field came
+must not look like a new one.
 """
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _NOT_STORED = re.compile("[\0\ud800-\udfff]")
@@ -77,18 +78,18 @@ _NO_REPORT = re.compile(
 
 @dataclass(frozen=True)
 class TextSource:
-    """Raw reports of one layout, a key of `_READERS` or `published.SHAPES`.
+    """Raw reports of one layout, which `_records` knows by its name.
 
-    `place` is a table, a package (`.zip`), one text file, or the folder under which the
-    files of one report each lie; `beside` has the views of an Open-i table, or the
-    patients of PadChest-GR. `more` are further files of the same layout; `columns` of a
-    table are those of ids and texts.
+    `path` is a table, a package (`.zip`), one text file, or the folder under which the
+    files of one report each lie; `side_table` has the views of an Open-i table, or the
+    patients of PadChest-GR. `further_paths` are files of the same layout; `columns` of
+    a table are those of ids and texts.
     """
 
     layout: str
-    place: Path
-    beside: Path | None = None
-    more: tuple[Path, ...] = ()
+    path: Path
+    side_table: Path | None = None
+    further_paths: tuple[Path, ...] = ()
     columns: tuple[str, str] = REQUIRED
 
 
@@ -98,7 +99,20 @@ def raw_reports(source: TextSource) -> Iterator[RawReport]:
     Raises:
         InputError: as the reader of its layout does.
     """
-    return map(_storable, _delivered(source))
+    for path in (source.path, *source.further_paths):
+        yield from map(_storable, _records(source, path))
+
+
+def _records(source: TextSource, path: Path) -> Iterator[RawReport]:
+    """Read one of a source's files in the layout of the source."""
+    layout = source.layout
+    if layout == "open-i table":
+        return read_openi_table(path, source.side_table)
+    if layout == "table":
+        return read_table(path, source.columns)
+    if layout in published.SHAPES:
+        return published.read_shape(layout, path, source.side_table)
+    return _READERS[layout](path)
 
 
 def _storable(report: RawReport) -> RawReport:
@@ -107,10 +121,11 @@ def _storable(report: RawReport) -> RawReport:
     Nobody understands such a date or view. An id with half a character is nobody's: its
     record is broken.
     """
-    texts: dict[str, str] = {name: getattr(report, name) for name in _TEXT_FIELDS}
-    changes: dict[str, Any] = {
-        name: shown(text) for name, text in texts.items() if _NOT_STORED.search(text)
-    }
+    changes: dict[str, Any] = {}
+    for name in _TEXT_FIELDS:
+        text = getattr(report, name)
+        if _NOT_STORED.search(text):
+            changes[name] = storable(text)
     if not changes:
         return report
     broken = report.broken
@@ -121,29 +136,13 @@ def _storable(report: RawReport) -> RawReport:
     return replace(report, **changes, broken=broken)
 
 
-def _delivered(source: TextSource) -> Iterator[RawReport]:
-    for place in (source.place, *source.more):
-        if source.layout == "open-i table":
-            yield from read_openi_table(place, source.beside)
-        elif source.layout == "table":
-            yield from read_table(place, source.columns)
-        elif source.layout in published.SHAPES:
-            yield from published.read_shape(source.layout, place, source.beside)
-        else:
-            yield from _READERS[source.layout](place)
-
-
-def write_packed(reports: Sequence[RawReport], place: Path) -> None:
+def write_packed(reports: Sequence[RawReport], path: Path) -> None:
     """Store records in one file; reading it gives the same records."""
-    columns = {
-        name: [getattr(report, name) for report in reports] for name in _STORED.names
-    }
-    pq.write_table(
-        pa.table(columns, _STORED),
-        place,
-        compression="zstd",
-        row_group_size=_ROWS_AT_ONCE,
-    )
+    columns = {}
+    for name in _STORED.names:
+        columns[name] = [getattr(report, name) for report in reports]
+    table = pa.table(columns, _STORED)
+    pq.write_table(table, path, compression="zstd", row_group_size=_ROWS_AT_ONCE)
 
 
 def reports_digest(reports: Iterable[RawReport]) -> str:
@@ -152,6 +151,7 @@ def reports_digest(reports: Iterable[RawReport]) -> str:
     for report in reports:
         for name in _STORED.names:
             value = getattr(report, name)
+            # The same text, packed or not, is the same delivery.
             if name == "file":
                 value = report.file.removesuffix(".gz")
             if name in _ADDED_FIELDS and not value:
@@ -166,9 +166,14 @@ def reports_digest(reports: Iterable[RawReport]) -> str:
 
 
 def _read_packed(path: Path) -> Iterator[RawReport]:
+    """Read what `write_packed` wrote; an earlier version's lacks the last fields."""
+    fewest_columns = len(_STORED.names) - len(_ADDED_FIELDS)
     try:
         file = pq.ParquetFile(path)
-        _require_stored_columns(file.schema_arrow.names)
+        names = file.schema_arrow.names
+        is_beginning = names == _STORED.names[: len(names)]
+        if len(names) < fewest_columns or not is_beginning:
+            raise pa.ArrowInvalid("other columns")
         for batch in file.iter_batches(_ROWS_AT_ONCE):
             columns = [column.to_pylist() for column in batch.columns]
             for values in zip(*columns, strict=True):
@@ -183,13 +188,6 @@ def _read_packed(path: Path) -> Iterator[RawReport]:
         ) from None
 
 
-def _require_stored_columns(names: Sequence[str]) -> None:
-    """Refuse other columns; a home of an earlier version lacks the last fields."""
-    fewest = len(_STORED.names) - len(_ADDED_FIELDS)
-    if len(names) < fewest or names != _STORED.names[: len(names)]:
-        raise pa.ArrowInvalid("other columns")
-
-
 def read_table(path: Path, columns: tuple[str, str] = REQUIRED) -> Iterator[RawReport]:
     """Read a CSV or Parquet table of reports.
 
@@ -201,8 +199,8 @@ def read_table(path: Path, columns: tuple[str, str] = REQUIRED) -> Iterator[RawR
     for record, cells in records:
         study = _stored(cells[id_column])
         if record.broken:
-            # In a broken record another column may stand in the place of the id.
-            yield _broken(path, record, study if is_plainly_study(study) else "")
+            study = study if is_plainly_study(study) else ""
+            yield _broken(path, record, study)
             continue
         yield RawReport(
             path.name,
@@ -222,25 +220,29 @@ def read_openi_table(path: Path, projections: Path | None) -> Iterator[RawReport
         path: uid, image, indication, comparison, findings, impression.
         projections: uid and projection of every image, if there is such a table.
     """
-    views_by_uid = {} if projections is None else _views_by_uid(projections)
+    views_by_uid = _views_by_uid(projections)
     _, records = read_cells(path, OPENI_REQUIRED, OPENI_OPTIONAL, keep_bytes=True)
     for record, cells in records:
         if record.broken:
             yield _broken(path, record, "")
             continue
         uid = _uid(cells["uid"])
+        views = sorted(views_by_uid.get(uid, ()))
         yield RawReport(
             path.name,
             record.number,
             uid,
-            views=", ".join(sorted(views_by_uid.get(uid, ()))),
+            views=", ".join(views),
             procedure=_stored(cells["image"]),
             content=_delivered_bytes(_openi_report(cells)),
         )
 
 
-def _views_by_uid(projections: Path) -> Mapping[str, set[str]]:
+def _views_by_uid(projections: Path | None) -> Mapping[str, set[str]]:
+    """Collect the projections of each study's images."""
     views_by_uid: defaultdict[str, set[str]] = defaultdict(set)
+    if projections is None:
+        return views_by_uid
     _, records = read_cells(projections, PROJECTIONS, keep_bytes=True)
     for record, cells in records:
         if not record.broken:
@@ -249,9 +251,10 @@ def _views_by_uid(projections: Path) -> Mapping[str, set[str]]:
     return views_by_uid
 
 
-def read_openi_xml(place: Path) -> Iterator[RawReport]:
+def read_openi_xml(path: Path) -> Iterator[RawReport]:
     """Read every XML file of a folder or a `.zip`."""
-    for delivered_name, content in _contents(place, sorted(names_in(place, XML_FORM))):
+    names = sorted(names_in(path, XML_FORM))
+    for delivered_name, content in _contents(path, names):
         name = _stored(delivered_name)
         stem = XML_FORM.sub("", PurePosixPath(name).name)
         citation = None if content is None else _parsed(content)
@@ -261,20 +264,20 @@ def read_openi_xml(place: Path) -> Iterator[RawReport]:
         sections = _sections_of(citation)
         uid = next((tag.get("id", "") for tag in citation.iter("uId")), "")
         titles = [tag.text or "" for tag in citation.iter("ArticleTitle")]
-        text = _openi_report(sections).encode() if sections else content
-        yield RawReport(
-            name,
-            1,
-            uid or stem,
-            procedure=" ".join("".join(titles).split()),
-            content=text or b"",
-            broken="" if sections else _UNREADABLE,
-        )
+        title = " ".join("".join(titles).split())
+        report = RawReport(name, 1, uid or stem, procedure=title)
+        if sections:
+            text = _openi_report(sections).encode()
+            yield replace(report, content=text)
+        else:
+            yield replace(report, content=content or b"", broken=_UNREADABLE)
 
 
 def _parsed(content: bytes) -> ElementTree.Element | None:
-    """Parse XML; one with entities of its own is not read, as they may explode."""
-    if b"<!ENTITY" in content.replace(b"\0", b""):  # also in UTF-16
+    """Parse XML; None for what is damaged, or has entities of its own."""
+    # An entity of entities of entities may expand to gigabytes. NULs are left out, so
+    # that it is recognised in UTF-16, too.
+    if b"<!ENTITY" in content.replace(b"\0", b""):
         return None
     try:
         return ElementTree.fromstring(content)
@@ -283,33 +286,34 @@ def _parsed(content: bytes) -> ElementTree.Element | None:
 
 
 def _sections_of(citation: ElementTree.Element) -> dict[str, str]:
+    """Collect the texts of a report by their labels."""
     sections: dict[str, str] = {}
-    for part in citation.iter("AbstractText"):
-        label = part.get("Label", "").lower()
-        text = sections.get(label, "") + "".join(part.itertext())
+    for element in citation.iter("AbstractText"):
+        label = element.get("Label", "").lower()
+        text = sections.get(label, "") + "".join(element.itertext())
         sections[label] = " ".join(text.split())
     return sections
 
 
-def read_text_files(place: Path) -> Iterator[RawReport]:
-    """Read every text file of a folder or a `.zip`, or the one that the place is.
+def read_text_files(path: Path) -> Iterator[RawReport]:
+    """Read every text file of a folder or a `.zip`, or the one that the path is.
 
-    The study is the file's name, the patient the folder's where that is MIMIC-CXR's
-    form of one.
+    The study is named by the file, the patient by the folder where that is called as in
+    MIMIC-CXR: `p10/p10000032/s50414267.txt`.
     """
-    if place.is_file() and TEXT_FORM.search(place.name):
-        names = [place.name]
-        place = place.parent
+    if path.is_file() and TEXT_FORM.search(path.name):
+        names = [path.name]
+        path = path.parent
     else:
-        names = sorted(names_in(place, TEXT_FORM))
-    for name, content in _contents(place, names):
-        path = PurePosixPath(_stored(name))
-        folder = path.parent.name or place.name
+        names = sorted(names_in(path, TEXT_FORM))
+    for name, content in _contents(path, names):
+        file = PurePosixPath(_stored(name))
+        folder = file.parent.name or path.name
         yield RawReport(
-            str(path),
+            str(file),
             1,
-            TEXT_FORM.sub("", path.name),
-            folder if _PATIENT_FOLDER.fullmatch(folder) else "",
+            study=TEXT_FORM.sub("", file.name),
+            patient=folder if _PATIENT_FOLDER.fullmatch(folder) else "",
             content=content or b"",
             broken=_UNREADABLE if content is None else "",
         )
@@ -324,25 +328,27 @@ def _broken(path: Path, record: Record, study: str) -> RawReport:
 
 def _stored(cell: str) -> str:
     """Make a cell that can be stored, whatever its bytes."""
-    return cell if cell.isascii() and "\0" not in cell else shown(cell)
+    # Nearly all cells are plain, which is looked at much faster.
+    is_plain = cell.isascii() and "\0" not in cell
+    return cell if is_plain else storable(cell)
 
 
 def _delivered_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _uid(written: str) -> str:
+def _uid(cell: str) -> str:
     """Read an id; a number that went through a spreadsheet is still the number."""
-    return _stored(written).removesuffix(".0")
+    return _stored(cell).removesuffix(".0")
 
 
 def _openi_report(sections: Mapping[str, str]) -> str:
     return under_headings({name: sections.get(name, "") for name in _OPENI_SECTIONS})
 
 
-def names_in(place: Path, form: re.Pattern[str]) -> Iterator[str]:
+def names_in(path: Path, form: re.Pattern[str]) -> Iterator[str]:
     """Name all reports of a form in a folder or a `.zip`, relative to it."""
-    names = names_in_package(place) if place.is_file() else _names_in_tree(place)
+    names = names_in_package(path) if path.is_file() else _names_in_tree(path)
     for name in names:
         if form.search(name) and not _NO_REPORT.search(name):
             yield name
@@ -351,49 +357,53 @@ def names_in(place: Path, form: re.Pattern[str]) -> Iterator[str]:
 def _names_in_tree(folder: Path) -> Iterator[str]:
     """Name all files; links to folders are followed, each is looked into once."""
     seen: set[tuple[int, int]] = set()
-    for place, folders, files in os.walk(folder, followlinks=True):
-        with suppress(OSError):  # removed meanwhile
-            status = Path(place).stat()
-            if (status.st_dev, status.st_ino) in seen:
-                folders.clear()
+    for subfolder, inner_folders, files in os.walk(folder, followlinks=True):
+        # It may have been removed meanwhile.
+        with suppress(OSError):
+            status = Path(subfolder).stat()
+            identity = (status.st_dev, status.st_ino)
+            # A link may lead to a folder above: the walk would never end.
+            if identity in seen:
+                inner_folders.clear()
                 continue
-            seen.add((status.st_dev, status.st_ino))
-        folders.sort()
-        relative = PurePosixPath(Path(place).relative_to(folder).as_posix())
-        yield from (str(relative / name) for name in files)
+            seen.add(identity)
+        inner_folders.sort()
+        relative = PurePosixPath(Path(subfolder).relative_to(folder).as_posix())
+        for name in files:
+            yield str(relative / name)
 
 
-def _contents(place: Path, names: list[str]) -> Iterator[tuple[str, bytes | None]]:
+def _contents(path: Path, names: list[str]) -> Iterator[tuple[str, bytes | None]]:
     """Read each file, unpacked, a little more than `LARGEST` at most.
+
+    Args:
+        path: a folder or a `.zip`.
+        names: of the files in it.
 
     Returns:
         The name and the content of each; None for a damaged one.
     """
     unpacked = 0
-    with zipfile.ZipFile(place) if place.is_file() else nullcontext() as package:
+    with zipfile.ZipFile(path) if path.is_file() else nullcontext() as package:
         for name in names:
             is_gzip = name.lower().endswith(".gz")
             content = None
-            with suppress(*DAMAGES), _opened(name, package or place) as stream:
-                content = _unpacked(stream, is_gzip=is_gzip)
-            if content is not None and (package is not None or is_gzip):
+            with suppress(*DAMAGES), _opened(name, package or path) as stream:
+                unpacking = gzip.GzipFile(fileobj=stream) if is_gzip else stream
+                content = unpacking.read(LARGEST + 1)
+            is_packed = is_gzip or package is not None
+            if content is not None and is_packed:
                 unpacked += len(content)
-                require_size(place.name, unpacked)
+                require_size(path.name, unpacked)
             yield name, content
 
 
-def _unpacked(stream: IO[bytes], *, is_gzip: bool) -> bytes:
-    if is_gzip:
-        return gzip.GzipFile(fileobj=stream).read(LARGEST + 1)
-    return stream.read(LARGEST + 1)
-
-
-def _opened(name: str, place: Path | zipfile.ZipFile) -> IO[bytes]:
+def _opened(name: str, container: Path | zipfile.ZipFile) -> IO[bytes]:
     """Open a regular file of a folder, or a member of a package."""
-    if not isinstance(place, Path):
-        return open_member(place, name)
+    if not isinstance(container, Path):
+        return open_member(container, name)
     # Without O_NONBLOCK a FIFO would wait for somebody who writes.
-    descriptor = os.open(place / name, os.O_RDONLY | os.O_NONBLOCK)
+    descriptor = os.open(container / name, os.O_RDONLY | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError("no file")

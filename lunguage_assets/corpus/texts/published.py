@@ -1,8 +1,8 @@
-"""Published corpora in shapes of their own.
+"""Reads published corpora that have a shape of their own (docs/reports.md).
 
 One reader each for CheXpert Plus, ReXGradient, PadChest-GR, and the entities of
-RadGraph. Facts about the shapes are from the sources that a reader names. How large
-JSON files are read is in `json_entries.py`.
+RadGraph. Facts about the shapes are from the sources that a reader names. Not here: how
+large JSON files are read (`json_entries.py`).
 
 A reader gives one record per report. An entry without what its shape has is a broken
 record, "shape: key"; a file of which no entry fits is refused by its first one.
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from lunguage_assets.corpus.columns import clean
 from lunguage_assets.corpus.log import reasons
-from lunguage_assets.corpus.records import Cells, Record, read_cells, shown
+from lunguage_assets.corpus.records import Cells, Record, read_cells, storable
 from lunguage_assets.corpus.texts.json_entries import (
     SKIPPED,
     entries,
@@ -36,7 +36,7 @@ CHEXPERT_PLUS = ("path_to_image", "section_findings", "section_impression")
 REXGRADIENT = ("id", "findings", "impression")
 """Columns without which a table is not one of ReXGradient's `<split>_metadata.csv`."""
 REXGRADIENT_IDS = ("patientid", "studyinstanceuid", "accessionnumber")
-"""Columns one of which such a table has, too."""
+"""Columns of such a table; it has at least one of them."""
 PATIENTS = ("studyid", "patientid")
 """Columns of PadChest-GR's `master_table.csv` that say whose a study is."""
 _BYTES_LOOKED_AT = 1 << 20
@@ -44,6 +44,7 @@ _BYTES_LOOKED_AT = 1 << 20
 _ENTRIES_LOOKED_AT = 20
 """Entries in which its shape is looked for: a broken one may be the first."""
 _TOO_DEEP = "an entry of fewer levels"
+"""Stands for the missing key of an entry that is nested too deeply."""
 _CHEXPERT_SECTIONS = (
     "narrative", "clinical_history", "history", "comparison", "technique",
     "procedure_comments", "findings", "impression",
@@ -68,17 +69,18 @@ def _radgraph_labels() -> dict[str, tuple[str, str]]:
         "U": "uncertain",
         "DA": "definitely absent",
     }
-    labels = {}
-    for part, name in names.items():
-        for code, certainty in certainties.items():
-            labels[f"{part}-{code}"] = (part, code)
-            labels[f"{name}::{certainty}"] = (part, code)
-            labels[f"{name}::measurement::{certainty}"] = ("SIZE", code)
-    return labels
+    meanings = {}
+    for category, name in names.items():
+        for certainty_code, certainty in certainties.items():
+            meaning = (category, certainty_code)
+            meanings[f"{category}-{certainty_code}"] = meaning
+            meanings[f"{name}::{certainty}"] = meaning
+            meanings[f"{name}::measurement::{certainty}"] = ("SIZE", certainty_code)
+    return meanings
 
 
 RADGRAPH_LABELS = _radgraph_labels()
-"""What is named by a label, and whether it is present, uncertain or absent."""
+"""Label -> what it names, and whether that is present, uncertain or absent."""
 
 
 def is_change(label: str) -> bool:
@@ -90,7 +92,7 @@ def is_change(label: str) -> bool:
 
 
 class StudyOfImage(NamedTuple):
-    """Whose an image of CheXpert is: the study by patient and number, the patient."""
+    """Whose an image of CheXpert is: `patient00001/study1` of `patient00001`."""
 
     study: str
     patient: str
@@ -108,10 +110,10 @@ def study_of_image(path: str) -> StudyOfImage | None:
 def read_chexpert_plus(path: Path) -> Iterator[RawReport]:
     """Read `df_chexpert_plus_240401.csv`: a row per image, a report per study.
 
-    The sections of columns of their own stand under their headings, else `report`. The
-    summary code, the accession number and what follows the impression are no part of a
-    section and are left out. The order of a patient's studies is that of
-    `patient_report_date_order`: there are no dates.
+    The text is that of the columns `section_*` under their headings; where all of them
+    are empty, `report`. The summary code, the accession number and what follows the
+    impression belong to no section and are left out. The order of a patient's studies
+    is that of `patient_report_date_order`: there are no dates.
 
     Source: github.com/Stanford-AIMI/chexpert-plus (README), arXiv 2405.19538, DOI
     10.57761/fzna-pm76 (the 27 columns); views as the table's users read
@@ -125,44 +127,44 @@ def read_chexpert_plus(path: Path) -> Iterator[RawReport]:
         "ap_pa",
         "patient_report_date_order",
     )
-    first_report: dict[str, RawReport] = {}
+    report_by_study: dict[str, RawReport] = {}
     views_by_study: dict[str, set[str]] = {}
-    # Broken rows, and rows whose text is not that of their study's first image.
-    others: list[RawReport] = []
+    # Broken rows, and rows whose text is not that of their study's first image: they
+    # come last, to be rejected or noted.
+    deviating: list[RawReport] = []
     _, records = read_cells(path, CHEXPERT_PLUS, optional, keep_bytes=True)
     for record, cells in records:
         image = study_of_image(cells["path_to_image"])
         if record.broken or image is None:
             reason = record.broken or "chexpert-plus-path: path_to_image"
-            others.append(_broken_row(path, record, cells, "", reason))
+            deviating.append(_broken_row(path, record, cells, "", reason))
             continue
-        report = _chexpert_report(path, record, cells, image)
-        first = first_report.setdefault(image.study, report)
+        report = RawReport(
+            path.name,
+            record.number,
+            image.study,
+            image.patient,
+            content=_bytes(_chexpert_text(cells)),
+            sequence=cells["patient_report_date_order"],
+        )
+        first_report = report_by_study.setdefault(image.study, report)
+        if first_report.content != report.content:
+            deviating.append(report)
         views = views_by_study.setdefault(image.study, set())
         views |= _views([cells["ap_pa"] or cells["frontal_lateral"]])
+        # Also where `ap_pa` is filled in for a lateral image.
         if cells["frontal_lateral"].lower() == "lateral":
             views.add("lateral")
-        if first.content != report.content:
-            others.append(report)
-    for study, report in first_report.items():
+    for study, report in report_by_study.items():
         yield replace(report, views=", ".join(sorted(views_by_study[study])))
-    yield from others
+    yield from deviating
 
 
-def _chexpert_report(
-    path: Path, record: Record, cells: Cells, image: StudyOfImage
-) -> RawReport:
+def _chexpert_text(cells: Cells) -> str:
     sections = {
         name.replace("_", " "): cells[f"section_{name}"] for name in _CHEXPERT_SECTIONS
     }
-    return RawReport(
-        path.name,
-        record.number,
-        image.study,
-        image.patient,
-        content=_bytes(under_headings(sections) or cells["report"]),
-        sequence=cells["patient_report_date_order"],
-    )
+    return under_headings(sections) or cells["report"]
 
 
 def _broken_row(
@@ -192,20 +194,21 @@ def read_rexgradient_table(path: Path) -> Iterator[RawReport]:
     _, records = read_cells(path, REXGRADIENT, optional, keep_bytes=True)
     for record, cells in records:
         study = cells["id"]
-        reason = record.broken or ("" if study else "rexgradient-id: id")
-        if reason:
+        if record.broken or not study:
+            reason = record.broken or "rexgradient-id: id"
             yield _broken_row(path, record, cells, study, reason)
             continue
         sections = {name: _text(cells[name]) for name in _REXGRADIENT_SECTIONS}
         # A spreadsheet leaves `.0` behind a number.
         date = _text(cells["studydate"]).removesuffix(".0")
+        views = sorted(_views([cells["imageviewposition"]]))
         yield RawReport(
             path.name,
             record.number,
             study,
             patient=_text(cells["patientid"]),
             taken_at=date,
-            views=", ".join(sorted(_views([cells["imageviewposition"]]))),
+            views=", ".join(views),
             content=_bytes(under_headings(sections)),
         )
 
@@ -224,15 +227,17 @@ def _rexgradient(key: str, entry: Entities, patients: Patients) -> RawReport | s
     sections = {
         name: _text(entry.get(name.capitalize())) for name in _REXGRADIENT_SECTIONS
     }
+    # Without a list it is a single view, or none.
     views = entry.get("ImageViewPosition")
-    listed_views = views if isinstance(views, list) else [views]
+    if not isinstance(views, list):
+        views = [views]
     return RawReport(
         "",
         1,
         key,
         patient=_text(entry.get("PatientID")),
         taken_at=_text(entry.get("StudyDate")),
-        views=", ".join(sorted(_views(listed_views))),
+        views=", ".join(sorted(_views(views))),
         content=_bytes(under_headings(sections)),
     )
 
@@ -257,12 +262,16 @@ def _padchest_gr(key: str, entry: Entities, patients: Patients) -> RawReport | s
     sentences = [_text(_object(finding).get("sentence_en")) for finding in findings]
     if findings and not any(sentences):
         return "findings.0.sentence_en"
-    notes = [
-        f"padchest-gr-sentence: findings.{number}.sentence_en"
-        for number, sentence in enumerate(sentences)
-        if not sentence
-    ]
-    lines = [_ended(sentence) for sentence in sentences if sentence]
+    notes = []
+    lines = []
+    for number, sentence in enumerate(sentences):
+        if not sentence:
+            notes.append(f"padchest-gr-sentence: findings.{number}.sentence_en")
+            continue
+        # Each is a sentence of its own, also where its full stop is missing.
+        if not sentence.endswith(_SENTENCE_ENDS):
+            sentence += "."
+        lines.append(sentence)
     return RawReport(
         "",
         1,
@@ -271,10 +280,6 @@ def _padchest_gr(key: str, entry: Entities, patients: Patients) -> RawReport | s
         content=_bytes(under_headings({"findings": "\n".join(lines)})),
         noted="\n".join(notes),
     )
-
-
-def _ended(sentence: str) -> str:
-    return sentence if sentence.endswith(_SENTENCE_ENDS) else f"{sentence}."
 
 
 def _radgraph(key: str, entry: Entities, patients: Patients) -> RawReport | str:
@@ -330,18 +335,18 @@ def _compact(value: Any) -> str:
 
 
 def _wrong_key(entities: Any) -> str:
-    """Name the key of what is no entity, or wrong with one; empty when all fit."""
+    """Name the first key of an entity that has no value of its type; empty: none."""
     if not isinstance(entities, dict):
         return "entities"
     for number, entity in enumerate(entities.values(), 1):
-        for part, fits in _PARTS_OF_ENTITY.items():
-            if not fits(_object(entity).get(part)):
-                return f"entities.{number}.{part}"
+        for key, fits in _ENTITY_KEYS.items():
+            if not fits(_object(entity).get(key)):
+                return f"entities.{number}.{key}"
     return ""
 
 
 def _is_token(value: Any) -> bool:
-    return isinstance(value, str) and value == shown(value)
+    return isinstance(value, str) and value == storable(value)
 
 
 def _is_label(value: Any) -> bool:
@@ -357,14 +362,17 @@ def _are_relations(value: Any) -> bool:
 
 
 def _is_relation(value: Any) -> bool:
-    """Tell whether a value is a kind and an entity, in which nothing can be nested."""
+    """Tell whether a value is a relation's name and an entity's key, and no more.
+
+    Such values cannot be nested, so that nothing deep gets into the stored JSON.
+    """
     if not isinstance(value, list) or len(value) != 2:
         return False
-    kind, entity = value
-    return isinstance(kind, str) and isinstance(entity, str | int)
+    relation, entity = value
+    return isinstance(relation, str) and isinstance(entity, str | int)
 
 
-_PARTS_OF_ENTITY: Mapping[str, Callable[[Any], bool]] = {
+_ENTITY_KEYS: Mapping[str, Callable[[Any], bool]] = {
     "tokens": _is_token,
     "label": _is_label,
     "start_ix": _is_index,
@@ -377,45 +385,41 @@ _PARTS_OF_ENTITY: Mapping[str, Callable[[Any], bool]] = {
 class Shape:
     """A JSON corpus.
 
-    `keys` are those by which an entry is known, two of which are enough. `brackets` are
-    those in which the entries may stand: of an object, of a list, or of either. `read`
-    reads an entry into a report, or returns the key that is missing.
+    `keys` are those by which an entry is known, two of which are enough; they are in
+    lower case. `brackets` are those in which the entries may stand: of an object, of a
+    list, or of either. `read` reads an entry into a report, or returns the key that is
+    missing.
     """
 
     keys: frozenset[str]
     brackets: str
     read: Callable[[str, Entities, Patients], RawReport | str]
 
-    @property
-    def folded_keys(self) -> set[str]:
-        """The keys in lower case."""
-        return {key.lower() for key in self.keys}
-
 
 SHAPES: Mapping[str, Shape] = {
     "rexgradient": Shape(
         frozenset(
             (
-                "Indication",
-                "Comparison",
-                "Findings",
-                "Impression",
-                "ImagePath",
-                "ImageViewPosition",
+                "indication",
+                "comparison",
+                "findings",
+                "impression",
+                "imagepath",
+                "imageviewposition",
             )
         ),
         "{",
         _rexgradient,
     ),
     "padchest-gr": Shape(
-        frozenset(("StudyID", "ImageID", "findings")), "[", _padchest_gr
+        frozenset(("studyid", "imageid", "findings")), "[", _padchest_gr
     ),
     "radgraph": Shape(
         frozenset(("text", "entities", "data_source", "labeler_1")), "{[", _radgraph
     ),
 }
 _KNOWN_KEYS = {"patientid", "studydate", "labeler_2"}.union(
-    *(shape.folded_keys for shape in SHAPES.values())
+    *(shape.keys for shape in SHAPES.values())
 )
 
 
@@ -423,20 +427,22 @@ def shape_of(path: Path) -> str:
     """Name the shape of a JSON file by the keys of its first entry; empty: another."""
     keys = {key.lower() for key in _keys_of(path)}
     for name, shape in SHAPES.items():
-        if len(shape.folded_keys & keys) > 1:
+        if len(shape.keys & keys) > 1:
             return name
     return ""
 
 
-def told_keys(path: Path) -> str:
-    """Tell the keys of the first entry of a JSON file as far as they are known.
+def shown_keys(path: Path) -> str:
+    """List in a message the known keys of the first entry of a JSON file.
 
     A key may be an id, or a text: of others it is said how many there are.
     """
     keys = _keys_of(path)
-    known = [key for key in keys if key.lower() in _KNOWN_KEYS]
-    others = len(keys) - len(known)
-    return f"the keys {known}" + (f" and {others} of other names" if others else "")
+    known_keys = [key for key in keys if key.lower() in _KNOWN_KEYS]
+    unknown = len(keys) - len(known_keys)
+    if not unknown:
+        return f"the keys {known_keys}"
+    return f"the keys {known_keys} and {unknown} of other names"
 
 
 def _keys_of(path: Path) -> list[str]:
@@ -453,14 +459,14 @@ def _keys_of(path: Path) -> list[str]:
 
 
 def read_shape(
-    name: str, path: Path, beside: Path | None = None
+    name: str, path: Path, patient_table: Path | None = None
 ) -> Iterator[RawReport]:
     """Read the records of a JSON file of a shape.
 
     Args:
         name: of the shape.
         path: the file.
-        beside: a table of patients by study, if there is one.
+        patient_table: the patients by study, if there is such a table.
 
     Raises:
         InputError: no entry fits, or the file breaks off.
@@ -470,10 +476,10 @@ def read_shape(
     text = read_text(path)
     bracket = first_bracket(text)
     if bracket not in shape.brackets:
-        found = "a list of entries" if bracket == "[" else "an object of entries"
-        raise InputError(path.name, found, expected, remedy, row=1)
-    patients = {} if beside is None else _read_patients(beside)
-    first_missing = ""
+        problem = "a list of entries" if bracket == "[" else "an object of entries"
+        raise InputError(path.name, problem, expected, remedy, row=1)
+    patients = _read_patients(patient_table)
+    first_wrong_key = ""
     has_report = False
     # A file of which no entry fits is refused as a whole: broken ones wait for a fit.
     waiting: list[RawReport] = []
@@ -485,26 +491,39 @@ def read_shape(
             waiting = []
             yield replace(report, file=path.name, line=number)
             continue
-        first_missing = first_missing or report
+        wrong_key = report
+        first_wrong_key = first_wrong_key or wrong_key
+        # In a list the key is only the entry's index, and no study's id.
+        study = key if bracket == "{" else ""
         broken = RawReport(
             path.name,
             number,
-            key if bracket == "{" else "",
-            content=_shown_entry(value),
-            broken=f"{name}-entry: {report}",
+            study,
+            content=_entry_text(value),
+            broken=f"{name}-entry: {wrong_key}",
         )
         if has_report:
             yield broken
         else:
             waiting.append(broken)
-    if not has_report:
-        found = told_keys(path) if first_missing else "no entry"
-        column = first_missing or None
-        raise InputError(path.name, found, expected, remedy, row=1, column=column)
+    if has_report:
+        return
+    if first_wrong_key:
+        raise InputError(
+            path.name,
+            shown_keys(path),
+            expected,
+            remedy,
+            row=1,
+            column=first_wrong_key,
+        )
+    raise InputError(path.name, "no entry", expected, remedy, row=1)
 
 
-def _read_patients(path: Path) -> dict[str, str]:
+def _read_patients(path: Path | None) -> dict[str, str]:
     patients: dict[str, str] = {}
+    if path is None:
+        return patients
     _, records = read_cells(path, PATIENTS)
     for record, cells in records:
         if not record.broken:
@@ -520,13 +539,14 @@ def _read_entry(
         return _TOO_DEEP
     if not isinstance(value, dict):
         return "an object"
+    # What it has beside the known keys may be nested.
     try:
         return shape.read(key, value, patients)
-    except RecursionError:  # what it has beside the keys that are known may be nested
+    except RecursionError:
         return _TOO_DEEP
 
 
-def _shown_entry(value: Any) -> bytes:
+def _entry_text(value: Any) -> bytes:
     """Write an entry as `rejected` keeps it; nothing of one that is nested too deep."""
     if value is SKIPPED:
         return b""
@@ -545,14 +565,17 @@ def _text(value: Any) -> str:
     return "" if text.lower() == "none" else text
 
 
-def _views(written: Sequence[Any]) -> set[str]:
-    views = {
-        " ".join(_text(view).lower().replace("_", " ").split()) for view in written
-    }
+def _views(cells: Sequence[Any]) -> set[str]:
+    """Read the views that cells name; those that name none are left out."""
+    views = set()
+    for cell in cells:
+        words = _text(cell).lower().replace("_", " ").split()
+        views.add(" ".join(words))
     return views - _NO_VIEW
 
 
 def _bytes(text: str) -> bytes:
     with suppress(UnicodeEncodeError):
         return text.encode("utf-8", "surrogateescape")
-    return text.encode("utf-8", "replace")  # half a character of JSON
+    # JSON may have half a character.
+    return text.encode("utf-8", "replace")

@@ -80,14 +80,14 @@ _LOWEST_MADE_ID = 10**16
 _NUMBER_OF_MADE_IDS = 9 * _LOWEST_MADE_ID
 
 
-def study_of(written: str) -> str:
+def study_of(delivered_id: str) -> str:
     """Make 's' and 8 to 18 digits of an id as delivered, which is not empty."""
-    return columns.study_id(written) or f"s{_made_id('study', written)}"
+    return columns.study_id(delivered_id) or f"s{_made_id('study', delivered_id)}"
 
 
-def patient_of(written: str) -> str:
+def patient_of(delivered_id: str) -> str:
     """Make 'p' and 8 to 18 digits of an id as delivered, which is not empty."""
-    return columns.subject_id(written) or f"p{_made_id('patient', written)}"
+    return columns.subject_id(delivered_id) or f"p{_made_id('patient', delivered_id)}"
 
 
 def own_patient_of(study_id: str) -> str:
@@ -95,15 +95,20 @@ def own_patient_of(study_id: str) -> str:
     return f"p{_made_id('patient of study', study_id)}"
 
 
-def is_number(written: str) -> bool:
+def is_number(delivered_id: str) -> bool:
     """Tell whether an id is kept as it is, but for zeros in front."""
-    is_study = columns.study_id(written) is not None
-    return is_study or columns.subject_id(written) is not None
+    is_study = columns.study_id(delivered_id) is not None
+    return is_study or columns.subject_id(delivered_id) is not None
 
 
-def _made_id(kind: str, written: str) -> int:
-    """Make a number of 17 digits that follows from the id alone."""
-    text = f"{kind}\0{written.strip()}"
+def _made_id(subject: str, delivered_id: str) -> int:
+    """Make a number of 17 digits that follows from the id alone.
+
+    Args:
+        subject: what it is an id of: a study and a patient of one name differ.
+        delivered_id: as delivered.
+    """
+    text = f"{subject}\0{delivered_id.strip()}"
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()
     return _LOWEST_MADE_ID + int.from_bytes(digest[:8], "big") % _NUMBER_OF_MADE_IDS
 
@@ -113,7 +118,7 @@ _ESCAPES = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _NO_TEXT = 0.05
 """Share of control characters, NUL apart, above which the bytes are not text."""
-_OTHER_FORMS = (
+_OTHER_FORMATS = (
     b"%PDF-",
     b"{\\rtf",
     b"PK\x03\x04",
@@ -121,6 +126,7 @@ _OTHER_FORMS = (
     b"\xff\xd8\xff",
     b"\xd0\xcf\x11\xe0",
 )
+"""First bytes of PDF, RTF, ZIP (also of Office), PNG, JPEG and older Office files."""
 _SILENT = re.compile(
     r"<(?:(?P<script>script\b)|(?P<style>style\b)|(?P<head>head\b)|(?P<comment>!--)"
     r"|(?P<doctype>!doctype))",
@@ -170,7 +176,7 @@ _NOT_TEXT = DecodedReport("", (), is_text=False)
 
 def decoded(content: bytes) -> DecodedReport:
     """Read the text of these bytes; never raises."""
-    if content.startswith(_OTHER_FORMS):
+    if content.startswith(_OTHER_FORMATS):
         return _NOT_TEXT
     text, notes = _in_encoding(content)
     text = _LINE_ENDS.sub("\n", _ESCAPES.sub("", text))
@@ -188,6 +194,8 @@ def decoded(content: bytes) -> DecodedReport:
 
 def _in_encoding(content: bytes) -> tuple[str, list[str]]:
     """Decode a text, and list the notes on its encoding."""
+    # A byte order mark is sure; UTF-8 hardly ever fits by chance; Windows' code page
+    # always does, so it comes last.
     with suppress(UnicodeDecodeError):
         if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return content.decode("utf-16"), ["encoding-converted"]
@@ -204,7 +212,9 @@ def _without_markup(text: str) -> str:
     has_reference = _REFERENCE.search(text) is not None
     if "<" not in text and not has_reference:
         return text
-    words = _INLINE.sub("", _BLOCK.sub("\n", _without_silent(text)))
+    words = _without_silent(text)
+    words = _BLOCK.sub("\n", words)
+    words = _INLINE.sub("", words)
     if words != text:
         words = _BLANK_LINES.sub("\n\n", words)
     elif not has_reference:
@@ -224,12 +234,12 @@ def _without_silent(text: str) -> str:
     # looked for once, or a page of beginnings alone would be read again for each.
     endless: set[str] = set()
     while beginning := _SILENT.search(text, position):
-        kind = beginning.lastgroup or ""
+        element = beginning.lastgroup or ""
         end = None
-        if kind not in endless:
-            end = _SILENT_ENDS[kind].search(text, beginning.end())
+        if element not in endless:
+            end = _SILENT_ENDS[element].search(text, beginning.end())
         if end is None:
-            endless.add(kind)
+            endless.add(element)
             kept.append(text[position : beginning.end()])
             position = beginning.end()
             continue

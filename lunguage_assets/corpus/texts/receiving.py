@@ -94,11 +94,12 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
     terms = read_terms(delivery.vocabulary, log)
     receiver = _Receiver(log)
     for report in delivery.raw_reports():
+        # Whatever fails costs one record.
         try:
             receiver.receive(report)
         except MemoryError:
             raise
-        except Exception as failure:  # of one record, which is all that it costs
+        except Exception as failure:
             receiver.reject_unexpected(report, failure)
     receiver.complete(_metadata(delivery, receiver.rows_by_study.keys(), log))
     rows = [row for _, row in sorted(receiver.rows_by_study.items())]
@@ -114,10 +115,10 @@ def _metadata(
     if delivery.metadata is None:
         return {}
     metadata = read_metadata(delivery.metadata, studies, log)
-    without = sum(study not in metadata for study in studies)
-    if without:
-        found = f"{without} reports"
-        log.note("metadata-without-study", delivery.metadata.name, found=found)
+    reports_without = sum(study not in metadata for study in studies)
+    if reports_without:
+        count = f"{reports_without} reports"
+        log.note("metadata-without-study", delivery.metadata.name, found=count)
     return metadata
 
 
@@ -169,6 +170,7 @@ class _Receiver:
         """Take one delivered record, note that it repeats another, or reject it."""
         self._file = self._file or report.file
         study_id = study_of(report.study) if report.study else ""
+        # What is wrong with a record is looked for before its text is decoded.
         refusal = _delivery_refusal(report, study_id)
         if refusal is not None:
             self._reject(report, study_id, refusal)
@@ -180,6 +182,7 @@ class _Receiver:
         elif not any(map(str.isalnum, text.text)):
             refusal = _Refusal("report-empty", "report", text.text)
             self._reject(report, study_id, refusal)
+        # Of two different reports of one study the second is rejected.
         elif study_id not in self.rows_by_study:
             self._note_changes(report, study_id, text.notes)
             self._take(report, study_id, text.text)
@@ -209,10 +212,9 @@ class _Receiver:
         with their count.
         """
         for study_id in self.rows_by_study.keys() & metadata.keys():
-            of_images = metadata[study_id]
             row = self.rows_by_study[study_id]
-            row["taken_at"] = of_images.taken_at or row["taken_at"]
-            views, source = of_images.views
+            row["taken_at"] = metadata[study_id].taken_at or row["taken_at"]
+            views, source = metadata[study_id].views
             if views:
                 row["view_information"] = views
                 row["view_source"] = source
@@ -242,6 +244,7 @@ class _Receiver:
             self._note(reason, report, study_id, key)
 
     def _take(self, report: RawReport, study_id: str, text: str) -> None:
+        """Make the row of a study; the metadata may complete it later."""
         self._reports_with_made_id += not is_number(report.study)
         self._reports_with_entities += bool(report.graph)
         if report.patient:
@@ -280,6 +283,7 @@ class _Receiver:
             return _Views(written(in_words | in_procedure), "procedure text")
         if in_words:
             return _Views(written(in_words | study_views(delivered)), "metadata")
+        # "Frontal" alone is understood: it may be AP or PA.
         if delivered and set(_WORD.findall(delivered)) - {"frontal"}:
             self._note("view-ignored", report, study_id, "view", delivered)
         return _Views("", "unknown")
@@ -289,7 +293,11 @@ class _Receiver:
         if not report.taken_at:
             return ""
         date = _DATE.fullmatch(report.taken_at)
-        digits = "".join(part or "00" for part in date.groups()) if date else ""
+        digits = ""
+        if date is not None:
+            # A time that is not said is midnight.
+            digits = "".join(number or "00" for number in date.groups())
+        # Days that no calendar has are found by the calendar.
         try:
             datetime.strptime(digits, "%Y%m%d%H%M%S")
         except ValueError:
