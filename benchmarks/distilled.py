@@ -64,7 +64,8 @@ def main() -> None:
     vocabulary = read_table(
         HEDGE_VOCABULARY, partition_path(tables, "hedge_vocabulary", "lexicon")
     )
-    settings, anchors = ExplicitSettings(bootstrap=50), published_anchors()
+    settings = ExplicitSettings(bootstrap=50)
+    anchors = published_anchors()
     examples = {one for listed in vocabulary["example_sentences"] for one in listed}
     sentences = sorted(examples | set(findings["masked_sentence"].dropna()))
     score = LexiconJudge.bundled("lexicon").score

@@ -105,7 +105,8 @@ class Measured:
 def measured(url: str, calls: int, work: Callable[[], object]) -> Measured:
     before = servers_time(url), time.process_time(), time.perf_counter()
     work()
-    wall, client = time.perf_counter() - before[2], time.process_time() - before[1]
+    wall = time.perf_counter() - before[2]
+    client = time.process_time() - before[1]
     return Measured(calls, wall, client, servers_time(url) - before[0])
 
 
@@ -209,13 +210,15 @@ def processes(
         for child in children:
             assert child.stdout is not None
             child.stdout.readline()
-        before, start = servers_time(url), time.perf_counter()
+        before = servers_time(url)
+        start = time.perf_counter()
         for child in children:
             assert child.stdin is not None
             child.stdin.write("go\n")
             child.stdin.flush()
         client = sum(float(child.communicate()[0]) for child in children)
-        wall, asked = time.perf_counter() - start, calls * sum(map(len, parts))
+        wall = time.perf_counter() - start
+        asked = calls * sum(map(len, parts))
         stored = int(Ledger.open(ledger).statistics()["valid"].sum())
         assert stored == asked + in_flight * sum(map(len, parts)), (
             "every answer is in the ledger"
@@ -338,7 +341,8 @@ def report_panel(
 
     title = f"calls per second at {latency_s * 1000:.0f} ms latency"
     print(f"\n{title:<52}{'measured':>10}{'bound':>12}{'bound/measured':>16}")
-    one, whole = in_flight / latency_s, len(PANEL) * in_flight / latency_s
+    one = in_flight / latency_s
+    whole = len(PANEL) * in_flight / latency_s
     line(f"one judge x {in_flight}, against the latency", alone.rate, one)
     line(
         f"{len(PANEL)} judges x {in_flight}, against the latency",

@@ -197,11 +197,9 @@ class Compared:
         """Per diagnosis: reports coded, precision, recall, F1, AUROC, Brier score."""
         rows = []
         for number, diagnosis in enumerate(DIAGNOSES):
-            coded, present, p = (
-                self.coded[:, number],
-                self.present[:, number],
-                self.p[:, number],
-            )
+            coded = self.coded[:, number]
+            present = self.present[:, number]
+            p = self.p[:, number]
             hit = float((coded & present).sum())
             rows.append(
                 {
@@ -241,7 +239,8 @@ class Compared:
 
     def fifths(self) -> pd.DataFrame:
         """Hedged statements by fifth of p: how many, mean p, share that people coded."""
-        p, coded = self.p[self.hedged], self.coded[self.hedged]
+        p = self.p[self.hedged]
+        coded = self.coded[self.hedged]
         order = np.argsort(p, kind="stable")
         rows = [
             {
@@ -280,7 +279,8 @@ def _ratio(part: float, whole: float) -> float:
 
 def auroc(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
     """Chance that a true one scores above a false one, ties half; nan when there are only such or such."""
-    positives, negatives = int(truth.sum()), int((~truth).sum())
+    positives = int(truth.sum())
+    negatives = int((~truth).sum())
     if not positives or not negatives:
         return float("nan")
     ranks = pd.Series(score).rank().to_numpy()
@@ -293,7 +293,8 @@ def compare(collection: pd.DataFrame, labels: pd.DataFrame) -> Compared:
     """What was read (`Reader`) against the codes of `read_collection`."""
     shape = len(collection), len(DIAGNOSES)
     coded, present, hedged = (np.zeros(shape, dtype=bool) for _ in range(3))
-    p, kinds = np.zeros(shape), np.full(shape, "", dtype=object)
+    p = np.zeros(shape)
+    kinds = np.full(shape, "", dtype=object)
     by_label: Mapping[str, pd.DataFrame] = {
         str(label): rows.set_index("study_id")
         for label, rows in labels.groupby("label")
@@ -388,7 +389,9 @@ def picture(fifths: pd.DataFrame) -> bytes:
 
     figure = bare_figure(4.6, 4.2)
     axes = figure.add_subplot()
-    share, size, z = fifths["coded"].to_numpy(), fifths["n"].to_numpy(), 1.96
+    share = fifths["coded"].to_numpy()
+    size = fifths["n"].to_numpy()
+    z = 1.96
     middle = (share + z**2 / (2 * size)) / (1 + z**2 / size)
     half = (
         z
@@ -416,7 +419,8 @@ def report(compared: Compared, resamples: int) -> str:
     macro, micro = compared.f1(np.ones((1, len(compared.coded))))[0]
     (low_macro, low_micro), (high_macro, high_micro) = compared.intervals(resamples)
     hedged = compared.hedged
-    p, coded = compared.p[hedged], compared.coded[hedged]
+    p = compared.p[hedged]
+    coded = compared.coded[hedged]
     share = coded.mean() if len(coded) else float("nan")
     return "\n".join(
         [
@@ -512,7 +516,8 @@ def recombined_run(collection: pd.DataFrame, reports: int) -> str:
     from recombined import pools_of, recombined
 
     with tempfile.TemporaryDirectory() as folder:
-        home, file = Path(folder) / "home", Path(folder) / "reports.csv"
+        home = Path(folder) / "home"
+        file = Path(folder) / "reports.csv"
         texts = enumerate(recombined(pools_of(collection["report"]), reports))
         rows = [(f"s{number:08d}", text) for number, text in texts]
         pd.DataFrame(rows, columns=["study_id", "report"]).to_csv(file, index=False)

@@ -75,7 +75,8 @@ def answers_of(compared: Compared) -> Answers:
 def scores(truth: NDArray[np.bool_], predicted: Answers) -> tuple[float, float, float]:
     """Precision, recall and F1 of some cells (predicted from 0.5 on); those of nan are left out."""
     asked = ~np.isnan(predicted)
-    found, there = predicted[asked] >= 0.5, truth[asked]
+    found = predicted[asked] >= 0.5
+    there = truth[asked]
     hit = float((found & there).sum())
     ratio = [hit / whole if whole else np.nan for whole in (found.sum(), there.sum())]
     whole = found.sum() + there.sum()
@@ -96,7 +97,8 @@ def beside_published(compared: Compared, others: Answers | None) -> pd.DataFrame
     answers = answers_of(compared)
     rows = []
     for at, number in enumerate(NUMBERS):
-        truth, name = compared.coded[:, at], DIAGNOSES[number].label
+        truth = compared.coded[:, at]
+        name = DIAGNOSES[number].label
         row = {
             "label": name,
             "coded": int(truth.sum()),
@@ -156,16 +158,12 @@ def by_certainty(compared: Compared) -> pd.DataFrame:
     """
     rows = []
     for at, number in [*enumerate(NUMBERS), (slice(None), None)]:
-        kinds, truth, p = (
-            compared.kinds[:, at].astype(str),
-            compared.coded[:, at],
-            compared.p[:, at],
-        )
+        kinds = compared.kinds[:, at].astype(str)
+        truth = compared.coded[:, at]
+        p = compared.p[:, at]
         hedged = compared.hedged[:, at]
-        stated, denied = (
-            compared.present[:, at] & ~hedged,
-            np.char.startswith(kinds, "denied") & ~hedged,
-        )
+        stated = compared.present[:, at] & ~hedged
+        denied = np.char.startswith(kinds, "denied") & ~hedged
         row: dict[str, object] = {
             "label": "all" if number is None else DIAGNOSES[number].label
         }

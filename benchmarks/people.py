@@ -100,10 +100,8 @@ def read_comparisons(path: Path) -> pd.DataFrame:
             )
         comparisons, first_chosen = map(int, counts)
         if first_chosen > comparisons:
-            found, expected = (
-                "more choices than comparisons",
-                "first_chosen <= comparisons",
-            )
+            found = "more choices than comparisons"
+            expected = "first_chosen <= comparisons"
             raise InputError(path.name, found, expected, "Fix the row.", row=row_number)
         phrases = cells["shown_first"].lower(), cells["shown_second"].lower()
         rows.append((*phrases, comparisons, first_chosen))

@@ -33,7 +33,10 @@ import lunguage_assets
 from lunguage_assets.corpus.columns import shown_names
 from lunguage_assets.errors import InputError
 
-SURE, PROBABLE, POSSIBLE, DENIED = "sure", "probable", "possible", "denied"
+SURE = "sure"
+PROBABLE = "probable"
+POSSIBLE = "possible"
+DENIED = "denied"
 SIDES = ("on the left", "on the right")
 BASES = ("at the left base", "at the right base")
 LOBES = ("in the right upper lobe", "in the left lower lobe")
@@ -186,7 +189,9 @@ def label_f1(references: Sequence[str], generated: Sequence[str]) -> float:
 
 def table(count: int) -> pd.DataFrame:
     """A row per change and size: the measures, and label F1."""
-    originals, draw, rows = reports(count), np.random.default_rng(1), []
+    originals = reports(count)
+    draw = np.random.default_rng(1)
+    rows = []
     references = [text(one) for one in originals]
     for name in (*CHANGES, "finding invented"):
         for size in (1, 2, 3):

@@ -28,10 +28,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Dagster's migrations, a hundred files, are read once in a process and not for the database of each run.
-_read_migrations, _migrations = (
-    ScriptDirectory.from_config,
-    dict[str | None, ScriptDirectory](),
-)
+_read_migrations = ScriptDirectory.from_config
+_migrations = dict[str | None, ScriptDirectory]()
 
 
 def _read_once(config: Config) -> ScriptDirectory:

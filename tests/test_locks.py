@@ -25,7 +25,8 @@ def locked(name: str) -> dict[str, str]:
 def test_all_lock_files_name_one_version_of_a_package(
     lock: str,
 ) -> None:
-    this, dev = locked(lock), locked("requirements-dev.lock")
+    this = locked(lock)
+    dev = locked("requirements-dev.lock")
     shared = this.keys() & dev.keys()
     assert len(shared) > 50
     assert {name: this[name] for name in shared} == {name: dev[name] for name in shared}

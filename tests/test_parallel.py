@@ -51,10 +51,8 @@ def stored(frames: dict[str, pd.DataFrame]) -> dict[str, bytes]:
 
 
 def implicit_half(folder: Path) -> dict[str, bytes]:
-    settings, taken = (
-        load_settings(),
-        take_in(find_delivery(folder), load_settings().corpus),
-    )
+    settings = load_settings()
+    taken = take_in(find_delivery(folder), load_settings().corpus)
     given = (taken.findings, FITTED_PROBABILITIES.frame())
     merged = parallel.joined(
         parallel.map_studies(

@@ -84,7 +84,8 @@ def test_definitions_of_a_home_that_was_opened_later_do_not_load(way: Path) -> N
 
 
 def test_a_folder_for_the_release_that_others_read_is_refused(way: Path) -> None:
-    home, out = Home(way / "home"), way / "out"
+    home = Home(way / "home")
+    out = way / "out"
     home.claim(PATIENTS)
     out.mkdir()
     out.chmod(0o755)

@@ -45,22 +45,23 @@ THEMES = (
 @lru_cache(maxsize=1)
 def sample() -> tuple[Said, ...]:
     """Three hundred invented reports, the same every time; each speaks of few things, so that they meet."""
-    dice, of_time = random.Random(7), random.Random(10)
+    dice = random.Random(7)
+    of_time = random.Random(10)
     rows: list[Said] = []
     for study in range(300):
         view = dice.choice(["", "ap", "pa, lateral", "lateral"])
-        ents, places = dice.sample(ENTS, 4), dice.sample(PLACES, 3)
+        ents = dice.sample(ENTS, 4)
+        places = dice.sample(PLACES, 3)
         measurements = ["", "", "", "5 mm", "8 mm", "normal"]
         if (
             study % 4 == 0
         ):  # things that meet often: what several diagnoses show, deny, or measure
-            ents, places, measurements = (
-                dice.choice(THEMES),
-                ["", "", "right"],
-                ["", "", "5 mm", "8 mm"],
-            )
+            ents = dice.choice(THEMES)
+            places = ["", "", "right"]
+            measurements = ["", "", "5 mm", "8 mm"]
         elif study % 4 == 1:
-            ents, places = ("cardiomegaly", "heart size"), ("", "cardiothoracic")
+            ents = ("cardiomegaly", "heart size")
+            places = ("", "cardiothoracic")
             measurements = ["", "normal"]
         for _ in range(dice.randrange(2, 10)):
             rows.append(

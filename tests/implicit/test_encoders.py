@@ -171,7 +171,8 @@ def test_a_missing_library_is_named_with_what_installs_it(
 def test_only_sentence_encoders_in_safetensors_are_read(
     model: Path, tmp_path: Path
 ) -> None:
-    whole, pickled = tmp_path / "whole", tmp_path / "pickled"
+    whole = tmp_path / "whole"
+    pickled = tmp_path / "pickled"
     shutil.copytree(model, whole)
     shutil.copytree(model, pickled)
     (whole / "modules.json").unlink()
@@ -185,7 +186,8 @@ def test_only_sentence_encoders_in_safetensors_are_read(
 
 @needs_model
 def test_no_code_that_comes_with_a_model_is_run(model: Path, tmp_path: Path) -> None:
-    folder, ran = tmp_path / "own", tmp_path / "ran"
+    folder = tmp_path / "own"
+    ran = tmp_path / "ran"
     shutil.copytree(model, folder)
     modules = (folder / "modules.json").read_text()
     (folder / "modules.json").write_text(
@@ -297,7 +299,8 @@ class Encoder:
     identity = "invented@1"
 
     def __init__(self, *, noise: float = 0.0, fails_at: int = -1) -> None:
-        self._noise, self._fails_at = noise, fails_at
+        self._noise = noise
+        self._fails_at = fails_at
         self.asked: list[str] = []
 
     def encode(self, phrases: Sequence[str]) -> np.ndarray:

@@ -85,7 +85,8 @@ def gpt_of(configuration: JudgesConfiguration) -> LLMJudgeConfig:
 def test_only_the_judges_of_the_active_preset_rank_and_are_asked(
     tmp_path: Path,
 ) -> None:
-    offline, models = read(tmp_path, GPT), read(tmp_path, GPT, "models")
+    offline = read(tmp_path, GPT)
+    models = read(tmp_path, GPT, "models")
     assert (offline.rankers, list(offline.models)) == (
         ("panel", "lexicon", "cues-2.b_1"),
         [],

@@ -177,7 +177,8 @@ def test_after_any_kill_shown_costs_are_those_of_the_ledger(
             process.kill()
             process.wait()
         assert started().wait() == 0
-    found, ledger = shown_costs(home), Ledger.open(home / "ledger.sqlite").statistics()
+    found = shown_costs(home)
+    ledger = Ledger.open(home / "ledger.sqlite").statistics()
     assert ledger["lost"].sum() > 0
     assert found == {
         "llm_calls": ledger["attempts"].sum(),

@@ -131,7 +131,8 @@ def test_a_run_is_within_its_estimate_less_what_was_paid(
         (home / "judges.toml").write_text(judges_file(server.openai_url))
 
         def estimated() -> dict[str, Any]:
-            before, sent = contents(home), len(server.arrivals)
+            before = contents(home)
+            sent = len(server.arrivals)
             there = estimate(delivery, tmp_path)
             assert contents(home) == before, "an estimate changes nothing on disk"
             assert len(server.arrivals) == sent, "and sends nothing"
@@ -142,14 +143,17 @@ def test_a_run_is_within_its_estimate_less_what_was_paid(
         assert "budget" in str(
             lunguage(home, *run, "--budget", f"{0.75 * first['total']['usd']:.4f}")
         )
-        paid, half, rest = server.answered, spent(home), estimated()
+        paid = server.answered
+        half = spent(home)
+        rest = estimated()
         fits = rest["lines"]
         assert {one["stage"] for one in fits} == {"fitted_probabilities"}, (
             "phrases and ranking are stored"
         )
         assert all(one["hits"] > 0 and one["basis"] == "ledger" for one in fits)
         assert lunguage(home, *run) is None
-        all_, rest_usd = spent(home), spent(home) - half
+        all_ = spent(home)
+        rest_usd = spent(home) - half
         assert rest["total"]["usd_at_least"] <= rest_usd <= rest["total"]["usd_at_most"]
         assert first["total"]["usd_at_least"] <= all_ <= first["total"]["usd_at_most"]
         last = estimated()
@@ -328,7 +332,8 @@ def test_minutes_follow_calls_in_flight_rounds_or_rates_whichever_is_slowest() -
 def test_what_the_ledger_knows_goes_before_what_is_assumed(
     tmp_path: Path,
 ) -> None:
-    ledger, guess = Ledger.open(tmp_path / "ledger.sqlite"), estimated()
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    guess = estimated()
 
     def answered(
         key: str, failure: str | None = None, judge: str = "j", **counts: Any
@@ -357,7 +362,8 @@ def test_what_the_ledger_knows_goes_before_what_is_assumed(
 
 
 def test_a_judge_without_a_price_has_tokens_but_no_dollars() -> None:
-    free, guess = estimated(price=None), estimated()
+    free = estimated(price=None)
+    guess = estimated()
     assert {free[name] for name in ("usd", "usd_at_least", "usd_at_most")} == {None}
     assert free["input_tokens"] == guess["input_tokens"] > 0
     minutes, total = estimate_totals([free, guess])

@@ -53,7 +53,8 @@ TEMPLATES = {
     ("comparison", "system"): Template("Which is closer to certain?"),
     ("comparison", "user"): Template("$sentence_1 | $sentence_2"),
 }
-PROMPTS, BUNDLED = Prompts("v1", TEMPLATES), load_prompts()
+PROMPTS = Prompts("v1", TEMPLATES)
+BUNDLED = load_prompts()
 
 
 def invented(request: Request, occurrence: int) -> Reply:
@@ -69,7 +70,8 @@ def invented(request: Request, occurrence: int) -> Reply:
 def made(ledger: Ledger, model: Any = None, **options: Any) -> ModelJudge:
     model = model if model is not None else FakeModel(answer=invented)
     limits = Limits(in_flight=8, backoff_s=0.001)
-    prompts, mode = options.pop("prompts", PROMPTS), options.pop("mode", "text")
+    prompts = options.pop("prompts", PROMPTS)
+    mode = options.pop("mode", "text")
     return ModelJudge(Asker("one", model, ledger, limits, **options), prompts, mode)
 
 

@@ -69,7 +69,9 @@ def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does()
 ):
     scorer = ByLength()
     judge = ScorerJudge("mine", scorer)
-    short, long, green = SENTENCES[0], SENTENCES[3], SENTENCES[2]
+    short = SENTENCES[0]
+    long = SENTENCES[3]
+    green = SENTENCES[2]
     asked = [
         ComparisonQuestion(short, long),
         ComparisonQuestion(long, short),
@@ -86,7 +88,8 @@ def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does()
 
 def test_equal_scores_are_a_coin_whichever_sentence_comes_first() -> None:
     judge = ScorerJudge("mine", ByLength())
-    one, two = "Maybe <finding>, A.", "Maybe <finding>, B."
+    one = "Maybe <finding>, A."
+    two = "Maybe <finding>, B."
     first, turned = judge.compare(
         [ComparisonQuestion(one, two), ComparisonQuestion(two, one)]
     )

@@ -79,7 +79,8 @@ class Runs:
     """
 
     def __init__(self, folder: Path, url: str) -> None:
-        self.folder, self.url = folder, url
+        self.folder = folder
+        self.url = url
         self.first, self.second, self.third = (
             folder / "first",
             folder / "second",
@@ -138,7 +139,9 @@ def server() -> Iterator[LoopbackServer]:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Runs:
     made = Runs(tmp_path_factory.mktemp("secrecy"), server.url)
-    first, second, third = made.first, made.second, made.third
+    first = made.first
+    second = made.second
+    third = made.third
     assert planted.write_corpus(made.folder / "delivered", 8) > 5
     shutil.copytree(made.folder / "delivered", made.folder / "headless")
     planted.write_rows(
@@ -294,7 +297,8 @@ def test_runs_of_plain_dagster_tell_and_store_nothing_of_the_words(
         "LUNGUAGE_LEDGER": str(home / "ledger-ui.sqlite"),
         "DAGSTER_HOME": str(home / "dagster"),
     }
-    asked, told = len(server.calls), []
+    asked = len(server.calls)
+    told = []
     for asset, partition in (
         ("hedge_phrases", "one|d"),
         ("deduplicated_findings", "panel|d"),

@@ -115,7 +115,8 @@ def new_home(folder: Path) -> Path:
 def test_a_killed_run_with_models_resumes_and_replays_without_them(
     tmp_path: Path,
 ) -> None:
-    delivery, home = tmp_path / "reports", new_home(tmp_path / "home")
+    delivery = tmp_path / "reports"
+    home = new_home(tmp_path / "home")
     write_sample(delivery, reports=5, seed=5)
     tiny_encoder.save(tmp_path / "encoder")
     model = tiny_model.save(tmp_path / "model")

@@ -234,7 +234,8 @@ class Row:
 REFIT = tuple(f"refit (panel x {batch})" for batch in BATCHES)
 EXPAND = tuple(f"expand (panel x {batch})" for batch in BATCHES)
 COMPARE = ("compare (lexicon)", "compare (cues)")
-RANK, OUT = ("rank (panel)",), ("release (panel)",)
+RANK = ("rank (panel)",)
+OUT = ("release (panel)",)
 
 
 def by_hand(table: str, *keys: str) -> str:

@@ -179,7 +179,8 @@ def test_a_program_at_the_printed_address_needs_no_origin() -> None:
 
 
 def test_a_web_socket_needs_the_own_origin_and_the_token() -> None:
-    own, address = {"Origin": OWN, "Host": "127.0.0.1:3000"}, f"/{TOKEN}/graphql"
+    own = {"Origin": OWN, "Host": "127.0.0.1:3000"}
+    address = f"/{TOKEN}/graphql"
     with client().websocket_connect(address, headers=own) as socket:
         assert socket.receive_text() == "let in"
     for path, wrong in (

@@ -33,7 +33,8 @@ from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
 
 PANEL_SECOND = {"ranker": "panel", "report_batch": "second"}
-WARN, ERROR = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
+WARN = dg.AssetCheckSeverity.WARN
+ERROR = dg.AssetCheckSeverity.ERROR
 
 Evaluations = dict[tuple[str, str], dg.AssetCheckEvaluation]
 

@@ -73,7 +73,8 @@ def test_a_home_that_gets_cues_has_another_version_of_that_file_alone(
 
 
 def test_what_rests_on_an_edited_file_is_stale_for_dagster(small: SmallHome) -> None:
-    table, partition = dg.AssetKey("deduplicated_findings"), "panel|first"
+    table = dg.AssetKey("deduplicated_findings")
+    partition = "panel|first"
 
     def status() -> StaleStatus:
         graph = build_defs(small.configuration).resolve_asset_graph()

@@ -144,7 +144,8 @@ def test_a_full_disk_of_the_run_record_is_one_line(
 def test_time_zones_and_clocks_running_backwards_change_no_byte(
     ran: tuple[Path, str], five: Path, tmp_path: Path
 ) -> None:
-    home, clock = without_expectations(tmp_path / "home"), tmp_path / "clock"
+    home = without_expectations(tmp_path / "home")
+    clock = tmp_path / "clock"
     clock.mkdir()
     (clock / "sitecustomize.py").write_text(WRONG_CLOCK)
     command = [*CLI, "run", "--data", str(five), "--batch", "first"]

@@ -36,7 +36,8 @@ def pools(folder: Path) -> Pools:
 def test_every_report_in_new_company_is_released(
     tmp_path: Path,
 ) -> None:
-    delivery, home = tmp_path / "delivery", tmp_path / "home"
+    delivery = tmp_path / "delivery"
+    home = tmp_path / "home"
     delivery.mkdir()
     rows = [
         (f"s{number:08d}", text)

@@ -78,7 +78,8 @@ def test_what_a_run_that_failed_had_paid_is_shown_by_the_next(
     failed(asking, server, 10)
     failed(asking, server, 5)
     asking.runner().run("panel", stages=COMPARE)
-    found, ledger = shown(asking), paid(asking)
+    found = shown(asking)
+    ledger = paid(asking)
     assert found["llm_calls"] == ledger["attempts"] == len(server.calls)
     assert found["llm_cost_usd"] == pytest.approx(ledger["cost_usd"])
     assert found["llm_input_tokens"] == ledger["input_tokens"]
@@ -109,10 +110,8 @@ def test_what_was_shown_once_is_not_shown_again(
 def test_bills_of_another_home_that_shares_the_ledger_are_left_alone(
     asking: SmallHome, server: LoopbackServer
 ) -> None:
-    ledger, other = (
-        Ledger.open(asking.configuration.ledger_location),
-        Bill(ACCOUNT, "a run of another home"),
-    )
+    ledger = Ledger.open(asking.configuration.ledger_location)
+    other = Bill(ACCOUNT, "a run of another home")
     ledger.transaction(
         lambda connection: charge(connection, other, "one", Charges(calls=1_000))
     )
@@ -137,7 +136,8 @@ def test_a_check_warns_of_paid_replies_that_cannot_be_used(
 ) -> None:
     server.plan(*[Act("nonsense")] * 30)
     asking.runner().run("panel", stages=COMPARE)
-    found, ledger = of_no_use(asking), paid(asking)
+    found = of_no_use(asking)
+    ledger = paid(asking)
     assert not found.passed
     assert str(found.description).startswith(f"30 of {ledger['attempts']} replies")
     assert shown(asking)["llm_invalid"] == ledger["invalid"] == 30

@@ -72,7 +72,8 @@ def write_reports(folder: Path) -> Path:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the homes and what was shown: commands one after the other."""
     folder = tmp_path_factory.mktemp("raw")
-    data, landing = write_reports(folder / "archive"), folder / "landing"
+    data = write_reports(folder / "archive")
+    landing = folder / "landing"
     write_reports(landing / "night")
     (landing / "none.csv").write_text(
         f'study_id,report\n,"{REPEATED}"\n', encoding="utf-8"

@@ -192,7 +192,8 @@ def read(rows: Sequence[tuple[int, int, str, str, str, str]]) -> pd.DataFrame:
 def test_a_reading_agrees_with_itself_and_counts_fit_each_other(
     mine: list[Any], theirs: list[Any]
 ) -> None:
-    one, other = compared(read(mine), read(theirs)), compared(read(theirs), read(mine))
+    one = compared(read(mine), read(theirs))
+    other = compared(read(theirs), read(mine))
     assert list(one) == list(AGREEMENT_FIELDS)
     for name in AGREEMENT_FIELDS:
         assert one[name]["agreed"] <= min(one[name]["first"], one[name]["second"])

@@ -47,7 +47,8 @@ _LINE = re.compile(r'^\{"id": "[a-z]+:\d+", "text": ".*"\}$', re.MULTILINE)
 
 def report_of(study: str, **sections: list[str]) -> SectionedReport:
     """A report whose sections (`hist`, `find`, `impr`, `other`) have these sentences."""
-    text, sentences = "", list[Sentence]()
+    text = ""
+    sentences = list[Sentence]()
     for section, those in sections.items():
         for number, words in enumerate(those, start=1):
             span = Span(len(text), len(text) + len(words))
@@ -105,7 +106,8 @@ def answer_text(findings: list[Any], sentences: list[Any] | None = None) -> str:
 
 def read_off(user: str) -> str:
     """What the model answers: its words, where they stand, and an account of every other sentence."""
-    findings, silent = list[dict[str, Any]](), list[dict[str, str]]()
+    findings = list[dict[str, Any]]()
+    silent = list[dict[str, str]]()
     for name, text in asked_sentences(user).items():
         own = [word for word in KNOWN if word in text.lower()]
         for word in own:

@@ -52,7 +52,8 @@ def _stated(row: dict[str, Any], fit: dict[str, Any] | None) -> tuple[Any, ...]:
 
 
 def _of_parent(row: dict[str, Any], parent: dict[str, Any]) -> tuple[Any, ...]:
-    paper, support = row["mode"] == "paper", parent["support"]
+    paper = row["mode"] == "paper"
+    support = parent["support"]
     low = parent["p_low"] * (1.0 if paper else 0.8)
     if row["status"] in ("dp", "tp"):
         return support, low, 1.0, "pathway"

@@ -74,12 +74,10 @@ class FakeModel:
         binding: ModelBinding = BINDING,
         log: Path | None = None,
     ) -> None:
-        self._failing, self._latency, self._answer, self.binding = (
-            failing,
-            latency,
-            answer,
-            binding,
-        )
+        self._failing = failing
+        self._latency = latency
+        self._answer = answer
+        self.binding = binding
         self.sent: Counter[str] = Counter()
         self.replies = 0
         self.in_flight = self.most_in_flight = 0

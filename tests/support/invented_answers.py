@@ -111,7 +111,8 @@ def recorded(
     """A `COMPARISON_MATCHES` frame per judge; the coin of the position is that of the repetition's number."""
 
     def answered(a: str, b: str, repetition: int, judge: str) -> Answer:
-        won, swapped = decide(a, b, repetition, judge), repetition % 2 == 1
+        won = decide(a, b, repetition, judge)
+        swapped = repetition % 2 == 1
         answer = (
             "invalid"
             if won is None

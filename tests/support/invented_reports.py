@@ -88,7 +88,10 @@ def frames(rows: Iterable[Said]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFra
     """FINDINGS, FITTED_PROBABILITIES and REPORTS; a row's number is its position unless given, references are
     row numbers or tokens.
     """
-    findings, fitted, delivered, views = [], [], Counter[str](), {}
+    findings = []
+    fitted = []
+    delivered = Counter[str]()
+    views = {}
     for position, row in enumerate(rows):
         number = position if row.row is None else row.row
         own = identity(number, row.study)

@@ -140,7 +140,8 @@ def failing_share(
 
 _COMPARE = re.compile(r"^sentence_1: (.*)\nsentence_2: (.*)$", re.MULTILINE)
 _EXTRACT = re.compile(r"^finding: (.*)\nsentence: (.*)$", re.MULTILINE | re.IGNORECASE)
-_CUES, _LEXICON = CuesJudge.bundled("loopback"), LexiconJudge.bundled("loopback")
+_CUES = CuesJudge.bundled("loopback")
+_LEXICON = LexiconJudge.bundled("loopback")
 
 
 def judge_like(call: Call) -> str:
@@ -174,11 +175,9 @@ class LoopbackServer:
         answer: Callable[[Call], str] = judge_like,
         reasoning_tokens: int = 0,
     ) -> None:
-        self.latency, self.answer, self.reasoning_tokens = (
-            latency,
-            answer,
-            reasoning_tokens,
-        )
+        self.latency = latency
+        self.answer = answer
+        self.reasoning_tokens = reasoning_tokens
         self.calls: list[Call] = []
         self.arrivals: list[Arrival] = []
         self.answered = self.in_flight = self.most_in_flight = 0

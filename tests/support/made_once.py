@@ -19,7 +19,8 @@ def made_once(
     shared = (
         own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     )  # of one pytest run, in any case
-    folder, done = shared / name, shared / f"{name}.made"
+    folder = shared / name
+    done = shared / f"{name}.made"
     with (shared / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():

@@ -33,7 +33,8 @@ def plain_groups(
     cosines = {}
     for a, b in combinations(range(len(block)), 2):
         if not _separated(block[a], block[b], blacklist):
-            one, other = linearised(block[a]), linearised(block[b])
+            one = linearised(block[a])
+            other = linearised(block[b])
             cosine = 1.0 if one == other else cosine_of(embedder, one, other)
             if cosine >= threshold:
                 cosines[a, b] = cosine
@@ -60,7 +61,8 @@ def plain_groups(
 
 
 def _separated(one: Row, other: Row, blacklist: Blacklist) -> bool:
-    said, values = [], []
+    said = []
+    values = []
     for row in (one, other):
         phrase = linearised(row)
         said.append(

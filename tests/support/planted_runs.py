@@ -50,10 +50,13 @@ def replaced(places: list[str], by: Callable[..., Any]) -> ExitStack:
 @contextmanager
 def shown_in(file: Path) -> Iterator[None]:
     """Let everything that is printed and logged, at any level, go into a file."""
-    root, kept, rights = logging.getLogger(), [os.dup(1), os.dup(2)], os.umask(0)
+    root = logging.getLogger()
+    kept = [os.dup(1), os.dup(2)]
+    rights = os.umask(0)
     os.umask(rights)  # a command sets its own
     with file.open("w", encoding="utf-8", buffering=1) as stream:
-        before, handler = root.level, logging.StreamHandler(stream)
+        before = root.level
+        handler = logging.StreamHandler(stream)
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
         root.addHandler(handler)

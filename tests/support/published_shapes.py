@@ -111,7 +111,9 @@ def graph(text: str, *entities: tuple[str, str, Sequence[tuple[str, str]]]) -> A
     """An entry of RadGraph: a text of words between blanks, and (words, label, relations), each at its first
     place behind the entity before.
     """
-    words, made, behind = text.split(), {}, 0
+    words = text.split()
+    made = {}
+    behind = 0
     for number, (tokens, label, relations) in enumerate(entities, 1):
         own = tokens.split()
         behind = next(

@@ -280,7 +280,8 @@ def write_openi_tables(
 ) -> list[Path]:
     """`indiana_reports.csv` and `indiana_projections.csv`, in the columns that the web has."""
     folder.mkdir(parents=True, exist_ok=True)
-    path, beside = folder / "indiana_reports.csv", folder / "indiana_projections.csv"
+    path = folder / "indiana_reports.csv"
+    beside = folder / "indiana_projections.csv"
     pd.DataFrame(
         {
             "uid": range(1, len(reports) + 1),

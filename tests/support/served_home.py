@@ -48,7 +48,8 @@ class ServedHome:
     """Processes of one group, so that a power cut takes them all at once, with the runs that they started."""
 
     def __init__(self, home: Path, **variables: str) -> None:
-        self.home, self._variables = home, variables
+        self.home = home
+        self._variables = variables
         self._code, self._web = _free_port(), _free_port()
         self._processes: list[subprocess.Popen[bytes]] = []
         os.environ.pop("DAGSTER_HOME", None)

@@ -190,10 +190,12 @@ class SimulatedCorpus:
         )
 
 
-TRUE_ALPHA, TRUE_MU_HALF = 0.089, 24.89
+TRUE_ALPHA = 0.089
+TRUE_MU_HALF = 24.89
 """The true line from a certainty to a probability: that of the paper."""
 
-_LOWEST, _HIGHEST = 7.0, 43.5
+_LOWEST = 7.0
+_HIGHEST = 43.5
 _ANCHOR_LOGIT_SE = 0.055
 """Standard error of an anchor's logit: that of the published intervals."""
 
@@ -276,9 +278,7 @@ def _phrase(number: int) -> str:
 
 def _anchor(phrase: str, place: float, error: float) -> Anchor:
     logit = TRUE_ALPHA * (place - TRUE_MU_HALF) + _ANCHOR_LOGIT_SE * error
-    p, low, high = (
-        expit(logit),
-        expit(logit - Z95 * _ANCHOR_LOGIT_SE),
-        expit(logit + Z95 * _ANCHOR_LOGIT_SE),
-    )
+    p = expit(logit)
+    low = expit(logit - Z95 * _ANCHOR_LOGIT_SE)
+    high = expit(logit + Z95 * _ANCHOR_LOGIT_SE)
     return Anchor(phrase, float(p), float(low), float(high))

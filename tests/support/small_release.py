@@ -101,11 +101,13 @@ def make(
     home = Home(folder / "home")
     home.create()
     home.settings_file.write_text(SETTINGS)
-    settings, judges = load_settings(home.settings_file), load_judges()
+    settings = load_settings(home.settings_file)
+    judges = load_judges()
     panel = [
         offline_judge(key, judges.judge_config(key)) for key in judges.members("panel")
     ]
-    taken, hedges = {}, {}
+    taken = {}
+    hedges = {}
     for key, (reports, seed) in batches.items():
         write_sample(folder / key, reports=reports, seed=seed)
         if credentialed:

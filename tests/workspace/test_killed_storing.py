@@ -75,7 +75,8 @@ def test_expand_killed_anywhere_ends_with_the_same_bytes(
     shutil.copytree(before, whole)
     store(whole, made)
     new = seen(whole)
-    places, killed = set(), True
+    places = set()
+    killed = True
     step = 0
     while killed:
         shutil.copytree(before, root)

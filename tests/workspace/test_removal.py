@@ -78,7 +78,8 @@ def test_everything_of_the_batch_alone_goes_and_nothing_else(home: Home) -> None
 
 def dies_after(steps: int) -> Callable[..., None]:
     """`Path.unlink`, until a kill."""
-    unlink, left = Path.unlink, iter(range(steps))
+    unlink = Path.unlink
+    left = iter(range(steps))
 
     def dying(path: Path, missing_ok: bool = False) -> None:
         if next(left, None) is None:

@@ -144,7 +144,8 @@ def test_other_sentences_or_another_order_make_another_question() -> None:
 
 def test_a_judge_without_valid_answers_spoils_no_coefficient() -> None:
     mute = HAND["ann"].assign(answer="invalid", winner=None)
-    frame, without = judge_agreement({**HAND, "mute": mute}), judge_agreement(HAND)
+    frame = judge_agreement({**HAND, "mute": mute})
+    without = judge_agreement(HAND)
     assert measured(frame, "invalid answers", "mute")["value"] == 1.0
     assert measured(frame, "sentence_1 chosen", "mute")["value"] is None
     pd.testing.assert_frame_equal(

@@ -21,7 +21,9 @@ from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.settings import ExplicitSettings
 
 CORPORA = max(2, scaled(4))
-PHRASES, TARGETS, JUDGES = 14, 150, 4
+PHRASES = 14
+TARGETS = 150
+JUDGES = 4
 
 
 class Trial(NamedTuple):

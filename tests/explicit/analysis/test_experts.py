@@ -160,7 +160,8 @@ def test_showing_pairs_the_other_way_round_changes_no_agreement(
         (b, a) if turn else (a, b): [3 - c if turn and c else c for c in row]
         for (a, b), row, turn in zip(pairs, chosen, turned, strict=True)
     })  # fmt: skip
-    before, after = study(straight), study(mirrored)
+    before = study(straight)
+    after = study(mirrored)
     unchanged = before["coding"] != "position"
     pd.testing.assert_frame_equal(before[unchanged], after[unchanged])
     if all(turned):

@@ -110,10 +110,8 @@ def test_the_form_needs_nothing_else_labels_every_choice_and_escapes_the_mask(
     tmp_path: Path,
 ) -> None:
     read = _Form(form(make_survey(PUBLISHED, RULER, pairs=10), tmp_path))
-    ids, outside = (
-        read.found["id"],
-        [read.found[name] for name in ("src", "href", "action")],
-    )
+    ids = read.found["id"]
+    outside = [read.found[name] for name in ("src", "href", "action")]
     assert (read.tags["script"], outside) == (0, [[], [], []])
     assert (read.tags["fieldset"], read.tags["legend"], read.tags["li"]) == (
         10,
@@ -268,7 +266,8 @@ def test_import_stores_answers_and_an_empty_file_changes_nothing(
     monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
     place = Home(tmp_path / "home")
     place.claim(Corpus("invented", "credentialed"))
-    filled, described = tmp_path / "filled.csv", tmp_path / "who.csv"
+    filled = tmp_path / "filled.csv"
+    described = tmp_path / "who.csv"
     filled.write_text(
         "phrase_1,phrase_2,ann,bob,cyd\nlikely,may,1,,\nmade up,may,1,2,\n"
     )

@@ -87,7 +87,8 @@ def answering_as(decide: Decide, key: str) -> ScriptedJudge:
     """A judge that answers questions about `pNN ...` sentences as its recorded matches say."""
 
     def choose(question: ComparisonQuestion) -> Choice:
-        one, two = question.sentence_1[:3], question.sentence_2[:3]
+        one = question.sentence_1[:3]
+        two = question.sentence_2[:3]
         first_wins = (
             decide(one, two, 0, key) if one < two else not decide(two, one, 0, key)
         )

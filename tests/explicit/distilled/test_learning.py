@@ -94,7 +94,8 @@ def test_a_scorer_that_is_known_is_found_again_in_units_of_mu(
         vectors, answers, [fold == one for one in range(4)], 24.0
     )
     truth = np.array([world.corpus.truth[one] for one in answers.sentences["sentence"]])
-    known, panel = answers.is_fitted, answers.sentences["mu_centre"].to_numpy()
+    known = answers.is_fitted
+    panel = answers.sentences["mu_centre"].to_numpy()
     slope, intercept = np.polyfit(panel[known], mu[known], 1)
     assert slope == pytest.approx(1.0, abs=0.12)
     assert slope * 25.0 + intercept == pytest.approx(25.0, abs=1.0)
@@ -119,7 +120,8 @@ def test_the_covariance_is_the_inverse_of_the_curvature(
 ) -> None:
     vectors = world.vectors(answers)
     head = fit_head(vectors, answers, 6.0)
-    inputs, weights = head.inputs(vectors), head.weights
+    inputs = head.inputs(vectors)
+    weights = head.weights
 
     def slopes(weights: np.ndarray) -> np.ndarray:
         return (

@@ -135,7 +135,8 @@ def test_a_sentence_has_its_score_whatever_company_it_is_read_in(
 ) -> None:
     scorer = DistilledScorer(frozen)
     sentences = world.findings["masked_sentence"].tolist()
-    together, alone = scorer.read(sentences), scorer.read(sentences[5:6])
+    together = scorer.read(sentences)
+    alone = scorer.read(sentences[5:6])
     assert together.mu[5] == pytest.approx(alone.mu[0], abs=2e-4)
     assert (together.mu_sd > 0.4).all()
     repeated = scorer.read([*sentences, *sentences])

@@ -84,8 +84,11 @@ def fit_one(
     """The page's algorithm for one sentence, written without arrays, and its log; only the hashed draws are
     shared with the code under test.
     """
-    beta, tau, b = 4.167, 0.083, 25.0 / 6.0
-    mu, variance = 25.0, 8.333**2
+    beta = 4.167
+    tau = 0.083
+    b = 25.0 / 6.0
+    mu = 25.0
+    variance = 8.333**2
     counts = [0] * len(reference.mu)
     steps = void = answers = invalid = 0
     history: list[int] = []
@@ -98,12 +101,14 @@ def fit_one(
     )
     places = list(zip(reference.mu.tolist(), reference.variance.tolist(), strict=True))
     while True:
-        best, opponent = -1.0, -1
+        best = -1.0
+        opponent = -1
         for i, (place, spread) in enumerate(places):
             c2 = 2 * b * b + variance + spread
             draw = math.sqrt(2 * b * b / c2) * math.exp(-((mu - place) ** 2) / (2 * c2))
             if counts[i] < options.opponent_limit and draw > best:
-                best, opponent = draw, i
+                best = draw
+                opponent = i
         keys = [
             mix(seed, steps + void, text_hash(judge.key))
             for seed, judge in zip(seeds, panel, strict=True)
@@ -115,7 +120,8 @@ def fit_one(
                 for judge in panel
             ]
             playing = [int(np.argmin(turns))]
-        results, said_by = [], []
+        results = []
+        said_by = []
         for j in playing:
             drawn = int(smallest(mix(keys[j], 0), reference.hashes[opponent])[0])
             theirs = reference.sentences[opponent][drawn]
@@ -144,7 +150,8 @@ def fit_one(
         answers += len(results)
         place, spread = places[opponent]
         for won in results:
-            v_t, v_o = variance + tau**2, spread + tau**2
+            v_t = variance + tau**2
+            v_o = spread + tau**2
             c = math.sqrt(2 * beta**2 + v_t + v_o)
             sign = 1 if won else -1
             t = sign * (mu - place) / c
@@ -308,10 +315,8 @@ def test_a_scorer_beside_a_language_model_changes_no_draw_of_it(
     """Opponents depend on all answers before: the scorer is mute here, so that they stay."""
     sentences = ["Possible <finding>.", "Probable <finding> at the left base."]
     options = ExplicitSettings(panel_steps=100, step_limit=20)
-    alone, beside = (
-        ScriptedJudge(moody(0.0), key="moody"),
-        ScriptedJudge(moody(0.0), key="moody"),
-    )
+    alone = ScriptedJudge(moody(0.0), key="moody")
+    beside = ScriptedJudge(moody(0.0), key="moody")
     mute = LexiconJudge.bundled("lexicon")
     nothing = unknown_deviation([None] * len(sentences))
     monkeypatch.setattr(
@@ -363,10 +368,8 @@ def test_chunks_and_the_log_change_no_fit_and_no_sentence_is_logged(
         PANEL,
         published_anchors(),
     )
-    whole, parts = (
-        fit_pairs(*arguments, PUBLISHED),
-        fit_pairs(*arguments, PUBLISHED, at_once=at_once),
-    )
+    whole = fit_pairs(*arguments, PUBLISHED)
+    parts = fit_pairs(*arguments, PUBLISHED, at_once=at_once)
     assert set(whole.log["sentence_key"]) == set(whole.probabilities["sentence_key"])
     assert not any("quokka" in str(value) for value in whole.log.to_numpy().ravel())
     FIT_LOG.to_arrow(whole.log)
@@ -413,10 +416,8 @@ def test_ten_steps_without_a_valid_answer_leave_the_pair_unfitted(stick: Stick) 
 
 
 def test_hedges_of_another_batch_are_refused(stick: Stick) -> None:
-    findings, other = (
-        findings_frame([finding(0)]),
-        findings_frame([finding(1, study_id="s59999999")]),
-    )
+    findings = findings_frame([finding(0)])
+    other = findings_frame([finding(1, study_id="s59999999")])
     with pytest.raises(MethodError, match="not the same"):
         fit_pairs(
             findings,
@@ -449,7 +450,8 @@ def test_where_the_published_scale_stands_in_opponents_show_bundled_sentences(
 
 
 def test_unusable_anchors_are_found_before_any_judge_is_asked(stick: Stick) -> None:
-    findings, judge = findings_frame([finding(0)]), ScriptedJudge()
+    findings = findings_frame([finding(0)])
+    judge = ScriptedJudge()
     anchors = [Anchor("surely", 0.9, 0.8, 0.95)]
     with pytest.raises(MethodError, match="no anchor phrase 'surely'"):
         fit_pairs(

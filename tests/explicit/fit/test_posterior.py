@@ -96,7 +96,8 @@ def test_a_panels_posterior_agrees_with_simulated_readings(
     """The same model by brute force: places, deviations and readings are drawn, and weighted by how well they
     explain the answers.
     """
-    rng, draws = np.random.default_rng(3), 200_000
+    rng = np.random.default_rng(3)
+    draws = 200_000
     won, lost = no_answers(1, 2, reference)
     won[0, 0, 18:24] = 1
     lost[0, 1, 18:24] = 1
@@ -126,7 +127,8 @@ def test_a_panels_posterior_agrees_with_simulated_readings(
 def test_judges_that_disagree_leave_a_place_less_certain(
     reference: ReferenceScale, alike: ReferenceScale
 ) -> None:
-    agreed, opposed = no_answers(1, 2, reference), no_answers(1, 2, reference)
+    agreed = no_answers(1, 2, reference)
+    opposed = no_answers(1, 2, reference)
     agreed[0][0, :, 15:23] = agreed[1][0, :, 15:23] = 2
     # the same answers in all, but one judge always reads higher
     opposed[0][0, 0, 15:23] = opposed[1][0, 1, 15:23] = 4

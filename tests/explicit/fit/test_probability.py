@@ -113,14 +113,18 @@ def test_the_delta_method_agrees_with_simulation(n_anchors: int) -> None:
     rng = np.random.default_rng(0)
     places = np.linspace(8.0, 42.0, n_anchors)
     p = 1 / (1 + np.exp(-0.09 * (places - 25.0 + rng.normal(0, 1.0, n_anchors))))
-    logits, logit_se, mu_sd, sigma = np.log(p / (1 - p)), 0.1, 0.6, 1.2
+    logits = np.log(p / (1 - p))
+    logit_se = 0.1
+    mu_sd = 0.6
+    sigma = 1.2
     ends = [1 / (1 + np.exp(-(logits + s * 1.959964 * logit_se))) for s in (-1, 1)]
     anchors = [
         Anchor(f"a{i}", float(p[i]), float(ends[0][i]), float(ends[1][i]))
         for i in range(n_anchors)
     ]
     frame = ranking({f"a{i}": float(place) for i, place in enumerate(places)}, mu_sd)
-    target, draws = 33.0, 40_000
+    target = 33.0
+    draws = 40_000
     x = places + rng.normal(0, mu_sd, (draws, n_anchors))
     y = logits + rng.normal(0, logit_se, (draws, n_anchors))
     away = x - x.mean(axis=1, keepdims=True)

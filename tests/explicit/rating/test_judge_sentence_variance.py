@@ -85,10 +85,8 @@ def test_a_match_with_an_invalid_answer_says_nothing(
 ) -> None:
     one = sorted(noisy)[0]
     blank = noisy[one]["match_id"].isin(noisy[one]["match_id"].head(100))
-    answer, winner = (
-        noisy[one]["answer"].mask(blank, "invalid"),
-        noisy[one]["winner"].mask(blank),
-    )
+    answer = noisy[one]["answer"].mask(blank, "invalid")
+    winner = noisy[one]["winner"].mask(blank)
     silent = {**noisy, one: noisy[one].assign(answer=answer, winner=winner)}
     gone = noisy[one]["match_id"][blank]
     without = {

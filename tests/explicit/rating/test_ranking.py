@@ -154,7 +154,8 @@ def test_very_many_answers_are_resampled_less_often(
 
 def test_the_version_follows_answers_judges_and_seed() -> None:
     quick = ExplicitSettings(bootstrap=0, orders=1)
-    base, other = played(("one", noisy(0.8))), played(("one", noisy(0.5)))["one"]
+    base = played(("one", noisy(0.8)))
+    other = played(("one", noisy(0.5)))["one"]
     changed = [
         base,
         {"other": base["one"]},
@@ -172,10 +173,8 @@ def test_the_version_follows_answers_judges_and_seed() -> None:
 
 
 def test_the_published_scale_has_the_published_scores_also_as_a_stand_in() -> None:
-    vocabulary, matches = (
-        hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS),
-        {"one": COMPARISON_MATCHES.frame()},
-    )
+    vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS)
+    matches = {"one": COMPARISON_MATCHES.frame()}
     frame = reference_ranking(vocabulary, matches, SETTINGS, ["rules, version 1"])
     own = ranked(
         played(("one", noisy(0.9)), ("two", noisy(0.9))), ExplicitSettings(bootstrap=0)
@@ -216,7 +215,8 @@ def test_a_ranking_without_orders_of_play_agrees() -> None:
     )
 
     def choose(question: ComparisonQuestion) -> str:
-        first, second = int(question.sentence_1[1]), int(question.sentence_2[1])
+        first = int(question.sentence_1[1])
+        second = int(question.sentence_2[1])
         noise = random.Random(
             f"{sorted((question.sentence_1, question.sentence_2))}"
         ).gauss(0.0, 2.0)

@@ -61,7 +61,8 @@ def test_many_orders_side_by_side_are_exactly_sequential_play(
     )  # repeats, and padding anywhere
     mu, sigma = play(winners, losers, players, orders)
     for row, order in enumerate(orders.tolist()):
-        m, v = np.full(players, MU), np.full(players, SIGMA**2)
+        m = np.full(players, MU)
+        v = np.full(players, SIGMA**2)
         for match in (match for match in order if match >= 0):
             w, l = winners[match], losers[match]  # noqa: E741
             (m[w], v[w]), (m[l], v[l]) = (

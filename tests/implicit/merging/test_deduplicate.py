@@ -155,7 +155,8 @@ def test_the_survivor_keeps_its_own_words_and_probability_and_unites_the_rest() 
             {("shadow base hazy mild, faint", "opacity lung base moderate, mild"): 0.95}
         ),
     )
-    survivor, merged = record(frame, identity(1)), record(frame, identity(0))
+    survivor = record(frame, identity(1))
+    merged = record(frame, identity(0))
     own = [survivor[name] for name in ("ent", "location", "prob", "sent_idx")]
     assert own == ["opacity", "lung base", 0.7, 1]
     assert (survivor["severity"], survivor["morphology"]) == (
@@ -277,7 +278,8 @@ def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
     frame = deduplicated(rows, embedder=encoder, history=history, threshold=threshold)
     for group in merged_groups(rows, frame):
         for one, other in combinations(group, 2):
-            said_one, said_other = linearised(one), linearised(other)
+            said_one = linearised(one)
+            said_other = linearised(other)
             kind, kind_of_other = (
                 (row.study_id, row.positive, row.currency) for row in (one, other)
             )

@@ -151,7 +151,8 @@ def test_a_loser_is_merged_or_of_the_other_polarity_removed() -> None:
     assert set(apart["survivor_id"]) == {identity(0)}
     assert (survivor["evidence"], survivor["associate"]) == ([identity(3)], ["~a"])
     assert survivor["merged_ids"] == [identity(1)]
-    merged, removed = logged(outcome, identity(1)), logged(outcome, identity(2))
+    merged = logged(outcome, identity(1))
+    removed = logged(outcome, identity(2))
     told = ("event", "survivor_id", "conflict_type")
     assert [merged[name] for name in told] == ["merged", identity(0), "duplicate_pos"]
     assert [removed[name] for name in told] == ["removed", None, "polarity"]

@@ -82,7 +82,8 @@ def test_the_most_a_judge_may_write_is_read_from_its_parameters(
 def test_whatever_calls_cost_up_to_their_worst_case_the_ceiling_holds(
     ceiling: float, calls: list[tuple[float, float, bool]]
 ) -> None:
-    budget, out = Budget(ceiling), []
+    budget = Budget(ceiling)
+    out = []
     for worst, share, at_once in calls:
         try:
             reserved = budget.reserve("one", worst)

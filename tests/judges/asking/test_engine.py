@@ -135,7 +135,8 @@ def test_after_five_unreadable_answers_a_question_is_invalid_for_good(
 
 def test_progress_counts_what_happens(ledger: Ledger) -> None:
     asked(questions(10), FakeModel(), ledger)
-    meter, model = Meter(), FakeModel(0.3)
+    meter = Meter()
+    model = FakeModel(0.3)
     asked(questions(50), model, ledger, progress=meter.note)
     (seen,) = meter.totals()
     assert (seen.questions, seen.hits, seen.settled) == (50, 10, 50)
@@ -188,10 +189,8 @@ def test_a_judge_that_fails_altogether_is_stopped_soon(
 
 
 def test_after_the_deadline_nothing_is_sent(ledger: Ledger) -> None:
-    limits, model = (
-        {"deadline_s": 0.3, "requests_per_minute": 60, "in_flight": 1},
-        FakeModel(),
-    )
+    limits = {"deadline_s": 0.3, "requests_per_minute": 60, "in_flight": 1}
+    model = FakeModel()
     with pytest.raises(JudgeIncomplete, match=r"deadline of 0\.3 s"):
         asked(questions(200), model, ledger, limits=limits)
     assert counts(ledger)["valid"] == model.calls <= 60
@@ -275,7 +274,8 @@ def test_a_ledger_that_cannot_record_stops_the_run(
         with sqlite3.connect(ledger.location) as broken:
             broken.execute("DROP TABLE IF EXISTS judge_attempts")
 
-    model, meter = FakeModel(answer=break_ledger), Meter()
+    model = FakeModel(answer=break_ledger)
+    meter = Meter()
     with pytest.raises(LedgerError, match=r"cannot be used \(OperationalError\)"):
         asked(questions(100), model, ledger, progress=meter.note)
     assert model.calls <= 16
@@ -313,7 +313,8 @@ def test_a_recorded_answer_that_cannot_be_read_is_not_paid_again(
 def test_a_budget_stops_before_passing_and_a_higher_one_goes_on(
     ledger: Ledger,
 ) -> None:
-    budget, model = Budget(COST * 20 + WORST), FakeModel()
+    budget = Budget(COST * 20 + WORST)
+    model = FakeModel()
     with pytest.raises(
         BudgetExceeded,
         match=r"higher budget.*of 100 questions of judge 'one' have no answer yet",
@@ -384,7 +385,9 @@ def test_who_waits_looks_up_few_questions_at_a_time(
     ledger: Ledger, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_batch, "POLL_INTERVAL_S", 0.001)
-    model, requests, found = FakeModel(), questions(3_000), list[str | None]()
+    model = FakeModel()
+    requests = questions(3_000)
+    found = list[str | None]()
     with lock_held(ledger):
         waiting = threading.Thread(
             target=lambda: found.extend(asked(requests, model, watched))
@@ -463,10 +466,8 @@ def test_a_forked_process_asks_too(ledger: Ledger) -> None:
 
 def begun(place: Path, log: Path, count: int, in_flight: int, sent: int) -> Forked:
     """A process that has sent so many of its calls."""
-    run, deadline = (
-        forked(ask_fake, place, log, count, in_flight),
-        time.monotonic() + 60,
-    )
+    run = forked(ask_fake, place, log, count, in_flight)
+    deadline = time.monotonic() + 60
     while (
         not (log.exists() and log.stat().st_size > 65 * sent)
         and time.monotonic() < deadline
@@ -477,7 +478,8 @@ def begun(place: Path, log: Path, count: int, in_flight: int, sent: int) -> Fork
 
 
 def test_ctrl_c_records_the_calls_in_flight_and_ends_promptly(tmp_path: Path) -> None:
-    place, log = tmp_path / "ledger.sqlite", tmp_path / "sent"
+    place = tmp_path / "ledger.sqlite"
+    log = tmp_path / "sent"
     run = begun(place, log, 4000, 16, 20)
     run.signal(signal.SIGINT)
     run.process.join(60)
@@ -495,12 +497,10 @@ def test_ctrl_c_records_the_calls_in_flight_and_ends_promptly(tmp_path: Path) ->
 def test_a_killed_run_resumes_without_asking_again_what_was_recorded(
     tmp_path: Path,
 ) -> None:
-    place, log, count, in_flight = (
-        tmp_path / "ledger.sqlite",
-        tmp_path / "sent",
-        300,
-        32,
-    )
+    place = tmp_path / "ledger.sqlite"
+    log = tmp_path / "sent"
+    count = 300
+    in_flight = 32
     begun(place, log, count, in_flight, 100).signal(signal.SIGKILL)
     sent = Counter(log.read_text().split())
     assert 100 <= sent.total() < count

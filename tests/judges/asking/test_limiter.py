@@ -30,7 +30,9 @@ def failure(
 @given(st.integers(1, 12), st.integers(1, 5))
 def test_no_minute_has_more_calls_than_allowed(calls: int, rate: int) -> None:
     time = Time()
-    one, began, times = limiter(time, requests_per_minute=rate), time.now, list[float]()
+    one = limiter(time, requests_per_minute=rate)
+    began = time.now
+    times = list[float]()
 
     async def work() -> None:
         for _ in range(calls):
@@ -58,8 +60,10 @@ def test_backoff_is_drawn_between_nothing_and_a_bound_that_doubles(
 def test_retry_after_holds_for_the_whole_judge_unless_it_is_hours(
     asked_for: float, waited: float
 ) -> None:
-    time, refused = Time(), failure("rate_limited", retry_after=asked_for)
-    one, began = limiter(time), time.now
+    time = Time()
+    refused = failure("rate_limited", retry_after=asked_for)
+    one = limiter(time)
+    began = time.now
     one.failed(refused)
     asyncio.run(one.turn())
     assert time.now - began == pytest.approx(waited)

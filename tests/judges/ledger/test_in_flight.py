@@ -50,7 +50,8 @@ def begun(
 def test_one_at_a_time_has_the_lock_of_a_model(
     place: str,
 ) -> None:
-    ledger, other = Ledger.open(place), Ledger.open(place)
+    ledger = Ledger.open(place)
+    other = Ledger.open(place)
     release = ledger.try_lock(LOCK)
     assert release is not None
     assert ledger.try_lock(LOCK) is None, "also in the same process"

@@ -92,7 +92,8 @@ def test_a_recorded_answer_is_found_by_another_ledger_object(
 
 
 def test_recording_one_attempt_twice_stores_it_once(place: str) -> None:
-    ledger, once = Ledger.open(place), unreadable()
+    ledger = Ledger.open(place)
+    once = unreadable()
     for _ in range(2):
         ledger.record(once)
     assert ledger.statistics()["attempts"].tolist() == [1]
@@ -252,7 +253,8 @@ def test_a_ledger_that_would_not_last_is_refused(where: str) -> None:
 def test_a_file_that_is_no_ledger_is_refused_and_left_alone(
     tmp_path: Path, ledger: Ledger
 ) -> None:
-    place, empty = tmp_path / "notes.txt", tmp_path / "empty.sqlite"
+    place = tmp_path / "notes.txt"
+    empty = tmp_path / "empty.sqlite"
     place.write_text("invented notes, by no means a database " * 50)
     empty.touch()
     before = place.read_bytes()
@@ -296,7 +298,8 @@ def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(
 def test_an_exported_ledger_imports_elsewhere_without_doubling(
     place: str, tmp_path: Path
 ) -> None:
-    mine, file = Ledger.open(place), tmp_path / "mine.sqlite"
+    mine = Ledger.open(place)
+    file = tmp_path / "mine.sqlite"
     recorded(
         mine,
         unreadable(),

@@ -220,7 +220,8 @@ def test_calls_that_have_ended_long_ago_cost_nothing(tmp_path: Path) -> None:
 
 
 def test_a_permit_reads_no_attempt(place: str) -> None:
-    ledger, said = Ledger.open(place), list[str]()
+    ledger = Ledger.open(place)
+    said = list[str]()
 
     def work(connection: sa.Connection) -> None:
         sa.event.listen(

@@ -92,7 +92,8 @@ class Stub:
     """A loaded model in memory: notes its batches, and lacks memory for more than `room` questions."""
 
     def __init__(self, room: int = 99, error: Any = None) -> None:
-        self.room, self.error = room, error
+        self.room = room
+        self.error = error
         self.batches: list[list[str]] = []
 
     def __call__(self, requests: Any) -> list[Reply | Exception]:
@@ -367,7 +368,8 @@ def test_tokens_are_drawn_in_proportion_to_what_the_parameters_leave(
 ) -> None:
     import torch
 
-    draws, parameters = 20_000, GenerationParameters(max_new_tokens=1, **params)
+    draws = 20_000
+    parameters = GenerationParameters(max_new_tokens=1, **params)
     choose = SeededSampler(
         parameters, [str(number) for number in range(draws)], start=3
     )

@@ -356,7 +356,8 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     server.plan(Act(kind))
-    judge, request = made(provider, server), comparison(marker=MARKER)
+    judge = made(provider, server)
+    request = comparison(marker=MARKER)
     for name in ("openai", "anthropic", "google_genai", "httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(
             logging.DEBUG

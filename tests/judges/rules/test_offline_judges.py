@@ -31,7 +31,8 @@ from lunguage_assets.randomness import text_hash
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
 
-LEXICON, CUES = LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues")
+LEXICON = LexiconJudge.bundled("lexicon")
+CUES = CuesJudge.bundled("cues")
 JUDGES: list[Judge] = [LEXICON, CUES]
 both = pytest.mark.parametrize("judge", JUDGES, ids=["lexicon", "cues"])
 PUBLISHED = ExplicitSettings(reference_scale="published")

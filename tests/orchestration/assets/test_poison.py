@@ -242,7 +242,8 @@ def test_a_ranking_of_another_vocabulary_is_not_used(whole: SmallHome) -> None:
 def test_the_record_names_the_rows_that_were_read(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys, table = ("panel", "second"), DEDUPLICATED_FINDINGS
+    keys = ("panel", "second")
+    table = DEDUPLICATED_FINDINGS
     path = partition_path(small.home.tables, table.name, *keys)
     before = stored_record(table, path)
     assert before is not None

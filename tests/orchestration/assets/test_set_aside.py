@@ -67,7 +67,8 @@ def planted(
     step: str, studies: Sequence[str]
 ) -> tuple[Any, str, Callable[[Any], Any], str]:
     """What to break: module, function, how its answer changes, and the rule that is broken then."""
-    sure, unknown = of(studies, p=1.0, p_high=1.0), of(studies, reason="planted words")
+    sure = of(studies, p=1.0, p_high=1.0)
+    unknown = of(studies, reason="planted words")
     other = of(studies, cat="!")
     return {
         "findings": (

@@ -111,7 +111,8 @@ def test_a_run_whose_process_has_ended_is_closed_and_no_other(
             instance.report_engine_event("Started process for run.", run, data)
             return str(run.run_id)
 
-        here, elsewhere = begun(), begun(**{HOST_TAG: "elsewhere"})
+        here = begun()
+        elsewhere = begun(**{HOST_TAG: "elsewhere"})
         tags = {**executed_here(), PROCESS_TAG: str(another.pid)}
         waiting = dg.DagsterRunStatus.NOT_STARTED
         hardly_begun = instance.create_run_for_job(

@@ -105,7 +105,8 @@ def test_a_hedge_leaves_its_whole_list_open(findings, hedge):
 @examples(100)
 @given(st.lists(st.tuples(sections, sentences), max_size=5))
 def test_a_report_is_its_sentences_one_after_the_other(parts):
-    text, cut = "", []
+    text = ""
+    cut = []
     for number, (section, sentence) in enumerate(parts, start=1):
         cut.append(
             Sentence(

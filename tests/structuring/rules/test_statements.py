@@ -106,7 +106,8 @@ def test_what_an_addendum_takes_back_is_past_by_its_heading(
 ):
     text = f"IMPRESSION: {before}\n\nADDENDUM: {addendum}"
     (answer,) = STRUCTURER.structure([cut_report("1", text)])
-    first, last = answer.mentions[0], answer.mentions[-1]
+    first = answer.mentions[0]
+    last = answer.mentions[-1]
     assert [span.of(text) for span in first.attributes.get("past_hx", ())] == [
         "ADDENDUM"
     ] * taken_back
