@@ -33,9 +33,9 @@ _migrations = dict[str | None, ScriptDirectory]()
 
 
 def _read_once(config: Config) -> ScriptDirectory:
-    place = config.get_main_option("script_location")
-    return _migrations.get(place) or _migrations.setdefault(
-        place, _read_migrations(config)
+    folder = config.get_main_option("script_location")
+    return _migrations.get(folder) or _migrations.setdefault(
+        folder, _read_migrations(config)
     )
 
 

@@ -51,24 +51,24 @@ def sample() -> tuple[Said, ...]:
     for study in range(300):
         view = dice.choice(["", "ap", "pa, lateral", "lateral"])
         ents = dice.sample(ENTS, 4)
-        places = dice.sample(PLACES, 3)
+        locations = dice.sample(PLACES, 3)
         measurements = ["", "", "", "5 mm", "8 mm", "normal"]
         if (
             study % 4 == 0
         ):  # things that meet often: what several diagnoses show, deny, or measure
             ents = dice.choice(THEMES)
-            places = ["", "", "right"]
+            locations = ["", "", "right"]
             measurements = ["", "", "5 mm", "8 mm"]
         elif study % 4 == 1:
             ents = ("cardiomegaly", "heart size")
-            places = ("", "cardiothoracic")
+            locations = ("", "cardiothoracic")
             measurements = ["", "normal"]
         for _ in range(dice.randrange(2, 10)):
             rows.append(
                 said(
                     dice.choice(ents),
                     dice.choice(["dp", "dp", "dn", "tp", "tp", "tn"]),
-                    location=dice.choice(places),
+                    location=dice.choice(locations),
                     p=dice.choice([None, 0.2, 0.4, 0.6, 0.8]),
                     section=dice.choice(["find", "find", "find", "impr", "hist"]),
                     view=view,
@@ -201,10 +201,13 @@ def test_without_taking_subtrees_along_rows_are_orphaned(
         lambda self: sorted(self.living.values(), key=lambda row: row.finding_id),
     )
     assert any(
-        "living parent" in found.guarantee for found in violations(resolved().rows)
+        "living parent" in violation.guarantee
+        for violation in violations(resolved().rows)
     )
 
 
 def test_without_redirection_references_dangle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StudyResolver, "redirect_references", lambda self, row: None)
-    assert any("reference" in found.guarantee for found in violations(resolved().rows))
+    assert any(
+        "reference" in violation.guarantee for violation in violations(resolved().rows)
+    )

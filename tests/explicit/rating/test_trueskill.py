@@ -27,10 +27,10 @@ def random_matches(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Matches of players whose strength grows with their number, with upsets."""
     rng = np.random.default_rng(seed)
-    one = rng.integers(players, size=matches)
-    two = (one + 1 + rng.integers(players - 1, size=matches)) % players
-    first = rng.random(matches) < 1.0 / (1.0 + np.exp(-(one - two) * 0.5))
-    return np.where(first, one, two), np.where(first, two, one)
+    players_1 = rng.integers(players, size=matches)
+    two = (players_1 + 1 + rng.integers(players - 1, size=matches)) % players
+    first = rng.random(matches) < 1.0 / (1.0 + np.exp(-(players_1 - two) * 0.5))
+    return np.where(first, players_1, two), np.where(first, two, players_1)
 
 
 @pytest.mark.parametrize(
