@@ -54,7 +54,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def correct(home: Home, *ids: str) -> None:
-    lines = "".join(f"{own},possible,=a remark\n" for own in ids)
+    lines = "".join(f"{finding_id},possible,=a remark\n" for finding_id in ids)
     home.corrections_file.write_text(f"finding_id,phrases,remark\n{lines}")
 
 

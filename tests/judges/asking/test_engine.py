@@ -177,12 +177,12 @@ def test_only_requests_that_failed_for_good_are_asked_again(
 
 
 @pytest.mark.parametrize(
-    ("kind", "most"), [("authentication", 16), ("overloaded", 128), ("rejected", 32)]
+    ("failure", "most"), [("authentication", 16), ("overloaded", 128), ("rejected", 32)]
 )
 def test_a_judge_that_fails_altogether_is_stopped_soon(
-    ledger: Ledger, kind: FailureKind, most: int
+    ledger: Ledger, failure: FailureKind, most: int
 ) -> None:
-    model = FakeModel(answer=always(ProviderFailure(kind)))
+    model = FakeModel(answer=always(ProviderFailure(failure)))
     with pytest.raises(JudgeIncomplete, match="200 of 200"):
         asked(questions(200), model, ledger, limits={"failures_per_request": 3})
     assert 0 < model.calls <= most
@@ -279,7 +279,7 @@ def test_a_ledger_that_cannot_record_stops_the_run(
     with pytest.raises(LedgerError, match=r"cannot be used \(OperationalError\)"):
         asked(questions(100), model, ledger, progress=meter.note)
     assert model.calls <= 16
-    assert [one.settled for one in meter.totals()] == [0]
+    assert [total.settled for total in meter.totals()] == [0]
 
 
 def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(
@@ -325,10 +325,10 @@ def test_a_budget_stops_before_passing_and_a_higher_one_goes_on(
         model.calls == counts(ledger)["valid"] == pytest.approx(budget.spent_usd / COST)
     )
     assert model.calls in (20, 21)
-    rest = FakeModel()
-    assert None not in asked(questions(100), rest, ledger, budget=Budget(1.0))
-    assert rest.calls == 100 - model.calls
-    assert not set(rest.sent) & set(model.sent)
+    second_model = FakeModel()
+    assert None not in asked(questions(100), second_model, ledger, budget=Budget(1.0))
+    assert second_model.calls == 100 - model.calls
+    assert not set(second_model.sent) & set(model.sent)
 
 
 # --- waiting for who asks the same model
@@ -376,9 +376,9 @@ def answered_by_another(ledger: Ledger, requests: Sequence[Request]) -> None:
 
 @pytest.fixture
 def watched(ledger: Ledger) -> Watched:
-    found = Watched.open(ledger.location)
-    assert isinstance(found, Watched)
-    return found
+    watched_ledger = Watched.open(ledger.location)
+    assert isinstance(watched_ledger, Watched)
+    return watched_ledger
 
 
 def test_who_waits_looks_up_few_questions_at_a_time(
@@ -387,16 +387,16 @@ def test_who_waits_looks_up_few_questions_at_a_time(
     monkeypatch.setattr(request_batch, "POLL_INTERVAL_S", 0.001)
     model = FakeModel()
     requests = questions(3_000)
-    found = list[str | None]()
+    answers = list[str | None]()
     with lock_held(ledger):
         waiting = threading.Thread(
-            target=lambda: found.extend(asked(requests, model, watched))
+            target=lambda: answers.extend(asked(requests, model, watched))
         )
         waiting.start()
         until_looked(watched, 10)
         answered_by_another(ledger, requests)
         waiting.join(60)
-    assert found == [label(request) for request in requests]
+    assert answers == [label(request) for request in requests]
     assert model.calls == 0
     assert max(watched.looks[1:]) == request_batch.LOOKUP_SIZE
 
@@ -410,10 +410,10 @@ def test_who_waited_in_vain_counts_all_that_was_answered_meanwhile(
         """Another answers the later half after the first look."""
 
         def settled(self, keys: Sequence[str]) -> dict[str, SettledQuestion]:
-            found = super().settled(keys)
+            settled_answers = super().settled(keys)
             if len(keys) == 200:
                 answered_by_another(ledger, requests[100:])
-            return found
+            return settled_answers
 
     waits = AnsweredMeanwhile.open(ledger.location)
     with (
@@ -430,12 +430,12 @@ def test_interrupting_one_keeps_what_it_was_answered_and_leaves_the_others_alone
     ledger: Ledger,
 ) -> None:
     slow = FakeModel(latency=0.05)
-    one = Asker("one", slow, ledger, Limits(in_flight=4))
+    interrupted = Asker("one", slow, ledger, Limits(in_flight=4))
     ended: list[str] = []
 
     def work() -> None:
         try:
-            one.ask(questions(500), read_label)
+            interrupted.ask(questions(500), read_label)
         except CancelledError:
             ended.append("cancelled")
 
@@ -443,7 +443,7 @@ def test_interrupting_one_keeps_what_it_was_answered_and_leaves_the_others_alone
     thread.start()
     while slow.calls < 4:
         time.sleep(0.005)
-    one.interrupt()
+    interrupted.interrupt()
     thread.join(20)
     assert ended == ["cancelled"]
     assert int(ledger.statistics()["valid"].sum()) == slow.calls < 500
@@ -451,22 +451,24 @@ def test_interrupting_one_keeps_what_it_was_answered_and_leaves_the_others_alone
 
 
 def test_a_forked_process_asks_too(ledger: Ledger) -> None:
-    one = Asker("one", FakeModel(), ledger, Limits())
-    one.ask(questions(3), read_label)
+    asker = Asker("one", FakeModel(), ledger, Limits())
+    asker.ask(questions(3), read_label)
 
     def child() -> None:
-        os._exit(0 if len(one.ask(questions(6), read_label)) == 6 else 1)
+        os._exit(0 if len(asker.ask(questions(6), read_label)) == 6 else 1)
 
     process = multiprocessing.get_context("fork").Process(target=child)
     process.start()
     process.join(20)
     assert process.exitcode == 0
-    assert len(one.ask(questions(9), read_label)) == 9
+    assert len(asker.ask(questions(9), read_label)) == 9
 
 
-def begun(place: Path, log: Path, count: int, in_flight: int, sent: int) -> Forked:
+def begun(
+    ledger_file: Path, log: Path, count: int, in_flight: int, sent: int
+) -> Forked:
     """A process that has sent so many of its calls."""
-    run = forked(ask_fake, place, log, count, in_flight)
+    run = forked(ask_fake, ledger_file, log, count, in_flight)
     deadline = time.monotonic() + 60
     while (
         not (log.exists() and log.stat().st_size > 65 * sent)
@@ -478,16 +480,16 @@ def begun(place: Path, log: Path, count: int, in_flight: int, sent: int) -> Fork
 
 
 def test_ctrl_c_records_the_calls_in_flight_and_ends_promptly(tmp_path: Path) -> None:
-    place = tmp_path / "ledger.sqlite"
+    ledger_file = tmp_path / "ledger.sqlite"
     log = tmp_path / "sent"
-    run = begun(place, log, 4000, 16, 20)
+    run = begun(ledger_file, log, 4000, 16, 20)
     run.signal(signal.SIGINT)
     run.process.join(60)
     assert run.process.exitcode == 1
     sent = len(log.read_text().split())
     assert 20 <= sent < 4000
-    row = counts(Ledger.open(place))
-    assert (row["attempts"], row["lost"], Ledger.open(place).in_flight()) == (
+    row = counts(Ledger.open(ledger_file))
+    assert (row["attempts"], row["lost"], Ledger.open(ledger_file).in_flight()) == (
         sent,
         0,
         0,
@@ -497,14 +499,14 @@ def test_ctrl_c_records_the_calls_in_flight_and_ends_promptly(tmp_path: Path) ->
 def test_a_killed_run_resumes_without_asking_again_what_was_recorded(
     tmp_path: Path,
 ) -> None:
-    place = tmp_path / "ledger.sqlite"
+    ledger_file = tmp_path / "ledger.sqlite"
     log = tmp_path / "sent"
     count = 300
     in_flight = 32
-    begun(place, log, count, in_flight, 100).signal(signal.SIGKILL)
+    begun(ledger_file, log, count, in_flight, 100).signal(signal.SIGKILL)
     sent = Counter(log.read_text().split())
     assert 100 <= sent.total() < count
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(ledger_file)
     before = ledger.answers(list(sent))
     unanswered = sent.total() - counts(ledger)["attempts"]
     assert 0 <= unanswered <= in_flight
