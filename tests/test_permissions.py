@@ -26,11 +26,13 @@ PATIENTS = Corpus("ward", "credentialed")
 def way(tmp_path: Path) -> Iterator[Path]:
     """A folder that others reach: nothing above it bars the way."""
     closed = [
-        one
-        for one in (tmp_path, *tmp_path.parents)
-        if one.stat().st_mode & 0o011 != 0o011
+        directory
+        for directory in (tmp_path, *tmp_path.parents)
+        if directory.stat().st_mode & 0o011 != 0o011
     ]
-    before = [(one, stat.S_IMODE(one.stat().st_mode)) for one in closed]
+    before = [
+        (directory, stat.S_IMODE(directory.stat().st_mode)) for directory in closed
+    ]
     for folder, mode in before:
         folder.chmod(mode | 0o011)
     yield tmp_path

@@ -39,8 +39,10 @@ def test_every_file_that_a_recipe_reads_is_a_source_asset() -> None:
         "encoder",
         "scorer",
     }
-    read = {name for recipe in RECIPES.values() for name in recipe.reads}
-    assert read - not_files == {name for file in FILES.values() for name in file.reads}
+    files_read = {name for recipe in RECIPES.values() for name in recipe.reads}
+    assert files_read - not_files == {
+        name for file in FILES.values() for name in file.reads
+    }
 
 
 def test_a_version_follows_the_content_and_is_noted_once(small: SmallHome) -> None:

@@ -38,7 +38,7 @@ def check(sentence: str, expected: str, section: SectionCode = "find") -> None:
 def check_rows(text: str, mentions: Sequence[Mention], expected: str) -> None:
     """Compare mentions with rows in the notation of statements.txt."""
     rows = [
-        _parsed(row) for row in (part.strip() for part in expected.split(";")) if row
+        _parsed(row) for row in (cells.strip() for cells in expected.split(";")) if row
     ]
     assert [f"{m.status} {m.normed_ent}" for m in mentions] == [
         f"{r['status']} {r['name']}" for r in rows
