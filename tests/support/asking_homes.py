@@ -47,9 +47,9 @@ def home_of(folder: Path, finished: Finished, urls: dict[str, str]) -> Path:
     frame = read_table(table, path)
     record = stored_record(table, path)
     assert record is not None
-    few = set(frame.loc[frame["retained"], "phrase"][:6]) | {
+    kept_phrases = set(frame.loc[frame["retained"], "phrase"][:6]) | {
         a.phrase for a in anchor_set(configuration).anchors
     }
-    frame["retained"] &= frame["phrase"].isin(few)
+    frame["retained"] &= frame["phrase"].isin(kept_phrases)
     store_table(table, frame, path, record.keys, record.made_of)
     return folder

@@ -143,9 +143,9 @@ class Page:
         """Wait until the page shows a PNG that came with its text, as pictures in Dagster's metadata do,
         decoded and of a size to read.
         """
-        shown = "picture.src.startsWith('data:image/png') && picture.complete && picture.naturalWidth > 300"
+        is_shown = "picture.src.startsWith('data:image/png') && picture.complete && picture.naturalWidth > 300"
         self.wait_until(
-            f"[...document.images].some(picture => {shown})",
+            f"[...document.images].some(picture => {is_shown})",
             "the page shows no picture",
         )
 

@@ -37,10 +37,10 @@ def nothing(*_: Any, **__: Any) -> list[Any]:
     return []
 
 
-def replaced(places: list[str], by: Callable[..., Any]) -> ExitStack:
+def replaced(targets: list[str], by: Callable[..., Any]) -> ExitStack:
     stack = ExitStack()
-    for place in places:
-        module, name = place.split(":")
+    for target in targets:
+        module, name = target.split(":")
         stack.enter_context(
             mock.patch.object(importlib.import_module(module), name, by)
         )

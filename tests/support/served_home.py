@@ -74,9 +74,10 @@ class ServedHome:
         ]
         self._start("code", code)
         wait_for(lambda: _answers(self._code), 120, "the code server does not answer")
-        there = ["--grpc-port", str(self._code), "--grpc-host", "localhost"]
+        address = ["--grpc-port", str(self._code), "--grpc-host", "localhost"]
         self._start(
-            "daemon", [str(Path(__file__).with_name("quick_daemon.py")), "run", *there]
+            "daemon",
+            [str(Path(__file__).with_name("quick_daemon.py")), "run", *address],
         )
         if webserver:
             web = [
@@ -87,7 +88,7 @@ class ServedHome:
                 "--port",
                 str(self._web),
             ]
-            self._start("web", [*web, *there])
+            self._start("web", [*web, *address])
             wait_for(
                 lambda: bool(self.ask("{ version }")),
                 120,
@@ -168,8 +169,8 @@ def wait_for(
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
-            if found := ready():
-                return found
+            if result := ready():
+                return result
         except OSError:
             pass
         time.sleep(every)
