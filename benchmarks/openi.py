@@ -166,11 +166,14 @@ def read_collection(file: Path) -> pd.DataFrame:
         for cells in zip(*(frame[name] for name in READ), strict=True)
     ]
     body = frame["findings"] + "\n" + frame["impression"]
-    read = pd.DataFrame(
+    reports_read = pd.DataFrame(
         {"study_id": frame["uid"], "report": report, "body": body, "codes": codes}
     )
-    return read[
-        [NOT_CODED not in found and bool(found) for found in codes]
+    return reports_read[
+        [
+            NOT_CODED not in codes_of_report and bool(codes_of_report)
+            for codes_of_report in codes
+        ]
     ].reset_index(drop=True)
 
 
@@ -300,22 +303,24 @@ def compare(collection: pd.DataFrame, labels: pd.DataFrame) -> Compared:
         for label, rows in labels.groupby("label")
     }
     for number, diagnosis in enumerate(DIAGNOSES):
-        found = by_label[diagnosis.label].loc[collection["study_id"].tolist()]
-        said = found["source"].isin(["stated", "denied"]).to_numpy(dtype=bool)
-        status = found["status"].fillna("").to_numpy(dtype=object)
+        label_rows = by_label[diagnosis.label].loc[collection["study_id"].tolist()]
+        is_said = label_rows["source"].isin(["stated", "denied"]).to_numpy(dtype=bool)
+        status = label_rows["status"].fillna("").to_numpy(dtype=object)
         coded[:, number] = [
             is_coded(codes, diagnosis.coded) for codes in collection["codes"]
         ]
-        p[:, number] = np.where(said, found["p"].fillna(0.0).to_numpy(dtype=float), 0.0)
-        present[:, number] = said & ((p[:, number] >= 0.5) | (status == "dp"))
-        restricted = (found["p_source"] == "qualifier").to_numpy(dtype=bool)
-        hedged[:, number] = said & np.isin(status, ("tp", "tn")) & ~restricted
+        p[:, number] = np.where(
+            is_said, label_rows["p"].fillna(0.0).to_numpy(dtype=float), 0.0
+        )
+        present[:, number] = is_said & ((p[:, number] >= 0.5) | (status == "dp"))
+        restricted = (label_rows["p_source"] == "qualifier").to_numpy(dtype=bool)
+        hedged[:, number] = is_said & np.isin(status, ("tp", "tn")) & ~restricted
         kinds[:, number] = [
             _kind(diagnosis, *values)
             for values in zip(
-                found["source"],
+                label_rows["source"],
                 status,
-                found["past"],
+                label_rows["past"],
                 present[:, number],
                 collection["codes"],
                 collection["body"],
@@ -360,9 +365,10 @@ def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
     """
     from lunguage_assets import annotate
 
-    found = annotate(frame[["study_id", "report"]])
-    fractures = found.findings[
-        (found.findings["name"] == "fracture") & (found.findings["status"] != "dn")
+    annotation = annotate(frame[["study_id", "report"]])
+    fractures = annotation.findings[
+        (annotation.findings["name"] == "fracture")
+        & (annotation.findings["status"] != "dn")
     ]
     surest = (
         fractures.rename(columns={"prob": "p"})
@@ -370,16 +376,16 @@ def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
         .drop_duplicates("study_id", keep="last")
         .set_index("study_id")
     )
-    labels = found.labels.set_index("study_id")
+    labels = annotation.labels.set_index("study_id")
     healed = labels.index[
         (labels["label"] == "benign or healed") & (labels["source"] == "stated")
     ]
     fracture = (labels["label"] == "fracture") & (labels["source"] == "unmentioned")
     fracture &= labels.index.isin(surest.index.intersection(healed))
-    taken = surest.loc[labels.index[fracture]]
+    surest_rows = surest.loc[labels.index[fracture]]
     labels.loc[fracture, "source"] = "stated"
     for name in ("status", "p", "p_source"):
-        labels.loc[fracture, name] = taken[name].to_numpy()
+        labels.loc[fracture, name] = surest_rows[name].to_numpy()
     return labels.reset_index()
 
 
@@ -458,12 +464,12 @@ def implied_signs(collection: pd.DataFrame) -> pd.DataFrame:
     studies = {
         f"s{number:08d}": text for number, text in enumerate(collection["report"])
     }
-    given = {
+    findings = {
         study: GivenReport(study, text, (), "pa, lateral")
         for study, text in studies.items()
     }
-    made = bundled_method().conclude(bundled_method().read(given))
-    rows = made["lunguage_plus_plus"]
+    conclusion = bundled_method().conclude(bundled_method().read(findings))
+    rows = conclusion["lunguage_plus_plus"]
     signs = rows[
         (rows["source"] == "expansion")
         & rows["status"].str.endswith("p")
