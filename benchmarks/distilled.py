@@ -54,86 +54,101 @@ def main() -> None:
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--score", type=int, default=20_000)
-    given = parser.parse_args()
+    chosen_options = parser.parse_args()
     torch.set_num_threads(1)
-    tables = given.home / "tables"
-    findings = read_table(FINDINGS, partition_path(tables, "findings", given.batch))
+    tables = chosen_options.home / "tables"
+    findings = read_table(
+        FINDINGS, partition_path(tables, "findings", chosen_options.batch)
+    )
     hedges = read_table(
-        HEDGE_PHRASES, partition_path(tables, "hedge_phrases", "lexicon", given.batch)
+        HEDGE_PHRASES,
+        partition_path(tables, "hedge_phrases", "lexicon", chosen_options.batch),
     )
     vocabulary = read_table(
         HEDGE_VOCABULARY, partition_path(tables, "hedge_vocabulary", "lexicon")
     )
-    settings, anchors = ExplicitSettings(bootstrap=50), published_anchors()
-    examples = {one for listed in vocabulary["example_sentences"] for one in listed}
+    settings = ExplicitSettings(bootstrap=50)
+    anchors = published_anchors()
+    examples = {
+        sentence for listed in vocabulary["example_sentences"] for sentence in listed
+    }
     sentences = sorted(examples | set(findings["masked_sentence"].dropna()))
     score = LexiconJudge.bundled("lexicon").score
-    truth = {one: 25.0 if (mu := score(one)) is None else mu for one in sentences}
+    truth = {
+        sentence: 25.0 if (mu := score(sentence)) is None else mu
+        for sentence in sentences
+    }
     panel = [
         SimulatedJudge(f"judge-{i}", truth, Noise(reading=3.0))
-        for i in range(given.judges)
+        for i in range(chosen_options.judges)
     ]
     matches = {
         judge.key: comparison_matches(vocabulary, judge, settings) for judge in panel
     }
     ranking = reference_ranking(vocabulary, matches, settings)
-    made = fit_pairs(findings, hedges, vocabulary, ranking, panel, anchors, settings)
-    answers = panel_answers(findings, made.probabilities, made.log, matches, ranking)
-    with tempfile.TemporaryDirectory() as place:
+    fits = fit_pairs(findings, hedges, vocabulary, ranking, panel, anchors, settings)
+    answers = panel_answers(findings, fits.probabilities, fits.log, matches, ranking)
+    with tempfile.TemporaryDirectory() as work_folder:
         began = time.perf_counter()
-        chosen = Training(given.encoder, tune=given.tune, epochs=given.epochs)
-        rows = distil(answers, "simulated", Path(place), chosen)
+        chosen = Training(
+            chosen_options.encoder,
+            tune=chosen_options.tune,
+            epochs=chosen_options.epochs,
+        )
+        rows = distil(answers, "simulated", Path(work_folder), chosen)
         print(
             f"distilled in {time.perf_counter() - began:,.0f} s from {answers.size:,} answers"
         )
-        (folder,) = Path(place).iterdir()
+        (folder,) = Path(work_folder).iterdir()
         line = calibrate(ranked_phrases(ranking), anchors)
-        found = evaluate(
+        evaluation = evaluate(
             answers, rows, folder, ReferenceScale.from_tables(ranking, vocabulary), line
         )
         print(
-            found.drop(columns=["ranking_version", "is_used"]).to_string(
+            evaluation.drop(columns=["ranking_version", "is_used"]).to_string(
                 index=False, na_rep=""
             )
         )
-        print("falls short:", "; ".join(shortcomings(found)) or "nothing")
+        print("falls short:", "; ".join(shortcomings(evaluation)) or "nothing")
         scorer = DistilledScorer(folder)
-        known = np.array([truth[one] for one in answers.sentences["sentence"]])
+        known_mu = np.array(
+            [truth[sentence] for sentence in answers.sentences["sentence"]]
+        )
         slope, intercept = np.polyfit(
-            known, answers.sentences["mu_centre"].fillna(25.0), 1
+            known_mu, answers.sentences["mu_centre"].fillna(25.0), 1
         )
         for name, variant in model_variants(folder).items():
             mu, head = variant.held_out.sentences
-            away = np.abs(mu - (slope * known + intercept)) / scorer.errors.deviation(
-                mu, head
-            )
+            away = np.abs(
+                mu - (slope * known_mu + intercept)
+            ) / scorer.errors.deviation(mu, head)
             holds = np.mean(away[answers.is_fitted] <= Z95)
             print(f"{name}: {holds:.3f} of the intervals hold what the judges knew")
-        speed(scorer, answers.sentences["sentence"], given.score)
+        speed(scorer, answers.sentences["sentence"], chosen_options.score)
 
 
 def speed(scorer: DistilledScorer, sentences: pd.Series, count: int) -> None:
     """Print sentences a second of processor time, from vectors and end to end, and the highest memory."""
-    parameters = sum(one.numel() for one in scorer.encoder.loaded[0].parameters())
+    parameters = sum(tensor.numel() for tensor in scorer.encoder.loaded[0].parameters())
     vectors = scorer.encoder.encode(sentences.tolist())
-    many = np.resize(vectors, (ARCHIVE, vectors.shape[1]))
+    archive_vectors = np.resize(vectors, (ARCHIVE, vectors.shape[1]))
     began = time.process_time()
     for start in range(0, ARCHIVE, 20_000):
-        scorer.score_vectors(many[start : start + 20_000])
+        scorer.score_vectors(archive_vectors[start : start + 20_000])
     took = time.process_time() - began
     print(f"{ARCHIVE:,} stored vectors: {took:,.0f} s, {ARCHIVE / took:,.0f} a second")
-    del many
+    del archive_vectors
     distinct = [
-        f"{one} ({i})"
-        for i, one in enumerate(np.resize(sentences.to_numpy(), count).tolist())
+        f"{sentence} ({i})"
+        for i, sentence in enumerate(np.resize(sentences.to_numpy(), count).tolist())
     ]
     began = time.process_time()
     scorer.read(distinct)
     took = time.process_time() - began
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak_gb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     rate = f"{took:,.0f} s, {count / took:,.0f} a second"
     print(
-        f"{count:,} sentences, end to end: {rate}; {parameters / 1e6:.0f} million parameters; {held:.1f} GB"
+        f"{count:,} sentences, end to end: {rate}; {parameters / 1e6:.0f} million parameters; {peak_gb:.1f} GB"
     )
 
 

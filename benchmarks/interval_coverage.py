@@ -84,7 +84,7 @@ def agreement(matches: dict[str, pd.DataFrame]) -> float:
     """Mean over pairs of judges of the share of matches in which they name the same phrase."""
     winners = [frame["winner"].tolist() for frame in matches.values()]
     shares = [
-        np.mean([one == other for one, other in zip(a, b, strict=True)])
+        np.mean([rank_1 == rank_2 for rank_1, rank_2 in zip(a, b, strict=True)])
         for a, b in combinations(winners, 2)
     ]
     return float(np.mean(shares)) if shares else float("nan")
@@ -98,21 +98,21 @@ def main(corpora: int, phrases: int) -> None:
     for name, noise in NOISES.items():
         for judges in (4, 2, 1):
             done = [outcome(seed, noise, judges, phrases) for seed in range(corpora)]
-            held = [float(one.held.mean()) for one in done]
+            shares_held = [float(result.held.mean()) for result in done]
             width, error, agreed, readings = (
                 float(np.mean(values))
                 for values in zip(
                     *(
-                        (one.width, one.error, one.agreement, one.readings)
-                        for one in done
+                        (result.width, result.error, result.agreement, result.readings)
+                        for result in done
                     ),
                     strict=True,
                 )
             )
-            shown = "-" if np.isnan(agreed) else f"{agreed:.2f}"
+            agreement_shown = "-" if np.isnan(agreed) else f"{agreed:.2f}"
             print(
-                f"| {name} | {judges} | {np.mean(held):.3f} | "
-                f"{min(held):.3f} | {width:.3f} | {error:.3f} | {shown} | {readings:.1f} |",
+                f"| {name} | {judges} | {np.mean(shares_held):.3f} | "
+                f"{min(shares_held):.3f} | {width:.3f} | {error:.3f} | {agreement_shown} | {readings:.1f} |",
                 flush=True,
             )
 

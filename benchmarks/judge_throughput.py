@@ -105,7 +105,8 @@ class Measured:
 def measured(url: str, calls: int, work: Callable[[], object]) -> Measured:
     before = servers_time(url), time.process_time(), time.perf_counter()
     work()
-    wall, client = time.perf_counter() - before[2], time.process_time() - before[1]
+    wall = time.perf_counter() - before[2]
+    client = time.process_time() - before[1]
     return Measured(calls, wall, client, servers_time(url) - before[0])
 
 
@@ -136,9 +137,9 @@ def judge_of(
     return ModelJudge(asker, load_prompts())
 
 
-def together(judges: list[ModelJudge], asked: list[ComparisonQuestion]) -> None:
+def together(judges: list[ModelJudge], comparisons: list[ComparisonQuestion]) -> None:
     threads = [
-        threading.Thread(target=judge.compare, args=(asked,)) for judge in judges
+        threading.Thread(target=judge.compare, args=(comparisons,)) for judge in judges
     ]
     for thread in threads:
         thread.start()
@@ -183,7 +184,10 @@ def ask_as_child(
 
 
 def processes(
-    url: str, parts: list[tuple[ModelProvider, ...]], calls: int, in_flight: int
+    url: str,
+    provider_groups: list[tuple[ModelProvider, ...]],
+    calls: int,
+    in_flight: int,
 ) -> Measured:
     """A process per part of the panel, all at once on one ledger."""
     with tempfile.TemporaryDirectory() as folder:
@@ -199,28 +203,30 @@ def processes(
         ]
         children = [
             subprocess.Popen(
-                [*command, *part],
+                [*command, *providers],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
             )
-            for part in parts
+            for providers in provider_groups
         ]
         for child in children:
             assert child.stdout is not None
             child.stdout.readline()
-        before, start = servers_time(url), time.perf_counter()
+        before = servers_time(url)
+        start = time.perf_counter()
         for child in children:
             assert child.stdin is not None
             child.stdin.write("go\n")
             child.stdin.flush()
         client = sum(float(child.communicate()[0]) for child in children)
-        wall, asked = time.perf_counter() - start, calls * sum(map(len, parts))
+        wall = time.perf_counter() - start
+        calls_in_all = calls * sum(map(len, provider_groups))
         stored = int(Ledger.open(ledger).statistics()["valid"].sum())
-        assert stored == asked + in_flight * sum(map(len, parts)), (
+        assert stored == calls_in_all + in_flight * sum(map(len, provider_groups)), (
             "every answer is in the ledger"
         )
-        return Measured(asked, wall, client, servers_time(url) - before)
+        return Measured(calls_in_all, wall, client, servers_time(url) - before)
 
 
 def serial(url: str, provider: ModelProvider, calls: int) -> Measured:
@@ -283,10 +289,10 @@ def plain_concurrent(url: str, calls: int, in_flight: int) -> Measured:
 
     async def work() -> None:
         client = openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
-        left = iter(range(calls))
+        numbers_left = iter(range(calls))
 
         async def worker() -> None:
-            for _ in left:
+            for _ in numbers_left:
                 await client.chat.completions.create(
                     model="model-1", max_tokens=100, messages=spoken
                 )  # type: ignore[arg-type]
@@ -316,12 +322,12 @@ def report_costs(calls: int, in_flight: int) -> tuple[float, float]:
                 f"  {provider:<50}{ours[-1].client_ms:>10.2f}{theirs.client_ms:>12.2f}"
             )
         bare = plain_concurrent(url, calls, in_flight)
-        what = f"openai, asynchronous, {in_flight} in flight, nothing around it"
-        print(f"  {what:<50}{'':>10}{bare.client_ms:>12.2f}")
-    asked = sum(one.calls for one in ours)
-    return sum(one.client for one in ours) / asked, sum(
-        one.server for one in ours
-    ) / asked
+        label = f"openai, asynchronous, {in_flight} in flight, nothing around it"
+        print(f"  {label:<50}{'':>10}{bare.client_ms:>12.2f}")
+    calls_measured = sum(measurement.calls for measurement in ours)
+    return sum(measurement.client for measurement in ours) / calls_measured, sum(
+        measurement.server for measurement in ours
+    ) / calls_measured
 
 
 def report_panel(
@@ -333,17 +339,18 @@ def report_panel(
         alone = panel(url, ("openai",), calls, in_flight)
         two = processes(url, [PANEL[:2], PANEL[2:]], calls, in_flight)
 
-    def line(what: str, rate: float, bound: float) -> None:
-        print(f"  {what:<50}{rate:>10.0f}{bound:>12.0f}{bound / rate:>16.2f}")
+    def line(label: str, rate: float, bound: float) -> None:
+        print(f"  {label:<50}{rate:>10.0f}{bound:>12.0f}{bound / rate:>16.2f}")
 
     title = f"calls per second at {latency_s * 1000:.0f} ms latency"
     print(f"\n{title:<52}{'measured':>10}{'bound':>12}{'bound/measured':>16}")
-    one, whole = in_flight / latency_s, len(PANEL) * in_flight / latency_s
-    line(f"one judge x {in_flight}, against the latency", alone.rate, one)
+    bound_of_one = in_flight / latency_s
+    bound_of_panel = len(PANEL) * in_flight / latency_s
+    line(f"one judge x {in_flight}, against the latency", alone.rate, bound_of_one)
     line(
         f"{len(PANEL)} judges x {in_flight}, against the latency",
         all_at_once.rate,
-        whole,
+        bound_of_panel,
     )
     line(
         "the same, against one core (one Python process)",

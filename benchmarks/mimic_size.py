@@ -62,7 +62,7 @@ def deliver(
     for file in folder.iterdir():
         text = file.read_text(encoding="utf-8")
         file.write_text(
-            _NUMBER.sub(lambda found: str(int(found[0]) + before), text),
+            _NUMBER.sub(lambda match: str(int(match[0]) + before), text),
             encoding="utf-8",
         )
 
@@ -185,11 +185,11 @@ def print_stages(
         line = f"{job:<20}{len(runs):>6}{sum(run.wall_s for run in runs):>10.0f}"
         line += f"{sum(run.cpu_s for run in runs):>10.0f}"
         if len(runs) == -(-studies // batch) > 1:
-            whole = runs[: studies // batch]  # the last batch may be smaller
-            tenth = max(1, len(whole) // 10)
+            full_batches = runs[: studies // batch]  # the last batch may be smaller
+            tenth = max(1, len(full_batches) // 10)
             first, last = (
-                1000 * sum(run.cpu_s for run in part) / (tenth * batch)
-                for part in (whole[:tenth], whole[-tenth:])
+                1000 * sum(run.cpu_s for run in tenth_of_runs) / (tenth * batch)
+                for tenth_of_runs in (full_batches[:tenth], full_batches[-tenth:])
             )
             line += f"   {first:.3f}  {last:.3f}  {last / first:.2f}"
         else:

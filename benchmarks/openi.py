@@ -166,11 +166,14 @@ def read_collection(file: Path) -> pd.DataFrame:
         for cells in zip(*(frame[name] for name in READ), strict=True)
     ]
     body = frame["findings"] + "\n" + frame["impression"]
-    read = pd.DataFrame(
+    reports_read = pd.DataFrame(
         {"study_id": frame["uid"], "report": report, "body": body, "codes": codes}
     )
-    return read[
-        [NOT_CODED not in found and bool(found) for found in codes]
+    return reports_read[
+        [
+            NOT_CODED not in codes_of_report and bool(codes_of_report)
+            for codes_of_report in codes
+        ]
     ].reset_index(drop=True)
 
 
@@ -197,11 +200,9 @@ class Compared:
         """Per diagnosis: reports coded, precision, recall, F1, AUROC, Brier score."""
         rows = []
         for number, diagnosis in enumerate(DIAGNOSES):
-            coded, present, p = (
-                self.coded[:, number],
-                self.present[:, number],
-                self.p[:, number],
-            )
+            coded = self.coded[:, number]
+            present = self.present[:, number]
+            p = self.p[:, number]
             hit = float((coded & present).sum())
             rows.append(
                 {
@@ -241,7 +242,8 @@ class Compared:
 
     def fifths(self) -> pd.DataFrame:
         """Hedged statements by fifth of p: how many, mean p, share that people coded."""
-        p, coded = self.p[self.hedged], self.coded[self.hedged]
+        p = self.p[self.hedged]
+        coded = self.coded[self.hedged]
         order = np.argsort(p, kind="stable")
         rows = [
             {
@@ -280,7 +282,8 @@ def _ratio(part: float, whole: float) -> float:
 
 def auroc(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
     """Chance that a true one scores above a false one, ties half; nan when there are only such or such."""
-    positives, negatives = int(truth.sum()), int((~truth).sum())
+    positives = int(truth.sum())
+    negatives = int((~truth).sum())
     if not positives or not negatives:
         return float("nan")
     ranks = pd.Series(score).rank().to_numpy()
@@ -293,28 +296,31 @@ def compare(collection: pd.DataFrame, labels: pd.DataFrame) -> Compared:
     """What was read (`Reader`) against the codes of `read_collection`."""
     shape = len(collection), len(DIAGNOSES)
     coded, present, hedged = (np.zeros(shape, dtype=bool) for _ in range(3))
-    p, kinds = np.zeros(shape), np.full(shape, "", dtype=object)
+    p = np.zeros(shape)
+    kinds = np.full(shape, "", dtype=object)
     by_label: Mapping[str, pd.DataFrame] = {
         str(label): rows.set_index("study_id")
         for label, rows in labels.groupby("label")
     }
     for number, diagnosis in enumerate(DIAGNOSES):
-        found = by_label[diagnosis.label].loc[collection["study_id"].tolist()]
-        said = found["source"].isin(["stated", "denied"]).to_numpy(dtype=bool)
-        status = found["status"].fillna("").to_numpy(dtype=object)
+        label_rows = by_label[diagnosis.label].loc[collection["study_id"].tolist()]
+        is_said = label_rows["source"].isin(["stated", "denied"]).to_numpy(dtype=bool)
+        status = label_rows["status"].fillna("").to_numpy(dtype=object)
         coded[:, number] = [
             is_coded(codes, diagnosis.coded) for codes in collection["codes"]
         ]
-        p[:, number] = np.where(said, found["p"].fillna(0.0).to_numpy(dtype=float), 0.0)
-        present[:, number] = said & ((p[:, number] >= 0.5) | (status == "dp"))
-        restricted = (found["p_source"] == "qualifier").to_numpy(dtype=bool)
-        hedged[:, number] = said & np.isin(status, ("tp", "tn")) & ~restricted
+        p[:, number] = np.where(
+            is_said, label_rows["p"].fillna(0.0).to_numpy(dtype=float), 0.0
+        )
+        present[:, number] = is_said & ((p[:, number] >= 0.5) | (status == "dp"))
+        restricted = (label_rows["p_source"] == "qualifier").to_numpy(dtype=bool)
+        hedged[:, number] = is_said & np.isin(status, ("tp", "tn")) & ~restricted
         kinds[:, number] = [
             _kind(diagnosis, *values)
             for values in zip(
-                found["source"],
+                label_rows["source"],
                 status,
-                found["past"],
+                label_rows["past"],
                 present[:, number],
                 collection["codes"],
                 collection["body"],
@@ -359,9 +365,10 @@ def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
     """
     from lunguage_assets import annotate
 
-    found = annotate(frame[["study_id", "report"]])
-    fractures = found.findings[
-        (found.findings["name"] == "fracture") & (found.findings["status"] != "dn")
+    annotation = annotate(frame[["study_id", "report"]])
+    fractures = annotation.findings[
+        (annotation.findings["name"] == "fracture")
+        & (annotation.findings["status"] != "dn")
     ]
     surest = (
         fractures.rename(columns={"prob": "p"})
@@ -369,16 +376,16 @@ def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
         .drop_duplicates("study_id", keep="last")
         .set_index("study_id")
     )
-    labels = found.labels.set_index("study_id")
+    labels = annotation.labels.set_index("study_id")
     healed = labels.index[
         (labels["label"] == "benign or healed") & (labels["source"] == "stated")
     ]
     fracture = (labels["label"] == "fracture") & (labels["source"] == "unmentioned")
     fracture &= labels.index.isin(surest.index.intersection(healed))
-    taken = surest.loc[labels.index[fracture]]
+    surest_rows = surest.loc[labels.index[fracture]]
     labels.loc[fracture, "source"] = "stated"
     for name in ("status", "p", "p_source"):
-        labels.loc[fracture, name] = taken[name].to_numpy()
+        labels.loc[fracture, name] = surest_rows[name].to_numpy()
     return labels.reset_index()
 
 
@@ -388,7 +395,9 @@ def picture(fifths: pd.DataFrame) -> bytes:
 
     figure = bare_figure(4.6, 4.2)
     axes = figure.add_subplot()
-    share, size, z = fifths["coded"].to_numpy(), fifths["n"].to_numpy(), 1.96
+    share = fifths["coded"].to_numpy()
+    size = fifths["n"].to_numpy()
+    z = 1.96
     middle = (share + z**2 / (2 * size)) / (1 + z**2 / size)
     half = (
         z
@@ -416,7 +425,8 @@ def report(compared: Compared, resamples: int) -> str:
     macro, micro = compared.f1(np.ones((1, len(compared.coded))))[0]
     (low_macro, low_micro), (high_macro, high_micro) = compared.intervals(resamples)
     hedged = compared.hedged
-    p, coded = compared.p[hedged], compared.coded[hedged]
+    p = compared.p[hedged]
+    coded = compared.coded[hedged]
     share = coded.mean() if len(coded) else float("nan")
     return "\n".join(
         [
@@ -454,12 +464,12 @@ def implied_signs(collection: pd.DataFrame) -> pd.DataFrame:
     studies = {
         f"s{number:08d}": text for number, text in enumerate(collection["report"])
     }
-    given = {
+    findings = {
         study: GivenReport(study, text, (), "pa, lateral")
         for study, text in studies.items()
     }
-    made = bundled_method().conclude(bundled_method().read(given))
-    rows = made["lunguage_plus_plus"]
+    conclusion = bundled_method().conclude(bundled_method().read(findings))
+    rows = conclusion["lunguage_plus_plus"]
     signs = rows[
         (rows["source"] == "expansion")
         & rows["status"].str.endswith("p")
@@ -512,7 +522,8 @@ def recombined_run(collection: pd.DataFrame, reports: int) -> str:
     from recombined import pools_of, recombined
 
     with tempfile.TemporaryDirectory() as folder:
-        home, file = Path(folder) / "home", Path(folder) / "reports.csv"
+        home = Path(folder) / "home"
+        file = Path(folder) / "reports.csv"
         texts = enumerate(recombined(pools_of(collection["report"]), reports))
         rows = [(f"s{number:08d}", text) for number, text in texts]
         pd.DataFrame(rows, columns=["study_id", "report"]).to_csv(file, index=False)

@@ -74,21 +74,27 @@ def answers_of(compared: Compared) -> Answers:
 
 def scores(truth: NDArray[np.bool_], predicted: Answers) -> tuple[float, float, float]:
     """Precision, recall and F1 of some cells (predicted from 0.5 on); those of nan are left out."""
-    asked = ~np.isnan(predicted)
-    found, there = predicted[asked] >= 0.5, truth[asked]
-    hit = float((found & there).sum())
-    ratio = [hit / whole if whole else np.nan for whole in (found.sum(), there.sum())]
-    whole = found.sum() + there.sum()
-    return ratio[0], ratio[1], 2 * hit / whole if whole else np.nan
+    is_asked = ~np.isnan(predicted)
+    is_predicted = predicted[is_asked] >= 0.5
+    is_true = truth[is_asked]
+    hit = float((is_predicted & is_true).sum())
+    ratio = [
+        hit / total if total else np.nan
+        for total in (is_predicted.sum(), is_true.sum())
+    ]
+    total = is_predicted.sum() + is_true.sum()
+    return ratio[0], ratio[1], 2 * hit / total if total else np.nan
 
 
 def brier(truth: NDArray[np.bool_], predicted: Answers) -> float:
     """Mean squared distance of the cells that are not left out; nan of none."""
-    asked = ~np.isnan(predicted)
-    return float(((predicted - truth)[asked] ** 2).mean()) if asked.any() else np.nan
+    is_asked = ~np.isnan(predicted)
+    return (
+        float(((predicted - truth)[is_asked] ** 2).mean()) if is_asked.any() else np.nan
+    )
 
 
-def beside_published(compared: Compared, others: Answers | None) -> pd.DataFrame:
+def beside_published(compared: Compared, other_answers: Answers | None) -> pd.DataFrame:
     """F1 per label: published, ours by two policies, another labeler's; the mean of the labels last."""
     published = (
         pd.read_csv(PUBLISHED).pivot(index="label", columns="tool", values="f1") / 100
@@ -96,7 +102,8 @@ def beside_published(compared: Compared, others: Answers | None) -> pd.DataFrame
     answers = answers_of(compared)
     rows = []
     for at, number in enumerate(NUMBERS):
-        truth, name = compared.coded[:, at], DIAGNOSES[number].label
+        truth = compared.coded[:, at]
+        name = DIAGNOSES[number].label
         row = {
             "label": name,
             "coded": int(truth.sum()),
@@ -106,8 +113,10 @@ def beside_published(compared: Compared, others: Answers | None) -> pd.DataFrame
         row["this, p of 0.5 or more"] = scores(
             truth, decided(answers, "p of 0.5 or more", compared.p)[:, at]
         )[2]
-        if others is not None:
-            row["other, U-Zeros"] = scores(truth, decided(others, "U-Zeros")[:, at])[2]
+        if other_answers is not None:
+            row["other, U-Zeros"] = scores(
+                truth, decided(other_answers, "U-Zeros")[:, at]
+            )[2]
         rows.append(row)
     frame = pd.DataFrame(rows).sort_values("coded", ascending=False, kind="stable")
     mean = frame.drop(columns=["label", "coded"]).mean().to_dict()
@@ -120,15 +129,15 @@ def beside_published(compared: Compared, others: Answers | None) -> pd.DataFrame
 
 
 def by_policy(
-    compared: Compared, answers: Answers, p: NDArray[np.float64] | None, who: str
+    compared: Compared, answers: Answers, p: NDArray[np.float64] | None, reader: str
 ) -> pd.DataFrame:
     """F1 (mean of the labels, all decisions together) and Brier score of every policy."""
     rows = []
-    for policy, told in POLICIES.items():
+    for policy, policy_text in POLICIES.items():
         if p is None and policy.startswith("p"):
             continue
         predicted = decided(answers, policy, p)
-        each = [
+        scores_of_labels = [
             scores(compared.coded[:, at], predicted[:, at])[2]
             for at in range(len(NUMBERS))
         ]
@@ -136,10 +145,10 @@ def by_policy(
         hedged = brier(compared.coded[answers == -1], predicted[answers == -1])
         rows.append(
             {
-                "labels": who,
+                "labels": reader,
                 "policy": policy,
-                "meaning": told,
-                "macro F1": np.nanmean(each),
+                "meaning": policy_text,
+                "macro F1": np.nanmean(scores_of_labels),
             }
             | {
                 "micro F1": together,
@@ -156,16 +165,12 @@ def by_certainty(compared: Compared) -> pd.DataFrame:
     """
     rows = []
     for at, number in [*enumerate(NUMBERS), (slice(None), None)]:
-        kinds, truth, p = (
-            compared.kinds[:, at].astype(str),
-            compared.coded[:, at],
-            compared.p[:, at],
-        )
+        kind_of_decision = compared.kinds[:, at].astype(str)
+        truth = compared.coded[:, at]
+        p = compared.p[:, at]
         hedged = compared.hedged[:, at]
-        stated, denied = (
-            compared.present[:, at] & ~hedged,
-            np.char.startswith(kinds, "denied") & ~hedged,
-        )
+        stated = compared.present[:, at] & ~hedged
+        denied = np.char.startswith(kind_of_decision, "denied") & ~hedged
         row: dict[str, object] = {
             "label": "all" if number is None else DIAGNOSES[number].label
         }
@@ -185,9 +190,10 @@ def by_certainty(compared: Compared) -> pd.DataFrame:
 
 def restricted(compared: Compared, keep: NDArray[np.bool_]) -> Compared:
     """The reports to keep, and the labels that are compared."""
-    parts = ("coded", "present", "p", "hedged", "kinds")
+    field_names = ("coded", "present", "p", "hedged", "kinds")
     return replace(
-        compared, **{name: getattr(compared, name)[keep][:, NUMBERS] for name in parts}
+        compared,
+        **{name: getattr(compared, name)[keep][:, NUMBERS] for name in field_names},
     )
 
 
@@ -240,9 +246,9 @@ def main(arguments: Sequence[str], reader: Reader = by_annotate) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("file", type=Path, help="indiana_reports.csv")
-    for name, what in (("reports", "ids to keep, one a line"), ("gold", "NegBio's openi_gld_std14.csv"),
+    for name, help_text in (("reports", "ids to keep, one a line"), ("gold", "NegBio's openi_gld_std14.csv"),
                        ("labels", "another labeler's answers")):  # fmt: skip
-        options.add_argument(f"--{name}", type=Path, default=None, help=what)
+        options.add_argument(f"--{name}", type=Path, default=None, help=help_text)
     chosen = options.parse_args(arguments)
     collection = read_collection(chosen.file)
     if chosen.reports is not None:
@@ -267,24 +273,26 @@ def main(arguments: Sequence[str], reader: Reader = by_annotate) -> None:
             f"the gold standard differs from the codes in {differ} of {truth.size:,} decisions\n"
         )
         compared = replace(compared, coded=truth)
-    others = None
+    other_answers = None
     if chosen.labels is not None:
         columns = [
             CHEXPERT.get(name, GOLD[name]) for name in names if name != "emphysema"
         ]
-        told = of_file(chosen.labels, "uid", columns, ids)
-        others = np.insert(
-            np.nan_to_num(told), names.index("emphysema"), np.nan, axis=1
+        other_told = of_file(chosen.labels, "uid", columns, ids)
+        other_answers = np.insert(
+            np.nan_to_num(other_told), names.index("emphysema"), np.nan, axis=1
         )
     print(f"{len(ids)} coded reports\n")
     low, high = compared.intervals(2000)[:, 0]
-    print(markdown(beside_published(compared, others)), end="\n\n")
+    print(markdown(beside_published(compared, other_answers)), end="\n\n")
     print(
         f"95% interval of the mean F1 at p of 0.5 or more, over reports: {low:.2f} to {high:.2f}\n"
     )
     policies = [by_policy(compared, answers_of(compared), compared.p, "this")]
     policies += (
-        [by_policy(compared, others, None, "other")] if others is not None else []
+        [by_policy(compared, other_answers, None, "other")]
+        if other_answers is not None
+        else []
     )
     print(markdown(pd.concat(policies)), end="\n\n")
     print(markdown(by_certainty(compared)))

@@ -100,11 +100,9 @@ def read_comparisons(path: Path) -> pd.DataFrame:
             )
         comparisons, first_chosen = map(int, counts)
         if first_chosen > comparisons:
-            found, expected = (
-                "more choices than comparisons",
-                "first_chosen <= comparisons",
-            )
-            raise InputError(path.name, found, expected, "Fix the row.", row=row_number)
+            fault = "more choices than comparisons"
+            expected = "first_chosen <= comparisons"
+            raise InputError(path.name, fault, expected, "Fix the row.", row=row_number)
         phrases = cells["shown_first"].lower(), cells["shown_second"].lower()
         rows.append((*phrases, comparisons, first_chosen))
     return pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS))
@@ -421,8 +419,10 @@ def report(
         f"(straight line {result.straight_error:.3f}), coverage {result.coverage:.2f} of "
         f"{len(result.others)} phrases that are no anchor ({', '.join(ANCHORS)})"
     )
-    shown = result.phrases.assign(error=result.phrases["p"] - result.phrases["people"])
-    yield shown.round(3).to_string(index=False)
+    errors_by_phrase = result.phrases.assign(
+        error=result.phrases["p"] - result.phrases["people"]
+    )
+    yield errors_by_phrase.round(3).to_string(index=False)
     anchors = by_anchors(people, ranking)
     chosen = anchors.index[anchors["anchors"] == ", ".join(ANCHORS)][0]
     yield (
@@ -458,8 +458,8 @@ def main(arguments: Sequence[str]) -> None:
     chosen = options.parse_args(arguments)
     people = PeopleSet.read()
     ranking = people.ranking(people.matches, ExplicitSettings())
-    for part in report(people, people.result(ranking), ranking):
-        print(part, end="\n\n", flush=True)
+    for section in report(people, people.result(ranking), ranking):
+        print(section, end="\n\n", flush=True)
     if not chosen.quick:
         print(by_size(people, SIZES, DRAWS).round(3).to_string(index=False))
         print(f"and all {len(people.matches):,} with {DRAWS} other seeds:")

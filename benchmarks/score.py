@@ -33,7 +33,10 @@ import lunguage_assets
 from lunguage_assets.corpus.columns import shown_names
 from lunguage_assets.errors import InputError
 
-SURE, PROBABLE, POSSIBLE, DENIED = "sure", "probable", "possible", "denied"
+SURE = "sure"
+PROBABLE = "probable"
+POSSIBLE = "possible"
+DENIED = "denied"
 SIDES = ("on the left", "on the right")
 BASES = ("at the left base", "at the right base")
 LOBES = ("in the right upper lobe", "in the left lower lobe")
@@ -102,12 +105,12 @@ Change = Callable[[Statement], Statement | None]
 
 
 def _said(said: str) -> Change:
-    return lambda one: replace(one, said=said)
+    return lambda statement: replace(statement, said=said)
 
 
-def _elsewhere(one: Statement) -> Statement:
-    first, second = FINDINGS[one.finding]
-    return replace(one, place=second if one.place == first else first)
+def _elsewhere(statement: Statement) -> Statement:
+    first, second = FINDINGS[statement.finding]
+    return replace(statement, place=second if statement.place == first else first)
 
 
 CHANGES: dict[str, tuple[Callable[[Statement], bool], Change]] = {
@@ -124,38 +127,45 @@ CHANGES: dict[str, tuple[Callable[[Statement], bool], Change]] = {
 def reports(count: int, seed: int = 0) -> list[Report]:
     """Invented reports: three findings with a place stated, three possible, two denied."""
     draw = np.random.default_rng(seed)
-    placed = [name for name, places in FINDINGS.items() if places]
-    found = []
+    placed = [name for name, locations in FINDINGS.items() if locations]
+    reports_drawn = []
     for _ in range(count):
         sure = draw.choice(placed, 3, replace=False).tolist()
-        others = draw.permutation(
+        other_findings = draw.permutation(
             [name for name in FINDINGS if name not in sure]
         ).tolist()
-        said = [SURE] * 3 + [POSSIBLE] * 3 + [DENIED] * 2
-        names = [*sure, *others[:5]]
-        places = [
+        certainties = [SURE] * 3 + [POSSIBLE] * 3 + [DENIED] * 2
+        names = [*sure, *other_findings[:5]]
+        locations = [
             draw.choice(FINDINGS[name]) if FINDINGS[name] else "" for name in names
         ]
-        found.append(tuple(map(Statement, names, map(str, places), said)))
-    return found
+        reports_drawn.append(
+            tuple(map(Statement, names, map(str, locations), certainties))
+        )
+    return reports_drawn
 
 
 def changed(report: Report, name: str, size: int, draw: np.random.Generator) -> Report:
     """A report with a change of `size` statements; one that is invented is of a finding not spoken of."""
     if name == "finding invented":
-        new = [one for one in FINDINGS if one not in {said.finding for said in report}]
-        names = draw.choice(new, size, replace=False).tolist()
+        spoken_of = {statement.finding for statement in report}
+        unspoken = [finding for finding in FINDINGS if finding not in spoken_of]
+        names = draw.choice(unspoken, size, replace=False).tolist()
         return (
             *report,
-            *(Statement(one, (*FINDINGS[one], "")[0], SURE) for one in names),
+            *(
+                Statement(finding, (*FINDINGS[finding], "")[0], SURE)
+                for finding in names
+            ),
         )
-    wanted, change = CHANGES[name]
-    open_to = [number for number, one in enumerate(report) if wanted(one)]
+    is_open, change = CHANGES[name]
+    open_to = [number for number, statement in enumerate(report) if is_open(statement)]
     chosen = set(draw.choice(open_to, size, replace=False).tolist())
-    made = (
-        change(one) if number in chosen else one for number, one in enumerate(report)
+    statements = (
+        change(statement) if number in chosen else statement
+        for number, statement in enumerate(report)
     )
-    return tuple(one for one in made if one is not None)
+    return tuple(statement for statement in statements if statement is not None)
 
 
 def text(report: Report) -> str:
@@ -168,29 +178,42 @@ def positive_labels(texts: Sequence[str]) -> dict[str, set[str]]:
     distinct = list(dict.fromkeys(texts))
     frame = pd.DataFrame({"study_id": range(len(distinct)), "report": distinct})
     labels = lunguage_assets.annotate(frame).labels
-    there = labels[(labels["chexpert"] != "") & (labels["source"] == "stated")]
-    found: dict[str, set[str]] = {one: set() for one in distinct}
-    for number, name in zip(there["study_id"], there["chexpert"], strict=True):
-        found[distinct[int(number)]].add(name)
-    return found
+    stated_labels = labels[(labels["chexpert"] != "") & (labels["source"] == "stated")]
+    labels_by_report: dict[str, set[str]] = {
+        text_of_report: set() for text_of_report in distinct
+    }
+    for number, name in zip(
+        stated_labels["study_id"], stated_labels["chexpert"], strict=True
+    ):
+        labels_by_report[distinct[int(number)]].add(name)
+    return labels_by_report
 
 
 def label_f1(references: Sequence[str], generated: Sequence[str]) -> float:
     """Micro F1 of positive labels."""
-    known = positive_labels([*references, *generated])
+    labels_by_report = positive_labels([*references, *generated])
     hit = sum(
-        len(known[a] & known[b]) for a, b in zip(references, generated, strict=True)
+        len(labels_by_report[a] & labels_by_report[b])
+        for a, b in zip(references, generated, strict=True)
     )
-    return 2 * hit / sum(len(known[one]) for one in (*references, *generated))
+    return (
+        2
+        * hit
+        / sum(len(labels_by_report[report]) for report in (*references, *generated))
+    )
 
 
 def table(count: int) -> pd.DataFrame:
     """A row per change and size: the measures, and label F1."""
-    originals, draw, rows = reports(count), np.random.default_rng(1), []
-    references = [text(one) for one in originals]
+    originals = reports(count)
+    draw = np.random.default_rng(1)
+    rows = []
+    references = [text(original) for original in originals]
     for name in (*CHANGES, "finding invented"):
         for size in (1, 2, 3):
-            generated = [text(changed(one, name, size, draw)) for one in originals]
+            generated = [
+                text(changed(original, name, size, draw)) for original in originals
+            ]
             values = lunguage_assets.score(references, generated).corpus.loc[
                 MEASURES, "value"
             ]
@@ -205,9 +228,11 @@ def table(count: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def markdown(found: pd.DataFrame) -> str:
+def markdown(scores: pd.DataFrame) -> str:
     """The table of docs/score.md."""
-    shown = found.rename(columns=lambda name: f"`{name}`" if name in MEASURES else name)
+    shown = scores.rename(
+        columns=lambda name: f"`{name}`" if name in MEASURES else name
+    )
     lines = ["| " + " | ".join(shown.columns) + " |", "|---" * shown.shape[1] + "|"]
     for row in shown.itertuples(index=False):
         cells = (
@@ -226,18 +251,18 @@ def speed(file: Path) -> str:
         )
     )
     lunguage_assets.rewards(texts[:50], texts[:50])
-    parts = [texts[50:550], texts[550:1050], texts[1050:1550]]
+    chunks = [texts[50:550], texts[550:1050], texts[1050:1550]]
     lines = []
     pairs_by_name = {
-        "both new": parts[:2],
-        "references known": [parts[0], parts[2]],
-        "both known": [parts[0], parts[1]],
+        "both new": chunks[:2],
+        "references known": [chunks[0], chunks[2]],
+        "both known": [chunks[0], chunks[1]],
     }
-    for what, pairs in pairs_by_name.items():
+    for pairs_name, pairs in pairs_by_name.items():
         begin = time.process_time()
         lunguage_assets.rewards(*pairs)
         lines.append(
-            f"{what}: {len(pairs[0]) / (time.process_time() - begin):.0f} pairs a CPU second"
+            f"{pairs_name}: {len(pairs[0]) / (time.process_time() - begin):.0f} pairs a CPU second"
         )
     return "\n".join(lines)
 
@@ -298,9 +323,11 @@ def read_rated(file: Path, reference: str, candidate: str, rating: str) -> pd.Da
     table = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
     for name in (reference, candidate, rating):
         if name not in table:
-            found = f"columns {shown_names([*map(str, table.columns)], USUAL_COLUMNS)}"
+            columns_found = (
+                f"columns {shown_names([*map(str, table.columns)], USUAL_COLUMNS)}"
+            )
             remedy = "Name it with --reference, --candidate or --rating."
-            raise InputError(file.name, found, f"a column {name!r}", remedy)
+            raise InputError(file.name, columns_found, f"a column {name!r}", remedy)
     ratings = pd.to_numeric(table[rating], errors="coerce")
     if ratings.isna().any():
         row = int(ratings.isna().to_numpy().argmax()) + 1
@@ -329,13 +356,13 @@ def behaviours(file: Path) -> str:
     """The first ladder of every behaviour, from the best generated report to the worst, with its scores."""
     ladders = pd.read_csv(file)
     first_ladders = ladders.drop_duplicates("behaviour")["ladder"]
-    shown = ladders[ladders["ladder"].isin(first_ladders)]
+    chosen_ladders = ladders[ladders["ladder"].isin(first_ladders)]
     scores = lunguage_assets.rewards(
-        shown["reference"].tolist(), shown["candidate"].tolist()
+        chosen_ladders["reference"].tolist(), chosen_ladders["candidate"].tolist()
     )
     lines = ["| behaviour | reference | generated | score |", "|---|---|---|---|"]
     previous_ladder = ""
-    for row, value in zip(shown.itertuples(index=False), scores, strict=True):
+    for row, value in zip(chosen_ladders.itertuples(index=False), scores, strict=True):
         is_first = row.ladder != previous_ladder
         previous_ladder = row.ladder
         start = f"{row.behaviour} | {row.reference}" if is_first else " | "

@@ -44,7 +44,8 @@ def command(tree: Path, home: Path, *arguments: str) -> Cost:
         "LUNGUAGE_HOME": str(home),
         "PATH": os.environ["PATH"],
     }
-    before, start = os.times(), time.monotonic()
+    before = os.times()
+    start = time.monotonic()
     subprocess.run(
         [sys.executable, "-W", "ignore", "-c", ENTRY, *arguments],
         env=variables,

@@ -28,16 +28,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Dagster's migrations, a hundred files, are read once in a process and not for the database of each run.
-_read_migrations, _migrations = (
-    ScriptDirectory.from_config,
-    dict[str | None, ScriptDirectory](),
-)
+_read_migrations = ScriptDirectory.from_config
+_migrations = dict[str | None, ScriptDirectory]()
 
 
 def _read_once(config: Config) -> ScriptDirectory:
-    place = config.get_main_option("script_location")
-    return _migrations.get(place) or _migrations.setdefault(
-        place, _read_migrations(config)
+    folder = config.get_main_option("script_location")
+    return _migrations.get(folder) or _migrations.setdefault(
+        folder, _read_migrations(config)
     )
 
 

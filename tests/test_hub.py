@@ -44,11 +44,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def kept(cache: Path, name: str) -> Path:
     """Where the cache has the files of a model's branch `main`."""
-    place = cache / f"models--invented--{name}"
-    (place / "refs").mkdir(parents=True)
-    (place / "refs" / "main").write_text(COMMIT)
-    (place / "snapshots").mkdir()
-    return place / "snapshots" / COMMIT
+    folder = cache / f"models--invented--{name}"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs" / "main").write_text(COMMIT)
+    (folder / "snapshots").mkdir()
+    return folder / "snapshots" / COMMIT
 
 
 @needs_models
@@ -60,10 +60,10 @@ def test_a_judge_named_as_on_the_hub_is_loaded_from_its_files(cache: Path) -> No
         for path in (Path("invented/judge"), files)
     )
     question = tiny_model.question(1)
-    answer, same = (
+    answer, answer_by_path = (
         tiny_model.answers(judge, question)[0].text for judge in (by_name, by_folder)
     )
-    assert answer == same
+    assert answer == answer_by_path
     loaded = LOADED_MODELS.find(ModelSource("invented/judge", "main", "auto", "cpu"))
     assert loaded is not None
     assert loaded.model.config._name_or_path == str(files), (

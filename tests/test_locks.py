@@ -13,11 +13,13 @@ LOCKS = sorted(path.name for path in ROOT.glob("requirements*.lock"))
 
 def locked(name: str) -> dict[str, str]:
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
-    found = (
+    outcome = (
         re.match(r"([a-z0-9._-]+)(?:\[.*\])?==(\S+)( ;.*)?", line) for line in lines
     )
     return {
-        match[1]: match[2] for match in found if match is not None and match[3] is None
+        match[1]: match[2]
+        for match in outcome
+        if match is not None and match[3] is None
     }
 
 
@@ -25,7 +27,8 @@ def locked(name: str) -> dict[str, str]:
 def test_all_lock_files_name_one_version_of_a_package(
     lock: str,
 ) -> None:
-    this, dev = locked(lock), locked("requirements-dev.lock")
+    this = locked(lock)
+    dev = locked("requirements-dev.lock")
     shared = this.keys() & dev.keys()
     assert len(shared) > 50
     assert {name: this[name] for name in shared} == {name: dev[name] for name in shared}

@@ -51,36 +51,42 @@ def stored(frames: dict[str, pd.DataFrame]) -> dict[str, bytes]:
 
 
 def implicit_half(folder: Path) -> dict[str, bytes]:
-    settings, taken = (
-        load_settings(),
-        take_in(find_delivery(folder), load_settings().corpus),
-    )
-    given = (taken.findings, FITTED_PROBABILITIES.frame())
+    settings = load_settings()
+    delivery = take_in(find_delivery(folder), load_settings().corpus)
+    fits = (delivery.findings, FITTED_PROBABILITIES.frame())
     merged = parallel.joined(
         parallel.map_studies(
             deduplicate,
-            given,
+            fits,
             merging_tools,
             settings.implicit,
-            taken.terms,
+            delivery.terms,
             folder,
             None,
         )
     )
-    found = parallel.map_studies(expand, (merged,), expansion_tools, None, taken.terms)
-    both = Expansion(*map(parallel.joined, zip(*found, strict=True)))
+    expanded = parallel.map_studies(
+        expand, (merged,), expansion_tools, None, delivery.terms
+    )
+    both = Expansion(*map(parallel.joined, zip(*expanded, strict=True)))
     frames = (merged, *both)
     resolved: Sequence[Resolution] = parallel.map_studies(
-        resolve, frames, resolution_tools, taken.terms, "", None, None
+        resolve, frames, resolution_tools, delivery.terms, "", None, None
     )
     return stored(
         {
             "deduplicated_findings": merged,
             "pathway_matches": both.matches,
             "expansions": both.expansions,
-            "lunguage_plus_plus": parallel.joined([one.rows for one in resolved]),
-            "resolution_log": parallel.joined([one.log for one in resolved]),
-            "conflicts": parallel.joined([one.conflicts for one in resolved]),
+            "lunguage_plus_plus": parallel.joined(
+                [resolution.rows for resolution in resolved]
+            ),
+            "resolution_log": parallel.joined(
+                [resolution.log for resolution in resolved]
+            ),
+            "conflicts": parallel.joined(
+                [resolution.conflicts for resolution in resolved]
+            ),
         }
     )
 
@@ -95,22 +101,25 @@ def test_the_implicit_steps_in_processes_store_the_same_bytes(
 
 
 def text_half(received: Received, processes: int | None) -> dict[str, bytes]:
-    read = read_reports(received, processes)
-    given = read.report_texts, read.report_sentences
-    made = parallel.map_studies(
-        structured_reports, given, rule_structurer, None, processes=processes
+    reports = read_reports(received, processes)
+    report_tables = reports.report_texts, reports.report_sentences
+    structured_frames = parallel.map_studies(
+        structured_reports, report_tables, rule_structurer, None, processes=processes
     )
     structured = StructuredTables(
-        *(parallel.joined(frames) for frames in zip(*made, strict=True))
+        *(parallel.joined(frames) for frames in zip(*structured_frames, strict=True))
     )
     texts = Received(
-        read.report_texts, read.rejected_reports, read.reading_notes, received.terms
+        reports.report_texts,
+        reports.rejected_reports,
+        reports.reading_notes,
+        received.terms,
     )
     options = load_settings().corpus
-    taken = take_in_structured(
+    delivery = take_in_structured(
         texts, structured.structured_findings, options, processes
     )
-    return stored({**vars(read), **structured._asdict(), **vars(taken)})
+    return stored({**vars(reports), **structured._asdict(), **vars(delivery)})
 
 
 def test_reading_and_structuring_in_processes_stores_the_same_bytes(
@@ -133,9 +142,9 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) 
     )
     (tmp_path / "program.py").write_text(program)
     command = [sys.executable, str(tmp_path / "program.py")]
-    given = environment(tmp_path)
+    variables = environment(tmp_path)
     with subprocess.Popen(
-        command, env=given, stdout=subprocess.PIPE, text=True
+        command, env=variables, stdout=subprocess.PIPE, text=True
     ) as started:
         assert started.stdout is not None
         assert started.stdout.readline() == "begun\n"
@@ -145,11 +154,11 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) 
     assert psutil.wait_procs(children, timeout=60)[1] == []
 
 
-@pytest.mark.parametrize("written", ["two", "0", "-1", "²"])
+@pytest.mark.parametrize("number", ["two", "0", "-1", "²"])
 def test_a_number_of_processes_that_is_none_is_refused_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str
 ) -> None:
-    monkeypatch.setenv("LUNGUAGE_PROCESSES", written)
+    monkeypatch.setenv("LUNGUAGE_PROCESSES", number)
     with pytest.raises(ConfigurationError, match=r"\$LUNGUAGE_PROCESSES"):
         Configuration.from_environment(Home(tmp_path))
 
@@ -179,5 +188,5 @@ def test_processes_that_stay_read_an_edited_file_again(
     file = tmp_path / "pathways.yaml"
     for words in ("before", "after"):
         file.write_text(words)
-        found = parallel.map_studies(said, (rows,), words_of, file)
-        assert {one for part in found for one in part} == {words}
+        chunks = parallel.map_studies(said, (rows,), words_of, file)
+        assert {word for chunk in chunks for word in chunk} == {words}

@@ -26,11 +26,13 @@ PATIENTS = Corpus("ward", "credentialed")
 def way(tmp_path: Path) -> Iterator[Path]:
     """A folder that others reach: nothing above it bars the way."""
     closed = [
-        one
-        for one in (tmp_path, *tmp_path.parents)
-        if one.stat().st_mode & 0o011 != 0o011
+        directory
+        for directory in (tmp_path, *tmp_path.parents)
+        if directory.stat().st_mode & 0o011 != 0o011
     ]
-    before = [(one, stat.S_IMODE(one.stat().st_mode)) for one in closed]
+    before = [
+        (directory, stat.S_IMODE(directory.stat().st_mode)) for directory in closed
+    ]
     for folder, mode in before:
         folder.chmod(mode | 0o011)
     yield tmp_path
@@ -84,7 +86,8 @@ def test_definitions_of_a_home_that_was_opened_later_do_not_load(way: Path) -> N
 
 
 def test_a_folder_for_the_release_that_others_read_is_refused(way: Path) -> None:
-    home, out = Home(way / "home"), way / "out"
+    home = Home(way / "home")
+    out = way / "out"
     home.claim(PATIENTS)
     out.mkdir()
     out.chmod(0o755)

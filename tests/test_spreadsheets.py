@@ -32,11 +32,11 @@ def test_numbers_stay_numbers_and_headings_are_cells_too() -> None:
     frame = pd.DataFrame(
         {"n": [-1, 2], "p": [-0.5, None], "s": ["=1+1", None], "t": ["x", "@y"]}
     )
-    shown = sheet_frame(frame)
-    assert shown["n"].tolist() == [-1, 2]
-    assert shown["s"].tolist()[0] == "'=1+1"
-    assert pd.isna(shown["s"][1])
-    assert shown["t"].tolist() == ["x", "'@y"]
+    cells = sheet_frame(frame)
+    assert cells["n"].tolist() == [-1, 2]
+    assert cells["s"].tolist()[0] == "'=1+1"
+    assert pd.isna(cells["s"][1])
+    assert cells["t"].tolist() == ["x", "'@y"]
     assert list(csv.reader(io.StringIO(sheet([["=a", "b"], ["-", "1"]])))) == [
         ["'=a", "b"],
         ["'-", "1"],
@@ -44,8 +44,8 @@ def test_numbers_stay_numbers_and_headings_are_cells_too() -> None:
 
 
 @given(st.text(st.sampled_from("ab _*`<>[]()!&~|\\#;:/.-"), max_size=20))
-def test_markdown_shows_any_words_as_they_are(written: str) -> None:
-    text = " ".join(written.split())
+def test_markdown_shows_any_words_as_they_are(words: str) -> None:
+    text = " ".join(words.split())
     (_, inline, _) = MarkdownIt("commonmark").parse(f"Of {literal(text)}.")
     assert {token.type for token in inline.children or ()} <= {"text", "text_special"}
     assert "".join(token.content for token in inline.children or ()) == f"Of {text}."

@@ -48,8 +48,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(
         [sys.executable, "-m", *map(str, built)], env=without_ours(), check=True
     )
-    (found,) = folder.glob("*.whl")
-    return found
+    (file,) = folder.glob("*.whl")
+    return file
 
 
 def test_the_wheel_carries_every_data_file_and_no_top_level_data_package(
@@ -77,7 +77,7 @@ def test_an_installed_wheel_runs_from_sample_to_release(
     (tmp_path / "report.txt").write_text(
         "FINDINGS: Possible pneumonia in the left lower lobe.\n"
     )
-    said = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", COMMANDS],
         cwd=tmp_path,
         env=without_ours() | {"PYTHONPATH": str(installed)},
@@ -85,8 +85,10 @@ def test_an_installed_wheel_runs_from_sample_to_release(
         text=True,
         check=True,
     ).stdout
-    assert "checks passed" in said
-    assert "hedged by" in said
-    assert str(installed) in said
-    assert str(sorted(path.name for path in (home / "expectations").iterdir())) in said
+    assert "checks passed" in process
+    assert "hedged by" in process
+    assert str(installed) in process
+    assert (
+        str(sorted(path.name for path in (home / "expectations").iterdir())) in process
+    )
     assert (home / "release/panel/v1/restricted/Lunguage_plus_plus.csv").is_file()

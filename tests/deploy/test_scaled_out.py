@@ -61,9 +61,9 @@ class Deployment:
     """The run whose worker was killed."""
 
 
-def stored(place: Path | UPath) -> dict[str, bytes]:
+def stored(folder: Path | UPath) -> dict[str, bytes]:
     """Bytes of every table partition below a place, wherever it is."""
-    root = UPath(place)
+    root = UPath(folder)
     return {
         str(path)[len(str(root)) + 1 :]: path.read_bytes()
         for path in root.rglob("*.parquet")
@@ -150,11 +150,11 @@ def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
 def test_tables_on_object_storage_equal_those_of_an_embedded_run(
     deployment: Deployment,
 ) -> None:
-    found = stored(deployment.home.tables)
+    tables = stored(deployment.home.tables)
     assert str(deployment.home.tables) == "s3://lunguage/tables"
-    assert found.keys() == deployment.embedded.keys()
-    assert len(found) > 10 * len(BATCHES)
-    assert [name for name in found if found[name] != deployment.embedded[name]] == []
+    assert tables.keys() == deployment.embedded.keys()
+    assert len(tables) > 10 * len(BATCHES)
+    assert [name for name in tables if tables[name] != deployment.embedded[name]] == []
     assert not (deployment.home.root / "tables").exists()
 
 

@@ -45,29 +45,30 @@ THEMES = (
 @lru_cache(maxsize=1)
 def sample() -> tuple[Said, ...]:
     """Three hundred invented reports, the same every time; each speaks of few things, so that they meet."""
-    dice, of_time = random.Random(7), random.Random(10)
+    dice = random.Random(7)
+    of_time = random.Random(10)
     rows: list[Said] = []
     for study in range(300):
         view = dice.choice(["", "ap", "pa, lateral", "lateral"])
-        ents, places = dice.sample(ENTS, 4), dice.sample(PLACES, 3)
+        ents = dice.sample(ENTS, 4)
+        locations = dice.sample(PLACES, 3)
         measurements = ["", "", "", "5 mm", "8 mm", "normal"]
         if (
             study % 4 == 0
         ):  # things that meet often: what several diagnoses show, deny, or measure
-            ents, places, measurements = (
-                dice.choice(THEMES),
-                ["", "", "right"],
-                ["", "", "5 mm", "8 mm"],
-            )
+            ents = dice.choice(THEMES)
+            locations = ["", "", "right"]
+            measurements = ["", "", "5 mm", "8 mm"]
         elif study % 4 == 1:
-            ents, places = ("cardiomegaly", "heart size"), ("", "cardiothoracic")
+            ents = ("cardiomegaly", "heart size")
+            locations = ("", "cardiothoracic")
             measurements = ["", "normal"]
         for _ in range(dice.randrange(2, 10)):
             rows.append(
                 said(
                     dice.choice(ents),
                     dice.choice(["dp", "dp", "dn", "tp", "tp", "tn"]),
-                    location=dice.choice(places),
+                    location=dice.choice(locations),
                     p=dice.choice([None, 0.2, 0.4, 0.6, 0.8]),
                     section=dice.choice(["find", "find", "find", "impr", "hist"]),
                     view=view,
@@ -200,10 +201,13 @@ def test_without_taking_subtrees_along_rows_are_orphaned(
         lambda self: sorted(self.living.values(), key=lambda row: row.finding_id),
     )
     assert any(
-        "living parent" in found.guarantee for found in violations(resolved().rows)
+        "living parent" in violation.guarantee
+        for violation in violations(resolved().rows)
     )
 
 
 def test_without_redirection_references_dangle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StudyResolver, "redirect_references", lambda self, row: None)
-    assert any("reference" in found.guarantee for found in violations(resolved().rows))
+    assert any(
+        "reference" in violation.guarantee for violation in violations(resolved().rows)
+    )

@@ -60,12 +60,12 @@ needs_model = pytest.mark.skipif(_MISSING is not None, reason=_MISSING or "")
 # The built-in encoder, and what is asked of any
 
 
-def cosine(one: str, other: str) -> float:
-    return cosine_of(LexicalEmbedder(vocabulary()), one, other)
+def cosine(phrase_1: str, phrase_2: str) -> float:
+    return cosine_of(LexicalEmbedder(vocabulary()), phrase_1, phrase_2)
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "alike"),
+    ("phrase_1", "phrase_2", "alike"),
     [
         ("effusion RUL", "pleural effusion right upper lobe", 1.0),
         ("effusions lungs", "pleural effusion lung", 1.0),
@@ -80,9 +80,9 @@ def cosine(one: str, other: str) -> float:
     ],
 )
 def test_spellings_are_alike_and_findings_are_told_apart_by_their_words(
-    one: str, other: str, alike: float
+    phrase_1: str, phrase_2: str, alike: float
 ) -> None:
-    assert cosine(one, other) == alike
+    assert cosine(phrase_1, phrase_2) == alike
 
 
 @pytest.mark.parametrize(
@@ -116,10 +116,10 @@ def embedder(name: Path | str, revision: str = "") -> SentenceEmbedder:
 
 @needs_model
 def test_vectors_are_the_mean_of_the_last_layer_with_length_one(model: Path) -> None:
-    found = embedder(model).encode(PHRASES)
-    assert found.dtype == np.float32
+    vectors = embedder(model).encode(PHRASES)
+    assert vectors.dtype == np.float32
     plain = [tiny_encoder.plain_vector(model, phrase) for phrase in PHRASES]
-    np.testing.assert_allclose(found, plain, atol=2e-6)
+    np.testing.assert_allclose(vectors, plain, atol=2e-6)
 
 
 @needs_model
@@ -140,14 +140,14 @@ def test_a_model_of_the_hub_is_recorded_by_its_commit(
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    place = tmp_path / "hub" / "models--invented--tiny"
-    shutil.copytree(model, place / "snapshots" / COMMIT)
-    (place / "refs").mkdir()
-    (place / "refs" / "main").write_text(COMMIT)
-    found = embedder("invented/tiny")
-    assert found.identity == f"invented/tiny@{COMMIT}"
+    folder = tmp_path / "hub" / "models--invented--tiny"
+    shutil.copytree(model, folder / "snapshots" / COMMIT)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text(COMMIT)
+    encoder = embedder("invented/tiny")
+    assert encoder.identity == f"invented/tiny@{COMMIT}"
     plain = tiny_encoder.plain_vector(model, "opacity")
-    np.testing.assert_allclose(found.encode(["opacity"])[0], plain, atol=2e-6)
+    np.testing.assert_allclose(encoder.encode(["opacity"])[0], plain, atol=2e-6)
     with pytest.raises(
         ConfigurationError, match=r"invented/tiny.*v2.*cannot be fetched.*hf download"
     ):
@@ -171,12 +171,13 @@ def test_a_missing_library_is_named_with_what_installs_it(
 def test_only_sentence_encoders_in_safetensors_are_read(
     model: Path, tmp_path: Path
 ) -> None:
-    whole, pickled = tmp_path / "whole", tmp_path / "pickled"
-    shutil.copytree(model, whole)
+    complete = tmp_path / "whole"
+    pickled = tmp_path / "pickled"
+    shutil.copytree(model, complete)
     shutil.copytree(model, pickled)
-    (whole / "modules.json").unlink()
+    (complete / "modules.json").unlink()
     (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
-    for folder in (whole, pickled, tmp_path / "none"):
+    for folder in (complete, pickled, tmp_path / "none"):
         with pytest.raises(
             ConfigurationError, match="found no sentence encoder in safetensors"
         ):
@@ -185,7 +186,8 @@ def test_only_sentence_encoders_in_safetensors_are_read(
 
 @needs_model
 def test_no_code_that_comes_with_a_model_is_run(model: Path, tmp_path: Path) -> None:
-    folder, ran = tmp_path / "own", tmp_path / "ran"
+    folder = tmp_path / "own"
+    ran = tmp_path / "ran"
     shutil.copytree(model, folder)
     modules = (folder / "modules.json").read_text()
     (folder / "modules.json").write_text(
@@ -212,10 +214,12 @@ def directions(phrases: Sequence[str], width: int = 4) -> np.ndarray:
 def test_vectors_of_a_file_are_taken_by_phrase_and_normalised(tmp_path: Path) -> None:
     given_ = directions(PHRASES) * 7
     write_vectors(tmp_path / "v.parquet", PHRASES, given_, "invented@1")
-    found = PrecomputedEmbedder(tmp_path / "v.parquet").encode([PHRASES[3], PHRASES[0]])
+    vectors_read = PrecomputedEmbedder(tmp_path / "v.parquet").encode(
+        [PHRASES[3], PHRASES[0]]
+    )
     units = given_ / np.linalg.norm(given_, axis=1, keepdims=True)
-    np.testing.assert_allclose(found, units[[3, 0]], rtol=1e-6)
-    assert found.dtype == np.float32
+    np.testing.assert_allclose(vectors_read, units[[3, 0]], rtol=1e-6)
+    assert vectors_read.dtype == np.float32
     assert stat.S_IMODE((tmp_path / "v.parquet").stat().st_mode) == 0o600
 
 
@@ -267,7 +271,7 @@ def test_vectors_made_elsewhere_merge_as_the_model_itself_does(
     write_vectors(
         tmp_path / "vectors.parquet", phrases, encoder.encode(phrases), encoder.identity
     )
-    found, direct = (
+    precomputed, direct = (
         deduplicate(
             findings,
             fitted,
@@ -283,9 +287,9 @@ def test_vectors_made_elsewhere_merge_as_the_model_itself_does(
         )
     )
     pd.testing.assert_frame_equal(
-        found.drop(columns="encoder"), direct.drop(columns="encoder")
+        precomputed.drop(columns="encoder"), direct.drop(columns="encoder")
     )
-    assert found["encoder"].iloc[0].startswith("precomputed tiny@sha256:")
+    assert precomputed["encoder"].iloc[0].startswith("precomputed tiny@sha256:")
 
 
 # Vectors that are kept
@@ -297,7 +301,8 @@ class Encoder:
     identity = "invented@1"
 
     def __init__(self, *, noise: float = 0.0, fails_at: int = -1) -> None:
-        self._noise, self._fails_at = noise, fails_at
+        self._noise = noise
+        self._fails_at = fails_at
         self.asked: list[str] = []
 
     def encode(self, phrases: Sequence[str]) -> np.ndarray:
@@ -367,8 +372,10 @@ def test_many_phrases_give_the_pairs_that_every_two_would_give(
 ) -> None:
     embedder = LexicalEmbedder(vocabulary())
     every_two = {
-        (min(one, other), max(one, other)): cosine_of(embedder, one, other)
-        for one, other in combinations(phrases, 2)
+        (min(phrase_1, phrase_2), max(phrase_1, phrase_2)): cosine_of(
+            embedder, phrase_1, phrase_2
+        )
+        for phrase_1, phrase_2 in combinations(phrases, 2)
     }
     expected = {
         pair: cosine for pair, cosine in every_two.items() if cosine >= threshold

@@ -56,15 +56,19 @@ def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
 
 
 def test_the_papers_pairs_hold_in_both_modes() -> None:
-    own = Blacklist([("scar", "nodule")], [("blunting", "fluid")], [("left", "right")])
+    blacklist = Blacklist(
+        [("scar", "nodule")], [("blunting", "fluid")], [("left", "right")]
+    )
     sides = [said("opacity", location="left"), said("opacity", location="right")]
-    others = [said("scar"), said("nodule"), said("blunting"), said("fluid")]
+    rows = [said("scar"), said("nodule"), said("blunting"), said("fluid")]
     for mode, merged in (("method", 0), ("paper", 1)):
-        frame = in_mode(sides, mode, embedder=AlikeEmbedder(), listed=own).deduplicated
+        frame = in_mode(
+            sides, mode, embedder=AlikeEmbedder(), listed=blacklist
+        ).deduplicated
         assert frame["merged_into"].notna().sum() == 0
         pairs = [
             in_mode(
-                others[at : at + 2], mode, embedder=AlikeEmbedder(), listed=own
+                rows[at : at + 2], mode, embedder=AlikeEmbedder(), listed=blacklist
             ).deduplicated
             for at in (0, 2)
         ]
@@ -94,9 +98,14 @@ def test_the_winner_in_mode_paper_has_the_highest_stated_p(
     outcome = in_mode(rows, "paper")
     kept = outcome.deduplicated[outcome.deduplicated["disposition"] == "kept"]
     key = ["study_id", "currency", "name", "places"]
-    kept = kept.assign(places=["|".join(parts) for parts in kept["location_parts"]])
+    kept = kept.assign(
+        places=["|".join(location_parts) for location_parts in kept["location_parts"]]
+    )
     result = outcome.rows.assign(
-        places=["|".join(parts) for parts in outcome.rows["location_parts"]]
+        places=[
+            "|".join(location_parts)
+            for location_parts in outcome.rows["location_parts"]
+        ]
     ).set_index(key)["prob"]
     for values, group in kept.groupby(key):
         if set(group["status"]) != {"dp", "dn"}:
@@ -104,7 +113,7 @@ def test_the_winner_in_mode_paper_has_the_highest_stated_p(
 
 
 @pytest.mark.parametrize(
-    ("rows", "own", "there"),
+    ("rows", "row_id", "expected_modes"),
     [
         (
             [said("CHF", location="right"), said("pulmonary edema", "dn")],
@@ -126,13 +135,13 @@ def test_the_winner_in_mode_paper_has_the_highest_stated_p(
     ids=["spoken against", "already stated", "resolved", "same place"],
 )
 def test_a_departure_decides_in_which_mode_a_row_is(
-    rows: list[Said], own: str, there: list[str]
+    rows: list[Said], row_id: str, expected_modes: list[str]
 ) -> None:
     assert [
         mode
         for mode in ("method", "paper")
-        if f"{STUDY}:{own}" in in_mode(rows, mode).ids()
-    ] == there
+        if f"{STUDY}:{row_id}" in in_mode(rows, mode).ids()
+    ] == expected_modes
 
 
 @pytest.mark.parametrize(("mode", "merged"), [("method", 1), ("paper", 0)])
@@ -160,7 +169,7 @@ def test_a_denied_sign_has_the_diagnosis_own_attributes_in_mode_paper_only(
 
 def test_attributes_that_exclude_each_other_are_kept_apart_in_the_method_only() -> None:
     rows = [said("mass", severity="mild"), said("mass", "tp", p=0.4, severity="dense")]
-    one, other = (
+    row_1, row_2 = (
         in_mode(rows, mode).row(identity(0))["severity"] for mode in ("method", "paper")
     )
-    assert one == "mild" != other
+    assert row_1 == "mild" != row_2

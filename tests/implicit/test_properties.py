@@ -121,18 +121,18 @@ def assert_every_table_fits_its_schema(outcome: Outcome) -> None:
 def test_the_result_does_not_depend_on_the_order_of_any_input(
     rows: list[Said], embedder: object, seed: int, mode: str
 ) -> None:
-    one, other = (
+    result, reordered_result = (
         run(rows, mode=mode, embedder=embedder, shuffle=shuffle)
         for shuffle in (None, seed)
     )
     for first, second in (
-        (one.deduplicated, other.deduplicated),
-        (one.expansion.matches, other.expansion.matches),
-        (one.expansion.expansions, other.expansion.expansions),
-        (one.rows, other.rows),
-        (one.resolution.log, other.resolution.log),
-        (one.resolution.conflicts, other.resolution.conflicts),
-        (one.accounting, other.accounting),
+        (result.deduplicated, reordered_result.deduplicated),
+        (result.expansion.matches, reordered_result.expansion.matches),
+        (result.expansion.expansions, reordered_result.expansion.expansions),
+        (result.rows, reordered_result.rows),
+        (result.resolution.log, reordered_result.resolution.log),
+        (result.resolution.conflicts, reordered_result.resolution.conflicts),
+        (result.accounting, reordered_result.accounting),
     ):
         pd.testing.assert_frame_equal(first, second)
 

@@ -63,15 +63,15 @@ def one_block(study: Sequence[Any]) -> list[list[Any]]:
 
 def single_link(size: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
     """As if a chain of similar rows made a group."""
-    found = [{number} for number in range(size)]
+    clusters = [{number} for number in range(size)]
     for a, b in pairs:
-        one, other = (
-            next(group for group in found if number in group) for number in (a, b)
+        cluster_1, cluster_2 = (
+            next(group for group in clusters if number in group) for number in (a, b)
         )
-        if one is not other:
-            found.remove(other)
-            one |= other
-    return sorted(sorted(group) for group in found if len(group) > 1)
+        if cluster_1 is not cluster_2:
+            clusters.remove(cluster_2)
+            cluster_1 |= cluster_2
+    return sorted(sorted(group) for group in clusters if len(group) > 1)
 
 
 def without(answer: Any) -> Callable[..., Any]:

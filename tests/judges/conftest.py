@@ -32,7 +32,7 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def ledger_location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a new ledger may be: each test that takes this runs on both databases."""
     if request.param == "sqlite":
         return str(tmp_path / "ledger.sqlite")

@@ -85,7 +85,8 @@ def gpt_of(configuration: JudgesConfiguration) -> LLMJudgeConfig:
 def test_only_the_judges_of_the_active_preset_rank_and_are_asked(
     tmp_path: Path,
 ) -> None:
-    offline, models = read(tmp_path, GPT), read(tmp_path, GPT, "models")
+    offline = read(tmp_path, GPT)
+    models = read(tmp_path, GPT, "models")
     assert (offline.rankers, list(offline.models)) == (
         ("panel", "lexicon", "cues-2.b_1"),
         [],
@@ -108,15 +109,15 @@ def test_the_panel_of_another_preset_ranks_under_its_name(
     read(tmp_path, GPT)
     file = tmp_path / "judges.toml"
     assert load_judges(file, of_home="models").members("panel") == ("gpt", "lexicon")
-    other = load_judges(file, "offline", of_home="models")
-    assert other.rankers[0] == other.panel_ranker == "offline"
+    offline = load_judges(file, "offline", of_home="models")
+    assert offline.rankers[0] == offline.panel_ranker == "offline"
     with pytest.raises(
         ConfigurationError, match="'panel' is not known; expected one of offline"
     ):
-        other.members("panel")
+        offline.members("panel")
 
 
-@pytest.mark.parametrize(("old", "new", "place", "problem"), [
+@pytest.mark.parametrize(("old", "new", "field", "problem"), [
     ("2.0, output", "-2.0, output", "judges.gpt.openai.price.input", "greater than or equal to 0"),
     ('"credentialed"', '"public"', "judges.gpt.openai.allowed_data.1", "'synthetic' or 'credentialed'"),
     ('"GROUP_KEY"', '"sk-123abc"', "judges.gpt.openai.api_key_env", "match pattern"),
@@ -144,14 +145,14 @@ def test_the_panel_of_another_preset_ranks_under_its_name(
     ("[judges.gpt]", "[judges", "", "not readable as TOML"),
 ])  # fmt: skip
 def test_a_wrong_file_is_refused_by_file_and_field(
-    tmp_path: Path, old: str, new: str, place: str, problem: str
+    tmp_path: Path, old: str, new: str, field: str, problem: str
 ) -> None:
     assert old in HEAD + GPT
     with pytest.raises(ConfigurationError) as caught:
         read(tmp_path, (HEAD + GPT).replace(old, new, 1), head="")
     message = str(caught.value)
     assert str(tmp_path / "judges.toml") in message
-    assert (place in message, problem in message, "\n" in message) == (
+    assert (field in message, problem in message, "\n" in message) == (
         True,
         True,
         False,
@@ -175,15 +176,15 @@ def test_text_leaves_the_machine_over_https_only(address: str, why: str) -> None
         checked_base_url(address)
 
 
-@pytest.mark.parametrize(("address", "here"), [
+@pytest.mark.parametrize(("address", "is_local"), [
     ("http://localhost:8000/v1", True), ("http://127.0.0.1/v1", True), ("http://127.8.9.1/v1", True),
     ("http://[::1]:80/v1", True),
     ("https://localhost.evil.example/v1", False), ("http://127.0.0.1.example/", False),
     ("http://0.0.0.0/", False), ("https://api.openai.com", False),
     ("http://localhost@evil.example/", False),
 ])  # fmt: skip
-def test_which_addresses_are_this_machine(address: str, here: bool) -> None:
-    assert on_this_machine(address) == here
+def test_which_addresses_are_this_machine(address: str, is_local: bool) -> None:
+    assert on_this_machine(address) == is_local
 
 
 def test_a_model_in_this_process_is_free_and_keeps_text_here(
@@ -309,13 +310,16 @@ def test_without_permission_and_attestation_credentialed_text_is_refused_with_th
 def test_allowed_data_binds_servers_and_models_on_this_machine_too(
     values: dict[str, Any], allowed: tuple[str, ...] | None, refusals: int
 ) -> None:
-    found = problems(
+    problems_found = problems(
         LLMJudgeConfig(
             **values if allowed is None else values | {"allowed_data": allowed}
         )
     )
-    assert len(found) == refusals
-    assert all("allowed_data does not list 'credentialed'" in each for _, each in found)
+    assert len(problems_found) == refusals
+    assert all(
+        "allowed_data does not list 'credentialed'" in message
+        for _, message in problems_found
+    )
 
 
 @pytest.mark.parametrize(("address", "refused"), [
@@ -354,9 +358,9 @@ def test_a_retired_model_is_refused_and_a_retiring_one_warned_of(
     days: int | None, severity: str | None
 ) -> None:
     retires_on = None if days is None else TODAY + timedelta(days=days)
-    found = problems(ATTESTED.model_copy(update={"retires_on": retires_on}))
-    assert [found_severity for found_severity, _ in found] == (
+    problems_found = problems(ATTESTED.model_copy(update={"retires_on": retires_on}))
+    assert [found_severity for found_severity, _ in problems_found] == (
         [severity] if severity else []
     )
     if severity == "warning":
-        require(found)
+        require(problems_found)

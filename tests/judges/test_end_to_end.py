@@ -69,8 +69,8 @@ def run(home: Path, delivery: Path, *options: str) -> LunguageError | None:
 def tables(home: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(home)): path.read_bytes()
-        for part in ("tables", "release")
-        for path in sorted((home / part).rglob("*.*"))
+        for folder_name in ("tables", "release")
+        for path in sorted((home / folder_name).rglob("*.*"))
     }
 
 
@@ -136,7 +136,7 @@ COSTS = ("llm_calls", "llm_cost_usd", "llm_invalid", "llm_input_tokens")
 
 def shown_costs(home: Path) -> dict[str, float]:
     """The sum of what all partitions show."""
-    found = dict.fromkeys(COSTS, 0.0)
+    costs = dict.fromkeys(COSTS, 0.0)
     with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
         for name in ("hedge_phrases", "comparison_matches", "fitted_probabilities"):
             for record in instance.fetch_materializations(
@@ -145,8 +145,8 @@ def shown_costs(home: Path) -> dict[str, float]:
                 assert record.asset_materialization is not None
                 metadata = record.asset_materialization.metadata
                 for cost in COSTS:
-                    found[cost] += metadata[cost].value if cost in metadata else 0  # type: ignore[operator]
-    return found
+                    costs[cost] += metadata[cost].value if cost in metadata else 0  # type: ignore[operator]
+    return costs
 
 
 @pytest.mark.lengthy
@@ -177,9 +177,10 @@ def test_after_any_kill_shown_costs_are_those_of_the_ledger(
             process.kill()
             process.wait()
         assert started().wait() == 0
-    found, ledger = shown_costs(home), Ledger.open(home / "ledger.sqlite").statistics()
+    costs = shown_costs(home)
+    ledger = Ledger.open(home / "ledger.sqlite").statistics()
     assert ledger["lost"].sum() > 0
-    assert found == {
+    assert costs == {
         "llm_calls": ledger["attempts"].sum(),
         "llm_cost_usd": pytest.approx(ledger["cost_usd"].sum()),
         "llm_invalid": ledger["invalid"].sum(),

@@ -104,18 +104,18 @@ def estimate(delivery: Path, scratch: Path, *options: str) -> dict[str, Any]:
         *options,
     ]
     CliRunner().invoke(commands, command, catch_exceptions=False, standalone_mode=False)
-    found: dict[str, Any] = json.loads(file.read_text())
-    return found
+    figures: dict[str, Any] = json.loads(file.read_text())
+    return figures
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:
     """Files and folders; of SQLite's -shm file, in which readers leave marks, only that it is there."""
-    found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*"))}
+    files = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*"))}
     return {
         name: path.read_bytes()
         if path.is_file() and path.suffix != ".sqlite-shm"
         else None
-        for name, path in found.items()
+        for name, path in files.items()
     }
 
 
@@ -131,26 +131,34 @@ def test_a_run_is_within_its_estimate_less_what_was_paid(
         (home / "judges.toml").write_text(judges_file(server.openai_url))
 
         def estimated() -> dict[str, Any]:
-            before, sent = contents(home), len(server.arrivals)
-            there = estimate(delivery, tmp_path)
+            before = contents(home)
+            sent = len(server.arrivals)
+            figures = estimate(delivery, tmp_path)
             assert contents(home) == before, "an estimate changes nothing on disk"
             assert len(server.arrivals) == sent, "and sends nothing"
-            return there
+            return figures
 
         first = estimated()
         run = ("run", "--data", str(delivery), "--batch", "b")
         assert "budget" in str(
             lunguage(home, *run, "--budget", f"{0.75 * first['total']['usd']:.4f}")
         )
-        paid, half, rest = server.answered, spent(home), estimated()
-        fits = rest["lines"]
-        assert {one["stage"] for one in fits} == {"fitted_probabilities"}, (
+        paid = server.answered
+        half = spent(home)
+        remaining = estimated()
+        fits = remaining["lines"]
+        assert {line["stage"] for line in fits} == {"fitted_probabilities"}, (
             "phrases and ranking are stored"
         )
-        assert all(one["hits"] > 0 and one["basis"] == "ledger" for one in fits)
+        assert all(line["hits"] > 0 and line["basis"] == "ledger" for line in fits)
         assert lunguage(home, *run) is None
-        all_, rest_usd = spent(home), spent(home) - half
-        assert rest["total"]["usd_at_least"] <= rest_usd <= rest["total"]["usd_at_most"]
+        all_ = spent(home)
+        remaining_usd = spent(home) - half
+        assert (
+            remaining["total"]["usd_at_least"]
+            <= remaining_usd
+            <= remaining["total"]["usd_at_most"]
+        )
         assert first["total"]["usd_at_least"] <= all_ <= first["total"]["usd_at_most"]
         last = estimated()
         assert last["total"]["calls"] == 0
@@ -170,19 +178,19 @@ def test_a_run_is_within_its_estimate_less_what_was_paid(
         ):
             shutil.rmtree(home / "tables" / table)
         again = estimated()
-        assert {one["stage"] for one in again["lines"]} == {
+        assert {line["stage"] for line in again["lines"]} == {
             "hedge_phrases", "comparison_matches", "fitted_probabilities",
         }  # fmt: skip
         assert all(
-            one["hits"] == one["questions"] > one["calls"] == 0
-            for one in again["lines"]
+            line["hits"] == line["questions"] > line["calls"] == 0
+            for line in again["lines"]
         ), "a ledger that has everything replays it"
         before = sum(
-            one["hits"]
-            for one in again["lines"]
-            if one["stage"] != "fitted_probabilities"
+            line["hits"]
+            for line in again["lines"]
+            if line["stage"] != "fitted_probabilities"
         )
-        hits = sum(one["hits"] for one in fits)  # some are the ranking's own answers
+        hits = sum(line["hits"] for line in fits)  # some are the ranking's own answers
         assert before < paid <= before + hits, "every answer that is paid is deducted"
 
 
@@ -221,9 +229,9 @@ def test_an_estimate_needs_no_home_no_key_no_sdk(
     )
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["e.json"]
-    found = json.loads((tmp_path / "e.json").read_text())
-    assert found["total"]["usd"] > 0
-    assert found["prices_as_of"] == ["2025-11-01"]
+    figures = json.loads((tmp_path / "e.json").read_text())
+    assert figures["total"]["usd"] > 0
+    assert figures["prices_as_of"] == ["2025-11-01"]
     assert "as of 2025-11-01" in done.stdout
 
 
@@ -239,10 +247,10 @@ def test_an_estimate_prices_the_panel_beside_a_distilled_model(
     assert both["panel"]["sentences"] == both["distilled"]["scored"] + 5 > 5
     share = 5 / both["panel"]["sentences"]
     assert both["distilled"]["usd"] == pytest.approx(share * both["panel"]["usd"])
-    assert [one["stage"] for one in by_judges["lines"]].count(
+    assert [line["stage"] for line in by_judges["lines"]].count(
         "fitted_probabilities"
     ) == 2
-    assert "fitted_probabilities" not in {one["stage"] for one in by_model["lines"]}
+    assert "fitted_probabilities" not in {line["stage"] for line in by_model["lines"]}
 
 
 def test_without_files_an_estimate_is_of_what_is_registered(
@@ -270,9 +278,9 @@ def test_a_delivery_of_several_batches_is_estimated_as_one(
     (tmp_path / "raw" / "reports.csv").write_text(
         "study_id,report\n" + rows.replace(".\n", '."\n')
     )
-    found = estimate(tmp_path / "raw", tmp_path, "--structurer", "one")
-    assert found["batches"] == ["b-001", "b-002"]
-    assert (found["reports"], found["pairs"], found["sentences"]) == (2, 2, 1)
+    figures = estimate(tmp_path / "raw", tmp_path, "--structurer", "one")
+    assert figures["batches"] == ["b-001", "b-002"]
+    assert (figures["reports"], figures["pairs"], figures["sentences"]) == (2, 2, 1)
 
 
 def test_a_step_that_bursts_quotes_nothing_and_leaves_no_home(
@@ -285,12 +293,12 @@ def test_a_step_that_bursts_quotes_nothing_and_leaves_no_home(
 
     monkeypatch.setattr(redaction, "_data_classes", set())
     monkeypatch.setattr(orchestration_estimate, "extract_phrases", burst)
-    said = printed(
+    output = printed(
         tmp_path / "home", "estimate", "--data", delivery, "--preset", "models-2025"
     )
-    assert said.returncode == 1
-    assert "unexpected ValueError in" in said.stderr
-    assert quoted not in said.stdout + said.stderr
+    assert output.returncode == 1
+    assert "unexpected ValueError in" in output.stderr
+    assert quoted not in output.stdout + output.stderr
     assert not (tmp_path / "home").exists()
 
 
@@ -328,7 +336,8 @@ def test_minutes_follow_calls_in_flight_rounds_or_rates_whichever_is_slowest() -
 def test_what_the_ledger_knows_goes_before_what_is_assumed(
     tmp_path: Path,
 ) -> None:
-    ledger, guess = Ledger.open(tmp_path / "ledger.sqlite"), estimated()
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    guess = estimated()
 
     def answered(
         key: str, failure: str | None = None, judge: str = "j", **counts: Any
@@ -342,22 +351,23 @@ def test_what_the_ledger_knows_goes_before_what_is_assumed(
     answered("bb", "timeout")
     answered("bb", "unreadable", input_tokens=700, output_tokens=30, latency_s=4.0)
     answered("bb", input_tokens=300, output_tokens=10, latency_s=2.0)
-    found = estimated(ledger, limits={"in_flight": 1})
+    figures = estimated(ledger, limits={"in_flight": 1})
     assert (guess["basis"], guess["calls"], guess["output_tokens"]) == (
         "assumed",
         100,
         500,
     )
-    assert (found["basis"], found["calls"], found["input_tokens"], found["output_tokens"]) == (
+    assert (figures["basis"], figures["calls"], figures["input_tokens"], figures["output_tokens"]) == (
         "ledger", 200, 75_000, 3_000,
     )  # fmt: skip
-    assert found["minutes"] == pytest.approx(200 * 3.0 / 60)
-    assert found["usd"] == pytest.approx(1.5 * 100 * (500 * 1 + 20 * 10) / 1e6)
+    assert figures["minutes"] == pytest.approx(200 * 3.0 / 60)
+    assert figures["usd"] == pytest.approx(1.5 * 100 * (500 * 1 + 20 * 10) / 1e6)
     assert guess["usd_at_most"] > 5 * guess["usd_at_least"] > 0
 
 
 def test_a_judge_without_a_price_has_tokens_but_no_dollars() -> None:
-    free, guess = estimated(price=None), estimated()
+    free = estimated(price=None)
+    guess = estimated()
     assert {free[name] for name in ("usd", "usd_at_least", "usd_at_most")} == {None}
     assert free["input_tokens"] == guess["input_tokens"] > 0
     minutes, total = estimate_totals([free, guess])
@@ -396,15 +406,15 @@ def test_the_papers_cost_follows_from_its_steps_and_prices() -> None:
     }
     calls = 2066 * answers_per_judge(PUBLISHED_STEPS, panel_steps=10, judges=4)
     # a comparison prompt of the paper is about 500 tokens
-    found = {
+    costs = {
         key: price.cost(500 * calls, LABEL_TOKENS * calls)
         for key, price in prices.items()
         if price
     }
-    assert sum(found.values()) == pytest.approx(92.16, rel=0.10)
-    assert found["gpt-4o"] == pytest.approx(39.49, rel=0.10)
-    assert found["claude-sonnet-4"] == pytest.approx(45.12, rel=0.10)
-    assert found["gemini-2.5-flash"] == pytest.approx(
+    assert sum(costs.values()) == pytest.approx(92.16, rel=0.10)
+    assert costs["gpt-4o"] == pytest.approx(39.49, rel=0.10)
+    assert costs["claude-sonnet-4"] == pytest.approx(45.12, rel=0.10)
+    assert costs["gemini-2.5-flash"] == pytest.approx(
         5.59, rel=0.20
     )  # answers longer than a label
-    assert found["medgemma-27b"] == 0
+    assert costs["medgemma-27b"] == 0

@@ -53,7 +53,8 @@ TEMPLATES = {
     ("comparison", "system"): Template("Which is closer to certain?"),
     ("comparison", "user"): Template("$sentence_1 | $sentence_2"),
 }
-PROMPTS, BUNDLED = Prompts("v1", TEMPLATES), load_prompts()
+PROMPTS = Prompts("v1", TEMPLATES)
+BUNDLED = load_prompts()
 
 
 def invented(request: Request, occurrence: int) -> Reply:
@@ -69,7 +70,8 @@ def invented(request: Request, occurrence: int) -> Reply:
 def made(ledger: Ledger, model: Any = None, **options: Any) -> ModelJudge:
     model = model if model is not None else FakeModel(answer=invented)
     limits = Limits(in_flight=8, backoff_s=0.001)
-    prompts, mode = options.pop("prompts", PROMPTS), options.pop("mode", "text")
+    prompts = options.pop("prompts", PROMPTS)
+    mode = options.pop("mode", "text")
     return ModelJudge(Asker("one", model, ledger, limits, **options), prompts, mode)
 
 
@@ -79,11 +81,11 @@ def test_a_judge_without_any_readable_answer_is_an_error(
 ) -> None:
     mute = made(ledger, FakeModel(answer=lambda *_: reply("I cannot say.")))
 
-    def ask(*places: int) -> None:
+    def ask(*numbers: int) -> None:
         if task == "compare":
-            mute.compare([PAIRS[place] for place in places])
+            mute.compare([PAIRS[number] for number in numbers])
         else:
-            mute.extract([SENTENCES[place] for place in places])
+            mute.extract([SENTENCES[number] for number in numbers])
 
     ask(*range(MIN_ANSWERS_TO_JUDGE - 1))  # a fit asks in many rounds
     with pytest.raises(
@@ -114,7 +116,7 @@ def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_
     def identity(binding: Any = BINDING, **options: Any) -> str:
         return made(ledger, FakeModel(binding=binding), **options).identity
 
-    same = {
+    identities = {
         identity(),
         identity(dataclasses.replace(BINDING, aliases=("fake-1-dated",))),
         identity(progress=print),
@@ -126,9 +128,9 @@ def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_
         identity(prompts=Prompts("v2", TEMPLATES)),
         identity(mode="enum"),
     }
-    assert len(same) == 1
+    assert len(identities) == 1
     assert len(changed) == 5
-    assert not same & changed
+    assert not identities & changed
 
 
 def test_a_judge_works_inside_a_running_event_loop(ledger: Ledger) -> None:
@@ -142,7 +144,7 @@ def test_a_judge_works_inside_a_running_event_loop(ledger: Ledger) -> None:
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Path:
+def own_templates(tmp_path: Path) -> Path:
     """A person's copy of the templates."""
     shutil.copytree(resource("prompts"), tmp_path / "prompts")
     return tmp_path / "prompts"
@@ -160,44 +162,46 @@ def test_the_question_stands_last_and_the_prompt_ends_where_the_answer_begins() 
 @given(st.text(min_size=1, max_size=40), st.text(min_size=1, max_size=40))
 @settings(deadline=None)
 def test_any_sentence_is_put_into_its_place_and_fills_no_other(
-    one: str, two: str
+    sentence_1: str, sentence_2: str
 ) -> None:
-    marked = f"$sentence_2 ${{finding}} $$ {one}"
-    prompt = BUNDLED.comparison(ComparisonQuestion(marked, two)).prompt.user
+    marked = f"$sentence_2 ${{finding}} $$ {sentence_1}"
+    prompt = BUNDLED.comparison(ComparisonQuestion(marked, sentence_2)).prompt.user
     first, second = prompt.rsplit("sentence_1: ", 1)[1].rsplit("\nsentence_2: ", 1)
     assert first == " ".join(marked.split())
-    assert second == " ".join(two.split()) + "\nanswer:"
+    assert second == " ".join(sentence_2.split()) + "\nanswer:"
 
 
 def test_every_word_of_a_prompt_is_in_its_version(
-    own: Path,
+    own_templates: Path,
 ) -> None:
-    versions = {load_prompts().version, load_prompts(own).version}
+    versions = {load_prompts().version, load_prompts(own_templates).version}
     assert len(versions) == 1
-    for file in sorted(own.rglob("*.txt")):
+    for file in sorted(own_templates.rglob("*.txt")):
         file.write_text(
             file.read_text(encoding="utf-8").replace(".", "!", 1), encoding="utf-8"
         )
-        versions.add(load_prompts(own).version)
+        versions.add(load_prompts(own_templates).version)
     assert len(versions) == 5
-    before = load_prompts(own)
+    before = load_prompts(own_templates)
     assert (
         before.extraction(ExtractionQuestion("a", "b")).prompt.template_version
         == before.version
     )
-    for file in own.rglob("*.txt"):
+    for file in own_templates.rglob("*.txt"):
         file.write_bytes(
             b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n") + b"\r\n"
         )
-    assert load_prompts(own).version == before.version
+    assert load_prompts(own_templates).version == before.version
 
 
-def test_a_person_can_replace_the_templates(own: Path) -> None:
-    (own / "comparison" / "user.txt").write_text(
+def test_a_person_can_replace_the_templates(own_templates: Path) -> None:
+    (own_templates / "comparison" / "user.txt").write_text(
         "Which costs $$1? $sentence_2 or $sentence_1", encoding="utf-8"
     )
-    (own / "comparison" / "system.txt").write_text("Judge.", encoding="utf-8")
-    prompt = load_prompts(own).comparison(ComparisonQuestion("one", "two")).prompt
+    (own_templates / "comparison" / "system.txt").write_text("Judge.", encoding="utf-8")
+    prompt = (
+        load_prompts(own_templates).comparison(ComparisonQuestion("one", "two")).prompt
+    )
     assert (prompt.system, prompt.user) == ("Judge.", "Which costs $1? two or one")
 
 
@@ -210,16 +214,16 @@ def test_a_person_can_replace_the_templates(own: Path) -> None:
     ("comparison/user.txt", None, "cannot be read"),
 ])  # fmt: skip
 def test_a_template_that_cannot_be_used_is_named(
-    own: Path, file: str, text: str | None, problem: str
+    own_templates: Path, file: str, text: str | None, problem: str
 ) -> None:
     if text is None:
-        (own / file).unlink()
+        (own_templates / file).unlink()
     else:
-        (own / file).write_text(text, encoding="utf-8")
+        (own_templates / file).write_text(text, encoding="utf-8")
     with pytest.raises(
-        ConfigurationError, match=f"{re.escape(str(own / file))}.*{problem}"
+        ConfigurationError, match=f"{re.escape(str(own_templates / file))}.*{problem}"
     ):
-        load_prompts(own)
+        load_prompts(own_templates)
 
 
 @pytest.mark.parametrize("text", [

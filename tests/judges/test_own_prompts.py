@@ -81,5 +81,9 @@ def test_prompts_of_ones_own_are_asked_and_named_in_the_provenance(
     }
     assert costs == {"It costs $1."}
     assert f"the prompts of {prompts}" in done.stdout
-    told = json.loads((home / "release/panel/v1/open/provenance.json").read_text())
-    assert told["prompts"] == load_prompts(prompts).version != load_prompts().version
+    provenance = json.loads(
+        (home / "release/panel/v1/open/provenance.json").read_text()
+    )
+    assert (
+        provenance["prompts"] == load_prompts(prompts).version != load_prompts().version
+    )

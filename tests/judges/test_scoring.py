@@ -35,7 +35,10 @@ class ByLength:
     def scores(self, masked_sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         self.asked += masked_sentences
         mu = np.array(
-            [np.nan if "Green" in one else float(len(one)) for one in masked_sentences]
+            [
+                np.nan if "Green" in sentence else float(len(sentence))
+                for sentence in masked_sentences
+            ]
         )
         return mu, np.ones(len(mu))
 
@@ -52,12 +55,13 @@ def test_a_rule_judge_chooses_as_its_scores_say(
     mu, sd = scorer.scores(SENTENCES)
     assert np.isnan(mu).tolist() == [False, False, True, False]
     assert np.isnan(sd).all()
-    place = dict(zip(SENTENCES, mu.tolist(), strict=True))
+    mu_of_sentence = dict(zip(SENTENCES, mu.tolist(), strict=True))
     pairs = [
-        (one, two)
-        for one in SENTENCES
-        for two in SENTENCES
-        if place[one] != place[two] and one != two
+        (sentence_1, sentence_2)
+        for sentence_1 in SENTENCES
+        for sentence_2 in SENTENCES
+        if mu_of_sentence[sentence_1] != mu_of_sentence[sentence_2]
+        and sentence_1 != sentence_2
     ]
     questions = [ComparisonQuestion(*pair) for pair in pairs]
     assert ScorerJudge("b", scorer).compare(questions) == judge.compare(questions)
@@ -69,14 +73,16 @@ def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does()
 ):
     scorer = ByLength()
     judge = ScorerJudge("mine", scorer)
-    short, long, green = SENTENCES[0], SENTENCES[3], SENTENCES[2]
-    asked = [
+    short = SENTENCES[0]
+    long = SENTENCES[3]
+    green = SENTENCES[2]
+    questions = [
         ComparisonQuestion(short, long),
         ComparisonQuestion(long, short),
         ComparisonQuestion(green, long),
     ]
-    assert judge.compare(asked) == ["sentence_2", "sentence_1", "invalid"]
-    judge.compare(asked)
+    assert judge.compare(questions) == ["sentence_2", "sentence_1", "invalid"]
+    judge.compare(questions)
     assert sorted(scorer.asked) == sorted({short, long, green})
     assert (
         judge.extract([ExtractionQuestion("opacity", "Possible opacity.")])[0].valid
@@ -86,13 +92,19 @@ def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does()
 
 def test_equal_scores_are_a_coin_whichever_sentence_comes_first() -> None:
     judge = ScorerJudge("mine", ByLength())
-    one, two = "Maybe <finding>, A.", "Maybe <finding>, B."
+    sentence_1 = "Maybe <finding>, A."
+    sentence_2 = "Maybe <finding>, B."
     first, turned = judge.compare(
-        [ComparisonQuestion(one, two), ComparisonQuestion(two, one)]
+        [
+            ComparisonQuestion(sentence_1, sentence_2),
+            ComparisonQuestion(sentence_2, sentence_1),
+        ]
     )
     assert {first, turned} == {"sentence_1", "sentence_2"}
-    same = judge.compare([ComparisonQuestion(one, one, number) for number in range(32)])
-    assert set(same) == {"sentence_1", "sentence_2"}
+    same_sentence = judge.compare(
+        [ComparisonQuestion(sentence_1, sentence_1, number) for number in range(32)]
+    )
+    assert set(same_sentence) == {"sentence_1", "sentence_2"}
 
 
 DISTILLED = """
@@ -105,7 +117,7 @@ judges.small = {{ provider = "distilled"{folder} }}
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("changed_fields", "message"),
     [
         ({"members": '"lexicon", "small"'}, "repeats those whom it learnt from"),
         ({"extractor": "small"}, "presets.mine.extractor"),
@@ -114,7 +126,7 @@ judges.small = {{ provider = "distilled"{folder} }}
     ids=["a member of a panel", "the extractor", "without a folder"],
 )
 def test_a_distilled_model_is_a_candidate_and_nothing_else(
-    tmp_path: Path, given: dict[str, str], told: str
+    tmp_path: Path, changed_fields: dict[str, str], message: str
 ) -> None:
     fields = {
         "members": '"lexicon"',
@@ -122,8 +134,8 @@ def test_a_distilled_model_is_a_candidate_and_nothing_else(
         "folder": ', folder = "/nowhere"',
     }
     file = tmp_path / "judges.toml"
-    file.write_text(DISTILLED.format(**{**fields, **given}))
-    with pytest.raises(ConfigurationError, match=told):
+    file.write_text(DISTILLED.format(**{**fields, **changed_fields}))
+    with pytest.raises(ConfigurationError, match=message):
         load_judges(file)
     file.write_text(DISTILLED.format(**fields))
     judges = load_judges(file)

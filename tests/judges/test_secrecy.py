@@ -79,7 +79,8 @@ class Runs:
     """
 
     def __init__(self, folder: Path, url: str) -> None:
-        self.folder, self.url = folder, url
+        self.folder = folder
+        self.url = url
         self.first, self.second, self.third = (
             folder / "first",
             folder / "second",
@@ -137,13 +138,15 @@ def server() -> Iterator[LoopbackServer]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Runs:
-    made = Runs(tmp_path_factory.mktemp("secrecy"), server.url)
-    first, second, third = made.first, made.second, made.third
-    assert planted.write_corpus(made.folder / "delivered", 8) > 5
-    shutil.copytree(made.folder / "delivered", made.folder / "headless")
+    runs_made = Runs(tmp_path_factory.mktemp("secrecy"), server.url)
+    first = runs_made.first
+    second = runs_made.second
+    third = runs_made.third
+    assert planted.write_corpus(runs_made.folder / "delivered", 8) > 5
+    shutil.copytree(runs_made.folder / "delivered", runs_made.folder / "headless")
     planted.write_rows(
-        made.folder / "headless",
-        planted.read_rows(made.folder / "delivered"),
+        runs_made.folder / "headless",
+        planted.read_rows(runs_made.folder / "delivered"),
         header=False,
     )
     for home in (first, third):
@@ -153,23 +156,26 @@ def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Ru
         )
     fits = second / "tables" / "fitted_probabilities" / "panel" / "d.parquet"
     scenarios = [
-        made.scenario("well", first),
-        made.scenario(
+        runs_made.scenario("well", first),
+        runs_made.scenario(
             "rejecting",
             second,
             "rejecting",
             copy=[str(first), str(second)],
             files={str(fits): "none"},
         ),  # from here on without fits, or nothing would be left to ask
-        made.scenario(
+        runs_made.scenario(
             "ratings", second, files={str(second / "anchor_ratings.csv"): RATINGS}
         ),
-        *(made.scenario(name, third, crash=[place]) for name, place in CRASHES.items()),
         *(
-            made.scenario(name, third, files={str(third / file): text})
+            runs_made.scenario(name, third, crash=[place])
+            for name, place in CRASHES.items()
+        ),
+        *(
+            runs_made.scenario(name, third, files={str(third / file): text})
             for name, (file, text) in QUOTING_FILES.items()
         ),
-        made.scenario("headless", third, delivered="headless"),
+        runs_made.scenario("headless", third, delivered="headless"),
     ]
     loggers = [logging.getLogger(name) for name in TALKATIVE]
     levels = [logger.level for logger in loggers]
@@ -178,25 +184,25 @@ def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Ru
             logger.setLevel(
                 logging.DEBUG
             )  # as the variables in LOUD have it in a new process
-        planted_runs.run(scenario, made.logs)
+        planted_runs.run(scenario, runs_made.logs)
     for logger, level in zip(loggers, levels, strict=True):
         logger.setLevel(level)
-    return made
+    return runs_made
 
 
 def test_the_search_finds_the_words_in_whatever_form_they_are_written(
     tmp_path: Path,
 ) -> None:
     text = f"There may be a nodule {planted.PLANTED}."
-    written = [
+    contents = [
         text.encode(),
         json.dumps(text).encode(),
         repr(text.upper()).encode(),
         text.lower().encode("utf-16"),
     ]
-    written += [base64.b64encode(b"x" * shift + text.encode()) for shift in range(3)]
-    assert planted.traces(tmp_path, *written) == [
-        f"shown {number}" for number in range(len(written))
+    contents += [base64.b64encode(b"x" * shift + text.encode()) for shift in range(3)]
+    assert planted.traces(tmp_path, *contents) == [
+        f"shown {number}" for number in range(len(contents))
     ]
     assert planted.traces(tmp_path, b"There may be a nodule near the rim.") == []
     with sqlite3.connect(tmp_path / "events.db") as connection:
@@ -205,9 +211,7 @@ def test_the_search_finds_the_words_in_whatever_form_they_are_written(
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "t").write_text(text)
     assert "events.db: logs.event" in planted.traces(tmp_path)
-    assert not [
-        place for place in planted.traces(tmp_path) if place.startswith("tables")
-    ]
+    assert not [path for path in planted.traces(tmp_path) if path.startswith("tables")]
 
 
 @pytest.mark.lengthy
@@ -215,15 +219,15 @@ def test_the_words_reach_only_what_needs_them(
     runs: Runs, server: LoopbackServer
 ) -> None:
     assert "rows accounted for" in runs.shown("well"), runs.shown("well")[-3000:]
-    asked = {call.model for call in server.calls if planted.WORD in call.user}
-    assert asked == {"tester-1", "tester-2", "tester-3"}
-    for place in (
+    models_asked = {call.model for call in server.calls if planted.WORD in call.user}
+    assert models_asked == {"tester-1", "tester-2", "tester-3"}
+    for folder in (
         "tables/findings/d.parquet",
         "tables/rejected/d.parquet",
         "release/panel/v1/restricted/Lunguage_plus_plus.csv",
         "ledger.sqlite",
     ):
-        assert (runs.first / place).exists()
+        assert (runs.first / folder).exists()
     assert (
         planted.WORD
         in (
@@ -254,16 +258,16 @@ def test_the_words_reach_only_what_needs_them(
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize(("name", "said"), [
+@pytest.mark.parametrize(("name", "message"), [
     ("rejecting", "rejected (HTTP 400)"), ("headless", "header line"),
     ("asset", "unexpected ValueError in "), ("check", "unexpected"),
     ("corrections", "corrections.csv, row 1"), ("ratings", "(a phrase of"), ("settings", "settings.toml"),
 ])  # fmt: skip
 def test_whatever_fails_the_reason_is_told_without_the_words(
-    runs: Runs, name: str, said: str
+    runs: Runs, name: str, message: str
 ) -> None:
     assert runs.status(name) == "1", runs.shown(name)[-3000:]
-    assert said in runs.shown(name)
+    assert message in runs.shown(name)
     assert planted.traces(runs.folder / "nothing", runs.shown(name).encode()) == []
 
 
@@ -294,7 +298,8 @@ def test_runs_of_plain_dagster_tell_and_store_nothing_of_the_words(
         "LUNGUAGE_LEDGER": str(home / "ledger-ui.sqlite"),
         "DAGSTER_HOME": str(home / "dagster"),
     }
-    asked, told = len(server.calls), []
+    calls_before = len(server.calls)
+    processes = []
     for asset, partition in (
         ("hedge_phrases", "one|d"),
         ("deduplicated_findings", "panel|d"),
@@ -309,15 +314,20 @@ def test_runs_of_plain_dagster_tell_and_store_nothing_of_the_words(
             "planted_definitions",
         ]
         command += ["--select", asset, "--partition", partition]
-        told.append(
+        processes.append(
             subprocess.run(command, env=environment, capture_output=True, check=False)
         )
-    assert [one.returncode for one in told] == [0, 1], told
-    assert len(server.calls) > asked
-    assert b"its message is withheld" in told[1].stderr
+    assert [process.returncode for process in processes] == [0, 1], processes
+    assert len(server.calls) > calls_before
+    assert b"its message is withheld" in processes[1].stderr
     assert (
         planted.traces(
-            home, *(text for one in told for text in (one.stdout, one.stderr))
+            home,
+            *(
+                text
+                for process in processes
+                for text in (process.stdout, process.stderr)
+            ),
         )
         == []
     )

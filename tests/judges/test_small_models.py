@@ -115,7 +115,8 @@ def new_home(folder: Path) -> Path:
 def test_a_killed_run_with_models_resumes_and_replays_without_them(
     tmp_path: Path,
 ) -> None:
-    delivery, home = tmp_path / "reports", new_home(tmp_path / "home")
+    delivery = tmp_path / "reports"
+    home = new_home(tmp_path / "home")
     write_sample(delivery, reports=5, seed=5)
     tiny_encoder.save(tmp_path / "encoder")
     model = tiny_model.save(tmp_path / "model")
@@ -142,8 +143,8 @@ def test_a_killed_run_with_models_resumes_and_replays_without_them(
         LUNGUAGE_JUDGES=judges,
     )
     assert done.returncode == 0, done.stderr
-    whole = answered(home)
-    assert whole > before
+    undisturbed = answered(home)
+    assert undisturbed > before
     reader = Ledger.open_read_only(home / "ledger.sqlite")
     assert reader is not None
     calls = reader.statistics()
@@ -158,14 +159,16 @@ def test_a_killed_run_with_models_resumes_and_replays_without_them(
         shutil.copy(file, again)
     shutil.copytree(home / "encodings", again / "encodings")
     replayed = started(again, delivery, "-X", "importtime")
-    said = replayed.communicate(timeout=LONGEST_S)[1]
-    assert replayed.returncode == 0, said[-2000:]
-    lines = (line for line in said.splitlines() if line.startswith("import time:"))
+    errors = replayed.communicate(timeout=LONGEST_S)[1]
+    assert replayed.returncode == 0, errors[-2000:]
+    lines = (line for line in errors.splitlines() if line.startswith("import time:"))
     imported = {line.rpartition("|")[2].strip() for line in lines}
     assert "lunguage_assets.errors" in imported
     assert imported.isdisjoint(
         {"torch", "transformers", "sentence_transformers", "gguf"}
     )
-    assert answered(again) == whole
-    for part in ("tables", "release", "batches"):
-        assert contents(again / part) == contents(home / part), os.fspath(part)
+    assert answered(again) == undisturbed
+    for folder_name in ("tables", "release", "batches"):
+        assert contents(again / folder_name) == contents(home / folder_name), os.fspath(
+            folder_name
+        )

@@ -19,8 +19,10 @@ from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path
 from lunguage_assets.workspace.table_record import Lineage
 
-OLD, NEW = "3", "4"
-FIRST, SECOND = "s50000001", "s50000002"
+OLD = "3"
+NEW = "4"
+FIRST = "s50000001"
+SECOND = "s50000002"
 
 
 def stored_findings(
@@ -52,7 +54,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def correct(home: Home, *ids: str) -> None:
-    lines = "".join(f"{own},possible,=a remark\n" for own in ids)
+    lines = "".join(f"{finding_id},possible,=a remark\n" for finding_id in ids)
     home.corrections_file.write_text(f"finding_id,phrases,remark\n{lines}")
 
 

@@ -87,29 +87,31 @@ def made_by(stage: Stage) -> list[tuple[str, ...]]:
     return [(step, *stage.keys) for step in STEPS_OF_JOB[stage.job]]
 
 
-@given(now=supposed, ranker=st.sampled_from(OWNERS), rebuild=st.booleans())
+@given(staleness=supposed, ranker=st.sampled_from(OWNERS), rebuild=st.booleans())
 def test_every_stage_of_a_plan_finds_what_it_reads_current(
-    now: Supposed, ranker: str, rebuild: bool
+    staleness: Supposed, ranker: str, rebuild: bool
 ) -> None:
-    stages = plan(now, ranker, rebuild=rebuild)
+    stages = plan(staleness, ranker, rebuild=rebuild)
     assert len(set(stages)) == len(stages)
     done: set[tuple[str, ...]] = set()
     for stage in stages:
         for step, *keys in made_by(stage):
-            for wanted, place in now.inputs(step, tuple(keys)):
-                if wanted.on_request or step == RELEASE:
+            for source, source_keys in staleness.inputs(step, tuple(keys)):
+                if source.on_request or step == RELEASE:
                     continue
-                read = (STEP_OF[wanted.table], *place)
-                assert read in done or now.is_current(wanted.table, *place), (
+                partition_read = (STEP_OF[source.table], *source_keys)
+                assert partition_read in done or staleness.is_current(
+                    source.table, *source_keys
+                ), (
                     stage,
-                    read,
+                    partition_read,
                 )
             done.add((step, *keys))
 
 
-@given(now=supposed, rebuild=st.booleans())
+@given(staleness=supposed, rebuild=st.booleans())
 def test_a_run_for_a_candidate_touches_no_other_judge(
-    now: Supposed, rebuild: bool
+    staleness: Supposed, rebuild: bool
 ) -> None:
     shared = (
         "read_reports",
@@ -118,17 +120,21 @@ def test_a_run_for_a_candidate_touches_no_other_judge(
         "extract_hedges",
         "build_vocabulary",
     )
-    for stage in plan(now, "new", rebuild=rebuild):
+    for stage in plan(staleness, "new", rebuild=rebuild):
         assert "new" in stage.keys or stage.job in shared, stage
 
 
-@given(now=supposed)
-def test_what_is_planned_is_all_there_is_to_do(now: Supposed) -> None:
+@given(staleness=supposed)
+def test_what_is_planned_is_all_there_is_to_do(staleness: Supposed) -> None:
     """After the plan's stages, nothing is planned."""
-    stages = plan(now, "panel")
-    done = {place for stage in stages for place in made_by(stage)}
+    stages = plan(staleness, "panel")
+    done = {partition for stage in stages for partition in made_by(stage)}
     after = Supposed(
-        {place: state for place, state in now.by_step.items() if place not in done}
+        {
+            partition: state
+            for partition, state in staleness.by_step.items()
+            if partition not in done
+        }
     )
     assert plan(after, "panel") == []
 

@@ -93,34 +93,35 @@ def below(reason: str, *steps: str, batch: str = "") -> Stale:
     }
 
 
-def all_of(*parts: Stale) -> Stale:
+def all_of(*changes: Stale) -> Stale:
     together: Stale = {}
-    for part in parts:
-        for place, because in part.items():
-            together[place] = together.get(place, set()) | because
+    for change in changes:
+        for table, reasons in change.items():
+            together[table] = together.get(table, set()) | reasons
     return together
 
 
-def not_current(now: StalenessChecker) -> Stale:
+def not_current(checker: StalenessChecker) -> Stale:
     """Every table of the finished home that is not current."""
-    places = [
+    partitions = [
         (table, keys)
         for step in KEYS
         for table in RECIPES[step].tables
         for keys in KEYS[step]
     ]
-    found = {
-        f"{table}/{'/'.join(keys)}": now.of(table, *keys) for table, keys in places
+    staleness = {
+        f"{table}/{'/'.join(keys)}": checker.of(table, *keys)
+        for table, keys in partitions
     }
     return {
-        place: {*standing.because} or {standing.state}
-        for place, standing in found.items()
+        table_path: {*standing.because} or {standing.state}
+        for table_path, standing in staleness.items()
         if standing != CURRENT
     }
 
 
-def planned(now: StalenessChecker) -> list[str]:
-    return [str(stage) for stage in plan(now, "panel")]
+def planned(checker: StalenessChecker) -> list[str]:
+    return [str(stage) for stage in plan(checker, "panel")]
 
 
 def setting(group: str, line: str) -> Callable[[SmallHome], None]:
@@ -129,9 +130,7 @@ def setting(group: str, line: str) -> Callable[[SmallHome], None]:
     def change(small: SmallHome) -> None:
         text = small.home.settings_file.read_text()
         name = line.split(" ")[0]
-        kept = [
-            known for known in text.splitlines() if not known.startswith(f"{name} ")
-        ]
+        kept = [row for row in text.splitlines() if not row.startswith(f"{name} ")]
         if f"[{group}]" not in kept:
             kept.append(f"[{group}]")
         kept.insert(kept.index(f"[{group}]") + 1, line)
@@ -159,8 +158,8 @@ def pathways(small: SmallHome) -> None:
 
 def correction(small: SmallHome) -> None:
     """One pair of the first batch is said to have no phrase."""
-    found = read(small, "hedge_phrases", "lexicon", "first")
-    finding_id = found.loc[found["phrases"].map(len) > 0, "finding_id"].iloc[0]
+    hedges = read(small, "hedge_phrases", "lexicon", "first")
+    finding_id = hedges.loc[hedges["phrases"].map(len) > 0, "finding_id"].iloc[0]
     small.home.corrections_file.write_text(f"finding_id,phrases\n{finding_id},\n")
 
 
@@ -202,8 +201,10 @@ def edited_in_place(small: SmallHome) -> None:
 
 def exchanged(small: SmallHome) -> None:
     """The expansions of a batch under another's name."""
-    one, other = (path_of(small, "expansions", "panel", batch) for batch in BATCHES)
-    one.write_bytes(other.read_bytes())
+    first_batch, second_batch = (
+        path_of(small, "expansions", "panel", batch) for batch in BATCHES
+    )
+    first_batch.write_bytes(second_batch.read_bytes())
 
 
 def deleted(small: SmallHome) -> None:
@@ -234,7 +235,8 @@ class Row:
 REFIT = tuple(f"refit (panel x {batch})" for batch in BATCHES)
 EXPAND = tuple(f"expand (panel x {batch})" for batch in BATCHES)
 COMPARE = ("compare (lexicon)", "compare (cues)")
-RANK, OUT = ("rank (panel)",), ("release (panel)",)
+RANK = ("rank (panel)",)
+OUT = ("release (panel)",)
 
 
 def by_hand(table: str, *keys: str) -> str:
@@ -379,13 +381,13 @@ def test_a_change_makes_stale_what_follows_from_it_and_nothing_else(
     row: Row, small: SmallHome, undone: Callable[[], None]
 ) -> None:
     row.change(small)
-    now = small.staleness()
-    assert not_current(now) == row.stale
-    assert planned(now) == list(row.plan)
+    checker = small.staleness()
+    assert not_current(checker) == row.stale
+    assert planned(checker) == list(row.plan)
     undone()
-    now = small.staleness()
-    assert not_current(now) == {}
-    assert planned(now) == []
+    checker = small.staleness()
+    assert not_current(checker) == {}
+    assert planned(checker) == []
 
 
 @pytest.mark.parametrize(
@@ -412,8 +414,8 @@ def test_edited_prompts_of_a_judge_make_only_its_own_answers_stale(
 
     honest = open_judges.judge_identity
 
-    def reworded(key: str, *others: object) -> str:
-        return honest(key, *others) + ("reworded" if key == "cues" else "")  # type: ignore[arg-type]
+    def reworded(key: str, *arguments: object) -> str:
+        return honest(key, *arguments) + ("reworded" if key == "cues" else "")  # type: ignore[arg-type]
 
     monkeypatch.setattr(open_judges, "judge_identity", reworded)
     expected = all_of(
@@ -477,18 +479,20 @@ def test_an_option_that_went_makes_no_release_stale(small: SmallHome) -> None:
 
 def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
     """An option that nobody reads would change a result and make nothing stale."""
-    read = {group: set[str]() for group, _ in OPTIONS.values()}
+    options_read = {group: set[str]() for group, _ in OPTIONS.values()}
     for group, options in OPTIONS.values():
-        read[group] |= options
+        options_read[group] |= options
     settings = small.configuration.settings
-    assert set(settings.explicit.model_dump()) == read["explicit"] | {
+    assert set(settings.explicit.model_dump()) == options_read["explicit"] | {
         "anchors",
         "fit",
     }, "which count as they are"
     implicit = set(settings.implicit.model_dump())
     encoder = {option for option in implicit if option.startswith("encoder")}
-    assert implicit - read["implicit"] == encoder, "the encoder counts by its identity"
-    known = small.staleness()
+    assert implicit - options_read["implicit"] == encoder, (
+        "the encoder counts by its identity"
+    )
+    checker = small.staleness()
     keys = {
         "judge": "lexicon",
         "ranker": "panel",
@@ -497,7 +501,7 @@ def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
     }
     for step, recipe in RECIPES.items():
         for name in recipe.reads:
-            assert known.fingerprint(name, keys), (step, name)
+            assert checker.fingerprint(name, keys), (step, name)
 
 
 def test_a_renewed_analysis_asks_for_a_release_a_stale_one_does_not(

@@ -96,21 +96,21 @@ def test_a_wrong_token_opens_nothing(path: str) -> None:
 
 @pytest.mark.parametrize("token", [TOKEN, ""])
 def test_no_page_shows_the_ui_in_a_frame_or_learns_its_address(token: str) -> None:
-    found = entered() if token else client(token="")
+    browser = entered() if token else client(token="")
     for inside in ("iframe", "frame", "object", "embed"):
         framed = {
             "Sec-Fetch-Site": "cross-site",
             "Sec-Fetch-Mode": "navigate",
             "Sec-Fetch-Dest": inside,
         }
-        assert found.get("/runs", headers=framed).status_code == 403
+        assert browser.get("/runs", headers=framed).status_code == 403
         assert (
-            found.get(
+            browser.get(
                 "/runs", headers={**framed, "Sec-Fetch-Site": "same-origin"}
             ).status_code
             == 403
         )
-    for answer in (found.get("/runs"), client().get("/")):
+    for answer in (browser.get("/runs"), client().get("/")):
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert answer.headers["x-frame-options"] == "DENY"
         assert answer.headers["referrer-policy"] == "same-origin"
@@ -179,8 +179,9 @@ def test_a_program_at_the_printed_address_needs_no_origin() -> None:
 
 
 def test_a_web_socket_needs_the_own_origin_and_the_token() -> None:
-    own, address = {"Origin": OWN, "Host": "127.0.0.1:3000"}, f"/{TOKEN}/graphql"
-    with client().websocket_connect(address, headers=own) as socket:
+    own_headers = {"Origin": OWN, "Host": "127.0.0.1:3000"}
+    address = f"/{TOKEN}/graphql"
+    with client().websocket_connect(address, headers=own_headers) as socket:
         assert socket.receive_text() == "let in"
     for path, wrong in (
         (address, {"Origin": "http://evil.example"}),
@@ -190,26 +191,29 @@ def test_a_web_socket_needs_the_own_origin_and_the_token() -> None:
     ):
         with (
             pytest.raises(WebSocketDisconnect),
-            client().websocket_connect(path, headers={**own, **wrong}),
+            client().websocket_connect(path, headers={**own_headers, **wrong}),
         ):
             pass
 
 
 def test_behind_a_proxy_the_public_name_is_answered_and_no_other() -> None:
-    found = client(
+    browser = client(
         token="",
         host="0.0.0.0",
         hosts="lunguage.example",
         base="https://lunguage.example",
     )
-    assert found.get("/").text == "let in"
-    own = {"Origin": "https://lunguage.example", "Sec-Fetch-Site": "same-origin"}
-    assert found.post("/graphql", headers=own).text == "let in"
+    assert browser.get("/").text == "let in"
+    public_headers = {
+        "Origin": "https://lunguage.example",
+        "Sec-Fetch-Site": "same-origin",
+    }
+    assert browser.post("/graphql", headers=public_headers).text == "let in"
     assert (
-        found.post("/graphql", headers={"Origin": "https://evil.example"}).status_code
+        browser.post("/graphql", headers={"Origin": "https://evil.example"}).status_code
         == 403
     )
-    assert found.get("/", headers={"Host": "evil.example"}).status_code == 421
+    assert browser.get("/", headers={"Host": "evil.example"}).status_code == 421
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "server.example"])
@@ -237,12 +241,12 @@ def test_a_taken_port_is_one_line_and_makes_nothing(
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
-        taken = listening.getsockname()[1]
-        done = lunguage(tmp_path / "home", "ui", "--port", str(taken))
+        port = listening.getsockname()[1]
+        done = lunguage(tmp_path / "home", "ui", "--port", str(port))
     assert done.returncode == 1
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
-    assert f"port {taken} of 127.0.0.1 cannot be used" in line
+    assert f"port {port} of 127.0.0.1 cannot be used" in line
     assert "--port" in line
     assert not (tmp_path / "home").exists()
 

@@ -82,16 +82,16 @@ def test_an_asset_without_partitions_gets_those_that_are_there(
 def test_a_notebook_is_told_what_to_launch_for_a_missing_partition(
     finished: Finished,
 ) -> None:
-    place = partition_path(
+    path = partition_path(
         finished.home / "tables", "hedge_phrases", "lexicon", "second"
     )
     with SmallHome.opened(finished.home) as small:
         ours = build_defs(small.configuration)
         keys = dg.MultiPartitionKey({"judge": "lexicon", "report_batch": "second"})
-        read = ours.load_asset_value(
+        loaded = ours.load_asset_value(
             "hedge_phrases", partition_key=keys, instance=small.instance
         )
-        pd.testing.assert_frame_equal(read, read_table(HEDGE_PHRASES, place))
+        pd.testing.assert_frame_equal(loaded, read_table(HEDGE_PHRASES, path))
         small.instance.add_dynamic_partitions(REPORT_BATCH.name, ["third"])
         with pytest.raises(dg.Failure, match="`ingest`"):
             ours.load_asset_value(

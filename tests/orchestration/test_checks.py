@@ -33,7 +33,8 @@ from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path, read_table
 
 PANEL_SECOND = {"ranker": "panel", "report_batch": "second"}
-WARN, ERROR = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
+WARN = dg.AssetCheckSeverity.WARN
+ERROR = dg.AssetCheckSeverity.ERROR
 
 Evaluations = dict[tuple[str, str], dg.AssetCheckEvaluation]
 
@@ -55,12 +56,12 @@ def evaluations(result: dg.ExecuteInProcessResult) -> Evaluations:
 def frames(finished: Finished, *tables: str) -> dict[str, pd.DataFrame]:
     """Tables of the second batch."""
     by_batch = ("rejected", "reports")
-    read = {}
+    frames_by_table = {}
     for name in tables:
         keys = ["second"] if name in by_batch else ["panel", "second"]
         path = partition_path(finished.home / "tables", name, *keys)
-        read[name] = read_table(TABLES[name], path)
-    return read
+        frames_by_table[name] = read_table(TABLES[name], path)
+    return frames_by_table
 
 
 CHECKS_OF_A_BATCH = {
@@ -84,15 +85,15 @@ def checked(
     """What the checks said while the second batch was made again, with suites."""
     home = tmp_path_factory.mktemp("checked") / "home"
     shutil.copytree(finished.home, home)
-    found: Evaluations = {}
+    outcomes: Evaluations = {}
     with SmallHome.opened(home, expectations=True) as small:
         for job, partition in (
             ("ingest", "second"),
             ("fit", PANEL_SECOND),
             ("expand", PANEL_SECOND),
         ):
-            found |= evaluations(small.make(STEPS_OF_JOB[job], partition))
-    return found
+            outcomes |= evaluations(small.make(STEPS_OF_JOB[job], partition))
+    return outcomes
 
 
 def test_every_check_of_a_batch_is_made_for_its_partition(checked: Evaluations) -> None:
@@ -129,9 +130,9 @@ def test_checks_say_what_they_looked_at(checked: Evaluations) -> None:
 def test_no_check_shows_a_sentence(checked: Evaluations, finished: Finished) -> None:
     rows = frames(finished, "lunguage_plus_plus")["lunguage_plus_plus"]
     sentences = {sentence for sentence in rows["sent"] if sentence}
-    shown = repr([evaluation.metadata for evaluation in checked.values()])
+    metadata = repr([evaluation.metadata for evaluation in checked.values()])
     assert sentences
-    assert not [sentence for sentence in sentences if sentence in shown]
+    assert not [sentence for sentence in sentences if sentence in metadata]
 
 
 def test_every_file_of_expectations_is_a_check_of_its_asset(tmp_path: Path) -> None:
@@ -178,25 +179,27 @@ def test_conflict_free_fails_on_accounts_that_do_not_balance(
 def test_a_suite_that_was_edited_wrongly_warns_and_the_table_is_stored(
     small: SmallHome,
 ) -> None:
-    own = small.home.root / "expectations" / "expansions.yaml"
-    own.parent.mkdir()
-    own.write_text("expectations:\n  - {type: expect_column_to_exist, column: p}\n")
+    suite_file = small.home.root / "expectations" / "expansions.yaml"
+    suite_file.parent.mkdir()
+    suite_file.write_text(
+        "expectations:\n  - {type: expect_column_to_exist, column: p}\n"
+    )
     path = partition_path(small.home.tables, "expansions", "panel", "second")
     path.unlink()
-    found = evaluations(small.make(["pathway_matches", "expansions"], PANEL_SECOND))
-    failing = found["expansions", "expectations"]
+    outcomes = evaluations(small.make(["pathway_matches", "expansions"], PANEL_SECOND))
+    failing = outcomes["expansions", "expectations"]
     assert (failing.passed, failing.severity) == (False, WARN)
     assert "expansions.yaml" in str(failing.metadata["note"].value)
     assert path.exists()
 
 
 def rejected(frame: pd.DataFrame) -> pd.DataFrame:
-    told = {
+    row = {
         "file": "Lunguage.csv", "study_id": "", "column": "dx_status", "found": "planted words",
         "expected": "positive or negative", "remedy": "Correct the status.", "reason": "dx-status",
         "content": "planted words",
     }  # fmt: skip
-    return TABLES["rejected"].frame([{**told, "line": line} for line in range(1, 40)])
+    return TABLES["rejected"].frame([{**row, "line": line} for line in range(1, 40)])
 
 
 def test_many_rejected_rows_warn_with_their_reasons_and_without_their_content(
@@ -205,8 +208,8 @@ def test_many_rejected_rows_warn_with_their_reasons_and_without_their_content(
     resource = Configuration(Home(finished.home))
     tables = frames(finished, "rejected", "reports")
     assert intake_accepted(resource, tables["rejected"], tables["reports"]).passed
-    many = rejected(tables["rejected"])
-    failing = intake_accepted(resource, many, tables["reports"])
+    many_rejected = rejected(tables["rejected"])
+    failing = intake_accepted(resource, many_rejected, tables["reports"])
     assert (failing.passed, failing.severity) == (False, WARN)
     assert "Correct the status." in repr(failing.metadata)
     assert "Lunguage.csv:1" in str(failing.metadata["examples"].value)
@@ -224,8 +227,8 @@ def test_a_ranking_unlike_its_matches_fails_the_comparison_with_the_package(
     assert ranked().passed
     honest = explicit.rank_phrases
 
-    def moved(*given: Any) -> pd.DataFrame:
-        frame = honest(*given)
+    def moved(*arguments: Any) -> pd.DataFrame:
+        frame = honest(*arguments)
         return frame.assign(mu=frame["mu"] + 1e-6)
 
     monkeypatch.setattr(explicit, "rank_phrases", moved)
@@ -259,22 +262,28 @@ def fits(
     ],
 )
 def test_a_drift_is_no_chance_and_matters(n: int, centre: float, drifted: bool) -> None:
-    found = drift_of_p(
+    drift = drift_of_p(
         fits(n, centre, 1),
         [fits(900, 0.5, 2, "t"), fits(max(n, 900), 0.5, 3, "u")],
         ALLOWED,
     )
-    assert (found["drifted"], found["pairs"]) == (drifted, n)
+    assert (drift["drifted"], drift["pairs"]) == (drifted, n)
 
 
 def test_what_cannot_be_compared_is_left_out() -> None:
-    new = fits(300, 0.6, 1)
-    assert drift_of_p(new, [], ALLOWED) == {}
+    new_fits = fits(300, 0.6, 1)
+    assert drift_of_p(new_fits, [], ALLOWED) == {}
     assert (
-        drift_of_p(new.assign(p_source="none"), [fits(300, 0.5, 2, "t")], ALLOWED) == {}
+        drift_of_p(new_fits.assign(p_source="none"), [fits(300, 0.5, 2, "t")], ALLOWED)
+        == {}
     )
-    assert drift_of_p(new, [fits(300, 0.5, 2, "t", ranking="of before")], ALLOWED) == {}
-    assert drift_of_p(new, [fits(300, 0.5, 2)], ALLOWED) == {}, "the same studies again"
+    assert (
+        drift_of_p(new_fits, [fits(300, 0.5, 2, "t", ranking="of before")], ALLOWED)
+        == {}
+    )
+    assert drift_of_p(new_fits, [fits(300, 0.5, 2)], ALLOWED) == {}, (
+        "the same studies again"
+    )
 
 
 def test_earlier_batches_are_those_registered_before_and_stored_in_this_form(

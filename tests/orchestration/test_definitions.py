@@ -70,10 +70,10 @@ def drawn(definitions: dg.Definitions) -> str:
 
 
 def test_the_asset_graph_is_the_reviewed_one(definitions: dg.Definitions) -> None:
-    found = drawn(definitions)
+    graph = drawn(definitions)
     if os.environ.get("LUNGUAGE_WRITE_GOLDEN"):
-        GOLDEN.write_text(found)
-    assert found == GOLDEN.read_text(), (
+        GOLDEN.write_text(graph)
+    assert graph == GOLDEN.read_text(), (
         "a deliberate change? LUNGUAGE_WRITE_GOLDEN=1 make test"
     )
 
@@ -86,7 +86,9 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(
         key.to_user_string(): graph.get(key).tags for key in graph.get_all_asset_keys()
     }
     with_text = {
-        name for name, found in tags.items() if found.get("contains") == "report-text"
+        name
+        for name, tags_of_asset in tags.items()
+        if tags_of_asset.get("contains") == "report-text"
     }
     restricted = {
         name
@@ -94,7 +96,11 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(
         if any(column.restricted for column in table.columns)
     }
     assert with_text == {STEP_OF[name] for name in restricted} | {"release"}
-    assert {name for name, found in tags.items() if found.get("paid") == "llm"} == {
+    assert {
+        name
+        for name, tags_of_asset in tags.items()
+        if tags_of_asset.get("paid") == "llm"
+    } == {
         "hedge_phrases",
         "comparison_matches",
         "fitted_probabilities",
@@ -103,11 +109,11 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(
 
 
 def test_columns_tell_report_text_and_codes_without_losing_a_word() -> None:
-    shown = {
+    descriptions = {
         column.name: column.description or ""
         for column in column_schema(HEDGE_PHRASES).columns
     }
-    assert "[report text]" in shown["sent"]
+    assert "[report text]" in descriptions["sent"]
     assert (
         as_written("every mention as <finding>; 3 < 5")
         == "every mention as `<finding>`; 3 < 5"
@@ -121,8 +127,10 @@ def test_columns_tell_report_text_and_codes_without_losing_a_word() -> None:
 
 
 def test_jobs_that_ask_judges_say_how_to_estimate_their_cost() -> None:
-    told = {job.name: job.description or "" for job in asset_jobs()}
-    asking = {job for job, text in told.items() if "`lunguage estimate`" in text}
+    descriptions = {job.name: job.description or "" for job in asset_jobs()}
+    asking = {
+        job for job, text in descriptions.items() if "`lunguage estimate`" in text
+    }
     assert asking == {"structure", "extract_hedges", "compare", "fit", "refit"}
     assert "`lunguage estimate`" in table_options("hedge_phrases")["description"]
     assert "`lunguage estimate`" not in table_options("findings")["description"]
@@ -136,10 +144,10 @@ def test_counts_are_a_table_with_shares_of_all() -> None:
         "| kept | 8 | 80.0% |",
         "| merged | 2 | 20.0% |",
     ]
-    shown = str(
+    text = str(
         counts({f"{n:02d}": 3 for n in range(30)} | {"often": 10}, "name").value
     ).splitlines()[2:]
-    assert (len(shown), shown[1]) == (SHOWN, "| 00 | 3 | 3.0% |"), (
+    assert (len(text), text[1]) == (SHOWN, "| 00 | 3 | 3.0% |"), (
         "of all, also of those not shown"
     )
     assert counts({}, "nothing").value == "none"
@@ -147,11 +155,11 @@ def test_counts_are_a_table_with_shares_of_all() -> None:
 
 def test_the_ui_shows_no_markup_of_a_corpus() -> None:
     words = f"{HOSTILE} ![x](http://evil.example/) `a` b|c"
-    for shown in (
+    for table in (
         counts({words: 1}, "word"),
         markdown(["word"], [[words]]),
     ):
-        last = str(shown.value).splitlines()[-1]
+        last = str(table.value).splitlines()[-1]
         assert not re.search(r"(?<!\\)[<\[`]", last), last
         assert "\\<script>" in last
 
@@ -221,7 +229,7 @@ def test_definitions_load_without_keys_extras_network_and_heavy_libraries(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["assets"] > 12
-    assert [name for name in HEAVY if name in found["loaded"]] == []
+    loaded = json.loads(done.stdout)
+    assert loaded["assets"] > 12
+    assert [name for name in HEAVY if name in loaded["loaded"]] == []
     assert list(tmp_path.iterdir()) == [], "loading writes nothing"

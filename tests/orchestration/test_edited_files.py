@@ -39,8 +39,10 @@ def test_every_file_that_a_recipe_reads_is_a_source_asset() -> None:
         "encoder",
         "scorer",
     }
-    read = {name for recipe in RECIPES.values() for name in recipe.reads}
-    assert read - not_files == {name for file in FILES.values() for name in file.reads}
+    files_read = {name for recipe in RECIPES.values() for name in recipe.reads}
+    assert files_read - not_files == {
+        name for file in FILES.values() for name in file.reads
+    }
 
 
 def test_a_version_follows_the_content_and_is_noted_once(small: SmallHome) -> None:
@@ -73,7 +75,8 @@ def test_a_home_that_gets_cues_has_another_version_of_that_file_alone(
 
 
 def test_what_rests_on_an_edited_file_is_stale_for_dagster(small: SmallHome) -> None:
-    table, partition = dg.AssetKey("deduplicated_findings"), "panel|first"
+    table = dg.AssetKey("deduplicated_findings")
+    partition = "panel|first"
 
     def status() -> StaleStatus:
         graph = build_defs(small.configuration).resolve_asset_graph()

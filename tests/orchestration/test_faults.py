@@ -144,7 +144,8 @@ def test_a_full_disk_of_the_run_record_is_one_line(
 def test_time_zones_and_clocks_running_backwards_change_no_byte(
     ran: tuple[Path, str], five: Path, tmp_path: Path
 ) -> None:
-    home, clock = without_expectations(tmp_path / "home"), tmp_path / "clock"
+    home = without_expectations(tmp_path / "home")
+    clock = tmp_path / "clock"
     clock.mkdir()
     (clock / "sitecustomize.py").write_text(WRONG_CLOCK)
     command = [*CLI, "run", "--data", str(five), "--batch", "first"]
@@ -163,13 +164,13 @@ def test_time_zones_and_clocks_running_backwards_change_no_byte(
         for more in variables
     ]
     try:
-        said = [process.communicate(timeout=400) for process in both]
+        outputs = [process.communicate(timeout=400) for process in both]
     finally:
         for process in both:
             process.kill()
-    assert [process.returncode for process in both] == [0, 0], said
-    for part in ("tables", "batches"):
-        assert contents(home / part) == contents(ran[0] / part)
+    assert [process.returncode for process in both] == [0, 0], outputs
+    for folder_name in ("tables", "batches"):
+        assert contents(home / folder_name) == contents(ran[0] / folder_name)
     assert (
         home / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv"
     ).read_bytes() == (

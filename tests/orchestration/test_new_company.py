@@ -22,21 +22,22 @@ PER_REPORT = 2
 def pools(folder: Path) -> Pools:
     """Sentences of invented raw reports, and hard ones in findings and impression beside them."""
     write_raw_sample(folder / "raw", folder / "truth", reports=200, seed=3)
-    found = pools_of(pd.read_csv(folder / "raw" / "reports.csv")["report"])
+    pools_of_reports = pools_of(pd.read_csv(folder / "raw" / "reports.csv")["report"])
     hard = hard_sentences()
-    parts = [
+    hard_parts = [
         hard[begin : begin + PER_REPORT] for begin in range(0, len(hard), PER_REPORT)
     ]
     return {
-        code: [*known, *(parts if code != "hist" else [])]
-        for code, known in found.items()
+        code: [*sentences, *(hard_parts if code != "hist" else [])]
+        for code, sentences in pools_of_reports.items()
     }
 
 
 def test_every_report_in_new_company_is_released(
     tmp_path: Path,
 ) -> None:
-    delivery, home = tmp_path / "delivery", tmp_path / "home"
+    delivery = tmp_path / "delivery"
+    home = tmp_path / "home"
     delivery.mkdir()
     rows = [
         (f"s{number:08d}", text)
@@ -50,9 +51,9 @@ def test_every_report_in_new_company_is_released(
     done = lunguage(home, "run", "--data", delivery, "--batch", "new")
     assert done.returncode == 0, done.stderr
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as tables:
-        found = tables.execute(
+        released = tables.execute(
             "SELECT step, rule, study_id, finding_ids FROM set_aside"
         ).fetchall()
-    assert found == []
+    assert released == []
     (studies,) = (home / "release" / "panel").glob("v*/restricted/studies.csv")
     assert len(pd.read_csv(studies)) == REPORTS

@@ -46,15 +46,15 @@ def why(small: SmallHome, job: str, **keys: str) -> str:
 
 @pytest.mark.parametrize("job", sorted(STEPS_OF_JOB.keys() - NEEDS_NOTHING))
 def test_what_to_launch_first_is_said(registered: SmallHome, job: str) -> None:
-    said = why(registered, job)
-    assert "FileNotFoundError" not in said
-    assert "aunch" in said or "lunguage" in said, said
+    message = why(registered, job)
+    assert "FileNotFoundError" not in message
+    assert "aunch" in message or "lunguage" in message, message
 
 
 def test_a_partition_without_a_batch_is_refused_with_a_remedy(
     registered: SmallHome,
 ) -> None:
     registered.instance.add_dynamic_partitions(REPORT_BATCH.name, ["frist"])
-    said = why(registered, "ingest", report_batch="frist")
-    assert "batch 'frist' is not registered" in said
-    assert "lunguage batches remove frist" in said
+    message = why(registered, "ingest", report_batch="frist")
+    assert "batch 'frist' is not registered" in message
+    assert "lunguage batches remove frist" in message

@@ -41,7 +41,7 @@ def everything_told(error: BaseException) -> str:
 
 
 @pytest.mark.parametrize(
-    ("data_class", "variable", "shown"),
+    ("data_class", "variable", "is_shown"),
     [
         (None, "", False),
         ("credentialed", "", False),
@@ -51,27 +51,30 @@ def everything_told(error: BaseException) -> str:
     ],
 )
 def test_messages_are_shown_of_synthetic_corpora_alone(
-    data_class: str | None, variable: str, shown: bool, monkeypatch: pytest.MonkeyPatch
+    data_class: str | None,
+    variable: str,
+    is_shown: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(REDACTION_VARIABLE, variable)
     before = dict(os.environ)
     withhold_messages(data_class)  # type: ignore[arg-type]
-    assert messages_may_be_shown() is shown
+    assert messages_may_be_shown() is is_shown
     assert dict(os.environ) == before
-    with pytest.raises(KeyError if shown else dg.Failure), redact_errors():
+    with pytest.raises(KeyError if is_shown else dg.Failure), redact_errors():
         burst()
 
 
 def test_a_withheld_error_tells_kind_and_places_without_its_quote() -> None:
     with pytest.raises(dg.Failure) as raised, redact_errors("nothing stored: "):
         burst()
-    told = everything_told(raised.value)
+    text = everything_told(raised.value)
     assert raised.value.description is not None
     assert raised.value.description.startswith(
         "nothing stored: unexpected KeyError in "
     )
-    assert "in burst" in told
-    assert QUOTED not in told
+    assert "in burst" in text
+    assert QUOTED not in text
     assert not raised.value.allow_retries
 
 
@@ -95,10 +98,10 @@ def test_a_step_that_bursts_ends_the_estimate_without_a_quote(
     monkeypatch.setattr(redaction, "_data_classes", set())
     monkeypatch.setattr(estimate, "extract_phrases", burst)
     home = tmp_path / "home"
-    said = lunguage(home, "estimate", "--data", five, "--preset", "models-2025")
-    assert said.returncode == 1
-    assert "unexpected ValueError in" in said.stderr
-    assert QUOTED not in said.stdout + said.stderr
+    message = lunguage(home, "estimate", "--data", five, "--preset", "models-2025")
+    assert message.returncode == 1
+    assert "unexpected ValueError in" in message.stderr
+    assert QUOTED not in message.stdout + message.stderr
     assert not home.exists()
 
 

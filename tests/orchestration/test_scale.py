@@ -61,13 +61,13 @@ def contrary() -> Iterator[None]:
         "invalid": "invalid",
     }
 
-    def play_contrary(*given: Any) -> pd.DataFrame:
-        frame = play(*given)
-        other = frame["phrase_a"].where(
+    def play_contrary(*arguments: Any) -> pd.DataFrame:
+        frame = play(*arguments)
+        loser = frame["phrase_a"].where(
             frame["winner"] == frame["phrase_b"], frame["phrase_b"]
         )
         return frame.assign(
-            winner=other.where(frame["winner"].notna()),
+            winner=loser.where(frame["winner"].notna()),
             answer=frame["answer"].map(opposite),
         )
 
@@ -100,8 +100,10 @@ def test_reports_without_anchors_give_a_release_that_names_its_scale(
     unanchored.run()
     reason = "phrases of its own, but no anchor phrase 'less likely', 'most likely'"
     assert set(ranking(unanchored)["ruler"]) == {"published"}
-    place = partition_path(unanchored.home.tables, "comparison_matches", "lexicon")
-    assert read_table(COMPARISON_MATCHES, place).empty, (
+    matches_path = partition_path(
+        unanchored.home.tables, "comparison_matches", "lexicon"
+    )
+    assert read_table(COMPARISON_MATCHES, matches_path).empty, (
         "nothing is asked that nobody uses"
     )
     assert reason in released(unanchored, "restricted/summary.json")["ruler_reason"]
@@ -111,12 +113,12 @@ def test_reports_without_anchors_give_a_release_that_names_its_scale(
     )
 
 
-@pytest.mark.parametrize("given", ["ruler", "ratings"])
+@pytest.mark.parametrize("setting", ["ruler", "ratings"])
 def test_a_scale_that_cannot_be_had_is_refused_before_comparisons(
-    unanchored: SmallHome, given: str
+    unanchored: SmallHome, setting: str
 ) -> None:
     named = unanchored.home.settings_file
-    if given == "ruler":
+    if setting == "ruler":
         insist(unanchored, "own")
     else:
         named = unanchored.home.anchor_ratings
@@ -141,10 +143,12 @@ def test_the_published_ranking_is_used_for_an_inverted_one(
     fits = partition_path(small.home.tables, "fitted_probabilities", "panel", "second")
     assert set(read_table(FITTED_PROBABILITIES, fits)["ruler"]) == {"published"}
     assert "are inverted" in released(small, "restricted/summary.json")["ruler_reason"]
-    shown = [
-        one for one in small.record if one.asset_key == dg.AssetKey("reference_ranking")
+    events = [
+        event
+        for event in small.record
+        if event.asset_key == dg.AssetKey("reference_ranking")
     ][-1]
-    assert "own_ranking" in shown.metadata
+    assert "own_ranking" in events.metadata
     small.register({"third": finished.deliveries / "third"})
     small.run()
     pd.testing.assert_frame_equal(ranking(small), used)

@@ -44,11 +44,11 @@ def asking(
 
 def shown(small: SmallHome) -> dict[str, Any]:
     """The metadata of the latest comparisons, and of their check."""
-    wanted = dg.AssetRecordsFilter(
+    records_filter = dg.AssetRecordsFilter(
         dg.AssetKey("comparison_matches"), asset_partitions=["one"]
     )
     event = (
-        small.instance.fetch_materializations(wanted, limit=1)
+        small.instance.fetch_materializations(records_filter, limit=1)
         .records[0]
         .asset_materialization
     )
@@ -78,10 +78,11 @@ def test_what_a_run_that_failed_had_paid_is_shown_by_the_next(
     failed(asking, server, 10)
     failed(asking, server, 5)
     asking.runner().run("panel", stages=COMPARE)
-    found, ledger = shown(asking), paid(asking)
-    assert found["llm_calls"] == ledger["attempts"] == len(server.calls)
-    assert found["llm_cost_usd"] == pytest.approx(ledger["cost_usd"])
-    assert found["llm_input_tokens"] == ledger["input_tokens"]
+    metadata = shown(asking)
+    ledger = paid(asking)
+    assert metadata["llm_calls"] == ledger["attempts"] == len(server.calls)
+    assert metadata["llm_cost_usd"] == pytest.approx(ledger["cost_usd"])
+    assert metadata["llm_input_tokens"] == ledger["input_tokens"]
 
 
 def test_what_was_paid_before_a_failure_is_no_hit(
@@ -89,9 +90,9 @@ def test_what_was_paid_before_a_failure_is_no_hit(
 ) -> None:
     failed(asking, server, 20)
     asking.runner().run("panel", stages=COMPARE)
-    found = shown(asking)
-    assert (found["llm_hits"], found["llm_failures"]) == (0, 0)
-    assert found["llm_retried"] == paid(asking)["failures"] > 0
+    metadata = shown(asking)
+    assert (metadata["llm_hits"], metadata["llm_failures"]) == (0, 0)
+    assert metadata["llm_retried"] == paid(asking)["failures"] > 0
 
 
 def test_what_was_shown_once_is_not_shown_again(
@@ -101,24 +102,22 @@ def test_what_was_shown_once_is_not_shown_again(
     asking.runner().run("panel", stages=COMPARE)
     for _ in range(2):
         asking.runner().run("panel", stages=COMPARE, rebuild=True)
-        found = shown(asking)
-        assert (found["llm_calls"], found["llm_cost_usd"]) == (0, 0.0)
-        assert found["llm_hits"] == found["llm_questions"] > 0
+        metadata = shown(asking)
+        assert (metadata["llm_calls"], metadata["llm_cost_usd"]) == (0, 0.0)
+        assert metadata["llm_hits"] == metadata["llm_questions"] > 0
 
 
 def test_bills_of_another_home_that_shares_the_ledger_are_left_alone(
     asking: SmallHome, server: LoopbackServer
 ) -> None:
-    ledger, other = (
-        Ledger.open(asking.configuration.ledger_location),
-        Bill(ACCOUNT, "a run of another home"),
-    )
+    ledger = Ledger.open(asking.configuration.ledger_location)
+    other_home = Bill(ACCOUNT, "a run of another home")
     ledger.transaction(
-        lambda connection: charge(connection, other, "one", Charges(calls=1_000))
+        lambda connection: charge(connection, other_home, "one", Charges(calls=1_000))
     )
     asking.runner().run("panel", stages=COMPARE)
     assert shown(asking)["llm_calls"] == len(server.calls) < 1_000
-    assert ledger.bills(ACCOUNT)[other.run] == {"one": Charges(calls=1_000)}
+    assert ledger.bills(ACCOUNT)[other_home.run] == {"one": Charges(calls=1_000)}
 
 
 def of_no_use(small: SmallHome) -> dg.AssetCheckEvaluation:
@@ -128,8 +127,10 @@ def of_no_use(small: SmallHome) -> dg.AssetCheckEvaluation:
         run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION
     )
     checks = [entry.get_dagster_event().asset_check_evaluation_data for entry in logs]
-    (found,) = [check for check in checks if check.check_name == "answers_usable"]
-    return found
+    (usable_check,) = [
+        check for check in checks if check.check_name == "answers_usable"
+    ]
+    return usable_check
 
 
 def test_a_check_warns_of_paid_replies_that_cannot_be_used(
@@ -137,9 +138,10 @@ def test_a_check_warns_of_paid_replies_that_cannot_be_used(
 ) -> None:
     server.plan(*[Act("nonsense")] * 30)
     asking.runner().run("panel", stages=COMPARE)
-    found, ledger = of_no_use(asking), paid(asking)
-    assert not found.passed
-    assert str(found.description).startswith(f"30 of {ledger['attempts']} replies")
+    check = of_no_use(asking)
+    ledger = paid(asking)
+    assert not check.passed
+    assert str(check.description).startswith(f"30 of {ledger['attempts']} replies")
     assert shown(asking)["llm_invalid"] == ledger["invalid"] == 30
 
 
@@ -163,8 +165,12 @@ def test_the_check_passes_where_a_rate_limit_only_held_calls_up(
     with SmallHome.opened(asking.home.root, judges_file=text) as patient:
         patient.runner().run("panel", stages=COMPARE)
         assert of_no_use(patient).passed
-        found = shown(patient)
-    assert (found["llm_retried"], found["llm_failures"], found["llm_invalid"]) == (
+        metadata = shown(patient)
+    assert (
+        metadata["llm_retried"],
+        metadata["llm_failures"],
+        metadata["llm_invalid"],
+    ) == (
         30,
         0,
         0,

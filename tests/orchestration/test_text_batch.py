@@ -54,13 +54,13 @@ def text_home(
         yield small
 
 
-def table(small: SmallHome, name: str, **others: str) -> pd.DataFrame:
+def table(small: SmallHome, name: str, **other_keys: str) -> pd.DataFrame:
     keys = {
         "report_batch": "raw",
         "structurer": "rules",
         "ranker": "panel",
         "judge": "lexicon",
-    } | others
+    } | other_keys
     chosen = [keys[dimension] for dimension in TABLES[name].partitioned_by]
     return read_table(TABLES[name], partition_path(small.home.tables, name, *chosen))
 
@@ -104,13 +104,13 @@ def test_other_rules_of_the_structurer_make_only_raw_reports_stale(
     from lunguage_assets.structuring.model import structurer
 
     monkeypatch.setattr(structurer, "structurer_identity", lambda *_: "rules/another")
-    now = text_home.staleness()
-    assert now.of("structured_findings", "rules", "raw").because == (
+    staleness = text_home.staleness()
+    assert staleness.of("structured_findings", "rules", "raw").because == (
         "structurer changed",
     )
-    assert now.of("findings", "raw").because == ("structurer changed",)
-    assert now.is_current("report_sentences", "raw")
-    assert now.is_current("lunguage_plus_plus", "panel", "five")
+    assert staleness.of("findings", "raw").because == ("structurer changed",)
+    assert staleness.is_current("report_sentences", "raw")
+    assert staleness.is_current("lunguage_plus_plus", "panel", "five")
     assert [stage for stage in text_home.plan() if "five" in stage] == []
     assert text_home.plan()[:2] == FIRST[1:]
 
@@ -118,7 +118,7 @@ def test_other_rules_of_the_structurer_make_only_raw_reports_stale(
 def test_a_cue_of_the_home_makes_raw_reports_stale(
     text_home: SmallHome,
 ) -> None:
-    place = {"structurer": "rules", "report_batch": "raw"}
+    partition = {"structurer": "rules", "report_batch": "raw"}
     edema = table(text_home, "structured_findings").query("ent == 'pulmonary edema'")
     file = text_home.home.root / "assertion.yaml"
     file.write_text(
@@ -129,22 +129,22 @@ def test_a_cue_of_the_home_makes_raw_reports_stale(
         "structurer changed",
     )
     assert [stage for stage in text_home.plan() if "five" in stage] == []
-    text_home.make(RECIPES["structured_findings"].tables, place)
+    text_home.make(RECIPES["structured_findings"].tables, partition)
     reread = table(text_home, "structured_findings").query("ent == 'pulmonary edema'")
     assert (edema["status"].tolist(), reread["status"].tolist()) == (["dp"], ["tp"])
     file.unlink()
     assert not text_home.staleness().is_current("structured_findings", "rules", "raw")
-    text_home.make(RECIPES["structured_findings"].tables, place)
+    text_home.make(RECIPES["structured_findings"].tables, partition)
 
 
 def test_automation_carries_raw_reports_and_leaves_findings_to_who_registers_them(
     text_home: SmallHome,
 ) -> None:
-    now = text_home.staleness()
-    assert is_ready(now, "structured_findings", ("rules", "raw"))
-    assert is_ready(now, "findings", ("raw",))
-    assert not is_ready(now, "structured_findings", ("rules", "five"))
-    assert not is_ready(now, "findings", ("five",))
+    staleness = text_home.staleness()
+    assert is_ready(staleness, "structured_findings", ("rules", "raw"))
+    assert is_ready(staleness, "findings", ("raw",))
+    assert not is_ready(staleness, "structured_findings", ("rules", "five"))
+    assert not is_ready(staleness, "findings", ("five",))
     graph = text_home.definitions.resolve_asset_graph()
     carried = graph.get(dg.AssetKey("structured_findings")).automation_condition
     assert carried is not None
@@ -158,10 +158,10 @@ def test_a_report_with_invalid_structured_rows_is_set_aside_as_unread(
     study = before["study_id"].iloc[0]
 
     def broken(*answered: Any) -> StructuredTables:
-        made = structured_tables(*answered)
-        rows = made.structured_findings
+        structured = structured_tables(*answered)
+        rows = structured.structured_findings
         theirs = rows["study_id"] == study
-        return made._replace(
+        return structured._replace(
             structured_findings=rows.assign(
                 status=rows["status"].mask(theirs, "planted")
             )
@@ -184,10 +184,10 @@ def test_a_report_with_invalid_structured_rows_is_set_aside_as_unread(
         "lunguage_plus_plus",
     ):
         tables = RECIPES[step].tables
-        place = {
+        partition = {
             dimension: keys[dimension] for dimension in TABLES[tables[0]].partitioned_by
         }
-        text_home.make(tables, place if len(place) > 1 else "raw")
+        text_home.make(tables, partition if len(partition) > 1 else "raw")
     (aside,) = table(text_home, "set_aside").to_dict("records")
     assert (aside["study_id"], aside["step"]) == (study, "structured_findings")
     assert "planted" not in str(aside)
@@ -228,14 +228,14 @@ def test_a_correction_by_an_old_id_keeps_its_finding(
     text_home.home.corrections_file.write_text(
         f"finding_id,phrases\n{old_ids[corrected]},perhaps\n"
     )
-    made = text_home.make(RECIPES["findings"].tables, "raw")
+    result = text_home.make(RECIPES["findings"].tables, "raw")
     text_home.make(
         RECIPES["hedge_phrases"].tables, {"judge": "lexicon", "report_batch": "raw"}
     )
     hedges = table(text_home, "hedge_phrases")
     expected = [findings.loc[corrected, "finding_id"]]
     assert hedges.loc[hedges["corrected"], "finding_id"].tolist() == expected
-    (materialized,) = made.get_asset_materialization_events()
+    (materialized,) = result.get_asset_materialization_events()
     assert materialized.materialization.metadata["corrections_with_new_ids"].value == 1
 
 
@@ -246,9 +246,9 @@ def test_a_correction_of_no_row_ends_the_extraction_with_its_row(
     text_home.home.corrections_file.write_text(
         f"finding_id,phrases\n{study}:1202,perhaps\n"
     )
-    place = {"judge": "lexicon", "report_batch": "raw"}
+    partition = {"judge": "lexicon", "report_batch": "raw"}
     failed = text_home.make(
-        RECIPES["hedge_phrases"].tables, place, raise_on_error=False
+        RECIPES["hedge_phrases"].tables, partition, raise_on_error=False
     )
     text_home.home.corrections_file.unlink()
     assert not failed.success

@@ -72,7 +72,8 @@ def write_reports(folder: Path) -> Path:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the homes and what was shown: commands one after the other."""
     folder = tmp_path_factory.mktemp("raw")
-    data, landing = write_reports(folder / "archive"), folder / "landing"
+    data = write_reports(folder / "archive")
+    landing = folder / "landing"
     write_reports(landing / "night")
     (landing / "none.csv").write_text(
         f'study_id,report\n,"{REPEATED}"\n', encoding="utf-8"
@@ -108,8 +109,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run = ("run", "--data", str(data), "--batch", "b")
         scenarios = [
             *(
-                scenario(name, *run, home="burst", crash=[place])
-                for name, place in CRASHES.items()
+                scenario(name, *run, home="burst", crash=[module])
+                for name, module in CRASHES.items()
             ),
             scenario("model", *run, "--structurer", "one", home="well"),
             scenario("land", "land", "--now", home="landed"),
@@ -121,8 +122,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 crash=[CRASHES["structuring"]],
             ),
         ]
-        for one in scenarios:
-            planted_runs.run(one, folder / "shown")
+        for scenario_run in scenarios:
+            planted_runs.run(scenario_run, folder / "shown")
         assert any(planted.WORD in call.user for call in server.calls), (
             "the model was to read the words"
         )
@@ -134,7 +135,7 @@ def shown(runs: Path, name: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("name", "status", "said"),
+    ("name", "status", "message"),
     [
         ("model", "0", "rows accounted for"),
         ("reading", "1", "unexpected ValueError in "),
@@ -144,9 +145,9 @@ def shown(runs: Path, name: str) -> bytes:
     ],
 )
 def test_whatever_becomes_of_raw_reports_is_told_without_their_words(
-    runs: Path, name: str, status: str, said: str
+    runs: Path, name: str, status: str, message: str
 ) -> None:
-    assert said in shown(runs, name).decode(), shown(runs, name).decode()[-3000:]
+    assert message in shown(runs, name).decode(), shown(runs, name).decode()[-3000:]
     assert (runs / "shown" / f"{name}.status").read_text() == status
     assert planted.traces(runs / "nothing", shown(runs, name)) == []
 
@@ -180,6 +181,8 @@ def test_only_tables_have_the_words_of_reports(
 def test_a_quarantined_delivery_says_why_without_its_words(
     runs: Path,
 ) -> None:
-    told = list((runs / "landing").rglob("REASON.txt"))
-    assert len(told) == 2
-    assert planted.traces(runs / "nothing", *(path.read_bytes() for path in told)) == []
+    reasons = list((runs / "landing").rglob("REASON.txt"))
+    assert len(reasons) == 2
+    assert (
+        planted.traces(runs / "nothing", *(path.read_bytes() for path in reasons)) == []
+    )

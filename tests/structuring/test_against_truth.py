@@ -32,12 +32,14 @@ def test_what_invented_prose_says_is_read_with_status_place_and_attributes(
     options = CorpusSettings()
     write_raw_sample(tmp_path / "text", tmp_path / "truth", 80, seed=0)
     gold = gold_rows(take_in(find_delivery(tmp_path / "truth"), options).findings)
-    read = read_reports(receive(find_delivery(tmp_path / "text"), options))
-    reports = list(sectioned_reports(read.report_texts, read.report_sentences))
-    found = structured_tables(
+    reports_read = read_reports(receive(find_delivery(tmp_path / "text"), options))
+    reports = list(
+        sectioned_reports(reports_read.report_texts, reports_read.report_sentences)
+    )
+    structured = structured_tables(
         reports, RuleStructurer().structure(reports)
     ).structured_findings
-    agreement = structuring_agreement({"rules": found}, gold).set_index("field")
+    agreement = structuring_agreement({"rules": structured}, gold).set_index("field")
     assert agreement.loc["finding", "agreed"] > 1000
     assert {
         name: f1

@@ -32,45 +32,48 @@ READ = STRUCTURED_FINDINGS.frame(
 
 
 def counted(
-    read: pd.DataFrame, gold: pd.DataFrame | None = None
+    reading: pd.DataFrame, gold: pd.DataFrame | None = None
 ) -> dict[str, dict[str, Any]]:
-    found = cue_counts({"rules": read}, gold)
-    return {str(line["cue"]): dict(line) for line in found.to_dict("records")}
+    counts = cue_counts({"rules": reading}, gold)
+    return {str(line["cue"]): dict(line) for line in counts.to_dict("records")}
 
 
 def test_a_row_counts_once_for_each_cue_that_decided_it() -> None:
-    found = counted(READ)
-    assert {cue: line["rows"] for cue, line in found.items()} == {
+    counts = counted(READ)
+    assert {cue: line["rows"] for cue, line in counts.items()} == {
         "negated.no": 2, "ended.resolved": 1, "hedge.likely": 1, "": 1,
     }  # fmt: skip
 
 
 def test_rows_are_counted_by_status() -> None:
-    found = counted(READ)
-    assert [found["negated.no"][status] for status in ("dp", "dn", "tp", "tn")] == [
+    counts = counted(READ)
+    assert [counts["negated.no"][status] for status in ("dp", "dn", "tp", "tn")] == [
         0,
         2,
         0,
         0,
     ]
-    assert found["hedge.likely"]["tn"] == 1
+    assert counts["hedge.likely"]["tn"] == 1
 
 
 def test_the_cue_of_whose_rows_people_coded_most_otherwise_comes_first() -> None:
     gold = READ.assign(status=["dn", "dn", "dp", "dp"])
-    found = counted(READ, gold)
-    assert list(found)[:2] == ["ended.resolved", "hedge.likely"]
+    counts = counted(READ, gold)
+    assert list(counts)[:2] == ["ended.resolved", "hedge.likely"]
     assert (
-        found["ended.resolved"]["compared"],
-        found["ended.resolved"]["differing"],
+        counts["ended.resolved"]["compared"],
+        counts["ended.resolved"]["differing"],
     ) == (1, 1)
-    assert found["ended.resolved"]["first_differing"] == "s00000001 find:3"
-    assert (found["negated.no"]["compared"], found["negated.no"]["differing"]) == (2, 0)
+    assert counts["ended.resolved"]["first_differing"] == "s00000001 find:3"
+    assert (counts["negated.no"]["compared"], counts["negated.no"]["differing"]) == (
+        2,
+        0,
+    )
 
 
 def test_rows_that_people_did_not_code_are_not_compared() -> None:
-    found = counted(READ, READ.iloc[[0]])
-    assert (found["negated.no"]["compared"], found[""]["compared"]) == (1, 0)
+    counts = counted(READ, READ.iloc[[0]])
+    assert (counts["negated.no"]["compared"], counts[""]["compared"]) == (1, 0)
 
 
 def test_a_structurer_that_names_no_cue_is_left_out() -> None:

@@ -63,17 +63,17 @@ def read(text: str) -> lunguage_assets.Annotation:
 
 @pytest.mark.parametrize("text", FOREIGN)
 def test_a_report_in_another_language_has_no_findings_and_no_labels(text: str) -> None:
-    found = read(text)
-    assert (len(found.findings), len(found.labels)) == (0, 0)
-    assert set(found.sentences["reason"]) <= {"other language", "section", ""}
-    assert "not-english" in found.reports["notes"].iloc[0]
+    annotation = read(text)
+    assert (len(annotation.findings), len(annotation.labels)) == (0, 0)
+    assert set(annotation.sentences["reason"]) <= {"other language", "section", ""}
+    assert "not-english" in annotation.reports["notes"].iloc[0]
 
 
 @pytest.mark.parametrize("text", ENGLISH)
 def test_an_english_report_is_read_however_short(text: str) -> None:
-    found = read(text)
-    assert "not-english" not in found.reports["notes"].iloc[0]
-    assert "other language" not in set(found.sentences["reason"])
+    annotation = read(text)
+    assert "not-english" not in annotation.reports["notes"].iloc[0]
+    assert "other language" not in set(annotation.sentences["reason"])
 
 
 @pytest.mark.parametrize("prose", ["plain", "varied"])
@@ -84,11 +84,11 @@ def test_no_sentence_of_the_sample_is_taken_for_another_language(prose: str) -> 
 
 
 def test_of_a_mixed_report_the_english_sentences_are_read() -> None:
-    found = read(
+    annotation = read(
         "FINDINGS: Kein Pneumothorax. There is a small left effusion. Herz normal."
     )
-    assert found.findings["name"].tolist() == ["pleural effusion"]
-    assert found.sentences["reason"].tolist().count("other language") == 2
+    assert annotation.findings["name"].tolist() == ["pleural effusion"]
+    assert annotation.sentences["reason"].tolist().count("other language") == 2
 
 
 def test_annotating_a_table_says_how_many_reports_are_not_in_english(

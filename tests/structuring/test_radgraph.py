@@ -48,11 +48,11 @@ def said(entry: Any) -> list[tuple[Any, ...]]:
     report, answer = read(entry)
     return [
         (
-            one.ent.of(report.text), one.normed_ent, one.status,
-            ", ".join(span.of(report.text) for span in one.location),
-            {name: [span.of(report.text) for span in spans] for name, spans in one.attributes.items()},
+            mention.ent.of(report.text), mention.normed_ent, mention.status,
+            ", ".join(span.of(report.text) for span in mention.location),
+            {name: [span.of(report.text) for span in spans] for name, spans in mention.attributes.items()},
         )
-        for one in answer.mentions
+        for mention in answer.mentions
     ]  # fmt: skip
 
 
@@ -63,12 +63,12 @@ def test_observations_have_place_status_attributes_and_evidence() -> None:
         ("pleural effusion", "pleural effusion", "dn", "", {}),
     ]
     _, answer = read(OF_LEFT)
-    assert [(one.evidence, one.associate) for one in answer.mentions] == [
+    assert [(item.evidence, item.associate) for item in answer.mentions] == [
         ((), (1,)),
         ((0,), ()),
         ((), ()),
     ]
-    assert [one.account for one in answer.readings] == ["findings", "findings"]
+    assert [item.account for item in answer.readings] == ["findings", "findings"]
 
 
 def test_a_normal_part_of_the_body_is_a_negative_row() -> None:
@@ -80,7 +80,7 @@ def test_a_normal_part_of_the_body_is_a_negative_row() -> None:
         ("Lungs", "ANAT-DP", []),
         ("clear", "OBS-DA", [("located_at", "4")]),
     )
-    assert [one[:3] for one in said(entry)] == [
+    assert [mention[:3] for mention in said(entry)] == [
         ("Heart size", "heart size", "dn"),
         ("Lungs", "lungs", "dp"),
     ]
@@ -135,7 +135,7 @@ def test_a_change_without_a_finding_is_listed_as_refused() -> None:
     )
     _, answer = read(entry)
     assert answer.mentions == ()
-    assert [(one.found, one.reason) for one in answer.refused] == [
+    assert [(refusal.found, refusal.reason) for refusal in answer.refused] == [
         ("larger", "no-such-finding")
     ]
 
@@ -160,8 +160,10 @@ def test_an_entity_without_sentence_or_column_is_listed_and_costs_nothing_else()
         ("words", "OBS-DP", []),
     )
     entry["entities"]["4"]["tokens"] = "other words"
-    assert [one[0] for one in said(entry)] == ["density"]
-    assert [(one.column, one.found, one.reason) for one in read(entry)[1].refused] == [
+    assert [item[0] for item in said(entry)] == ["density"]
+    assert [
+        (item.column, item.found, item.reason) for item in read(entry)[1].refused
+    ] == [
         ("ent", "edema", "section"),
         ("ent", "other words", "not-in-sentence"),
         ("modify", "density", "no-such-finding"),
@@ -176,7 +178,7 @@ def test_relations_that_a_home_stored_before_they_were_refused_are_left_out(
 ) -> None:
     entry = graph("Basal opacity .", ("Basal", "OBS-DP", []), ("opacity", "OBS-DP", []))
     entry["entities"]["1"]["relations"] = [relation]
-    assert [one[0] for one in said(entry)] == ["Basal", "opacity"]
+    assert [mention[0] for mention in said(entry)] == ["Basal", "opacity"]
 
 
 def test_entities_of_brackets_in_brackets_make_their_report_unreadable_and_no_other() -> (
@@ -186,13 +188,13 @@ def test_entities_of_brackets_in_brackets_make_their_report_unreadable_and_no_ot
     deep = '{"1": {"relations": ' + "[" * 60_000 + "]" * 60_000 + "}}"
     graphs = {STUDY: deep, "s00000002": json.dumps(OF_LEFT["entities"])}
     first, second = RadGraphStructurer(graphs).structure(reports)
-    assert {one.account for one in first.readings} == {"unreadable"}
+    assert {reading.account for reading in first.readings} == {"unreadable"}
     assert len(second.mentions) == 3
 
 
 def test_an_unknown_type_of_relation_is_not_shown() -> None:
     entry = graph("Basal opacity .", ("Basal", "OBS-DP", [("a zebrafish", "nowhere")]))
-    assert [one.column for one in read(entry)[1].refused] == ["relation"]
+    assert [refusal.column for refusal in read(entry)[1].refused] == ["relation"]
 
 
 def test_entities_that_modify_each_other_are_findings_both() -> None:
@@ -202,16 +204,16 @@ def test_entities_that_modify_each_other_are_findings_both() -> None:
         ("opacity", "OBS-DP", []),
     )
     entry["entities"]["2"]["relations"] = [["modify", "1"]]
-    assert sorted(one[0] for one in said(entry)) == ["Basal", "opacity"]
+    assert sorted(mention[0] for mention in said(entry)) == ["Basal", "opacity"]
 
 
 def test_only_a_report_without_any_entity_is_unreadable() -> None:
-    assert {one.account for one in read(OF_LEFT, other="{}")[1].readings} == {
+    assert {reading.account for reading in read(OF_LEFT, other="{}")[1].readings} == {
         "unreadable"
     }
-    assert {one.account for one in read(OF_LEFT, s00000001="{}")[1].readings} == {
-        "nothing stated"
-    }
+    assert {
+        reading.account for reading in read(OF_LEFT, s00000001="{}")[1].readings
+    } == {"nothing stated"}
 
 
 def test_the_rules_reading_of_the_same_text_is_held_against_it() -> None:
@@ -221,17 +223,17 @@ def test_the_rules_reading_of_the_same_text_is_held_against_it() -> None:
         RadGraphStructurer({STUDY: json.dumps(OF_LEFT["entities"])}),
     ]
     frames: dict[str, pd.DataFrame] = {}
-    for one in structurers:
-        frames[one.key] = structured_tables(
-            [report], one.structure([report])
+    for structurer in structurers:
+        frames[structurer.key] = structured_tables(
+            [report], structurer.structure([report])
         ).structured_findings
-        STRUCTURED_FINDINGS.to_arrow(frames[one.key])
-    found = structuring_agreement(frames).set_index("field")
-    agreed = found.loc[
+        STRUCTURED_FINDINGS.to_arrow(frames[structurer.key])
+    agreement = structuring_agreement(frames).set_index("field")
+    agreed = agreement.loc[
         ["finding", "normed_ent", "status", "evidence"], ["first", "second", "agreed"]
     ]
     assert agreed.to_numpy().tolist() == [[3, 3, 3], [3, 3, 3], [3, 3, 3], [1, 1, 1]]
-    assert found.loc["location", ["first", "second"]].tolist() == [
+    assert agreement.loc["location", ["first", "second"]].tolist() == [
         6,
         3,
     ]  # the rules place pneumonia, too

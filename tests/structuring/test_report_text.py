@@ -91,10 +91,10 @@ def test_every_word_behind_the_heading_is_in_a_sentence(pieces: list[str]) -> No
     for sentence in cut_report("1", text).sentences:
         covered.update(range(sentence.span.begin, sentence.span.end))
     words = (word for word in re.finditer(r"[^\W_]+", text) if word.start() > 9)
-    left = {
+    remaining = {
         word.group() for word in words if not covered.issuperset(range(*word.span()))
     }
-    assert left <= {"1", "2"}  # enumeration
+    assert remaining <= {"1", "2"}  # enumeration
 
 
 @pytest.mark.parametrize(
@@ -287,8 +287,8 @@ def test_another_part_of_the_body_is_notcut() -> None:
 def test_findings_that_begin_with_their_technique_remain_findings(
     technique: str,
 ) -> None:
-    read = cut(f"FINDINGS: {technique} The lungs are clear.\n\nIMPRESSION: No edema.")
-    assert read[-2:] == [("find", "The lungs are clear."), ("impr", "No edema.")]
+    report = cut(f"FINDINGS: {technique} The lungs are clear.\n\nIMPRESSION: No edema.")
+    assert report[-2:] == [("find", "The lungs are clear."), ("impr", "No edema.")]
 
 
 # --- views

@@ -34,7 +34,7 @@ def test_rows_hold_words_characters_references_and_every_sentence_has_an_account
         1, span("opacities"), "opacity", "PF", "dp", (), patchy, associate=(2,)
     )
     opacities = [
-        replace(one, location=(span(place),)) for place in ("Left\nbase", "right apex")
+        replace(one, location=(span(words),)) for words in ("Left\nbase", "right apex")
     ]
     pneumonia = Mention(1, span("pneumonia"), "pneumonia", "CF", "tp", evidence=(0, 1))
     again = Mention(3, span("Pneumonia"), "pneumonia", "CF", "dp")
@@ -51,8 +51,8 @@ def test_rows_hold_words_characters_references_and_every_sentence_has_an_account
         "s00000001", readings, (*opacities, pneumonia, again), refused
     )
     tables = structured_tables([report], [answer])
-    found = tables.structured_findings
-    first = found.iloc[0]
+    rows = tables.structured_findings
+    first = rows.iloc[0]
     assert (first["section"], first["sent_idx"], first["ent_idx"]) == ("find", 1, 1)
     assert (first["ent"], first["location"], first["morphology"]) == (
         "opacities",
@@ -62,14 +62,14 @@ def test_rows_hold_words_characters_references_and_every_sentence_has_an_account
     spans = read_spans(first["spans"])
     assert [one.of(TEXT) for one in spans["location"]] == ["Left\nbase"]
     assert list(spans) == ["ent", "location", "morphology"]
-    assert list(found["evidence"].iloc[2]) == ["find:1", "find:2"]
-    assert [list(cell) for cell in found["associate"]] == [
+    assert list(rows["evidence"].iloc[2]) == ["find:1", "find:2"]
+    assert [list(cell) for cell in rows["associate"]] == [
         ["find:3"],
         ["find:3"],
         [],
         [],
     ]
-    assert found["ent_idx"].tolist() == [1, 2, 3, 1]
+    assert rows["ent_idx"].tolist() == [1, 2, 3, 1]
     assert tables.sentence_accounts["rows"].tolist() == [0, 3, 0, 1, 0]
     assert tables.sentence_accounts["sent_idx"].tolist() == [
         one.number for one in report.sentences

@@ -42,10 +42,17 @@ def compared(
 ) -> dict[str, dict[str, Any]]:
     """Lines of the first comparison, by field; None where a measure is not defined."""
     names = [f"s{n}" for n in range(len(frames))]
-    found = structuring_agreement(dict(zip(names, frames, strict=True)), gold)
-    one, other = found.iloc[0][["structurer_1", "structurer_2"]]
-    own = found[(found["structurer_1"] == one) & (found["structurer_2"] == other)]
-    lines = own.astype(object).where(own.notna(), None).to_dict("records")
+    agreement = structuring_agreement(dict(zip(names, frames, strict=True)), gold)
+    structurer_1, structurer_2 = agreement.iloc[0][["structurer_1", "structurer_2"]]
+    first_comparison = agreement[
+        (agreement["structurer_1"] == structurer_1)
+        & (agreement["structurer_2"] == structurer_2)
+    ]
+    lines = (
+        first_comparison.astype(object)
+        .where(first_comparison.notna(), None)
+        .to_dict("records")
+    )
     return {
         str(line["field"]): {str(name): value for name, value in line.items()}
         for line in lines
@@ -58,23 +65,32 @@ def counts(line: dict[str, Any]) -> tuple[int, int, int]:
 
 def test_rows_of_the_same_words_are_matched_by_their_locations() -> None:
     turned = (TWO[1] | {"ent_idx": 1}, TWO[0] | {"ent_idx": 2})
-    found = compared(frame(*TWO), frame(*turned))
-    assert counts(found["finding"]) == (2, 2, 2)
-    assert counts(found["location"]) == (4, 4, 4)
-    assert (found["status"]["f1"], found["status"]["kappa"]) == (1.0, 1.0)
-    assert (found["cat"]["f1"], found["cat"]["kappa"]) == (1.0, None)
-    assert (found["severity"]["f1"], counts(found["severity"])) == (None, (0, 0, 0))
+    agreement = compared(frame(*TWO), frame(*turned))
+    assert counts(agreement["finding"]) == (2, 2, 2)
+    assert counts(agreement["location"]) == (4, 4, 4)
+    assert (agreement["status"]["f1"], agreement["status"]["kappa"]) == (1.0, 1.0)
+    assert (agreement["cat"]["f1"], agreement["cat"]["kappa"]) == (1.0, None)
+    assert (agreement["severity"]["f1"], counts(agreement["severity"])) == (
+        None,
+        (0, 0, 0),
+    )
 
 
 def test_recall_of_one_reading_is_precision_of_the_other() -> None:
     more = (*TWO, row(3, "apex", status="dn"))
     less = (TWO[0] | {"status": "tn", "location": "base, lower", "measurement": ""},)
-    found = compared(frame(*more), frame(*less))
-    assert counts(found["finding"]) == (3, 1, 1)
-    assert (found["finding"]["precision"], found["finding"]["recall"]) == (1.0, 1 / 3)
-    assert (counts(found["status"]), found["status"]["f1"]) == ((3, 1, 0), 0.0)
-    assert counts(found["location"]) == (2, 2, 1)
-    assert (counts(found["measurement"]), found["measurement"]["precision"]) == (
+    agreement = compared(frame(*more), frame(*less))
+    assert counts(agreement["finding"]) == (3, 1, 1)
+    assert (agreement["finding"]["precision"], agreement["finding"]["recall"]) == (
+        1.0,
+        1 / 3,
+    )
+    assert (counts(agreement["status"]), agreement["status"]["f1"]) == ((3, 1, 0), 0.0)
+    assert counts(agreement["location"]) == (2, 2, 1)
+    assert (
+        counts(agreement["measurement"]),
+        agreement["measurement"]["precision"],
+    ) == (
         (1, 0, 0),
         None,
     )
@@ -82,13 +98,13 @@ def test_recall_of_one_reading_is_precision_of_the_other() -> None:
 
 def test_rows_are_matched_only_within_a_sentence_and_by_a_common_word() -> None:
     first = frame(row(1, "opacity"), row(2, "mass", section="impr", sent="A mass."))
-    for other in (
+    for other_row in (
         row(1, "density"),
         row(1, "opacity", study_id="s00000002"),
         row(1, "opacity", sent="No opacity."),
         row(1, "mass", sent="A mass."),
     ):
-        assert compared(first, frame(other))["finding"]["agreed"] == 0
+        assert compared(first, frame(other_row))["finding"]["agreed"] == 0
 
 
 def test_references_agree_when_they_lead_to_matched_rows() -> None:
@@ -101,14 +117,14 @@ def test_references_agree_when_they_lead_to_matched_rows() -> None:
         ]
         return frame(*sorted(rows, key=lambda one: one["ent_idx"]))
 
-    found = compared(linked(1, 2, 3), linked(3, 1, 2))
-    assert (counts(found["evidence"]), counts(found["associate"])) == (
+    agreement = compared(linked(1, 2, 3), linked(3, 1, 2))
+    assert (counts(agreement["evidence"]), counts(agreement["associate"])) == (
         (2, 2, 2),
         (1, 1, 1),
     )
     without = linked(3, 1, 2).iloc[[0, 2]]
-    found = compared(linked(1, 2, 3), without)
-    assert counts(found["evidence"]) == (
+    agreement = compared(linked(1, 2, 3), without)
+    assert counts(agreement["evidence"]) == (
         2,
         2,
         1,
@@ -118,15 +134,17 @@ def test_references_agree_when_they_lead_to_matched_rows() -> None:
 def test_gold_comes_first_counts_its_own_studies_only_and_finds_reworded_sentences() -> (
     None
 ):
-    gold = frame(*(one | {"sent": SENTENCE.replace(" an", "").upper()} for one in TWO))
-    read = frame(*TWO, row(1, "opacity", study_id="s00000002"))
-    table = structuring_agreement({"a": read, "b": read}, gold)
+    gold = frame(
+        *(cells | {"sent": SENTENCE.replace(" an", "").upper()} for cells in TWO)
+    )
+    reading = frame(*TWO, row(1, "opacity", study_id="s00000002"))
+    table = structuring_agreement({"a": reading, "b": reading}, gold)
     assert list(dict.fromkeys(zip(table["structurer_1"], table["structurer_2"], strict=True))) == [
         (GOLD, "a"), (GOLD, "b"), ("a", "b"),
     ]  # fmt: skip
-    found = compared(read, gold=gold)
-    assert counts(found["finding"]) == (2, 2, 2)
-    assert compared(read, read)["finding"]["agreed"] == 3
+    agreement = compared(reading, gold=gold)
+    assert counts(agreement["finding"]) == (2, 2, 2)
+    assert compared(reading, reading)["finding"]["agreed"] == 3
 
 
 def test_delivered_findings_are_gold_with_their_references_by_section_and_number() -> (
@@ -145,7 +163,7 @@ def test_delivered_findings_are_gold_with_their_references_by_section_and_number
     assert gold["evidence"].tolist() == [[], ["find:1"]]
     assert gold["associate"].tolist() == [["impr:1"], []]
     assert delivered["evidence"].tolist()[1] == ["s00000001:4", "~fever"]
-    read = frame(
+    reading = frame(
         row(1, "opacity", sent="Opacity.", associate=["impr:1"]),
         row(
             1,
@@ -156,11 +174,11 @@ def test_delivered_findings_are_gold_with_their_references_by_section_and_number
             evidence=["find:1"],
         ),
     )
-    found = compared(read, gold=gold)
+    agreement = compared(reading, gold=gold)
     assert [
-        found[name]["f1"] for name in ("finding", "cat", "evidence", "associate")
+        agreement[name]["f1"] for name in ("finding", "cat", "evidence", "associate")
     ] == [1.0] * 4
-    assert found["status"]["agreed"] == 1
+    assert agreement["status"]["agreed"] == 1
 
 
 _WORDS = st.sampled_from(["opacity", "effusion", "left base", "right apex", "mass"])
@@ -179,12 +197,12 @@ _ROWS = st.lists(
 
 
 def read(rows: Sequence[tuple[int, int, str, str, str, str]]) -> pd.DataFrame:
-    made = [
-        row(n, ent, study_id=f"s{study:08d}", sent=f"Sentence {sent}.", location=place, status=status,
+    cells = [
+        row(n, ent, study_id=f"s{study:08d}", sent=f"Sentence {sent}.", location=location, status=status,
             severity=word)
-        for n, (study, sent, ent, place, status, word) in enumerate(rows, start=1)
+        for n, (study, sent, ent, location, status, word) in enumerate(rows, start=1)
     ]  # fmt: skip
-    return frame(*made)
+    return frame(*cells)
 
 
 @examples(40)
@@ -192,15 +210,20 @@ def read(rows: Sequence[tuple[int, int, str, str, str, str]]) -> pd.DataFrame:
 def test_a_reading_agrees_with_itself_and_counts_fit_each_other(
     mine: list[Any], theirs: list[Any]
 ) -> None:
-    one, other = compared(read(mine), read(theirs)), compared(read(theirs), read(mine))
-    assert list(one) == list(AGREEMENT_FIELDS)
+    agreement = compared(read(mine), read(theirs))
+    turned = compared(read(theirs), read(mine))
+    assert list(agreement) == list(AGREEMENT_FIELDS)
     for name in AGREEMENT_FIELDS:
-        assert one[name]["agreed"] <= min(one[name]["first"], one[name]["second"])
-        assert (
-            one[name]["rows"] == one["finding"]["agreed"] <= min(len(mine), len(theirs))
+        assert agreement[name]["agreed"] <= min(
+            agreement[name]["first"], agreement[name]["second"]
         )
-    same = compared(read(mine), read(mine))
+        assert (
+            agreement[name]["rows"]
+            == agreement["finding"]["agreed"]
+            <= min(len(mine), len(theirs))
+        )
+    with_itself = compared(read(mine), read(mine))
     for name in ("finding", "status", "location", "severity"):
-        assert len(set(counts(same[name]))) == 1
-    assert counts(one["finding"])[:2] == counts(other["finding"])[1::-1]
-    assert one["finding"]["precision"] == other["finding"]["recall"]
+        assert len(set(counts(with_itself[name]))) == 1
+    assert counts(agreement["finding"])[:2] == counts(turned["finding"])[1::-1]
+    assert agreement["finding"]["precision"] == turned["finding"]["recall"]

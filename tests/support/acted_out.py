@@ -66,13 +66,13 @@ class CodeLocation:
         """The job that makes these tables, and its execution plan."""
         if tables not in self._jobs:
             keys = {dg.AssetKey(table) for table in tables}
-            whole = (
+            job_of_all = (
                 self.definitions.get_repository_def().get_implicit_job_def_for_assets(
                     keys
                 )
             )
-            assert whole is not None
-            job = whole.get_subset(asset_selection=keys)
+            assert job_of_all is not None
+            job = job_of_all.get_subset(asset_selection=keys)
             self._jobs[tables] = job, create_execution_plan(job)
         return self._jobs[tables]
 
@@ -110,11 +110,15 @@ class Acted:
             cursor=self._cursor,
         )
         self._cursor = result.cursor
-        found = {
+        partitions_by_table = {
             table: set(result.get_requested_partitions(dg.AssetKey(table)))
             for table in looked_at
         }
-        return {table: partitions for table, partitions in found.items() if partitions}
+        return {
+            table: partitions
+            for table, partitions in partitions_by_table.items()
+            if partitions
+        }
 
     def outdated(self, table: str, *keys: str) -> None:
         """A partition is stale, until it is made again."""
@@ -140,11 +144,11 @@ class Acted:
     def make(self, run: dg.DagsterRun, table: str) -> None:
         partition = run.tags[PARTITION_NAME_TAG]
         NOT_CURRENT.pop((table, *store_keys(partition, dimensions_of(table))), None)
-        made = dg.AssetMaterialization(table, partition=partition)
+        materialization = dg.AssetMaterialization(table, partition=partition)
         event = DagsterEvent(
             DagsterEventType.ASSET_MATERIALIZATION.value,
             run.job_name,
-            event_specific_data=StepMaterializationData(made),
+            event_specific_data=StepMaterializationData(materialization),
         )
         self.instance.report_dagster_event(event, run.run_id)
 
@@ -190,12 +194,12 @@ class Acted:
         for partition in sorted(
             set().union(*(requested.get(table, set()) for table in OF_RANKER))
         ):
-            asked = [
+            requests = [
                 table
                 for table in STEPS_OF_FINDINGS
                 if partition in requested.get(table, ())
             ]
-            self.done(asked, partition)
+            self.done(requests, partition)
 
     def carry(self, limit: int = 6) -> list[Requested]:
         """Tick and do what is requested, until nothing is; what was requested, tick by tick."""
@@ -208,9 +212,9 @@ class Acted:
             self.finish(requested)
         raise AssertionError(f"still requests after {limit} ticks: {ticks[-1]}")
 
-    def _says(self, run: dg.DagsterRun, kind: DagsterEventType) -> None:
+    def _says(self, run: dg.DagsterRun, event_type: DagsterEventType) -> None:
         self.instance.report_dagster_event(
-            DagsterEvent(kind.value, run.job_name), run.run_id
+            DagsterEvent(event_type.value, run.job_name), run.run_id
         )
 
 

@@ -11,8 +11,8 @@ from contextlib import redirect_stdout
 
 def printed_here_and_elsewhere(program: str) -> tuple[str, str]:
     """What a Python program prints in this process, and in one that hashes strings differently."""
-    here = io.StringIO()
-    with redirect_stdout(here):
+    output = io.StringIO()
+    with redirect_stdout(output):
         exec(program, {})
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     done = subprocess.run(
@@ -22,4 +22,4 @@ def printed_here_and_elsewhere(program: str) -> tuple[str, str]:
         text=True,
         check=True,
     )
-    return here.getvalue(), done.stdout
+    return output.getvalue(), done.stdout

@@ -47,9 +47,10 @@ _LINE = re.compile(r'^\{"id": "[a-z]+:\d+", "text": ".*"\}$', re.MULTILINE)
 
 def report_of(study: str, **sections: list[str]) -> SectionedReport:
     """A report whose sections (`hist`, `find`, `impr`, `other`) have these sentences."""
-    text, sentences = "", list[Sentence]()
-    for section, those in sections.items():
-        for number, words in enumerate(those, start=1):
+    text = ""
+    sentences = list[Sentence]()
+    for section, sentences_of_section in sections.items():
+        for number, words in enumerate(sentences_of_section, start=1):
             span = Span(len(text), len(text) + len(words))
             sentences.append(Sentence(cast(SectionCode, section), number, span, words))
             text += words + " "
@@ -105,10 +106,11 @@ def answer_text(findings: list[Any], sentences: list[Any] | None = None) -> str:
 
 def read_off(user: str) -> str:
     """What the model answers: its words, where they stand, and an account of every other sentence."""
-    findings, silent = list[dict[str, Any]](), list[dict[str, str]]()
+    findings = list[dict[str, Any]]()
+    silent = list[dict[str, str]]()
     for name, text in asked_sentences(user).items():
-        own = [word for word in KNOWN if word in text.lower()]
-        for word in own:
+        known_words = [word for word in KNOWN if word in text.lower()]
+        for word in known_words:
             start = text.lower().index(word)
             entry = finding(
                 len(findings) + 1,
@@ -117,15 +119,15 @@ def read_off(user: str) -> str:
                 category=KNOWN[word],
                 polarity="negative" if text.startswith("No ") else "positive",
                 certainty="tentative" if "may be" in text else "definitive",
-                places=[place for place in PLACES if place in text][:1],
+                places=[location for location in PLACES if location in text][:1],
                 attributes=[{"column": "measurement", "words": "small"}]
                 if "Small" in text
                 else [],
             )
-            if word == "pneumonia" and "opacity" in own:
+            if word == "pneumonia" and "opacity" in known_words:
                 entry["evidence"] = [len(findings)]
             findings.append(entry)
-        if not own:
+        if not known_words:
             silent.append(account(name, "not about the patient now", "recommendation"))
     return answer_text(findings, silent)
 

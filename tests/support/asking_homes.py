@@ -41,13 +41,15 @@ def home_of(folder: Path, finished: Finished, urls: dict[str, str]) -> Path:
     shutil.copytree(finished.home, folder)
     judges = "".join(JUDGE.format(key=key, url=urls[key]) for key in MODELS)
     (folder / "judges.toml").write_text(PRESET + judges)
-    configuration, table = Configuration(Home(folder)), TABLES["hedge_vocabulary"]
+    configuration = Configuration(Home(folder))
+    table = TABLES["hedge_vocabulary"]
     path = partition_path(configuration.home.tables, "hedge_vocabulary", "lexicon")
-    frame, record = read_table(table, path), stored_record(table, path)
+    frame = read_table(table, path)
+    record = stored_record(table, path)
     assert record is not None
-    few = set(frame.loc[frame["retained"], "phrase"][:6]) | {
+    kept_phrases = set(frame.loc[frame["retained"], "phrase"][:6]) | {
         a.phrase for a in anchor_set(configuration).anchors
     }
-    frame["retained"] &= frame["phrase"].isin(few)
+    frame["retained"] &= frame["phrase"].isin(kept_phrases)
     store_table(table, frame, path, record.keys, record.made_of)
     return folder

@@ -14,11 +14,11 @@ ROOT = SUPPORT.parents[1]
 
 def environment(around: Mapping[str, str] | None = None) -> dict[str, str]:
     """Variables with which a process imports the package and what supports its tests."""
-    found = dict(os.environ if around is None else around)
+    variables = dict(os.environ if around is None else around)
     path = os.pathsep.join(
-        [str(SUPPORT), str(ROOT), *filter(None, [found.get("PYTHONPATH")])]
+        [str(SUPPORT), str(ROOT), *filter(None, [variables.get("PYTHONPATH")])]
     )
-    return {**found, "PYTHONPATH": path}
+    return {**variables, "PYTHONPATH": path}
 
 
 def program(name: str, *arguments: str) -> list[str]:

@@ -25,12 +25,12 @@ def example_variables() -> dict[str, str]:
 
 def used_variables() -> set[str]:
     text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
-    return {found["name"] for found in _VARIABLE.finditer(text)}
+    return {match["name"] for match in _VARIABLE.finditer(text)}
 
 
 def compose() -> dict[str, Any]:
     """The parsed file. As in compose, variables are filled into what was parsed, not into the text."""
-    given = example_variables()
+    variables = example_variables()
 
     def fill(node: Any) -> Any:
         if isinstance(node, dict):
@@ -38,7 +38,9 @@ def compose() -> dict[str, Any]:
         if isinstance(node, list):
             return [fill(value) for value in node]
         return (
-            _VARIABLE.sub(lambda one: given[one["name"]] or "chosen", node)
+            _VARIABLE.sub(
+                lambda variable: variables[variable["name"]] or "chosen", node
+            )
             if isinstance(node, str)
             else node
         )
@@ -50,8 +52,8 @@ def compose() -> dict[str, Any]:
 
 
 def services() -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = compose()["services"]
-    return found
+    service_by_name: dict[str, dict[str, Any]] = compose()["services"]
+    return service_by_name
 
 
 def of_the_package() -> dict[str, dict[str, Any]]:

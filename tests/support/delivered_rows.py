@@ -21,7 +21,9 @@ Row = Mapping[str, str]
 
 def row(number: int, **cells: str) -> dict[str, str]:
     """A good row; `cells` replace single values ("past_hx" stands for the column "past hx")."""
-    given = {ATTRIBUTES.get(name, name): value for name, value in cells.items()}
+    cells_by_column = {
+        ATTRIBUTES.get(name, name): value for name, value in cells.items()
+    }
     values = {
         **dict.fromkeys(COLUMNS, ""),
         "": str(number),
@@ -39,7 +41,7 @@ def row(number: int, **cells: str) -> dict[str, str]:
         "dx_status": "positive",
         "dx_certainty": "definitive",
     }
-    return values | given
+    return values | cells_by_column
 
 
 def as_csv(

@@ -22,12 +22,12 @@ def wrong_beliefs(rows: pd.DataFrame, fitted: pd.DataFrame) -> dict[str, Any]:
     by_id = {row["finding_id"]: row for row in rows.to_dict("records")}
     fits = {row["finding_id"]: row for row in fitted.to_dict("records")}
     wrong = {}
-    for own, row in by_id.items():
+    for finding_id, row in by_id.items():
         has = tuple(row[name] for name in NAMES)
         if row["source"] == "expansion":
             should = _of_parent(row, by_id[row["parent_id"]])
         else:
-            should = _stated(row, fits.get(own))
+            should = _stated(row, fits.get(finding_id))
         if (
             row["p_source"] == ALTERNATIVE
         ):  # tests/implicit/merging/test_probabilities.py
@@ -36,7 +36,7 @@ def wrong_beliefs(rows: pd.DataFrame, fitted: pd.DataFrame) -> dict[str, Any]:
                 (ALTERNATIVE,) if should[3] in ("fitted", "phrase", "none") else (),
             )
         if has != (*(pytest.approx(p, abs=1e-9) for p in should[:-1]), *should[-1:]):
-            wrong[own] = has, should
+            wrong[finding_id] = has, should
     return wrong
 
 
@@ -52,7 +52,8 @@ def _stated(row: dict[str, Any], fit: dict[str, Any] | None) -> tuple[Any, ...]:
 
 
 def _of_parent(row: dict[str, Any], parent: dict[str, Any]) -> tuple[Any, ...]:
-    paper, support = row["mode"] == "paper", parent["support"]
+    paper = row["mode"] == "paper"
+    support = parent["support"]
     low = parent["p_low"] * (1.0 if paper else 0.8)
     if row["status"] in ("dp", "tp"):
         return support, low, 1.0, "pathway"

@@ -46,14 +46,20 @@ class World:
         self.ranking = reference_ranking(vocabulary, self.matches, SETTINGS)
         rows = [
             finding(
-                i, sent=one, masked_sentence=one, subject_id=f"p{10000000 + i // 2}"
+                i,
+                sent=target,
+                masked_sentence=target,
+                subject_id=f"p{10000000 + i // 2}",
             )
-            for i, one in enumerate(targets)
+            for i, target in enumerate(targets)
         ]
         self.findings = findings_frame(rows)
-        said = [[f"hedge {i % 7}"] for i in range(len(targets))]
+        phrases_of_targets = [[f"hedge {i % 7}"] for i in range(len(targets))]
         self.hedges = HEDGE_PHRASES.frame(
-            [hedge(row, phrases) for row, phrases in zip(rows, said, strict=True)]
+            [
+                hedge(row, phrases)
+                for row, phrases in zip(rows, phrases_of_targets, strict=True)
+            ]
         )
         made_of = (self.findings, self.hedges, vocabulary, self.ranking)
         self.tables = fit_pairs(*made_of, panel, self.corpus.anchors, SETTINGS)
@@ -71,7 +77,7 @@ class World:
     def vectors(self, answers: Answers) -> np.ndarray:
         """Vectors of which one direction is the true certainty."""
         truth = np.array(
-            [self.corpus.truth[one] for one in answers.sentences["sentence"]]
+            [self.corpus.truth[sentence] for sentence in answers.sentences["sentence"]]
         )
         random = np.random.default_rng(0).normal(size=(len(truth), DIMENSIONS))
         random[:, 0] = (truth - 25.0) / 8.0

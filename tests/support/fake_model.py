@@ -45,9 +45,9 @@ def questions(count: int) -> list[Request]:
     return [question(number) for number in range(count)]
 
 
-def draw(*parts: object) -> float:
+def draw(*values: object) -> float:
     return (
-        int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:8], "big")
+        int.from_bytes(hashlib.sha256(repr(values).encode()).digest()[:8], "big")
         / 2.0**64
     )
 
@@ -74,12 +74,10 @@ class FakeModel:
         binding: ModelBinding = BINDING,
         log: Path | None = None,
     ) -> None:
-        self._failing, self._latency, self._answer, self.binding = (
-            failing,
-            latency,
-            answer,
-            binding,
-        )
+        self._failing = failing
+        self._latency = latency
+        self._answer = answer
+        self.binding = binding
         self.sent: Counter[str] = Counter()
         self.replies = 0
         self.in_flight = self.most_in_flight = 0
@@ -107,8 +105,10 @@ class FakeModel:
             self.in_flight -= 1
         result = self._answer(request, occurrence) if self._answer is not None else None
         if result is None and draw("fails", 0, key, occurrence) < self._failing:
-            kind = FAILURES[int(draw("kind", 0, key, occurrence) * len(FAILURES))]
-            result = ProviderFailure(kind)  # type: ignore[arg-type]
+            failure_name = FAILURES[
+                int(draw("kind", 0, key, occurrence) * len(FAILURES))
+            ]
+            result = ProviderFailure(failure_name)  # type: ignore[arg-type]
         if isinstance(result, ProviderFailure):
             raise result
         self.replies += 1
@@ -116,13 +116,13 @@ class FakeModel:
 
 
 def reply(text: str, **changes: object) -> Reply:
-    said = {
+    fields = {
         "text": text,
         "returned_model": "fake-1",
         "input_tokens": 40,
         "output_tokens": 4,
     }
-    return Reply(**said | changes)  # type: ignore[arg-type]
+    return Reply(**fields | changes)  # type: ignore[arg-type]
 
 
 class Time:

@@ -32,9 +32,9 @@ class Forked:
         if not self.connection.poll(60):
             self.process.kill()
             raise AssertionError("it should have ended")
-        told = self.connection.recv()
+        outcome = self.connection.recv()
         self.process.join()
-        return told
+        return outcome
 
     def signal(self, number: signal.Signals) -> None:
         """Stop it, wake it up, interrupt or kill it."""
@@ -52,16 +52,18 @@ def forked(
     """A process that does `work`, a function of a module, and writes what it has to complain of to a file."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_IMPORTED)
-    here, there = context.Pipe()
+    own_end, child_end = context.Pipe()
     process = context.Process(
-        target=_work, args=(there, str(errors), work, arguments, options), daemon=True
+        target=_work,
+        args=(child_end, str(errors), work, arguments, options),
+        daemon=True,
     )
     with patch.dict(
         os.environ, child_process.environment()
     ):  # what is imported lies beside this module
         process.start()
-    there.close()
-    return Forked(process, here)
+    child_end.close()
+    return Forked(process, own_end)
 
 
 def _work(

@@ -77,7 +77,7 @@ def _filled(template: str, draw: random.Random, **values: str) -> str:
 def hard_sentences(seed: int = 0) -> tuple[str, ...]:
     """Every hedging phrase of the lexicon with every kind of list, and each whole template six times over."""
     draw = random.Random(seed)
-    found = [_filled(template, draw) for template in _WHOLE for _ in range(6)]
+    sentences = [_filled(template, draw) for template in _WHOLE for _ in range(6)]
     for hedge in bundled_lexicon().hedges:
         if hedge.side == "list":
             continue
@@ -89,7 +89,7 @@ def hard_sentences(seed: int = 0) -> tuple[str, ...]:
                 if hedge.side == "right"
                 else _BEFORE + _BEHIND
             )
-            found.append(
+            sentences.append(
                 _filled(draw.choice(forms), draw, hedge=hedge.phrase, list=alternatives)
             )
-    return tuple(found)
+    return tuple(sentences)

@@ -56,8 +56,11 @@ class Page:
     """One tab."""
 
     def __init__(self, commands: int, answers: int) -> None:
-        self._commands, self._answers = commands, answers
-        self._number, self._waiting, self._session = 0, b"", ""
+        self._commands = commands
+        self._answers = answers
+        self._number = 0
+        self._waiting = b""
+        self._session = ""
         target = self._tell("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._tell(
             "Target.attachToTarget", targetId=target, flatten=True
@@ -140,9 +143,9 @@ class Page:
         """Wait until the page shows a PNG that came with its text, as pictures in Dagster's metadata do,
         decoded and of a size to read.
         """
-        shown = "picture.src.startsWith('data:image/png') && picture.complete && picture.naturalWidth > 300"
+        is_shown = "picture.src.startsWith('data:image/png') && picture.complete && picture.naturalWidth > 300"
         self.wait_until(
-            f"[...document.images].some(picture => {shown})",
+            f"[...document.images].some(picture => {is_shown})",
             "the page shows no picture",
         )
 

@@ -24,7 +24,7 @@ def in_a_browser(test: Callable[..., None]) -> Callable[..., None]:
     return pytest.mark.ui(pytest.mark.lengthy(there(test)))
 
 
-def require_harmless(text: str, folder: Path, *shown: str) -> None:
+def require_harmless(text: str, folder: Path, *visible_words: str) -> None:
     """Open a page as it is, and without its policy: each time nothing may run, and the words are shown.
 
     A page into which the words are put as they are is opened last: there they do run.
@@ -33,10 +33,10 @@ def require_harmless(text: str, folder: Path, *shown: str) -> None:
     with chromium(folder / "profile") as page:
         for name, content in (("whole", text), ("bare", _POLICY.sub("", text))):
             _open(page, folder / f"{name}.html", content)
-            found = page.evaluate("document.body.textContent")
-            assert all(words in found for words in shown or (HOSTILE,)), (
-                f"{name}: not shown as it was given"
-            )
+            text_on_page = page.evaluate("document.body.textContent")
+            assert all(
+                words in text_on_page for words in visible_words or (HOSTILE,)
+            ), f"{name}: not shown as it was given"
             assert not page.evaluate("window.owned"), f"{name}: it ran"
             assert page.evaluate(f"document.scripts.length + {_HANDLERS}") == 0
             assert page.evaluate(

@@ -78,13 +78,13 @@ def noisy(
 
     def decide(a: str, b: str, repetition: int, judge: str) -> bool:
         pair = np.random.default_rng([seed, int(a[1:]), int(b[1:]), repetition])
-        own = np.random.default_rng(
+        generator = np.random.default_rng(
             [seed, int(a[1:]), int(b[1:]), repetition, *judge.encode()]
         )
         return bool(
             gap * (int(b[1:]) - int(a[1:]))
             + pair.normal(0.0, shared)
-            + own.normal(0.0, noise)
+            + generator.normal(0.0, noise)
             > 0.0
         )
 
@@ -111,7 +111,8 @@ def recorded(
     """A `COMPARISON_MATCHES` frame per judge; the coin of the position is that of the repetition's number."""
 
     def answered(a: str, b: str, repetition: int, judge: str) -> Answer:
-        won, swapped = decide(a, b, repetition, judge), repetition % 2 == 1
+        won = decide(a, b, repetition, judge)
+        swapped = repetition % 2 == 1
         answer = (
             "invalid"
             if won is None
@@ -127,7 +128,7 @@ def recorded(
         for repetition in range(repetitions)
     ]
     return {
-        judge: matches_frame(answered(*one, judge) for one in met) for judge in judges
+        judge: matches_frame(answered(*pair, judge) for pair in met) for judge in judges
     }
 
 
@@ -193,14 +194,14 @@ def measured(
     **more: str,
 ) -> dict[str, Any]:
     """The one row of an agreement table with these values; None where a value is null."""
-    wanted = {
+    values_wanted = {
         "measure": measure,
         "first": first,
         "second": second,
         "coding": coding,
         **more,
     }
-    (row,) = frame[(frame[list(wanted)] == list(wanted.values())).all(axis=1)].to_dict(
-        "records"
-    )
+    (row,) = frame[
+        (frame[list(values_wanted)] == list(values_wanted.values())).all(axis=1)
+    ].to_dict("records")
     return {str(name): None if pd.isna(value) else value for name, value in row.items()}

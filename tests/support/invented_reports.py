@@ -88,14 +88,17 @@ def frames(rows: Iterable[Said]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFra
     """FINDINGS, FITTED_PROBABILITIES and REPORTS; a row's number is its position unless given, references are
     row numbers or tokens.
     """
-    findings, fitted, delivered, views = [], [], Counter[str](), {}
+    findings = []
+    fitted = []
+    delivered = Counter[str]()
+    views = {}
     for position, row in enumerate(rows):
         number = position if row.row is None else row.row
-        own = identity(number, row.study)
+        finding_id = identity(number, row.study)
         past = row.section == "hist" or bool(row.attributes.get("past_hx"))
         findings.append(
             {
-                "finding_id": own, "subject_id": "p00000001", "study_id": row.study, "sequence": 1,
+                "finding_id": finding_id, "subject_id": "p00000001", "study_id": row.study, "sequence": 1,
                 "section": row.section, "sent_idx": number if row.sent_idx is None else row.sent_idx,
                 "sent": row.sent, "ent_idx": number, "ent": row.ent, "name": vocabulary().finding(row.ent),
                 "cat": "PF", "status": row.status, "location": row.location,
@@ -110,7 +113,7 @@ def frames(rows: Iterable[Said]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFra
         delivered[row.study] += 1
         views[row.study] = row.view
         if row.status[0] == "t" and row.p is not None:
-            fitted.append(_fitted(own, row.study, row.p, row.phrases))
+            fitted.append(_fitted(finding_id, row.study, row.p, row.phrases))
     reports = [
         {
             "study_id": study, "subject_id": "p00000001", "source_id": study, "sequence": 1, "report": "",
@@ -133,9 +136,11 @@ def _tokens(references: Sequence[int | str], study: str) -> list[str]:
     ]
 
 
-def _fitted(own: str, study: str, p: float, phrases: Sequence[str]) -> dict[str, Any]:
+def _fitted(
+    finding_id: str, study: str, p: float, phrases: Sequence[str]
+) -> dict[str, Any]:
     return {column.name: None for column in FITTED_PROBABILITIES.columns if column.nullable} | {
-        "finding_id": own, "study_id": study, "phrases": list(phrases), "sentence_key": "0b",
+        "finding_id": finding_id, "study_id": study, "phrases": list(phrases), "sentence_key": "0b",
         "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0, "rank": 1, "mu_sd": 1.0, "steps": 20,
         "answers": 20, "invalid_answers": 0, "stop": "stable rank", "p": p, "p_low": p / 2,
         "p_high": (1 + p) / 2, "p_source": "fitted", "ruler": "own", "ranking_version": "v1",
@@ -213,9 +218,9 @@ class Outcome:
 
 
 def record(frame: pd.DataFrame, finding_id: str) -> dict[str, Any]:
-    found = frame[frame["finding_id"] == finding_id].to_dict("records")
-    assert len(found) == 1, f"{len(found)} rows have id {finding_id}"
-    return found[0]
+    rows = frame[frame["finding_id"] == finding_id].to_dict("records")
+    assert len(rows) == 1, f"{len(rows)} rows have id {finding_id}"
+    return rows[0]
 
 
 def deduplicated(
@@ -258,16 +263,16 @@ def run(
         listed or blacklist(),
         ImplicitSettings(history=history, mode=mode),
     )
-    known = pathways or dictionary()
-    expansion = expand(mixed(merged, shuffle), known)
-    given = Expansion(
+    dictionary_used = pathways or dictionary()
+    expansion = expand(mixed(merged, shuffle), dictionary_used)
+    expanded = Expansion(
         mixed(expansion.matches, shuffle), mixed(expansion.expansions, shuffle)
     )
     return Outcome(
         reports,
         merged,
         expansion,
-        lambda: resolve(mixed(merged, shuffle), *given, known, "v1"),
+        lambda: resolve(mixed(merged, shuffle), *expanded, dictionary_used, "v1"),
     )
 
 

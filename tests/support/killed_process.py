@@ -23,7 +23,8 @@ _CHANGES = {
     "os.chmod",
     "os.truncate",
 }
-DONE, FAILED = 0, 1
+DONE = 0
+FAILED = 1
 
 
 def killed_at(step: int, work: Callable[[], object]) -> bool:
@@ -68,7 +69,8 @@ def _ended_by_itself(
 
 
 def _run(before: Callable[[int], object], work: Callable[[], object]) -> None:
-    number, looking = 0, False
+    number = 0
+    looking = False
 
     def change() -> None:
         nonlocal number, looking

@@ -40,11 +40,11 @@ def rows(
         "dx_status": "positive",
         "dx_certainty": "tentative",
     } | cells
-    found = [
+    findings = [
         {"subject_id": "p10000001", "study_id": f"s{study:08d}"} | values
         for study in studies
     ]
-    return pd.DataFrame(found, columns=COLUMNS)
+    return pd.DataFrame(findings, columns=COLUMNS)
 
 
 def csv(*studies: int, **cells: str) -> bytes:
@@ -86,15 +86,15 @@ def score_output(passages: Mapping[str, str]) -> pd.DataFrame:
         "cat": "pf",
     }
     shared |= {"dx_status": "positive", "is_correct": "True"}
-    found = [
+    rows_of_study = [
         shared
         | {"custom_id": f"x_{number}", "report_type": section, "sentences": passage}
-        | {"sent_idx": str(place), "ent_idx": str(place)}
+        | {"sent_idx": str(row_number), "ent_idx": str(row_number)}
         | cells
         for number, (section, passage) in enumerate(passages.items())
-        for place, cells in enumerate(findings, 1)
+        for row_number, cells in enumerate(findings, 1)
     ]
-    return pd.DataFrame(found).reindex(columns=columns)
+    return pd.DataFrame(rows_of_study).reindex(columns=columns)
 
 
 @dataclass
@@ -123,13 +123,13 @@ class Landing:
 
     @property
     def files(self) -> set[str]:
-        found = (path for path in self.root.rglob("*") if not path.is_dir())
-        return {path.relative_to(self.root).as_posix() for path in found}
+        paths = (path for path in self.root.rglob("*") if not path.is_dir())
+        return {path.relative_to(self.root).as_posix() for path in paths}
 
     @property
     def batches(self) -> dict[str, set[str]]:
         """Studies of every registered batch."""
-        found = {}
+        studies_by_batch = {}
         for batch in self.home.registered():
             path = self.home.delivery(batch.key).findings
             table = (
@@ -137,5 +137,5 @@ class Landing:
                 if path.suffix == ".parquet"
                 else pd.read_csv(path, dtype=str)
             )
-            found[batch.key] = set(table["study_id"])
-        return found
+            studies_by_batch[batch.key] = set(table["study_id"])
+        return studies_by_batch

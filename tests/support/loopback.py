@@ -140,7 +140,8 @@ def failing_share(
 
 _COMPARE = re.compile(r"^sentence_1: (.*)\nsentence_2: (.*)$", re.MULTILINE)
 _EXTRACT = re.compile(r"^finding: (.*)\nsentence: (.*)$", re.MULTILINE | re.IGNORECASE)
-_CUES, _LEXICON = CuesJudge.bundled("loopback"), LexiconJudge.bundled("loopback")
+_CUES = CuesJudge.bundled("loopback")
+_LEXICON = LexiconJudge.bundled("loopback")
 
 
 def judge_like(call: Call) -> str:
@@ -148,9 +149,9 @@ def judge_like(call: Call) -> str:
     compared = _COMPARE.findall(call.user)
     if compared:
         return str(_CUES.compare([ComparisonQuestion(*compared[-1])])[0])
-    asked = _EXTRACT.findall(call.user)
-    if asked:
-        finding, sentence = asked[-1]
+    extractions = _EXTRACT.findall(call.user)
+    if extractions:
+        finding, sentence = extractions[-1]
         masked = re.sub(re.escape(finding), MASK, sentence, flags=re.IGNORECASE)
         return json.dumps(
             list(
@@ -174,11 +175,9 @@ class LoopbackServer:
         answer: Callable[[Call], str] = judge_like,
         reasoning_tokens: int = 0,
     ) -> None:
-        self.latency, self.answer, self.reasoning_tokens = (
-            latency,
-            answer,
-            reasoning_tokens,
-        )
+        self.latency = latency
+        self.answer = answer
+        self.reasoning_tokens = reasoning_tokens
         self.calls: list[Call] = []
         self.arrivals: list[Arrival] = []
         self.answered = self.in_flight = self.most_in_flight = 0
@@ -230,12 +229,12 @@ class LoopbackServer:
 
     async def _stop(self) -> None:
         self._server.close()
-        others = [
+        other_tasks = [
             task for task in asyncio.all_tasks() if task is not asyncio.current_task()
         ]
-        for task in others:
+        for task in other_tasks:
             task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(*other_tasks, return_exceptions=True)
 
     async def _converse(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -260,12 +259,12 @@ class LoopbackServer:
                     return await _send(
                         writer, outcome.status, outcome.data, outcome.headers
                     )
-            found = (
+            call_fields = (
                 read_call(arrival.path, arrival.data)
                 if arrival.method == "POST"
                 else None
             )
-            if found is None:
+            if call_fields is None:
                 return await _send(
                     writer, 404, b'{"error": {"message": "no such endpoint"}}'
                 )
@@ -273,7 +272,7 @@ class LoopbackServer:
                 number=len(self.calls),
                 path=arrival.path,
                 headers=arrival.headers,
-                **found,
+                **call_fields,
             )
             self.calls.append(call)
             return await self._treat(
@@ -313,8 +312,8 @@ class LoopbackServer:
 
 async def _trickle(writer: asyncio.StreamWriter, data: bytes, delay: float) -> bool:
     writer.write(_head(200, len(data), {}))
-    for place in range(len(data)):
-        writer.write(data[place : place + 1])
+    for position in range(len(data)):
+        writer.write(data[position : position + 1])
         await writer.drain()
         await asyncio.sleep(delay)
     return True
@@ -336,12 +335,12 @@ async def _arrival(reader: asyncio.StreamReader) -> Arrival | None:
 
 
 async def _chunks(reader: asyncio.StreamReader) -> bytes:
-    parts = []
+    chunks = []
     while size := int((await reader.readline()).split(b";")[0], 16):
-        parts.append(await reader.readexactly(size))
+        chunks.append(await reader.readexactly(size))
         await reader.readline()
     await reader.readline()
-    return b"".join(parts)
+    return b"".join(chunks)
 
 
 def _head(status: int, length: int, headers: dict[str, str]) -> bytes:

@@ -24,53 +24,55 @@ def read_call(path: str, data: bytes) -> dict[str, Any] | None:
         _GEMINI: _read_gemini,
     }
     for pattern, reader in readers.items():
-        found = pattern.fullmatch(path)
-        if found:
-            return reader(found, json.loads(data))
+        match = pattern.fullmatch(path)
+        if match:
+            return reader(match, json.loads(data))
     return None
 
 
-def _read_openai(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
+def _read_openai(match: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
     texts = {message["role"]: message["content"] for message in body["messages"]}
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
     outputs = body.get("structured_outputs", {})
     labels = _labels(schema) if schema else tuple(outputs.get("choice") or ())
-    said = texts.get("system") or texts.get("developer") or "", texts["user"]
-    wire = "azure" if found.re is _AZURE else "openai"
-    return _call(wire, body["model"], said, body, schema or outputs.get("json"), labels)
+    prompts = texts.get("system") or texts.get("developer") or "", texts["user"]
+    wire = "azure" if match.re is _AZURE else "openai"
+    return _call(
+        wire, body["model"], prompts, body, schema or outputs.get("json"), labels
+    )
 
 
-def _read_anthropic(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
+def _read_anthropic(match: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
     schema = body.get("output_config", {}).get("format", {}).get("schema")
-    said = _joined(body.get("system", "")), _joined(body["messages"][-1]["content"])
+    prompts = _joined(body.get("system", "")), _joined(body["messages"][-1]["content"])
     return _call(
         "anthropic",
         body["model"],
-        said,
+        prompts,
         body,
         schema,
         _labels(schema) if schema else (),
     )
 
 
-def _read_gemini(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
+def _read_gemini(match: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
     config = body.get("generationConfig", {})
     constrained = config.get("responseMimeType") == "text/x.enum"
     labels = tuple(config["responseSchema"]["enum"]) if constrained else ()
-    said = (
+    prompts = (
         _joined(body.get("systemInstruction", {}).get("parts", [])),
         _joined(body["contents"][-1]["parts"]),
     )
-    wire = "vertex" if found.group(2) else "gemini"
+    wire = "vertex" if match.group(2) else "gemini"
     return _call(
-        wire, found.group(3), said, body, config.get("responseJsonSchema"), labels
+        wire, match.group(3), prompts, body, config.get("responseJsonSchema"), labels
     )
 
 
 def _call(
     wire: str,
     model: str,
-    said: tuple[str, str],
+    prompts: tuple[str, str],
     body: dict[str, Any],
     schema: dict[str, Any] | None,
     labels: tuple[str, ...],
@@ -82,8 +84,8 @@ def _call(
     named = {
         "wire": wire,
         "model": model,
-        "system": said[0],
-        "user": said[1],
+        "system": prompts[0],
+        "user": prompts[1],
         "body": body,
     }
     return named | {"constraint": constraint, "labels": labels}
@@ -93,7 +95,7 @@ def _joined(content: Any) -> str:
     return (
         content
         if isinstance(content, str)
-        else "".join(part["text"] for part in content)
+        else "".join(block["text"] for block in content)
     )
 
 
@@ -154,7 +156,9 @@ def _anthropic(
     thinking = {"type": "thinking", "thinking": "hm", "signature": "s"}
     blocks: list[dict[str, Any]] = [thinking] if reasoning else []
     blocks += [
-        {"type": "text", "text": part} for part in (text[:half], text[half:]) if part
+        {"type": "text", "text": half_text}
+        for half_text in (text[:half], text[half:])
+        if half_text
     ]
     return {
         "id": "msg_loopback",
@@ -178,12 +182,12 @@ def _gemini(
     model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int
 ) -> dict[str, Any]:
     finish = {"refusal": "SAFETY", "cut_off": "MAX_TOKENS"}.get(kind, "STOP")
-    parts = ([{"text": "hm", "thought": True}] if reasoning else []) + (
+    texts = ([{"text": "hm", "thought": True}] if reasoning else []) + (
         [{"text": text}] if text else []
     )
     candidate: dict[str, Any] = {"index": 0, "finishReason": finish}
     if kind != "refusal":
-        candidate["content"] = {"role": "model", "parts": parts}
+        candidate["content"] = {"role": "model", "parts": texts}
     body: dict[str, Any] = {
         "candidates": [] if kind in {"no_choice", "blocked"} else [candidate],
         "modelVersion": model,

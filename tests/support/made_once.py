@@ -15,11 +15,12 @@ def made_once(
     factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]
 ) -> Path:
     """A folder that the first process filled with `make(folder)`, and that no test changes."""
-    own = factory.getbasetemp()
+    own_folder = factory.getbasetemp()
     shared = (
-        own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+        own_folder.parent if "PYTEST_XDIST_WORKER" in os.environ else own_folder
     )  # of one pytest run, in any case
-    folder, done = shared / name, shared / f"{name}.made"
+    folder = shared / name
+    done = shared / f"{name}.made"
     with (shared / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():

@@ -18,10 +18,10 @@ from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.similarity import close_pairs
 
 
-def cosine_of(embedder: Embedder, one: str, other: str) -> float:
+def cosine_of(embedder: Embedder, phrase_1: str, phrase_2: str) -> float:
     """The cosine of two different phrases."""
     ((cosine,),) = (
-        pairs.values() for pairs in close_pairs(embedder, [[one, other]], -1.0)
+        pairs.values() for pairs in close_pairs(embedder, [[phrase_1, phrase_2]], -1.0)
     )
     return cosine
 
@@ -33,19 +33,20 @@ def plain_groups(
     cosines = {}
     for a, b in combinations(range(len(block)), 2):
         if not _separated(block[a], block[b], blacklist):
-            one, other = linearised(block[a]), linearised(block[b])
+            one = linearised(block[a])
+            other = linearised(block[b])
             cosine = 1.0 if one == other else cosine_of(embedder, one, other)
             if cosine >= threshold:
                 cosines[a, b] = cosine
-    found = [[number] for number in range(len(block))]
+    groups = [[number] for number in range(len(block))]
     for a, b in sorted(cosines, key=lambda pair: (-cosines[pair], pair)):
         one, other = (
-            next(group for group in found if number in group) for number in (a, b)
+            next(group for group in groups if number in group) for number in (a, b)
         )
         if one is not other and all(
             (min(x, y), max(x, y)) in cosines for x in one for y in other
         ):
-            found.remove(other)
+            groups.remove(other)
             one += other
     return [
         {
@@ -54,23 +55,24 @@ def plain_groups(
             )
             for n in group
         }
-        for group in found
+        for group in groups
         if len(group) > 1
     ]
 
 
-def _separated(one: Row, other: Row, blacklist: Blacklist) -> bool:
-    said, values = [], []
-    for row in (one, other):
+def _separated(row_1: Row, row_2: Row, blacklist: Blacklist) -> bool:
+    terms = []
+    values = []
+    for row in (row_1, row_2):
         phrase = linearised(row)
-        said.append(
+        terms.append(
             blacklist.exclusion_terms((phrase, row.name), ", ".join(row.location_parts))
         )
         values.append(
             stated_values(f"{phrase}, {row.placement}" if row.placement else phrase)
         )
-    if said[0].exclude(said[1]):
+    if terms[0].exclude(terms[1]):
         return True
-    return one.mode != "paper" and (
-        values_differ(*values) or courses_differ(course(one), course(other))
+    return row_1.mode != "paper" and (
+        values_differ(*values) or courses_differ(course(row_1), course(row_2))
     )

@@ -184,14 +184,14 @@ def quoting(
     seen: Counter[tuple[str, str]] = Counter()
 
     async def handle(arrival: Arrival) -> Outcome:
-        _, behaviour, rest = arrival.path.split("/", 2)
-        found = read_call(f"/{rest}", arrival.data)
-        assert found is not None, arrival.path
+        _, behaviour, path = arrival.path.split("/", 2)
+        model_call = read_call(f"/{path}", arrival.data)
+        assert model_call is not None, arrival.path
         call = Call(
             number=len(server.calls),
             path=arrival.path,
             headers=arrival.headers,
-            **found,
+            **model_call,
         )
         server.calls.append(call)
         seen[behaviour, call.prompt] += 1
@@ -270,25 +270,25 @@ def forms(word: str = WORD) -> list[bytes]:
     return plain + wide + inside
 
 
-def traces(home: Path, *shown: bytes) -> list[str]:
+def traces(home: Path, *outputs: bytes) -> list[str]:
     """Where the planted word is though it does not belong there: files of the home (not `BELONGS`), the
     ledger's other columns, what was shown.
     """
-    found = [f"shown {number}" for number, text in enumerate(shown) if _has(text)]
+    leaks = [f"shown {number}" for number, text in enumerate(outputs) if _has(text)]
     for path in sorted(path for path in home.rglob("*") if path.is_file()):
-        place = path.relative_to(home)
-        if place.parts[0] in BELONGS or place.name.startswith("ledger"):
+        relative = path.relative_to(home)
+        if relative.parts[0] in BELONGS or relative.name.startswith("ledger"):
             continue
         data = path.read_bytes()
         if _has(data):
-            found.append(str(place))
+            leaks.append(str(relative))
         if data.startswith(b"SQLite format 3"):
-            found += [f"{place}: {where}" for where in _in_database(path, set())]
+            leaks += [f"{relative}: {where}" for where in _in_database(path, set())]
     for ledger in home.glob("ledger*.sqlite"):
-        found += [
+        leaks += [
             f"{ledger.name}: {where}" for where in _in_database(ledger, {"answer"})
         ]
-    return found
+    return leaks
 
 
 def _has(data: bytes) -> bool:

@@ -37,10 +37,10 @@ def nothing(*_: Any, **__: Any) -> list[Any]:
     return []
 
 
-def replaced(places: list[str], by: Callable[..., Any]) -> ExitStack:
+def replaced(targets: list[str], by: Callable[..., Any]) -> ExitStack:
     stack = ExitStack()
-    for place in places:
-        module, name = place.split(":")
+    for target in targets:
+        module, name = target.split(":")
         stack.enter_context(
             mock.patch.object(importlib.import_module(module), name, by)
         )
@@ -50,10 +50,13 @@ def replaced(places: list[str], by: Callable[..., Any]) -> ExitStack:
 @contextmanager
 def shown_in(file: Path) -> Iterator[None]:
     """Let everything that is printed and logged, at any level, go into a file."""
-    root, kept, rights = logging.getLogger(), [os.dup(1), os.dup(2)], os.umask(0)
+    root = logging.getLogger()
+    kept = [os.dup(1), os.dup(2)]
+    rights = os.umask(0)
     os.umask(rights)  # a command sets its own
     with file.open("w", encoding="utf-8", buffering=1) as stream:
-        before, handler = root.level, logging.StreamHandler(stream)
+        before = root.level
+        handler = logging.StreamHandler(stream)
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
         root.addHandler(handler)

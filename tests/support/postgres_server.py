@@ -72,7 +72,7 @@ def create_database(url: str, name: str) -> str:
 
 def _folder() -> Path | None:
     candidates = (
-        [Path(found).resolve().parent] if (found := shutil.which("pg_ctl")) else []
+        [Path(pg_ctl).resolve().parent] if (pg_ctl := shutil.which("pg_ctl")) else []
     )
     candidates += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     return next(

@@ -42,10 +42,10 @@ def write_chexpert_plus(folder: Path, rows: Sequence[Mapping[str, str]]) -> Path
 
 def chexbert_line(image: str, **labels: float | None) -> str:
     """A line of `impression_fixed.json`: every label that is not given is null."""
-    said = dict.fromkeys(CHEXPERT) | {
+    label_values = dict.fromkeys(CHEXPERT) | {
         name.replace("_", " "): v for name, v in labels.items()
     }
-    return json.dumps({"path_to_image": f"train/{image}.jpg", **said})
+    return json.dumps({"path_to_image": f"train/{image}.jpg", **label_values})
 
 
 REXGRADIENT = (
@@ -80,7 +80,7 @@ def write_package(path: Path, **texts: str) -> Path:
 
 
 def rexgradient_entry(
-    patient: str = "GRDNINVENTED0001", views: Sequence[Any] = ("PA",), **said: Any
+    patient: str = "GRDNINVENTED0001", views: Sequence[Any] = ("PA",), **fields: Any
 ) -> Any:
     images = [
         f"../deid_png/{patient}/ACC/studies/1/series/1/instances/{n}.png"
@@ -90,15 +90,15 @@ def rexgradient_entry(
         "PatientID": patient, "AccessionNumber": "ACC", "StudyInstanceUid": "1.2.3", "PatientSex": "F",
         "PatientAge": "061Y", "StudyDate": 20150102, "EthnicGroup": None, "Indication": "Cough.",
         "Comparison": "None.", "Findings": float("nan"), "Impression": None, "ImagePath": images,
-        "ImageViewPosition": [*views], **said,
+        "ImageViewPosition": [*views], **fields,
     }  # fmt: skip
 
 
 def padchest_study(study: str, *sentences: str) -> Any:
     findings = [
-        {"sentence_en": one, "sentence_es": "", "abnormal": True, "boxes": [], "extra_boxes": [],
+        {"sentence_en": sentence, "sentence_es": "", "abnormal": True, "boxes": [], "extra_boxes": [],
          "labels": ["infiltrates"], "locations": ["lower lobe"], "progression": None}
-        for one in sentences
+        for sentence in sentences
     ]  # fmt: skip
     return {
         "StudyID": study,
@@ -111,22 +111,26 @@ def graph(text: str, *entities: tuple[str, str, Sequence[tuple[str, str]]]) -> A
     """An entry of RadGraph: a text of words between blanks, and (words, label, relations), each at its first
     place behind the entity before.
     """
-    words, made, behind = text.split(), {}, 0
+    words = text.split()
+    entities_by_number = {}
+    behind = 0
     for number, (tokens, label, relations) in enumerate(entities, 1):
-        own = tokens.split()
+        entity_words = tokens.split()
         behind = next(
-            at for at in range(behind, len(words)) if words[at : at + len(own)] == own
+            at
+            for at in range(behind, len(words))
+            if words[at : at + len(entity_words)] == entity_words
         )
-        place = {"start_ix": behind, "end_ix": behind + len(own) - 1}
-        made[str(number)] = {
+        indices = {"start_ix": behind, "end_ix": behind + len(entity_words) - 1}
+        entities_by_number[str(number)] = {
             "tokens": tokens,
             "label": label,
-            **place,
+            **indices,
             "relations": list(map(list, relations)),
         }
     return {
         "text": text,
-        "entities": made,
+        "entities": entities_by_number,
         "data_source": None,
         "data_split": "inference",
     }

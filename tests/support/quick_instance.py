@@ -74,9 +74,11 @@ class _Runs(InMemoryRunStorage):
 def quick_instance() -> dg.DagsterInstance:
     """As `DagsterInstance.ephemeral()`."""
     with ExitStack() as patched:
-        for place in _PLACES:
+        for target in _PLACES:
             patched.enter_context(
-                mock.patch(f"dagster._core.storage.{place}.in_memory.stamp_alembic_rev")
+                mock.patch(
+                    f"dagster._core.storage.{target}.in_memory.stamp_alembic_rev"
+                )
             )
         patched.enter_context(
             mock.patch("dagster._core.storage.event_log.InMemoryEventLogStorage", _Log)

@@ -40,25 +40,26 @@ class RawReport:
     @property
     def text(self) -> str:
         """The whole report."""
-        parts = {
+        sections = {
             "INDICATION": self.indication,
             "COMPARISON": self.comparison,
             "FINDINGS": self.findings,
             "IMPRESSION": self.impression,
         }
-        said = {heading: part for heading, part in parts.items() if part}
+        stated = {heading: text for heading, text in sections.items() if text}
         if self.layout == "bare":
-            return "\n".join(said.values()) + "\n"
+            return "\n".join(stated.values()) + "\n"
         if self.layout == "plain":
             return (
                 "\n\n".join(
-                    f"{heading.capitalize()}: {part}" for heading, part in said.items()
+                    f"{heading.capitalize()}: {text}"
+                    for heading, text in stated.items()
                 )
                 + "\n"
             )
         lines = [" " * 33 + "FINAL REPORT"]
-        for heading, part in said.items():
-            lines += [*_wrapped(f" {heading}:  {part}"), " "]
+        for heading, text in stated.items():
+            lines += [*_wrapped(f" {heading}:  {text}"), " "]
         return "\n".join(lines[:-1]) + "\n"
 
 
@@ -225,19 +226,23 @@ def write_mimic_tree(
     metadata: bool = True,
 ) -> list[Path]:
     """`files/p10/p10000032/s50000001.txt` (or `.txt.gz`), with the image metadata beside `files`."""
-    written = []
+    paths = []
     for report in reports:
-        place = folder / "files" / f"p{str(report.subject)[:2]}" / f"p{report.subject}"
-        place.mkdir(parents=True, exist_ok=True)
+        patient_folder = (
+            folder / "files" / f"p{str(report.subject)[:2]}" / f"p{report.subject}"
+        )
+        patient_folder.mkdir(parents=True, exist_ok=True)
         content = report.text.encode()
-        path = place / (f"s{report.study}.txt.gz" if packed else f"s{report.study}.txt")
+        path = patient_folder / (
+            f"s{report.study}.txt.gz" if packed else f"s{report.study}.txt"
+        )
         path.write_bytes(gzip.compress(content, mtime=0) if packed else content)
-        written.append(path)
+        paths.append(path)
     if metadata:
         path = folder / "mimic-cxr-2.0.0-metadata.csv"
         path.write_text(image_metadata(reports), encoding="utf-8")
-        written.append(path)
-    return written
+        paths.append(path)
+    return paths
 
 
 def image_metadata(reports: Sequence[RawReport] = REPORTS) -> str:
@@ -267,12 +272,12 @@ def write_text_files(
 ) -> list[Path]:
     """One `.txt` file per report, named after nothing but a number."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    paths = []
     for number, report in enumerate(reports, start=1):
         path = folder / f"report {number}.txt"
         path.write_text(report.text, encoding="utf-8")
-        written.append(path)
-    return written
+        paths.append(path)
+    return paths
 
 
 def write_openi_tables(
@@ -280,7 +285,8 @@ def write_openi_tables(
 ) -> list[Path]:
     """`indiana_reports.csv` and `indiana_projections.csv`, in the columns that the web has."""
     folder.mkdir(parents=True, exist_ok=True)
-    path, beside = folder / "indiana_reports.csv", folder / "indiana_projections.csv"
+    path = folder / "indiana_reports.csv"
+    beside = folder / "indiana_projections.csv"
     pd.DataFrame(
         {
             "uid": range(1, len(reports) + 1),
@@ -310,26 +316,26 @@ def write_openi_tables(
 
 def write_openi_xml(folder: Path, reports: Sequence[RawReport] = REPORTS) -> list[Path]:
     """`ecgen-radiology/1.xml`, ...: the collection's original files."""
-    place = folder / "ecgen-radiology"
-    place.mkdir(parents=True, exist_ok=True)
-    written = []
+    folder_of_reports = folder / "ecgen-radiology"
+    folder_of_reports.mkdir(parents=True, exist_ok=True)
+    paths = []
     for uid, report in enumerate(reports, start=1):
-        path = place / f"{uid}.xml"
+        path = folder_of_reports / f"{uid}.xml"
         path.write_text(_openi_file(uid, report), encoding="utf-8")
-        written.append(path)
-    return written
+        paths.append(path)
+    return paths
 
 
 def _openi_file(uid: int, report: RawReport) -> str:
-    parts = {
+    abstract_texts = {
         "COMPARISON": report.comparison,
         "INDICATION": report.indication,
         "FINDINGS": report.findings,
         "IMPRESSION": report.impression,
     }
     sections = "\n".join(
-        f'          <AbstractText Label="{label}">{escape(_marked(part))}</AbstractText>'
-        for label, part in parts.items()
+        f'          <AbstractText Label="{label}">{escape(_marked(text))}</AbstractText>'
+        for label, text in abstract_texts.items()
     )
     return f"""<?xml version="1.0" encoding="utf-8"?>
 <eCitation>

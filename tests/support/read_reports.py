@@ -35,9 +35,9 @@ def written_reports() -> st.SearchStrategy[str]:
     odd = st.text(
         st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=12
     )
-    part = (
+    piece = (
         st.sampled_from(SENTENCES)
         | st.sampled_from(("FINDINGS: ", "IMPRESSION:\n", "\n\n", " "))
         | odd
     )
-    return st.lists(part, max_size=10).map(" ".join)
+    return st.lists(piece, max_size=10).map(" ".join)

@@ -41,16 +41,17 @@ def recombined(pools: Pools, reports: int, seed: int = 0) -> Iterator[str]:
     """
     draw = random.Random(seed)
     sentences = {
-        code: [one for told in pool for one in told] for code, pool in pools.items()
+        code: [sentence for report_sentences in pool for sentence in report_sentences]
+        for code, pool in pools.items()
     }
     for _ in range(reports):
-        parts = []
+        sections = []
         for code, heading in HEADINGS.items():
             if not pools.get(code):
                 continue
             length = len(draw.choice(pools[code]))
-            parts.append(
+            sections.append(
                 f"{heading}: "
                 + " ".join(draw.choice(sentences[code]) for _ in range(length))
             )
-        yield "\n\n".join(parts)
+        yield "\n\n".join(sections)

@@ -23,34 +23,43 @@ def oracle_violations(outcome: Outcome) -> list[str]:
         "p_source",
         "finding_id",
     )
-    for study, currency, name, parts, status, support, p_source, own in zip(
-        *(kept[c] for c in columns), strict=True
-    ):
+    for (
+        study,
+        currency,
+        name,
+        location_parts,
+        status,
+        support,
+        p_source,
+        finding_id,
+    ) in zip(*(kept[c] for c in columns), strict=True):
         strength = -1.0 if p_source == "none" else support  # no information never wins
-        keys.setdefault((study, currency, name, anatomical_parts(parts)), []).append(
-            (status, strength, own)
-        )
+        keys.setdefault(
+            (study, currency, name, anatomical_parts(location_parts)), []
+        ).append((status, strength, finding_id))
     result: dict[tuple[object, ...], list[str]] = {}
-    for study, currency, name, parts, own in zip(
+    for study, currency, name, location_parts, finding_id in zip(
         *(
             outcome.rows[c]
             for c in ("study_id", "currency", "name", "location_parts", "finding_id")
         ),
         strict=True,
     ):
-        result.setdefault((study, currency, name, anatomical_parts(parts)), []).append(
-            own
-        )
-    found = []
+        result.setdefault(
+            (study, currency, name, anatomical_parts(location_parts)), []
+        ).append(finding_id)
+    violations = []
     for key, stated in keys.items():
         statuses = {status for status, _, _ in stated}
         best = max(support for _, support, _ in stated)
-        left = result.get(key, [])
+        survivors = result.get(key, [])
         if statuses == {"dp", "dn"}:
-            if left:
-                found.append(f"a definite contradiction left {left}")
-        elif len(left) != 1 or left[0] not in [
-            own for _, support, own in stated if support == best
+            if survivors:
+                violations.append(f"a definite contradiction left {survivors}")
+        elif len(survivors) != 1 or survivors[0] not in [
+            finding_id for _, support, finding_id in stated if support == best
         ]:
-            found.append(f"{key} should be decided by what the report says, not {left}")
-    return found
+            violations.append(
+                f"{key} should be decided by what the report says, not {survivors}"
+            )
+    return violations

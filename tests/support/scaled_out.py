@@ -52,15 +52,15 @@ def missing() -> str | None:
 
 
 def eventually(
-    what: str, found: Callable[[], T | None], within_s: float = DEADLINE_S
+    claim: str, ask: Callable[[], T | None], within_s: float = DEADLINE_S
 ) -> T:
     """The first true answer; a busy machine only makes this slower."""
     end = time.monotonic() + within_s
     while time.monotonic() < end:
-        if answer := found():
+        if answer := ask():
             return answer
         time.sleep(0.2)
-    raise AssertionError(f"waited in vain: {what}")
+    raise AssertionError(f"waited in vain: {claim}")
 
 
 def free_port() -> int:
@@ -81,10 +81,10 @@ class Services:
 
     def start(self, name: str, *command: str) -> None:
         program, *arguments = command
-        found = shutil.which(program, path=self.environment["PATH"]) or program
+        executable = shutil.which(program, path=self.environment["PATH"]) or program
         with (self.logs / f"{name}.log").open("wb") as log:
             self.processes[name] = subprocess.Popen(
-                [found, *arguments],
+                [executable, *arguments],
                 env=self.environment,
                 cwd=self.logs,
                 stdin=subprocess.DEVNULL,
@@ -99,10 +99,10 @@ class Services:
     def wait_for_code(self) -> None:
         """Until the code service serves, as the health check of compose.yaml, a process, asks it."""
         port = int(self.environment["LUNGUAGE_CODE_PORT"])
-        asked = of_the_package()["code"]["healthcheck"]["test"][2:]
+        healthcheck = of_the_package()["code"]["healthcheck"]["test"][2:]
         check = [
             self.environment["LUNGUAGE_CODE_PORT"] if word == "4266" else word
-            for word in asked
+            for word in healthcheck
         ]
         check = [str(Path(sys.executable).with_name("dagster")), *check]
 
@@ -132,13 +132,14 @@ class Services:
         """Start a service with the command of the image, except for the port, the place of the workspace
         file, and a daemon that looks more often.
         """
-        here = {
+        own_variables = {
             "4266": self.environment["LUNGUAGE_CODE_PORT"],
             "0.0.0.0": "127.0.0.1",
             "/opt/lunguage/workspace.yaml": str(DEPLOY / "workspace.yaml"),
         }
         command = [
-            here.get(word, word) for word in of_the_package()[service]["command"]
+            own_variables.get(word, word)
+            for word in of_the_package()[service]["command"]
         ]
         if command[0] == "dagster-daemon":
             command[:1] = [
@@ -173,7 +174,7 @@ def running(folder: Path, home: Path) -> Iterator[Services]:
             postgres_server.create_database(postgres, name)
             for name in ("dagster", "ledger")
         )
-        given = of_the_package()["worker"]["environment"]
+        worker_variables = of_the_package()["worker"]["environment"]
         of_the_machine = {
             "LUNGUAGE_HOME": str(home),
             "LUNGUAGE_LOGS": str(logs),
@@ -186,7 +187,7 @@ def running(folder: Path, home: Path) -> Iterator[Services]:
             "LUNGUAGE_CODE_HOST": "127.0.0.1",
             "LUNGUAGE_CODE_PORT": str(free_port()),
         }
-        assert of_the_machine.keys() <= given.keys(), (
+        assert of_the_machine.keys() <= worker_variables.keys(), (
             "the test sets a variable that compose.yaml does not"
         )
         of_options = {
@@ -196,16 +197,16 @@ def running(folder: Path, home: Path) -> Iterator[Services]:
             "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test",
         }
-        others = ("LUNGUAGE_", "DAGSTER_", "AWS_", "PG")
+        foreign_prefixes = ("LUNGUAGE_", "DAGSTER_", "AWS_", "PG")
         kept = {
             key: value
             for key, value in os.environ.items()
-            if not key.startswith(others)
+            if not key.startswith(foreign_prefixes)
         }
         programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         image = {"DAGSTER_HOME": str(instance), "PATH": programs}
         services = Services(
-            {**kept, **given, **of_the_machine, **of_options, **image}, logs
+            {**kept, **worker_variables, **of_the_machine, **of_options, **image}, logs
         )
         stack.callback(services.stop)
         quiet = ("--save", "", "--dir", str(folder))
@@ -226,9 +227,9 @@ class Frozen:
 def launcher(instance: dg.DagsterInstance) -> CeleryRunLauncher:
     from dagster_celery.launcher import CeleryRunLauncher
 
-    found = instance.run_launcher
-    assert isinstance(found, CeleryRunLauncher)
-    return found
+    run_launcher = instance.run_launcher
+    assert isinstance(run_launcher, CeleryRunLauncher)
+    return run_launcher
 
 
 def wait_for_workers(instance: dg.DagsterInstance, count: int) -> None:
@@ -292,19 +293,19 @@ def freeze_a_run(instance: dg.DagsterInstance, job: str) -> Frozen:
         for run in instance.get_runs(
             dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus.STARTED])
         ):
-            known = (
+            known_runs = (
                 launcher(instance)
                 .celery.AsyncResult(run.tags[DAGSTER_CELERY_TASK_ID_TAG])
                 .info
             )
-            if not isinstance(known, dict) or "pid" not in known:
+            if not isinstance(known_runs, dict) or "pid" not in known_runs:
                 continue
             with suppress(ProcessLookupError):
-                os.kill(known["pid"], signal.SIGSTOP)
+                os.kill(known_runs["pid"], signal.SIGSTOP)
                 latest = instance.get_run_by_id(run.run_id)
                 if latest is not None and not latest.is_finished:
-                    return Frozen(run.run_id, known["hostname"].partition("@")[0])
-                os.kill(known["pid"], signal.SIGCONT)
+                    return Frozen(run.run_id, known_runs["hostname"].partition("@")[0])
+                os.kill(known_runs["pid"], signal.SIGCONT)
         return None
 
     return eventually(f"a run of {job} is under way", stopped)
@@ -325,5 +326,5 @@ def start_and_cancel(
         instance.report_run_canceling(latest())
         instance.run_launcher.terminate(latest().run_id)
     return eventually(
-        "the run has ended", lambda: found if (found := latest()).is_finished else None
+        "the run has ended", lambda: run if (run := latest()).is_finished else None
     )

@@ -57,15 +57,15 @@ def judge_of(
     )
 
 
-def started(place: str, url: str, **options: Any) -> Forked:
+def started(ledger_location: str, url: str, **options: Any) -> Forked:
     """A process that tells its `answers` or its `error`; options: `count` and `start` of the questions,
     `daily` dollars, `limits`.
     """
-    return forked(_ask, place, url, **options)
+    return forked(_ask, ledger_location, url, **options)
 
 
 def _ask(
-    place: str,
+    ledger_location: str,
     url: str,
     count: int,
     start: int = 0,
@@ -74,15 +74,17 @@ def _ask(
 ) -> dict[str, Any]:
     budget = None if daily is None else Budget(None, daily)
     patient = LIMITS.model_copy(update={"timeout_s": 60.0, **limits})
-    judge = judge_of("openai", url, Ledger.open(place), patient, budget)
+    judge = judge_of("openai", url, Ledger.open(ledger_location), patient, budget)
     try:
         return {"answers": judge.compare(pairs(start + count)[start:])}
     except LunguageError as error:
         return {"error": str(error)}
 
 
-def ask_fake(place: Path, log: Path, count: int, in_flight: int) -> None:
+def ask_fake(ledger_file: Path, log: Path, count: int, in_flight: int) -> None:
     """Ask `count` questions; `log` gets the key of every call that is sent."""
     model = FakeModel(0.1, latency=0.02, log=log)
     limits = Limits(in_flight=in_flight, backoff_s=0.001)
-    Asker("one", model, Ledger.open(place), limits).ask(questions(count), read_label)
+    Asker("one", model, Ledger.open(ledger_file), limits).ask(
+        questions(count), read_label
+    )

@@ -48,7 +48,8 @@ class ServedHome:
     """Processes of one group, so that a power cut takes them all at once, with the runs that they started."""
 
     def __init__(self, home: Path, **variables: str) -> None:
-        self.home, self._variables = home, variables
+        self.home = home
+        self._variables = variables
         self._code, self._web = _free_port(), _free_port()
         self._processes: list[subprocess.Popen[bytes]] = []
         os.environ.pop("DAGSTER_HOME", None)
@@ -73,9 +74,10 @@ class ServedHome:
         ]
         self._start("code", code)
         wait_for(lambda: _answers(self._code), 120, "the code server does not answer")
-        there = ["--grpc-port", str(self._code), "--grpc-host", "localhost"]
+        address = ["--grpc-port", str(self._code), "--grpc-host", "localhost"]
         self._start(
-            "daemon", [str(Path(__file__).with_name("quick_daemon.py")), "run", *there]
+            "daemon",
+            [str(Path(__file__).with_name("quick_daemon.py")), "run", *address],
         )
         if webserver:
             web = [
@@ -86,7 +88,7 @@ class ServedHome:
                 "--port",
                 str(self._web),
             ]
-            self._start("web", [*web, *there])
+            self._start("web", [*web, *address])
             wait_for(
                 lambda: bool(self.ask("{ version }")),
                 120,
@@ -167,8 +169,8 @@ def wait_for(
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
-            if found := ready():
-                return found
+            if result := ready():
+                return result
         except OSError:
             pass
         time.sleep(every)

@@ -103,27 +103,32 @@ class SimulatedJudge:
             np.array([entry[0] for entry in side], dtype=np.uint64)
             for side in (first, second)
         ]
-        places = [np.array([entry[1] for entry in side]) for side in (first, second)]
+        certainties = [
+            np.array([entry[1] for entry in side]) for side in (first, second)
+        ]
         replicate = np.array(
             [question.replicate for question in questions], dtype=np.uint64
         )
         draws = mix(text_hash(self.seed, self.key), *hashes, replicate)
         ahead = (
-            places[0]
-            - places[1]
+            certainties[0]
+            - certainties[1]
             + self.noise.position
             + self.noise.deviation * (self._stray(draws, 0) - self._stray(draws, 1))
         )
         lapsed = _uniform(mix(draws, 2)) < self.noise.lapse
         chosen = np.where(lapsed, _uniform(mix(draws, 3)) < 0.5, ahead > 0.0)
-        return ["sentence_1" if one else "sentence_2" for one in chosen.tolist()]
+        return [
+            "sentence_1" if first_chosen else "sentence_2"
+            for first_chosen in chosen.tolist()
+        ]
 
     def _read(self, sentence: str) -> tuple[int, float]:
         """Hash of a sentence and its certainty as this judge reads it."""
         known = self._known.get(sentence)
         if known is None:
             number = text_hash(sentence)
-            own = float(
+            deviate = float(
                 ndtri(
                     _uniform(
                         mix(
@@ -135,7 +140,7 @@ class SimulatedJudge:
             )
             known = self._known[sentence] = (
                 number,
-                self.truth[sentence] + self.noise.reading * own,
+                self.truth[sentence] + self.noise.reading * deviate,
             )
         return known
 
@@ -190,10 +195,12 @@ class SimulatedCorpus:
         )
 
 
-TRUE_ALPHA, TRUE_MU_HALF = 0.089, 24.89
+TRUE_ALPHA = 0.089
+TRUE_MU_HALF = 24.89
 """The true line from a certainty to a probability: that of the paper."""
 
-_LOWEST, _HIGHEST = 7.0, 43.5
+_LOWEST = 7.0
+_HIGHEST = 43.5
 _ANCHOR_LOGIT_SE = 0.055
 """Standard error of an anchor's logit: that of the published intervals."""
 
@@ -212,20 +219,20 @@ def simulated_corpus(
     phrases.
     """
     random = np.random.default_rng(seed)
-    places = np.sort(
+    phrase_mu = np.sort(
         np.concatenate(
             [[_LOWEST, _HIGHEST], random.uniform(_LOWEST, _HIGHEST, phrases - 2)]
         )
     )
     truth: dict[str, float] = {}
     rows = []
-    for number, place in enumerate(places.tolist()):
+    for number, mu in enumerate(phrase_mu.tolist()):
         name = _phrase(number)
         sentences = [f"{name} <finding>, example {i}." for i in range(examples)]
         truth |= dict(
             zip(
                 sentences,
-                (place + noise.wording * random.standard_normal(examples)).tolist(),
+                (mu + noise.wording * random.standard_normal(examples)).tolist(),
                 strict=True,
             )
         )
@@ -244,21 +251,21 @@ def simulated_corpus(
                 "example_sentences": sentences,
             }
         )
-    wanted = tuple(f"<finding>, target {i}." for i in range(targets))
+    target_sentences = tuple(f"<finding>, target {i}." for i in range(targets))
     target_mu = np.clip(
         random.normal(trueskill.MU, trueskill.SIGMA, targets), 0.0, 50.0
     )
-    truth |= dict(zip(wanted, target_mu.tolist(), strict=True))
+    truth |= dict(zip(target_sentences, target_mu.tolist(), strict=True))
     anchors = tuple(
-        _anchor(_phrase(i), float(places[i]), float(random.standard_normal()))
+        _anchor(_phrase(i), float(phrase_mu[i]), float(random.standard_normal()))
         for i in (0, phrases - 1)
     )
     return SimulatedCorpus(
         HEDGE_VOCABULARY.frame(rows),
         truth,
-        places,
+        phrase_mu,
         anchors,
-        wanted,
+        target_sentences,
         target_mu,
         true_probability(target_mu),
     )
@@ -274,11 +281,9 @@ def _phrase(number: int) -> str:
     return f"phrase {number:03d}"
 
 
-def _anchor(phrase: str, place: float, error: float) -> Anchor:
-    logit = TRUE_ALPHA * (place - TRUE_MU_HALF) + _ANCHOR_LOGIT_SE * error
-    p, low, high = (
-        expit(logit),
-        expit(logit - Z95 * _ANCHOR_LOGIT_SE),
-        expit(logit + Z95 * _ANCHOR_LOGIT_SE),
-    )
+def _anchor(phrase: str, mu: float, error: float) -> Anchor:
+    logit = TRUE_ALPHA * (mu - TRUE_MU_HALF) + _ANCHOR_LOGIT_SE * error
+    p = expit(logit)
+    low = expit(logit - Z95 * _ANCHOR_LOGIT_SE)
+    high = expit(logit + Z95 * _ANCHOR_LOGIT_SE)
     return Anchor(phrase, float(p), float(low), float(high))

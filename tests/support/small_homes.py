@@ -40,20 +40,20 @@ def write_deliveries(
     batches: Sequence[str] = BATCHES,
 ) -> dict[str, Path]:
     """One synthetic corpus cut into deliveries that share no study; `reports` of each, or one by one."""
-    whole = folder / "whole"
+    sample = folder / "whole"
     sizes = [reports] * len(batches) if isinstance(reports, int) else reports
-    write_sample(whole, reports=sum(sizes), seed=seed)
-    (source,) = whole.glob("Lunguage.csv*")
+    write_sample(sample, reports=sum(sizes), seed=seed)
+    (source,) = sample.glob("Lunguage.csv*")
     rows = pd.read_csv(source, dtype=str, keep_default_na=False)
     studies = sorted(set(rows["study_id"]))
-    found = {}
+    folder_by_batch = {}
     for batch, size in zip(batches, sizes, strict=True):
-        target = found[batch] = folder / batch
-        shutil.copytree(whole, target)
+        target = folder_by_batch[batch] = folder / batch
+        shutil.copytree(sample, target)
         (target / source.name).unlink()
         mine, studies = studies[:size], studies[size:]
         rows[rows["study_id"].isin(mine)].to_csv(target / "Lunguage.csv", index=False)
-    return found
+    return folder_by_batch
 
 
 def store_unchecked(table: Table, frame: pd.DataFrame, path: Path) -> None:
@@ -178,11 +178,11 @@ class SmallHome:
     ) -> dg.ExecuteInProcessResult:
         """Materialise the assets of tables, for one partition, with their checks."""
         keys = {dg.AssetKey(STEP_OF[table]) for table in tables}
-        whole = self.definitions.get_repository_def().get_implicit_job_def_for_assets(
-            keys
+        job_of_all = (
+            self.definitions.get_repository_def().get_implicit_job_def_for_assets(keys)
         )
-        assert whole is not None
-        job = whole.get_subset(asset_selection=keys)
+        assert job_of_all is not None
+        job = job_of_all.get_subset(asset_selection=keys)
         key = (
             partition
             if isinstance(partition, str)
@@ -210,6 +210,6 @@ def said_of(result: dg.ExecuteInProcessResult) -> str:
         event.step_failure_data for event in result.all_events if event.is_step_failure
     ]
     return " ".join(
-        str(one.user_failure_data and one.user_failure_data.description)
-        for one in failures
+        str(failure.user_failure_data and failure.user_failure_data.description)
+        for failure in failures
     )

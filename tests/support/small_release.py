@@ -101,18 +101,20 @@ def make(
     home = Home(folder / "home")
     home.create()
     home.settings_file.write_text(SETTINGS)
-    settings, judges = load_settings(home.settings_file), load_judges()
+    settings = load_settings(home.settings_file)
+    judges = load_judges()
     panel = [
         offline_judge(key, judges.judge_config(key)) for key in judges.members("panel")
     ]
-    taken, hedges = {}, {}
+    intakes = {}
+    hedges = {}
     for key, (reports, seed) in batches.items():
         write_sample(folder / key, reports=reports, seed=seed)
         if credentialed:
             plant(folder / key)
         home.register(folder / key, key)
-        taken[key] = take_in(find_delivery(folder / key), settings.corpus)
-        hedges[key] = hedge_phrases(taken[key].findings, panel[0])
+        intakes[key] = take_in(find_delivery(folder / key), settings.corpus)
+        hedges[key] = hedge_phrases(intakes[key].findings, panel[0])
     vocabulary = hedge_vocabulary(
         pd.concat(hedges.values(), ignore_index=True), settings.explicit
     )
@@ -124,7 +126,7 @@ def make(
         vocabulary, matches, settings.explicit, [judge.identity for judge in panel]
     )
     tables = {}
-    for key, intake in taken.items():
+    for key, intake in intakes.items():
         fitted = fit_pairs(
             intake.findings,
             hedges[key],

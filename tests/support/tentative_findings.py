@@ -43,7 +43,7 @@ def findings_frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
 def invented_findings(size: int) -> pd.DataFrame:
     """`size` tentative pairs made from the bundled sentences, each in its own words."""
     sentences = [
-        sentence for known in reference_sentences().values() for sentence in known
+        sentence for examples in reference_sentences().values() for sentence in examples
     ]
     rows = []
     for i in range(size):
@@ -65,10 +65,10 @@ def invented_findings(size: int) -> pd.DataFrame:
 def own_vocabulary(examples_by_phrase: dict[str, list[str]]) -> pd.DataFrame:
     """A vocabulary of retained phrases with the given masked sentences."""
     return HEDGE_VOCABULARY.frame([
-        {"phrase": phrase, "n_examples": len(known), "retained": True, "reason": "",
-         "example_ids": [f"{phrase}:{i}" for i in range(len(known))],
-         "example_sentences": known, "ruler": "own", "ruler_reason": "", "vocabulary_version": "v"}
-        for phrase, known in examples_by_phrase.items()
+        {"phrase": phrase, "n_examples": len(examples), "retained": True, "reason": "",
+         "example_ids": [f"{phrase}:{i}" for i in range(len(examples))],
+         "example_sentences": examples, "ruler": "own", "ruler_reason": "", "vocabulary_version": "v"}
+        for phrase, examples in examples_by_phrase.items()
     ])  # fmt: skip
 
 

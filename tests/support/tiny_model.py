@@ -118,7 +118,7 @@ def _model(family: str, vocabulary: int, positions: int) -> Any:
     if family != "gemma":
         return tf.LlamaForCausalLM(tf.LlamaConfig(**layers, **common))
     # MedGemma's kind: one layer sees a window of its neighbourhood only
-    kinds = {
+    sliding_window = {
         "layer_types": ["sliding_attention", "full_attention"],
         "sliding_window": 16,
     }
@@ -126,7 +126,7 @@ def _model(family: str, vocabulary: int, positions: int) -> Any:
         "head_dim": 8,
         "query_pre_attn_scalar": 8,
         "tie_word_embeddings": False,
-    } | kinds
+    } | sliding_window
     model = tf.Gemma3ForCausalLM(tf.Gemma3TextConfig(**layers, **window, **common))
     # it is scaled up later, and the last word alone would decide
     model.get_input_embeddings().weight.data *= 0.1
@@ -155,12 +155,12 @@ def next_token_scores(folder: Path, tokens: Sequence[int]) -> Any:
 def slot(
     folder: Path, params: dict[str, Any] | None = None, **fields: Any
 ) -> LLMJudgeConfig:
-    given = {"max_new_tokens": 12, **(params or {})}
+    parameters = {"max_new_tokens": 12, **(params or {})}
     local = {
         "provider": "transformers",
         "model": str(folder),
         "device": "cpu",
-        "params": given,
+        "params": parameters,
     }
     return LLMJudgeConfig.model_validate(local | fields)
 
@@ -172,8 +172,12 @@ def made(folder: Path, params: dict[str, Any] | None = None, **fields: Any) -> P
 def question(number: int, mode: Any = "text", **fields: Any) -> Request:
     """Invented questions of very different lengths, so that a batch of them is padded."""
     user = f"sentence_1: {'larger ' * (7 * number % 40)}zone {number} likely. sentence_2: possibly. answer:"
-    asked = {"prompt": Prompt("You judge.", user, "v1"), "mode": mode, "labels": LABELS}
-    return Request("compare", **(asked | fields))
+    request_fields = {
+        "prompt": Prompt("You judge.", user, "v1"),
+        "mode": mode,
+        "labels": LABELS,
+    }
+    return Request("compare", **(request_fields | fields))
 
 
 def answers(provider: Provider, *requests: Request) -> list[Reply]:

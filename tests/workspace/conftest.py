@@ -11,5 +11,5 @@ from lunguage_assets.tables import TABLES
 @pytest.fixture
 def few_views(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two tables have views, instead of all, which takes a third of a second."""
-    few = {name: TABLES[name] for name in ("terms", "lunguage_plus_plus")}
-    monkeypatch.setattr("lunguage_assets.workspace.catalog.TABLES", few)
+    tables = {name: TABLES[name] for name in ("terms", "lunguage_plus_plus")}
+    monkeypatch.setattr("lunguage_assets.workspace.catalog.TABLES", tables)

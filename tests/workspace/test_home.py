@@ -15,12 +15,12 @@ from lunguage_assets.workspace.home import Home
 
 
 @pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def delivery(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return sample(tmp_path_factory.mktemp("deliveries") / "one", 1)
 
 
 @pytest.fixture(scope="module")
-def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def other_delivery(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return sample(tmp_path_factory.mktemp("deliveries") / "other", 2)
 
 
@@ -30,36 +30,36 @@ def sample(folder: Path, seed: int) -> Path:
 
 
 def test_a_batch_is_immutable_and_its_key_names_one_content(
-    tmp_path: Path, one: Path, other: Path
+    tmp_path: Path, delivery: Path, other_delivery: Path
 ) -> None:
     home = Home(tmp_path / "home")
-    [first] = home.register(one, "b")
-    assert home.register(one, "b") == [first]
+    [first] = home.register(delivery, "b")
+    assert home.register(delivery, "b") == [first]
     with pytest.raises(KeyTaken, match="another key"):
-        home.register(other, "b")
+        home.register(other_delivery, "b")
     assert [batch.key for batch in home.registered()] == ["b"]
-    assert home.register(other, "c")[0].number == 1
+    assert home.register(other_delivery, "c")[0].number == 1
 
 
 @pytest.mark.parametrize(
     "key", [".", "..", ".x.tmp", ".lock", "", "a/b", "A", "x" * 129]
 )
 def test_a_key_that_is_a_place_or_looks_unfinished_is_refused(
-    tmp_path: Path, one: Path, key: str
+    tmp_path: Path, delivery: Path, key: str
 ) -> None:
     home = Home(tmp_path / "home")
     with pytest.raises(ConfigurationError, match="not usable; expected"):
-        home.register(one, key)
+        home.register(delivery, key)
     assert home.registered() == []
-    assert home.register(one, "x.tmp.")[0].key == "x.tmp."
+    assert home.register(delivery, "x.tmp.")[0].key == "x.tmp."
 
 
 def test_undeclared_text_counts_as_credentialed_and_is_not_mixed_with_synthetic(
-    tmp_path: Path, one: Path
+    tmp_path: Path, delivery: Path
 ) -> None:
     home = Home(tmp_path / "home")
-    home.register(one, "synthetic")
-    undeclared = shutil.copytree(one, tmp_path / "undeclared")
+    home.register(delivery, "synthetic")
+    undeclared = shutil.copytree(delivery, tmp_path / "undeclared")
     (undeclared / "corpus.toml").unlink()
     with pytest.raises(CorpusMismatch, match="credentialed"):
         home.register(undeclared, "credentialed")
@@ -71,14 +71,14 @@ def test_undeclared_text_counts_as_credentialed_and_is_not_mixed_with_synthetic(
 
 
 def test_a_registration_that_was_killed_leaves_nothing_that_counts(
-    tmp_path: Path, one: Path
+    tmp_path: Path, delivery: Path
 ) -> None:
     home = Home(tmp_path / "home")
     abandoned = home.batches / ".b.0123.tmp"
     abandoned.mkdir(parents=True)
     (abandoned / "Lunguage.csv").write_text("half")
     assert home.registered() == []
-    home.register(one, "b")
+    home.register(delivery, "b")
     assert not abandoned.exists()
 
 
@@ -108,6 +108,6 @@ def test_two_first_runs_at_once_agree_on_one_preset(
         list(
             runs.map(home.remember_preset, [f"preset-{number}" for number in range(8)])
         )
-    written = home.settings_file.read_text()
-    assert written.count("preset = ") == 1
-    assert written.endswith("strict = true\n")
+    settings_text = home.settings_file.read_text()
+    assert settings_text.count("preset = ") == 1
+    assert settings_text.endswith("strict = true\n")

@@ -74,7 +74,7 @@ def unpacked(folder: Path) -> Path:
 
 
 @pytest.fixture
-def left(tmp_path: Path) -> Reopened:
+def unchanged(tmp_path: Path) -> Reopened:
     """The home as it was left."""
     return Reopened(unpacked(tmp_path))
 
@@ -92,9 +92,9 @@ def run_on(home: Path, *rankers: str) -> None:
     reopened = Reopened(home)
     for ranker in rankers:
         reopened.run("run", "--ranker", ranker)
-    said = [[done.returncode, done.stdout, done.stderr] for done in reopened.said]
+    outputs = [[done.returncode, done.stdout, done.stderr] for done in reopened.said]
     (home.parent / "said.json").write_text(
-        json.dumps({"calls": reopened.calls, "said": said})
+        json.dumps({"calls": reopened.calls, "said": outputs})
     )
 
 
@@ -135,8 +135,8 @@ def attempts(home: Path) -> int:
     return int(ledger.statistics()["attempts"].sum())
 
 
-def test_status_tells_its_batches(left: Reopened) -> None:
-    done = left.run("status")
+def test_status_tells_its_batches(unchanged: Reopened) -> None:
+    done = unchanged.run("status")
     assert done.returncode == 0, done.stderr
     assert "rows" in done.stdout
     assert "texts" in done.stdout
@@ -162,8 +162,8 @@ def test_lost_tables_are_computed_again_from_its_ledger_alone(
     assert "ingest" in recomputed.said[0].stdout
 
 
-def test_its_ledger_stays_as_it_was(recomputed: Reopened, left: Reopened) -> None:
-    assert attempts(recomputed.home) == attempts(left.home)
+def test_its_ledger_stays_as_it_was(recomputed: Reopened, unchanged: Reopened) -> None:
+    assert attempts(recomputed.home) == attempts(unchanged.home)
 
 
 def test_a_persons_corrections_hold_for_delivered_and_raw_reports(
@@ -186,7 +186,7 @@ def test_dagster_still_has_its_runs(opened: Reopened) -> None:
     } <= jobs
 
 
-def test_its_distilled_model_is_read(left: Reopened) -> None:
-    (folder,) = (left.home / "distilled" / "panel").iterdir()
+def test_its_distilled_model_is_read(unchanged: Reopened) -> None:
+    (folder,) = (unchanged.home / "distilled" / "panel").iterdir()
     head, errors = stored_model(folder)
     assert len(head.weights) == len(errors.known.T) == 64

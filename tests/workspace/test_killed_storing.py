@@ -35,8 +35,8 @@ TABLES = (PATHWAY_MATCHES, EXPANSIONS)
 
 
 def expanded(rows: list[Said]) -> Frames:
-    found = expand(run(rows).deduplicated, dictionary())
-    return found.matches, found.expansions
+    expansion = expand(run(rows).deduplicated, dictionary())
+    return expansion.matches, expansion.expansions
 
 
 def store(root: Path, frames: Frames) -> None:
@@ -50,15 +50,15 @@ def seen(root: Path) -> tuple[int, ...]:
     """Rows of both tables, as the next step and as a person with DuckDB read them."""
     database = duckdb.connect()
     create_catalog(database, root)
-    found = []
+    row_counts = []
     for table in TABLES:
         assert stored_partitions(root, table.name) == [("panel", "b")]
         rows = len(read_table(table, partition_path(root, table.name, "panel", "b")))
         assert database.execute(f"SELECT count(*) FROM {table.name}").fetchone() == (
             rows,
         )
-        found.append(rows)
-    return tuple(found)
+        row_counts.append(rows)
+    return tuple(row_counts)
 
 
 def test_expand_killed_anywhere_ends_with_the_same_bytes(
@@ -68,28 +68,35 @@ def test_expand_killed_anywhere_ends_with_the_same_bytes(
         "lunguage_assets.workspace.catalog.TABLES",
         {table.name: table for table in TABLES},
     )
-    before, whole, root = (tmp_path / name for name in ("before", "whole", "root"))
-    made = expanded(NEW)
+    before, undisturbed, root = (
+        tmp_path / name for name in ("before", "whole", "root")
+    )
+    new_tables = expanded(NEW)
     store(before, expanded(OLD))
-    old = seen(before)
-    shutil.copytree(before, whole)
-    store(whole, made)
-    new = seen(whole)
-    places, killed = set(), True
+    counts_before = seen(before)
+    shutil.copytree(before, undisturbed)
+    store(undisturbed, new_tables)
+    counts_after = seen(undisturbed)
+    counts_seen = set()
+    killed = True
     step = 0
     while killed:
         shutil.copytree(before, root)
-        killed = killed_at(step, lambda: store(root, made))
-        places.add(seen(root))
+        killed = killed_at(step, lambda: store(root, new_tables))
+        counts_seen.add(seen(root))
         if killed:
-            assert not killed_at(-1, lambda: store(root, made))
-        left = {
+            assert not killed_at(-1, lambda: store(root, new_tables))
+        stored_files = {
             path: content
             for path, content in contents(root).items()
             if not path.endswith(".tmp")
         }
-        assert left == contents(whole), f"killed before change {step}"
+        assert stored_files == contents(undisturbed), f"killed before change {step}"
         shutil.rmtree(root)
         step += 1
-    assert places == {old, (new[0], old[1]), new}
+    assert counts_seen == {
+        counts_before,
+        (counts_after[0], counts_before[1]),
+        counts_after,
+    }
     assert step >= 7, "this test kills at too few places"

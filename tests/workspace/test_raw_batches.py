@@ -77,17 +77,21 @@ def test_a_large_delivery_becomes_several_batches_and_loses_nothing(
     write(tmp_path / "d")  # type: ignore[operator]
     previewed = home.examine(tmp_path / "d", "d", batch_reports=3)
     batches = home.register(tmp_path / "d", "d", batch_reports=3)
-    assert [one.batch for one in previewed] == batches == home.registered()
+    assert (
+        [registration.batch for registration in previewed]
+        == batches
+        == home.registered()
+    )
     assert [batch.key for batch in batches] == [
         f"d-{number:03d}" for number in range(1, len(batches) + 1)
     ]
     assert [batch.number for batch in batches] == list(range(len(batches)))
-    whole = texts(home.examine(tmp_path / "d", "d")[0].delivery)
-    found = stored(home, batches).sort_values("study_id", ignore_index=True)
-    pd.testing.assert_frame_equal(found, whole)
-    for one in previewed:
+    all_texts = texts(home.examine(tmp_path / "d", "d")[0].delivery)
+    stored_texts = stored(home, batches).sort_values("study_id", ignore_index=True)
+    pd.testing.assert_frame_equal(stored_texts, all_texts)
+    for registration in previewed:
         pd.testing.assert_frame_equal(
-            texts(one.delivery), texts(home.delivery(one.batch.key))
+            texts(registration.delivery), texts(home.delivery(registration.batch.key))
         )
     assert home.register(tmp_path / "d", "d", batch_reports=3) == batches
 
@@ -102,7 +106,8 @@ def test_all_reports_of_a_patient_are_in_one_batch(
 ) -> None:
     folder = tmp_path_factory.mktemp("parts")
     rows = [
-        (f"s{50000000 + at}", f"p{10000000 + own}") for at, own in enumerate(patients)
+        (f"s{50000000 + at}", f"p{10000000 + patient}")
+        for at, patient in enumerate(patients)
     ]
     frame = pd.DataFrame(rows, columns=["study_id", "subject_id"]).assign(
         report="No effusion."

@@ -78,10 +78,11 @@ def test_everything_of_the_batch_alone_goes_and_nothing_else(home: Home) -> None
 
 def dies_after(steps: int) -> Callable[..., None]:
     """`Path.unlink`, until a kill."""
-    unlink, left = Path.unlink, iter(range(steps))
+    unlink = Path.unlink
+    steps_left = iter(range(steps))
 
     def dying(path: Path, missing_ok: bool = False) -> None:
-        if next(left, None) is None:
+        if next(steps_left, None) is None:
             raise KeyboardInterrupt
         unlink(path, missing_ok=missing_ok)
 
@@ -92,9 +93,9 @@ def dies_after(steps: int) -> Callable[..., None]:
 def test_a_removal_that_was_killed_is_done_by_doing_it_again(
     home: Home, steps: int
 ) -> None:
-    whole = Home(home.root.with_name("whole"))
-    shutil.copytree(home.root, whole.root)
-    whole.remove("first")
+    undisturbed = Home(home.root.with_name("whole"))
+    shutil.copytree(home.root, undisturbed.root)
+    undisturbed.remove("first")
     with (
         mock.patch.object(Path, "unlink", dies_after(steps)),
         pytest.raises(KeyboardInterrupt),
@@ -102,9 +103,9 @@ def test_a_removal_that_was_killed_is_done_by_doing_it_again(
         home.remove("first")
     assert [batch.key for batch in home.registered()] == ["first", "second"]
     home.remove("first")
-    assert files(home) == files(whole)
+    assert files(home) == files(undisturbed)
     assert {gone.sha256 for gone in home.removed()} == {
-        gone.sha256 for gone in whole.removed()
+        gone.sha256 for gone in undisturbed.removed()
     }
 
 

@@ -82,10 +82,8 @@ def test_a_partition_of_another_schema_is_not_read(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_writer_left_is_removed_once_it_is_old(tmp_path: Path) -> None:
-    old, fresh = (
-        tmp_path / "terms" / ".a.parquet.1.tmp",
-        tmp_path / "terms" / ".a.parquet.2.tmp",
-    )
+    old = tmp_path / "terms" / ".a.parquet.1.tmp"
+    fresh = tmp_path / "terms" / ".a.parquet.2.tmp"
     store_table(TERMS, terms("opacity"), tmp_path / "terms" / "a.parquet")
     for path in (old, fresh):
         path.write_bytes(b"half")

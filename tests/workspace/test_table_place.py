@@ -91,11 +91,11 @@ def test_two_homes_never_share_a_place(
 ) -> None:
     monkeypatch.setenv(TABLES_VARIABLE, bucket)
     home.claim(SYNTHETIC)
-    other = Home(tmp_path / "other")
+    other_home = Home(tmp_path / "other")
     with pytest.raises(ConfigurationError, match="another home"):
-        other.claim(SYNTHETIC)
-    assert other.corpus() is None
-    assert not (other.root / "tables_at.json").exists()
+        other_home.claim(SYNTHETIC)
+    assert other_home.corpus() is None
+    assert not (other_home.root / "tables_at.json").exists()
     home.claim(SYNTHETIC)
 
 

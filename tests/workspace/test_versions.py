@@ -53,9 +53,9 @@ def sums_hold(folder: Path) -> bool:
 
 
 def modified(folder: Path) -> dict[str, tuple[int, int]]:
-    found = ((path, path.stat()) for path in folder.rglob("*"))
+    files = ((path, path.stat()) for path in folder.rglob("*"))
     return {
-        str(path.relative_to(folder)): (of.st_ino, of.st_mtime_ns) for path, of in found
+        str(path.relative_to(folder)): (of.st_ino, of.st_mtime_ns) for path, of in files
     }
 
 
@@ -65,7 +65,8 @@ def test_the_same_content_again_leaves_the_latest_version_untouched(
     assert publish(tmp_path, FIRST) == "v1"
     assert current_version(tmp_path) == tmp_path / "v1"
     assert all(
-        sums_hold(tmp_path / part) for part in ("v1", "v1/open", "v1/restricted")
+        sums_hold(tmp_path / folder_name)
+        for folder_name in ("v1", "v1/open", "v1/restricted")
     )
     assert not any(
         path.stat().st_mode & 0o222
@@ -88,17 +89,17 @@ def test_the_number_counts_contents_and_an_earlier_content_is_its_version_again(
 
 
 @pytest.mark.parametrize("damaged", ["restricted/b.csv", f"open/{SUMS}"])
-@pytest.mark.parametrize("found", ["no file", "another file"])
+@pytest.mark.parametrize("message", ["no file", "another file"])
 def test_an_edited_or_incomplete_version_is_refused_by_its_name(
-    damaged: str, found: str, tmp_path: Path
+    damaged: str, message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / publish(tmp_path, FIRST) / damaged
     file.unlink()
-    if found == "another file":
+    if message == "another file":
         file.write_text("one row more\n")
     with pytest.raises(
         ConfigurationError,
-        match=rf"v1/{damaged}: found {found}; expected that of version v1",
+        match=rf"v1/{damaged}: found {message}; expected that of version v1",
     ):
         publish(tmp_path, FIRST)
 
@@ -118,19 +119,19 @@ def test_killed_at_any_step_no_version_is_half_written(
     tmp_path: Path,
 ) -> None:
     names = ("folder", "undisturbed", "killed", "left")
-    folder, undisturbed, killed, left = (tmp_path / name for name in names)
+    folder, undisturbed, killed, snapshots = (tmp_path / name for name in names)
     for begun in (folder, undisturbed, killed):
         first = publish(begun, FIRST)
     publish(undisturbed, SECOND, keep=1)
     looked_at(
-        lambda step: shutil.copytree(folder, left / f"{step}"),
+        lambda step: shutil.copytree(folder, snapshots / f"{step}"),
         lambda: publish(folder, SECOND, keep=1),
     )
     assert killed_at(12, lambda: publish(killed, SECOND, keep=1))
     assert sorted(contents(killed).values()) == sorted(
-        contents(left / "12").values()
+        contents(snapshots / "12").values()
     ), "as one really killed"
-    states = sorted(left.iterdir())
+    states = sorted(snapshots.iterdir())
     for state in states:
         versions = list(state.glob("v*"))
         assert versions
@@ -145,17 +146,17 @@ def test_killed_at_any_step_no_version_is_half_written(
 def test_two_writers_give_every_content_its_own_number(
     tmp_path: Path,
 ) -> None:
-    def write(who: str) -> int:
+    def write(writer_name: str) -> int:
         child = os.fork()
         if child:
             return child
         try:
-            texts = [f"{who} {number}" for number in range(6)]
+            texts = [f"{writer_name} {number}" for number in range(6)]
             names = [
                 publish(tmp_path / "release", FIRST | {"open/a.csv": text})
                 for text in texts
             ]
-            (tmp_path / who).write_text(" ".join(names))
+            (tmp_path / writer_name).write_text(" ".join(names))
             os._exit(0)
         finally:
             os._exit(1)
@@ -165,7 +166,9 @@ def test_two_writers_give_every_content_its_own_number(
         os.waitstatus_to_exitcode(os.waitpid(writer, 0)[1]) for writer in writers
     ] == [0, 0]
     names = [
-        name for who in ("one", "two") for name in (tmp_path / who).read_text().split()
+        name
+        for writer_name in ("one", "two")
+        for name in (tmp_path / writer_name).read_text().split()
     ]
     assert sorted(int(name[1:]) for name in names) == list(range(1, 13))
     assert all(sums_hold(tmp_path / "release" / name) for name in names)

@@ -87,8 +87,8 @@ def test_both_coefficients_equal_plain_loops_whatever_the_names_of_categories(
     ):
         expected = plain(codes)
         for ratings in (codes, renamed):
-            found = coefficient(rated(ratings)).value
-            assert found == (
+            value = coefficient(rated(ratings)).value
+            assert value == (
                 None if expected is None else pytest.approx(expected, abs=1e-12)
             )
 
@@ -135,16 +135,17 @@ def test_agreement_of_three_judges_by_hand_whatever_the_order_of_rows() -> None:
 
 
 def test_other_sentences_or_another_order_make_another_question() -> None:
-    other = HAND["bob"].copy()
-    other.loc[0, "sentence_a"] = "another <finding>."
-    other.loc[1, "swapped"] = not other.loc[1, "swapped"]
-    frame = judge_agreement({"ann": HAND["ann"], "bob": other})
+    changed = HAND["bob"].copy()
+    changed.loc[0, "sentence_a"] = "another <finding>."
+    changed.loc[1, "swapped"] = not changed.loc[1, "swapped"]
+    frame = judge_agreement({"ann": HAND["ann"], "bob": changed})
     assert measured(frame, "pairwise agreement", "ann", "bob")["n"] == 1
 
 
 def test_a_judge_without_valid_answers_spoils_no_coefficient() -> None:
     mute = HAND["ann"].assign(answer="invalid", winner=None)
-    frame, without = judge_agreement({**HAND, "mute": mute}), judge_agreement(HAND)
+    frame = judge_agreement({**HAND, "mute": mute})
+    without = judge_agreement(HAND)
     assert measured(frame, "invalid answers", "mute")["value"] == 1.0
     assert measured(frame, "sentence_1 chosen", "mute")["value"] is None
     pd.testing.assert_frame_equal(
@@ -169,8 +170,10 @@ def test_position_bias_is_told_apart_from_content() -> None:
         "stuck": coin_matches(lambda swapped: "sentence_1"),
         "fixed": winners_frame([("a", "b", "a")] * 10),
     }
-    found = judge_agreement(frames)
-    chosen = {judge: measured(found, "sentence_1 chosen", judge) for judge in frames}
+    agreement = judge_agreement(frames)
+    chosen = {
+        judge: measured(agreement, "sentence_1 chosen", judge) for judge in frames
+    }
     assert chosen["content"]["low"] < 0.5 < chosen["content"]["high"]
     assert chosen["content"]["p_value"] > 0.05
     assert (chosen["stuck"]["value"], chosen["fixed"]["p_value"]) == (1.0, None)
@@ -255,7 +258,7 @@ def test_a_wrong_closed_form_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         trueskill,
         "truncated_normal_moments",
-        lambda t: tuple(1.001 * part for part in right(t)),
+        lambda t: tuple(1.001 * value for value in right(t)),
     )
     verification = verify_with_package(VERIFIED, RECORDED, WHOLE)
     assert verification.package_difference > 1e-5

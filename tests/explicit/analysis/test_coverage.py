@@ -21,7 +21,9 @@ from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.settings import ExplicitSettings
 
 CORPORA = max(2, scaled(4))
-PHRASES, TARGETS, JUDGES = 14, 150, 4
+PHRASES = 14
+TARGETS = 150
+JUDGES = 4
 
 
 class Trial(NamedTuple):
@@ -68,7 +70,7 @@ def coverage(
     """Share of targets whose true p lies in its interval; sources of uncertainty not named are taken as
     zero, and `reading_sd` takes the place of the estimated one.
     """
-    held = []
+    inside = []
     for corpus, ranking, reference, fits in done:
         assumed = (
             reference
@@ -76,16 +78,16 @@ def coverage(
             else replace(reference, reading_sd=reading_sd)
         )
         centre, mu_sd = panel_posterior(fits.won, fits.lost, assumed)
-        known = ranking if "ranking" in sources else ranking.assign(mu_sd=0.0)
+        ranking_used = ranking if "ranking" in sources else ranking.assign(mu_sd=0.0)
         anchors = corpus.anchors
         if "anchors" not in sources:
             anchors = tuple(Anchor(a.phrase, *[a.probability] * 3) for a in anchors)
-        line = calibrate(known, anchors)
+        line = calibrate(ranking_used, anchors)
         _, low, high = probability(
             fits.mu, mu_sd if "place" in sources else 0.0 * mu_sd, line, centre
         )
-        held.append((low <= corpus.target_p) & (corpus.target_p <= high))
-    return float(np.concatenate(held).mean())
+        inside.append((low <= corpus.target_p) & (corpus.target_p <= high))
+    return float(np.concatenate(inside).mean())
 
 
 def test_the_interval_holds_95_percent_under_assumed_and_other_noise(

@@ -101,10 +101,10 @@ def test_a_tie_of_a_judge_is_a_coin_of_the_seed() -> None:
     tied = {
         "even": winners_frame([("likely", "may", "likely"), ("likely", "may", "may")])
     }
-    one = responses("ann", {("likely", "may"): [1]})
+    answers = responses("ann", {("likely", "may"): [1]})
     shares = [
         found(
-            expert_agreement(one, {}, "panel", PLACES, tied, seed),
+            expert_agreement(answers, {}, "panel", PLACES, tied, seed),
             "with judge",
             "ann",
             "even",
@@ -160,7 +160,8 @@ def test_showing_pairs_the_other_way_round_changes_no_agreement(
         (b, a) if turn else (a, b): [3 - c if turn and c else c for c in row]
         for (a, b), row, turn in zip(pairs, chosen, turned, strict=True)
     })  # fmt: skip
-    before, after = study(straight), study(mirrored)
+    before = study(straight)
+    after = study(mirrored)
     unchanged = before["coding"] != "position"
     pd.testing.assert_frame_equal(before[unchanged], after[unchanged])
     if all(turned):
@@ -194,14 +195,14 @@ PUBLISHED = """,question,phrase_1,phrase_2,response_1,response_2
 def test_answers_are_phrases_or_numbers_or_nothing(
     tmp_path: Path, text: str, experts: list[str], chosen: list[list[int]]
 ) -> None:
-    found = load_responses(write(tmp_path / "r.csv", text, "utf-8-sig"))
-    assert found.columns.tolist() == experts
-    assert found.index.tolist() == [("likely", "may"), ("or", "if any")]
-    assert found.fillna(0).to_numpy().tolist() == chosen
+    responses_read = load_responses(write(tmp_path / "r.csv", text, "utf-8-sig"))
+    assert responses_read.columns.tolist() == experts
+    assert responses_read.index.tolist() == [("likely", "may"), ("or", "if any")]
+    assert responses_read.fillna(0).to_numpy().tolist() == chosen
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "no column"),
         ("phrase_1,phrase_2,ann\n", "no row"),
@@ -219,12 +220,12 @@ def test_answers_are_phrases_or_numbers_or_nothing(
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_place_and_remedy(
-    tmp_path: Path, text: str, said: str
+    tmp_path: Path, text: str, message: str
 ) -> None:
-    read = load_experts if text.startswith("expert") else load_responses
+    loader = load_experts if text.startswith("expert") else load_responses
     with pytest.raises(InputError, match=r"filled\.csv") as refused:
-        read(write(tmp_path / "filled.csv", text))
-    assert said in str(refused.value)
+        loader(write(tmp_path / "filled.csv", text))
+    assert message in str(refused.value)
     assert refused.value.remedy
     assert "wing" not in str(refused.value)
 

@@ -56,20 +56,22 @@ def test_pairs_are_as_far_as_among_all_and_phrases_evenly_used() -> None:
     distances = sorted(abs(WORDS.index(a) - WORDS.index(b)) for a, b in chosen)
     every = sorted(abs(i - j) for i in range(42) for j in range(i))
     assert len(set(chosen)) == 50
-    for part in (0.1, 0.25, 0.5, 0.75, 0.9):
-        assert abs(distances[int(part * 50)] - every[int(part * len(every))]) <= 1
+    for quantile in (0.1, 0.25, 0.5, 0.75, 0.9):
+        assert (
+            abs(distances[int(quantile * 50)] - every[int(quantile * len(every))]) <= 1
+        )
     used = Counter(phrase for pair in chosen for phrase in pair)
     assert set(used) == set(WORDS)
     assert max(used.values()) <= 4
 
 
 def test_a_survey_is_the_same_every_time_and_another_with_another_seed() -> None:
-    first, again, other = (
+    first, again, other_seed = (
         make_survey(PUBLISHED.sample(frac=1, random_state=i), RULER, seed=seed)
         for i, seed in ((1, 0), (2, 0), (3, 1))
     )
     assert first == again
-    assert first != other
+    assert first != other_seed
     assert len(first) == 50
 
 
@@ -109,23 +111,29 @@ class _Form(HTMLParser):
 def test_the_form_needs_nothing_else_labels_every_choice_and_escapes_the_mask(
     tmp_path: Path,
 ) -> None:
-    read = _Form(form(make_survey(PUBLISHED, RULER, pairs=10), tmp_path))
-    ids, outside = (
-        read.found["id"],
-        [read.found[name] for name in ("src", "href", "action")],
-    )
-    assert (read.tags["script"], outside) == (0, [[], [], []])
-    assert (read.tags["fieldset"], read.tags["legend"], read.tags["li"]) == (
+    parsed_form = _Form(form(make_survey(PUBLISHED, RULER, pairs=10), tmp_path))
+    ids = parsed_form.found["id"]
+    outside = [parsed_form.found[name] for name in ("src", "href", "action")]
+    assert (parsed_form.tags["script"], outside) == (0, [[], [], []])
+    assert (
+        parsed_form.tags["fieldset"],
+        parsed_form.tags["legend"],
+        parsed_form.tags["li"],
+    ) == (
         10,
         10,
         100,
     )
-    choices = Counter(name for name in read.found["name"] if name.startswith("pair-"))
+    choices = Counter(
+        name for name in parsed_form.found["name"] if name.startswith("pair-")
+    )
     assert choices == Counter({f"pair-{number}": 2 for number in range(1, 11)})
     assert len(ids) == len(set(ids))
-    assert sorted(read.found["for"]) == sorted(name for name in ids if name != "title")
-    assert "finding" not in read.tags
-    assert read.text.count("<finding>") >= 100
+    assert sorted(parsed_form.found["for"]) == sorted(
+        name for name in ids if name != "title"
+    )
+    assert "finding" not in parsed_form.tags
+    assert parsed_form.text.count("<finding>") >= 100
 
 
 def test_text_from_reports_cannot_become_markup(tmp_path: Path) -> None:
@@ -137,9 +145,13 @@ def test_text_from_reports_cannot_become_markup(tmp_path: Path) -> None:
             }
         )
     )
-    read = _Form(form(make_survey(vocabulary, ranking), tmp_path))
-    assert (read.tags["script"], read.found["src"], read.found["href"]) == (0, [], [])
-    assert "<script>alert(1)</script> <finding>" in read.text
+    parsed_form = _Form(form(make_survey(vocabulary, ranking), tmp_path))
+    assert (
+        parsed_form.tags["script"],
+        parsed_form.found["src"],
+        parsed_form.found["href"],
+    ) == (0, [], [])
+    assert "<script>alert(1)</script> <finding>" in parsed_form.text
 
 
 def test_what_a_spreadsheet_would_run_is_escaped_and_read_back(
@@ -151,12 +163,12 @@ def test_what_a_spreadsheet_would_run_is_escaped_and_read_back(
     )
     question = PairQuestion(1, sides)
     write_survey([question], tmp_path, experts=1)
-    header, asked = (
+    header, questions = (
         (tmp_path / "responses.csv").read_text(encoding="utf-8").splitlines()
     )
-    assert asked == "1,'=likely,'-may be,'@sum: <finding>.,'+1 <finding>.,"
+    assert questions == "1,'=likely,'-may be,'@sum: <finding>.,'+1 <finding>.,"
     (tmp_path / "responses.csv").write_text(
-        f"{header}\n{asked}'-may be\n", encoding="utf-8"
+        f"{header}\n{questions}'-may be\n", encoding="utf-8"
     )
     heard = load_responses(tmp_path / "responses.csv")
     assert (heard.index.tolist(), heard.to_numpy().tolist()) == (
@@ -173,21 +185,23 @@ def test_the_csv_has_a_column_per_sentence_and_expert(
         survey, tmp_path / "study", experts=2
     )
     rows = pd.read_csv(responses, dtype=str, keep_default_na=False)
-    shown = [f"example_{side}_{n}" for side in (1, 2) for n in (1, 2, 3)]
+    example_columns = [f"example_{side}_{n}" for side in (1, 2) for n in (1, 2, 3)]
     assert rows.columns.tolist() == [
         "pair",
         "phrase_1",
         "phrase_2",
-        *shown,
+        *example_columns,
         "expert_1",
         "expert_2",
     ]
-    asked = [tuple(phrase for phrase, _ in question.sides) for question in survey]
+    phrase_pairs = [
+        tuple(phrase for phrase, _ in question.sides) for question in survey
+    ]
     rows["expert_1"] = ["1", "2", "", "1"]
     rows["expert_2"] = [rows["phrase_2"][0], "2", rows["phrase_1"][2].upper(), ""]
     rows.to_csv(responses, index=False)
     heard = load_responses(responses)
-    assert heard.index.tolist() == asked
+    assert heard.index.tolist() == phrase_pairs
     assert heard.fillna(0).to_numpy().tolist() == [[1, 2], [2, 2], [0, 1], [1, 0]]
     assert load_experts(experts).keys() == {"expert_1", "expert_2"}
     assert page.name == "survey.html"
@@ -201,22 +215,22 @@ def test_the_csv_has_a_column_per_sentence_and_expert(
 def home(
     folder: Path, data_class: DataClass, vocabulary: pd.DataFrame, ranking: pd.DataFrame
 ) -> Home:
-    place = Home(folder)
-    place.claim(Corpus("invented", data_class))
-    tables = place.tables
+    workspace = Home(folder)
+    workspace.claim(Corpus("invented", data_class))
+    tables = workspace.tables
     extracted = partition_path(tables, "hedge_vocabulary", load_judges().extractor)
     store_table(HEDGE_VOCABULARY, vocabulary, extracted)
     store_table(
         REFERENCE_RANKING, ranking, partition_path(tables, "reference_ranking", "panel")
     )
-    return place
+    return workspace
 
 
 def lunguage(*arguments: object) -> str:
     """What the command prints; its error is raised as it is."""
-    given = [str(argument) for argument in arguments]
+    words = [str(argument) for argument in arguments]
     result = CliRunner().invoke(
-        commands, given, catch_exceptions=False, standalone_mode=False
+        commands, words, catch_exceptions=False, standalone_mode=False
     )
     if result.exception is not None:
         raise result.exception
@@ -250,12 +264,12 @@ def test_patients_sentences_are_announced_and_readable_by_their_owner_only(
         data_class,
         *((PUBLISHED, RULER) if ruler == "published" else own(words)),
     )
-    said = lunguage("survey", "make", "--pairs", 3, "--out", tmp_path / "out")
+    output = lunguage("survey", "make", "--pairs", 3, "--out", tmp_path / "out")
     os.umask(before)
-    assert "3 phrase pairs" in said
+    assert "3 phrase pairs" in output
     page = (tmp_path / "out" / "survey.html").read_text(encoding="utf-8")
     marks = {
-        "patients' reports" in said,
+        "patients' reports" in output,
         modes(tmp_path / "out") == {0o600},
         "patients' reports" in page,
     }
@@ -266,27 +280,28 @@ def test_import_stores_answers_and_an_empty_file_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
-    place = Home(tmp_path / "home")
-    place.claim(Corpus("invented", "credentialed"))
-    filled, described = tmp_path / "filled.csv", tmp_path / "who.csv"
+    workspace = Home(tmp_path / "home")
+    workspace.claim(Corpus("invented", "credentialed"))
+    filled = tmp_path / "filled.csv"
+    described = tmp_path / "who.csv"
     filled.write_text(
         "phrase_1,phrase_2,ann,bob,cyd\nlikely,may,1,,\nmade up,may,1,2,\n"
     )
     described.write_text("expert,role,occupation\nann,writer,\neve,reader,\n")
-    said = lunguage(
+    output = lunguage(
         "survey", "import", "--responses", filled, "--experts", described
     ).splitlines()
-    assert said[0] == "2 experts, 2 phrase pairs, 3 answers"
-    assert "no answer in column: cyd" in said
-    assert "not described as writer or reader: bob" in said
-    assert place.expert_responses.read_bytes() == filled.read_bytes()
-    assert load_experts(place.expert_descriptions)["ann"] == ("writer", "")
-    assert stat.S_IMODE(place.expert_responses.stat().st_mode) == 0o600
+    assert output[0] == "2 experts, 2 phrase pairs, 3 answers"
+    assert "no answer in column: cyd" in output
+    assert "not described as writer or reader: bob" in output
+    assert workspace.expert_responses.read_bytes() == filled.read_bytes()
+    assert load_experts(workspace.expert_descriptions)["ann"] == ("writer", "")
+    assert stat.S_IMODE(workspace.expert_responses.stat().st_mode) == 0o600
     empty = tmp_path / "empty.csv"
     empty.write_text("phrase_1,phrase_2,ann\nlikely,may,\n")
     with pytest.raises(InputError, match="nothing was imported"):
         lunguage("survey", "import", "--responses", empty)
-    assert place.expert_responses.read_bytes() == filled.read_bytes()
+    assert workspace.expert_responses.read_bytes() == filled.read_bytes()
 
 
 ENDS = ["less likely", "most likely"]
@@ -315,25 +330,27 @@ def test_from_the_form_to_the_anchors_of_a_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
-    place = home(
+    workspace = home(
         tmp_path / "home",
         "credentialed",
         *own(own_vocabulary({w: [f"{w} <finding>."] for w in ENDS})),
     )
-    said = lunguage("survey", "make-ratings", "--out", tmp_path / "form")
-    assert "2 sentences of 2 phrases" in said
-    assert "patients' reports" in said
+    output = lunguage("survey", "make-ratings", "--out", tmp_path / "form")
+    assert "2 sentences of 2 phrases" in output
+    assert "patients' reports" in output
     assert modes(tmp_path / "form") == {0o600}
     form = pd.read_csv(tmp_path / "form" / "anchor_ratings.csv", dtype=str)
-    given = {
+    ratings = {
         ("rater_1", "less likely"): "10",
         ("rater_2", "less likely"): "20 %",
         ("rater_1", "most likely"): "85",
     }
     form["rating"] = [
-        given.get(key) for key in zip(form["rater"], form["phrase"], strict=True)
+        ratings.get(key) for key in zip(form["rater"], form["phrase"], strict=True)
     ]
-    form.to_csv(place.anchor_ratings, index=False)
-    chosen = chosen_anchors("", place.anchor_ratings, place.root)
-    assert [one.probability for one in chosen.anchors] == pytest.approx([0.15, 0.85])
+    form.to_csv(workspace.anchor_ratings, index=False)
+    chosen = chosen_anchors("", workspace.anchor_ratings, workspace.root)
+    assert [anchor.probability for anchor in chosen.anchors] == pytest.approx(
+        [0.15, 0.85]
+    )
     assert (chosen.spread.df, chosen.spread.below[0] > 0.0) == (1.0, True)

@@ -87,9 +87,12 @@ def answering_as(decide: Decide, key: str) -> ScriptedJudge:
     """A judge that answers questions about `pNN ...` sentences as its recorded matches say."""
 
     def choose(question: ComparisonQuestion) -> Choice:
-        one, two = question.sentence_1[:3], question.sentence_2[:3]
+        phrase_1 = question.sentence_1[:3]
+        phrase_2 = question.sentence_2[:3]
         first_wins = (
-            decide(one, two, 0, key) if one < two else not decide(two, one, 0, key)
+            decide(phrase_1, phrase_2, 0, key)
+            if phrase_1 < phrase_2
+            else not decide(phrase_2, phrase_1, 0, key)
         )
         return "sentence_1" if first_wins else "sentence_2"
 
@@ -125,17 +128,22 @@ def test_a_fit_proceeds_as_the_product_s(
     panel = [
         answering_as(decide, key) for key in (PANEL if judges == "all" else [judges])
     ]
-    for known, phrase in enumerate(ranking["phrase"]):
-        others = ranking[ranking["phrase"] != phrase]
-        sentences = tuple((f"{other} <finding>.",) for other in others["phrase"])
+    for row, phrase in enumerate(ranking["phrase"]):
+        opponents = ranking[ranking["phrase"] != phrase]
+        sentences = tuple(
+            (f"{opponent} <finding>.",) for opponent in opponents["phrase"]
+        )
         hashes = tuple(text_hashes(texts) for texts in sentences)
         reference = ReferenceScale(
-            others["mu"].to_numpy(), others["sigma"].to_numpy() ** 2, sentences, hashes
+            opponents["mu"].to_numpy(),
+            opponents["sigma"].to_numpy() ** 2,
+            sentences,
+            hashes,
         )
         fits = fit_sentences([f"{phrase} <finding> again."], reference, panel, settings)
-        stopped = int(ended[0, known, 0])
+        stopped = int(ended[0, row, 0])
         assert stopped == fits.steps[0]
-        assert distance[0, known, 0, stopped - 1] == abs(int(fits.rank[0]) - known)
+        assert distance[0, row, 0, stopped - 1] == abs(int(fits.rank[0]) - row)
 
 
 def test_even_opponents_teach_more_than_random_ones() -> None:
@@ -145,8 +153,11 @@ def test_even_opponents_teach_more_than_random_ones() -> None:
 
 
 def test_a_fit_without_opponents_left_keeps_its_last_place() -> None:
-    few = [one._replace(opponent_limit=2) for one in (PRODUCT, AT_RANDOM)]
-    distance, stopped = fitted_back(MATCHES, few)
+    few_opponents = [
+        configuration._replace(opponent_limit=2)
+        for configuration in (PRODUCT, AT_RANDOM)
+    ]
+    distance, stopped = fitted_back(MATCHES, few_opponents)
     assert (distance[..., 18:] == distance[..., 17:18]).all()
     assert stopped.max() <= 18
 
@@ -193,16 +204,16 @@ def test_means_and_spreads_are_of_the_fits_of_phrases_with_answers(
     assert not fitted[0].any(), "the first phrase has no valid answer"
     assert fitted[6:].all(), "those that come to rest before they meet it are fitted"
     for step in (1, 10, 33, 100):
-        known = [int(value) for value in distance[fitted][:, step - 1]]
+        distances = [int(value) for value in distance[fitted][:, step - 1]]
         until = [
-            distance[place][min(step, stopped[place]) - 1]
-            for place in zip(*np.nonzero(fitted), strict=True)
+            distance[index][min(step, stopped[index]) - 1]
+            for index in zip(*np.nonzero(fitted), strict=True)
         ]
         by_seed = [
             distance[fitted[:, seed], seed, step - 1].mean() for seed in range(2)
         ]
-        assert rows.loc[step, "mean_distance"] == pytest.approx(np.mean(known))
-        assert rows.loc[step, "sd_distance"] == pytest.approx(np.std(known, ddof=1))
+        assert rows.loc[step, "mean_distance"] == pytest.approx(np.mean(distances))
+        assert rows.loc[step, "sd_distance"] == pytest.approx(np.std(distances, ddof=1))
         assert rows.loc[step, "sd_between_seeds"] == pytest.approx(
             np.std(by_seed, ddof=1)
         )
@@ -218,12 +229,14 @@ def test_the_grid_is_the_paper_s_and_contains_the_product_s_options() -> None:
     by_n = {(judge, n, 10) for judge in ("all", *PANEL) for n in (2, 3, 5, 10, 20)}
     for strategy in ("draw probability", "random"):
         assert {
-            one[1:] for one in configurations if one.strategy == strategy
+            configuration[1:]
+            for configuration in configurations
+            if configuration.strategy == strategy
         } == by_k | by_n
-    other = grid(
+    other_grid = grid(
         PANEL, SETTINGS.model_copy(update={"opponent_limit": 7, "panel_steps": 12})
     )
-    assert Configuration("draw probability", "all", 7, 12) in other
+    assert Configuration("draw probability", "all", 7, 12) in other_grid
     assert {c.judges for c in grid(["one"], SETTINGS)} == {"one"}
 
 
@@ -244,12 +257,16 @@ def test_matches_other_than_the_ranking_s_are_refused() -> None:
 
 def test_recorded_outcomes_are_the_matches_from_both_sides() -> None:
     outcomes = recorded_outcomes(RANKING, MATCHES)
-    place = {phrase: i for i, phrase in enumerate(RANKING["phrase"])}
+    row_of_phrase = {phrase: i for i, phrase in enumerate(RANKING["phrase"])}
     columns = ["phrase_a", "phrase_b", "repetition", "winner"]
     for j, judge in enumerate(PANEL):
         for a, b, repetition, winner in MATCHES[judge][columns].itertuples(index=False):
-            assert outcomes[place[a], place[b], j, repetition] == int(winner == a)
-            assert outcomes[place[b], place[a], j, repetition] == int(winner == b)
+            assert outcomes[row_of_phrase[a], row_of_phrase[b], j, repetition] == int(
+                winner == a
+            )
+            assert outcomes[row_of_phrase[b], row_of_phrase[a], j, repetition] == int(
+                winner == b
+            )
 
 
 def test_the_published_ruler_has_no_recorded_matches() -> None:

@@ -38,11 +38,12 @@ def answers(world: World) -> Answers:
 def test_every_valid_answer_counts_once_however_often_its_sentence_was_delivered(
     world: World, answers: Answers
 ) -> None:
-    asked = sum(judge.asked for judge in world.panel)
-    same = sum(
-        (one["sentence_a"] == one["sentence_b"]).sum() for one in world.matches.values()
+    questions = sum(judge.asked for judge in world.panel)
+    equal_pairs = sum(
+        (matches["sentence_a"] == matches["sentence_b"]).sum()
+        for matches in world.matches.values()
     )
-    assert answers.size == world.answers(times=2).size == asked - same
+    assert answers.size == world.answers(times=2).size == questions - equal_pairs
     assert int((answers.other_sentence < 0).sum()) == int(
         world.tables.probabilities["answers"].sum()
     )
@@ -52,9 +53,11 @@ def test_a_fits_answers_give_back_the_place_that_the_fit_states(
     world: World, answers: Answers
 ) -> None:
     centre, sd = answers.posterior(world.reference)
-    known = answers.is_fitted
-    assert np.allclose(centre[known], answers.sentences["mu_centre"].to_numpy()[known])
-    assert np.allclose(sd[known], answers.sentences["mu_sd"].to_numpy()[known])
+    is_fitted = answers.is_fitted
+    assert np.allclose(
+        centre[is_fitted], answers.sentences["mu_centre"].to_numpy()[is_fitted]
+    )
+    assert np.allclose(sd[is_fitted], answers.sentences["mu_sd"].to_numpy()[is_fitted])
 
 
 def test_the_gradient_of_the_likelihood_is_that_of_its_differences(
@@ -75,12 +78,12 @@ def test_equal_answers_that_are_merged_have_the_same_likelihood(
     scores = np.random.default_rng(5).normal(25.0, 8.0, len(answers.sentences))
     merged = answers.merged()
     assert merged.size < answers.size == merged.count.sum()
-    (loss, slopes, _), (same, same_slopes, _) = (
+    (loss, slopes, _), (merged_loss, merged_slopes, _) = (
         answers.loss(scores),
         merged.loss(scores),
     )
-    assert loss == pytest.approx(same)
-    assert np.allclose(slopes, same_slopes)
+    assert loss == pytest.approx(merged_loss)
+    assert np.allclose(slopes, merged_slopes)
 
 
 def test_a_scorer_that_is_known_is_found_again_in_units_of_mu(
@@ -91,16 +94,19 @@ def test_a_scorer_that_is_known_is_found_again_in_units_of_mu(
         answers.sentences["group"].to_numpy(), list(answers.sentences.index), 4, 0
     )
     mu, variance = out_of_fold(
-        vectors, answers, [fold == one for one in range(4)], 24.0
+        vectors, answers, [fold == number for number in range(4)], 24.0
     )
-    truth = np.array([world.corpus.truth[one] for one in answers.sentences["sentence"]])
-    known, panel = answers.is_fitted, answers.sentences["mu_centre"].to_numpy()
-    slope, intercept = np.polyfit(panel[known], mu[known], 1)
+    truth = np.array(
+        [world.corpus.truth[sentence] for sentence in answers.sentences["sentence"]]
+    )
+    is_fitted = answers.is_fitted
+    panel = answers.sentences["mu_centre"].to_numpy()
+    slope, intercept = np.polyfit(panel[is_fitted], mu[is_fitted], 1)
     assert slope == pytest.approx(1.0, abs=0.12)
     assert slope * 25.0 + intercept == pytest.approx(25.0, abs=1.0)
-    assert np.corrcoef(truth[known], mu[known])[0, 1] > 0.97
+    assert np.corrcoef(truth[is_fitted], mu[is_fitted])[0, 1] > 0.97
     assert rmse(mu, answers) < 2.5 < rmse(np.full(len(mu), 25.0), answers)
-    assert (variance[known] > 0).all()
+    assert (variance[is_fitted] > 0).all()
 
 
 def test_the_same_answers_give_the_same_bytes_in_any_order(
@@ -119,7 +125,8 @@ def test_the_covariance_is_the_inverse_of_the_curvature(
 ) -> None:
     vectors = world.vectors(answers)
     head = fit_head(vectors, answers, 6.0)
-    inputs, weights = head.inputs(vectors), head.weights
+    inputs = head.inputs(vectors)
+    weights = head.weights
 
     def slopes(weights: np.ndarray) -> np.ndarray:
         return (
@@ -150,16 +157,16 @@ def test_sentences_of_one_patient_are_held_out_together_and_shared_ones_alone() 
 def test_a_phrase_is_held_out_with_all_its_sentences_and_their_answers(
     answers: Answers,
 ) -> None:
-    said = answers.sentences["phrases"].tolist()
-    masks = phrase_folds(said, 3, 0)
+    phrases_of_sentences = answers.sentences["phrases"].tolist()
+    masks = phrase_folds(phrases_of_sentences, 3, 0)
     for mask in masks:
-        held = {
-            one
-            for phrases, out in zip(said, mask, strict=True)
+        held_out = {
+            phrase
+            for phrases, out in zip(phrases_of_sentences, mask, strict=True)
             if out
-            for one in phrases
+            for phrase in phrases
         }
-        inside = [not held.isdisjoint(phrases) for phrases in said]
+        inside = [not held_out.isdisjoint(phrases) for phrases in phrases_of_sentences]
         assert inside == mask.tolist()
         kept = answers.excluding(mask)
         assert not mask[kept.sentence].any()
@@ -171,20 +178,20 @@ def test_halves_share_the_answers_and_hold_all_judges(
     world: World, answers: Answers
 ) -> None:
     first, second = answers.halves(world.reference)
-    known = answers.is_fitted
-    assert np.isnan(first[~known]).all()
-    assert np.corrcoef(first[known], second[known])[0, 1] > 0.8
-    between = np.sqrt(np.mean((first - second)[known] ** 2))
+    is_fitted = answers.is_fitted
+    assert np.isnan(first[~is_fitted]).all()
+    assert np.corrcoef(first[is_fitted], second[is_fitted])[0, 1] > 0.8
+    between = np.sqrt(np.mean((first - second)[is_fitted] ** 2))
     assert between > 0.5
 
 
 def test_fits_of_another_ranking_or_too_few_are_refused(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = world.ranking.assign(ranking_version="f00")
+    other_ranking = world.ranking.assign(ranking_version="f00")
     tables = world.findings, world.tables.probabilities, world.tables.log, world.matches
     with pytest.raises(MethodError, match="another ranking"):
-        panel_answers(*tables, other)
+        panel_answers(*tables, other_ranking)
     monkeypatch.setattr(collecting, "MIN_SENTENCES", 10_000)
     with pytest.raises(MethodError, match="expected 10000 or more"):
         panel_answers(*tables, world.ranking)
@@ -200,13 +207,15 @@ def test_a_judge_that_is_not_a_member_teaches_nothing(
 
 
 def test_a_far_sentence_is_known_by_its_nearest_neighbour() -> None:
-    known = np.eye(3, dtype=np.float16)
-    found = nearest(np.array([[1, 0, 0], [-1, 0, 0]], dtype=np.float32), known)
-    assert found == pytest.approx([0.0, np.sqrt(2.0)])
+    known_vectors = np.eye(3, dtype=np.float16)
+    distances = nearest(
+        np.array([[1, 0, 0], [-1, 0, 0]], dtype=np.float32), known_vectors
+    )
+    assert distances == pytest.approx([0.0, np.sqrt(2.0)])
 
 
 def test_answers_hold_sentences_by_their_key(answers: Answers) -> None:
     assert [
-        sentence_key(one) for one in answers.sentences["sentence"]
+        sentence_key(sentence) for sentence in answers.sentences["sentence"]
     ] == answers.sentences.index.tolist()
     assert answers.judges == ("judge-0", "judge-1")

@@ -47,7 +47,7 @@ def world() -> World:
     ]
     return World(
         worded=[
-            (f"<finding> {one}.", 8.0 + 4.0 * (i % 9)) for i, one in enumerate(words)
+            (f"<finding> {word}.", 8.0 + 4.0 * (i % 9)) for i, word in enumerate(words)
         ]
     )
 
@@ -66,9 +66,9 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
 def frozen(
     answers: Answers, encoder: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    place = tmp_path_factory.mktemp("frozen")
-    distil(answers, "abc", place, Training(encoder))
-    (folder,) = place.iterdir()
+    encoder_folder = tmp_path_factory.mktemp("frozen")
+    distil(answers, "abc", encoder_folder, Training(encoder))
+    (folder,) = encoder_folder.iterdir()
     return folder
 
 
@@ -81,8 +81,8 @@ def one_thread() -> None:
 
 def bytes_of(folder: Path) -> dict[str, str]:
     return {
-        one.name: hashlib.sha256(one.read_bytes()).hexdigest()
-        for one in folder.glob("*.npz")
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in folder.glob("*.npz")
     }
 
 
@@ -111,11 +111,11 @@ def test_every_part_of_the_training_says_how_far_it_is(
     with listening(heard.append), mock.patch.object(training, "FOLDS", 2):
         distil(answers, "abc", tmp_path, Training(encoder, tune=True, epochs=1))
     last = {report.work: report for report in heard if isinstance(report, Learning)}
-    assert [what for what in last if not what.startswith("fine-tuning")] == [
+    assert [task for task in last if not task.startswith("fine-tuning")] == [
         "reading sentences",
         "trying heads on what was held out",
     ]
-    assert any(what.startswith("fine-tuning, phrases 2/2, epoch 1/1") for what in last)
+    assert any(task.startswith("fine-tuning, phrases 2/2, epoch 1/1") for task in last)
     assert all(report.done == report.total > 0 for report in last.values())
 
 
@@ -135,7 +135,8 @@ def test_a_sentence_has_its_score_whatever_company_it_is_read_in(
 ) -> None:
     scorer = DistilledScorer(frozen)
     sentences = world.findings["masked_sentence"].tolist()
-    together, alone = scorer.read(sentences), scorer.read(sentences[5:6])
+    together = scorer.read(sentences)
+    alone = scorer.read(sentences[5:6])
     assert together.mu[5] == pytest.approx(alone.mu[0], abs=2e-4)
     assert (together.mu_sd > 0.4).all()
     repeated = scorer.read([*sentences, *sentences])
@@ -144,13 +145,13 @@ def test_a_sentence_has_its_score_whatever_company_it_is_read_in(
 
 def killed_after(epochs: int) -> object:
     """A loop that is killed once so many epochs are written."""
-    written = fine_tuning.replace_file
-    left = [epochs]
+    replace_file = fine_tuning.replace_file
+    epochs_left = [epochs]
 
     def write(path: Path, content: object) -> None:
-        written(path, content)  # type: ignore[arg-type]
-        left[0] -= 1
-        if not left[0]:
+        replace_file(path, content)  # type: ignore[arg-type]
+        epochs_left[0] -= 1
+        if not epochs_left[0]:
             raise KeyboardInterrupt
 
     return mock.patch.object(fine_tuning, "replace_file", write)
@@ -161,17 +162,17 @@ def test_fine_tuning_that_was_killed_goes_on_to_the_same_weights(
 ) -> None:
     chosen = Training(encoder, tune=True, epochs=2)
     with mock.patch.object(training, "FOLDS", 2):
-        whole = distil(answers, "abc", tmp_path / "whole", chosen)
+        undisturbed = distil(answers, "abc", tmp_path / "whole", chosen)
         for epochs in (1, 2, 3):
             with killed_after(epochs), pytest.raises(KeyboardInterrupt):
                 distil(answers, "abc", tmp_path / "killed", chosen)
         went_on = distil(answers, "abc", tmp_path / "killed", chosen)
-    assert whole["rung"].tolist() == ["frozen", "tuned"]
+    assert undisturbed["rung"].tolist() == ["frozen", "tuned"]
     for column in ("rmse_sentences", "rmse_phrases"):
         assert went_on[column].tolist() == pytest.approx(
-            whole[column].tolist(), abs=0.02
+            undisturbed[column].tolist(), abs=0.02
         )
-    assert [one.name for one in (tmp_path / "killed").iterdir()] == [
+    assert [file.name for file in (tmp_path / "killed").iterdir()] == [
         went_on["files"].iloc[0][:16]
     ]
     assert not list((tmp_path / "killed").rglob("*.pt"))
@@ -183,7 +184,7 @@ def test_a_tuned_encoder_is_read_from_the_scorers_own_folder(
     better = mock.patch.object(
         training.HeldOut,
         "errors",
-        lambda held, answers: (np.nanmean(held.sentences.variance), 0.0),
+        lambda scorer, answers: (np.nanmean(scorer.sentences.variance), 0.0),
     )
     with mock.patch.object(training, "FOLDS", 2), better:
         rows = distil(answers, "abc", tmp_path, Training(encoder, tune=True, epochs=1))
@@ -198,8 +199,8 @@ def test_a_tuned_encoder_is_read_from_the_scorers_own_folder(
 def test_another_encoder_under_the_same_name_is_refused(
     frozen: Path, tmp_path: Path
 ) -> None:
-    for one in frozen.glob("scorer.*"):
-        (tmp_path / one.name).write_bytes(one.read_bytes())
+    for file in frozen.glob("scorer.*"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
     about = json.loads((tmp_path / "scorer.json").read_text())
     about["encoder"] = "tiny@sha256:0000000000000000"
     del about["beside"]  # as one of version 0.1, which says nothing of it
@@ -221,12 +222,12 @@ def test_what_is_out_of_distribution_takes_its_phrases_p_or_is_asked(
     made_of = world.findings, hedges, world.ranking, scorer
     scored = score_sentences(*made_of, ask_panel=False)
     left_out = score_sentences(*made_of, ask_panel=True)
-    new = scored.index[scored["stop"] == OUT_OF_DISTRIBUTION]
-    assert 1 <= len(new) < 30
-    assert set(scored.index) - set(left_out.index) == set(new)
-    given = (world.findings, hedges, world.corpus.vocabulary, world.ranking)
+    unlike = scored.index[scored["stop"] == OUT_OF_DISTRIBUTION]
+    assert 1 <= len(unlike) < 30
+    assert set(scored.index) - set(left_out.index) == set(unlike)
+    inputs = (world.findings, hedges, world.corpus.vocabulary, world.ranking)
     options = (world.corpus.anchors, SETTINGS)
-    frame = fit_pairs(*given, world.panel, *options, scored=scored)
+    frame = fit_pairs(*inputs, world.panel, *options, scored=scored)
     assert frame.log.empty
     rows = frame.probabilities.set_index("finding_id")
     assert rows["steps"].eq(0).all()
@@ -236,12 +237,12 @@ def test_what_is_out_of_distribution_takes_its_phrases_p_or_is_asked(
         "phrase",
         0,
     )
-    held = rows[rows["stop"] == "scored"]
-    assert (held["p_low"] < held["p"]).all()
-    assert (held["p"] < held["p_high"]).all()
-    asked = fit_pairs(*given, world.panel, *options, scored=left_out)
-    assert set(asked.log["sentence_key"]) == set(new)
-    assert set(asked.probabilities["stop"]) > {"scored"}
+    scored_rows = rows[rows["stop"] == "scored"]
+    assert (scored_rows["p_low"] < scored_rows["p"]).all()
+    assert (scored_rows["p"] < scored_rows["p_high"]).all()
+    fitted_rows = fit_pairs(*inputs, world.panel, *options, scored=left_out)
+    assert set(fitted_rows.log["sentence_key"]) == set(unlike)
+    assert set(fitted_rows.probabilities["stop"]) > {"scored"}
 
 
 def test_the_evaluation_holds_the_model_against_phrases_halves_and_judges(
@@ -249,24 +250,24 @@ def test_the_evaluation_holds_the_model_against_phrases_halves_and_judges(
 ) -> None:
     rows = distil(answers, "abc", frozen.parent, Training(encoder))
     line = calibrate(ranked_phrases(world.ranking), world.corpus.anchors)
-    found = evaluate(answers, rows, frozen, world.reference, line).set_index(
+    evaluation = evaluate(answers, rows, frozen, world.reference, line).set_index(
         ["test", "scorer", "against"]
     )
-    sentences = found.xs("held-out sentences").droplevel("against")
+    sentences = evaluation.xs("held-out sentences").droplevel("against")
     assert sentences["rmse"]["frozen"] < sentences["rmse"]["mean"]
     assert sentences["spearman"]["frozen"] > 0.5
     assert sentences["worth"]["frozen"] > sentences["worth"]["mean"]
     assert (
-        found["worth"].max()
+        evaluation["worth"].max()
         <= (answers.other_sentence < 0).sum() / answers.is_fitted.sum()
     )
     assert 0.85 < sentences["coverage"]["frozen"] <= 1.0
-    between = found.loc[("panel halves", "half the answers", "panel")]
+    between = evaluation.loc[("panel halves", "half the answers", "panel")]
     assert 0.0 < between["rmse"] < sentences["rmse"]["mean"]
-    judges = found.xs("judges").xs("frozen")
+    judges = evaluation.xs("judges").xs("frozen")
     assert judges.index.tolist() == list(answers.judges)
     assert judges["agreement"].between(0.5, 1.0).all()
-    assert found.xs("judge left out")["among_judges"].between(0.5, 1.0).all()
+    assert evaluation.xs("judge left out")["among_judges"].between(0.5, 1.0).all()
 
 
 def test_what_falls_short_is_said_and_what_does_not_is_not(

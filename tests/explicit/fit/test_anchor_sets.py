@@ -58,7 +58,8 @@ def test_the_published_set_is_the_default() -> None:
     assert (chosen.name, chosen.anchors) == ("published", published_anchors())
     assert "2511.04506" in chosen.source
     assert [
-        (one.phrase, one.probability, one.low, one.high) for one in chosen.anchors
+        (anchor.phrase, anchor.probability, anchor.low, anchor.high)
+        for anchor in chosen.anchors
     ] == [
         ("less likely", 0.170, 0.156, 0.185),
         ("most likely", 0.839, 0.818, 0.860),
@@ -139,7 +140,8 @@ def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(
     )
     chosen = chosen_anchors("", ends)
     assert all(
-        0.0 < one.low <= one.probability <= one.high < 1.0 for one in chosen.anchors
+        0.0 < anchor.low <= anchor.probability <= anchor.high < 1.0
+        for anchor in chosen.anchors
     )
     assert reader_means(ratings_of(ends)).abs().max() < 6.0, (
         "no rater is infinitely certain"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
@@ -72,8 +73,165 @@ def reference(stick: Stick) -> ReferenceScale:
     return ReferenceScale.from_tables(stick[1], stick[0])
 
 
+BETA = 4.167
+TAU = 0.083
+"""TrueSkill's deviation of one performance, and the growth of a deviation by each match."""
+
+DRAW_BETA = 25.0 / 6.0
+"""Deviation of a performance in the probability of a draw, by which opponents are chosen."""
+
+VOID_LIMIT = 10
+"""Steps without a valid answer after which a sentence stays unfitted."""
+
+LoggedStep = tuple[str, float, str, float, float, int]
+"""Opponent, draw probability, answers, mu, sigma and rank: a line of the fit's log."""
+
+
 def rank_of(mu: float, reference: ReferenceScale) -> int:
-    return sum(1 for place in reference.mu.tolist() if place > mu)
+    return sum(1 for phrase_mu in reference.mu.tolist() if phrase_mu > mu)
+
+
+@dataclass
+class PlainFit:
+    """The page's algorithm for one sentence, written without arrays, and its log.
+
+    Only the hashed draws are shared with the code under test.
+    """
+
+    sentence: str
+    reference: ReferenceScale
+    panel: Sequence[Judge]
+    options: ExplicitSettings
+    mu: float = 25.0
+    variance: float = 8.333**2
+    steps: int = 0
+    void: int = 0
+    answers: int = 0
+    invalid: int = 0
+    ranks: list[int] = field(default_factory=list)
+    log: list[LoggedStep] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.times_met = [0] * len(self.reference.mu)
+        by_step = np.array([text_hash(self.options.seed, "fit")], dtype=np.uint64)
+        by_sentence = mix(by_step, text_hashes([self.sentence]))
+        is_scorer = [isinstance(judge, Scorer) for judge in self.panel]
+        # A scorer's draws do not depend on the sentence: words without meaning move no p.
+        self.seed_by_judge = [
+            by_step if is_of_scorer else by_sentence for is_of_scorer in is_scorer
+        ]
+        self.turn_seed = by_step if all(is_scorer) else by_sentence
+
+    @property
+    def attempt(self) -> int:
+        return self.steps + self.void
+
+    def draw_probability(self, opponent: int) -> float:
+        opponent_mu = float(self.reference.mu[opponent])
+        opponent_variance = float(self.reference.variance[opponent])
+        performances = 2 * DRAW_BETA * DRAW_BETA
+        total = performances + self.variance + opponent_variance
+        distance = (self.mu - opponent_mu) ** 2
+        return math.sqrt(performances / total) * math.exp(-distance / (2 * total))
+
+    def next_opponent(self) -> tuple[int, float]:
+        """The phrase that most likely draws, the first of equals, and its draw probability."""
+        best_draw = -1.0
+        opponent = -1
+        for candidate, times_met in enumerate(self.times_met):
+            draw = self.draw_probability(candidate)
+            if times_met < self.options.opponent_limit and draw > best_draw:
+                best_draw = draw
+                opponent = candidate
+        return opponent, best_draw
+
+    def judges_of_step(self) -> list[int]:
+        """All judges in the first steps, then one that is drawn."""
+        if self.steps < self.options.panel_steps:
+            return list(range(len(self.panel)))
+        turns = [
+            mix(mix(self.turn_seed, self.attempt, text_hash(judge.key)), 2)[0]
+            for judge in self.panel
+        ]
+        return [int(np.argmin(turns))]
+
+    def ask(self, number: int, opponent: int) -> bool | None:
+        """Whether the sentence won in the eyes of a judge; None for an invalid answer."""
+        judge = self.panel[number]
+        key = mix(self.seed_by_judge[number], self.attempt, text_hash(judge.key))
+        example = int(smallest(mix(key, 0), self.reference.hashes[opponent])[0])
+        opponent_sentence = self.reference.sentences[opponent][example]
+        coin = bool(random_bits(mix(key, 1))[0])
+        if isinstance(judge, Scorer):
+            return self.scored(judge, opponent_sentence, coin)
+        return self.compared(judge, opponent_sentence, coin)
+
+    def scored(self, judge: Scorer, opponent_sentence: str, coin: bool) -> bool | None:
+        (score, opponent_score), _ = judge.scores([self.sentence, opponent_sentence])
+        if np.isnan(score + opponent_score):
+            return None
+        return coin if score == opponent_score else bool(score > opponent_score)
+
+    def compared(self, judge: Judge, opponent_sentence: str, coin: bool) -> bool | None:
+        is_second = self.options.position == "coin" and coin
+        pair = (self.sentence, opponent_sentence)
+        if is_second:
+            pair = (opponent_sentence, self.sentence)
+        choice = judge.compare([ComparisonQuestion(*pair, self.attempt)])[0]
+        if choice == "invalid":
+            return None
+        return (choice == "sentence_2") == is_second
+
+    def update(self, won: bool, opponent: int) -> None:
+        """TrueSkill's update of the sentence after one match; the opponent stays as it is."""
+        variance = self.variance + TAU**2
+        opponent_variance = float(self.reference.variance[opponent]) + TAU**2
+        c = math.sqrt(2 * BETA**2 + variance + opponent_variance)
+        sign = 1 if won else -1
+        t = sign * (self.mu - float(self.reference.mu[opponent])) / c
+        density = math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
+        v = density / (0.5 * math.erfc(-t / math.sqrt(2)))
+        self.mu += sign * variance / c * v
+        self.variance = variance * (1 - variance / c**2 * v * (v + t))
+
+    def step(self) -> None:
+        """One opponent is met, by all judges of the step."""
+        opponent, draw = self.next_opponent()
+        playing = self.judges_of_step()
+        outcomes = [self.ask(number, opponent) for number in playing]
+        valid = [won for won in outcomes if won is not None]
+        self.answers += len(valid)
+        self.invalid += len(outcomes) - len(valid)
+        for won in valid:
+            self.update(won, opponent)
+        rank = rank_of(self.mu, self.reference)
+        if valid:
+            self.steps += 1
+            self.times_met[opponent] += 1
+            self.ranks.append(rank)
+        else:
+            self.void += 1
+        words = {True: "won", False: "lost", None: "invalid"}
+        answers = " ".join(
+            f"{self.panel[number].key}={words[won]}"
+            for number, won in zip(playing, outcomes, strict=True)
+        )
+        phrase = self.reference.phrases[opponent]
+        sigma = math.sqrt(self.variance)
+        self.log.append((phrase, draw, answers, self.mu, sigma, rank))
+
+    def stop(self) -> str:
+        """Why the fit ends here; empty while it goes on."""
+        patience = self.options.patience
+        if len(self.ranks) >= patience and len(set(self.ranks[-patience:])) == 1:
+            return "stable rank"
+        if self.steps >= self.options.step_limit:
+            return "step limit"
+        if all(count >= self.options.opponent_limit for count in self.times_met):
+            return "no opponent left"
+        if self.void >= VOID_LIMIT:
+            return "no valid answers"
+        return ""
 
 
 def fit_one(
@@ -81,119 +239,14 @@ def fit_one(
     reference: ReferenceScale,
     panel: Sequence[Judge],
     options: ExplicitSettings,
-) -> tuple[dict[str, object], list[tuple[str, float, str, float, float, int]]]:
-    """The page's algorithm for one sentence, written without arrays, and its log; only the hashed draws are
-    shared with the code under test.
-    """
-    beta, tau, b = 4.167, 0.083, 25.0 / 6.0
-    mu, variance = 25.0, 8.333**2
-    counts = [0] * len(reference.mu)
-    steps = void = answers = invalid = 0
-    history: list[int] = []
-    log = []
-    by_step = np.array([text_hash(options.seed, "fit")], dtype=np.uint64)
-    by_sentence = mix(by_step, text_hashes([sentence]))
-    seeds = [by_step if isinstance(judge, Scorer) else by_sentence for judge in panel]
-    drawing = (
-        by_step if all(isinstance(judge, Scorer) for judge in panel) else by_sentence
-    )
-    places = list(zip(reference.mu.tolist(), reference.variance.tolist(), strict=True))
-    while True:
-        best, opponent = -1.0, -1
-        for i, (place, spread) in enumerate(places):
-            c2 = 2 * b * b + variance + spread
-            draw = math.sqrt(2 * b * b / c2) * math.exp(-((mu - place) ** 2) / (2 * c2))
-            if counts[i] < options.opponent_limit and draw > best:
-                best, opponent = draw, i
-        keys = [
-            mix(seed, steps + void, text_hash(judge.key))
-            for seed, judge in zip(seeds, panel, strict=True)
-        ]
-        playing = list(range(len(panel)))
-        if steps >= options.panel_steps:
-            turns = [
-                mix(mix(drawing, steps + void, text_hash(judge.key)), 2)[0]
-                for judge in panel
-            ]
-            playing = [int(np.argmin(turns))]
-        results, said_by = [], []
-        for j in playing:
-            drawn = int(smallest(mix(keys[j], 0), reference.hashes[opponent])[0])
-            theirs = reference.sentences[opponent][drawn]
-            judge = panel[j]
-            if isinstance(judge, Scorer):
-                (mine, other), _ = judge.scores([sentence, theirs])
-                said = "invalid" if np.isnan(mine + other) else "valid"
-                won = (
-                    bool(random_bits(mix(keys[j], 1))[0])
-                    if mine == other
-                    else bool(mine > other)
-                )
-            else:
-                second = options.position == "coin" and bool(
-                    random_bits(mix(keys[j], 1))[0]
-                )
-                shown = (theirs, sentence) if second else (sentence, theirs)
-                said = judge.compare([ComparisonQuestion(*shown, steps + void)])[0]
-                won = (said == "sentence_2") == second
-            said_by.append(
-                f"{panel[j].key}={'invalid' if said == 'invalid' else 'won' if won else 'lost'}"
-            )
-            invalid += said == "invalid"
-            if said != "invalid":
-                results.append(won)
-        answers += len(results)
-        place, spread = places[opponent]
-        for won in results:
-            v_t, v_o = variance + tau**2, spread + tau**2
-            c = math.sqrt(2 * beta**2 + v_t + v_o)
-            sign = 1 if won else -1
-            t = sign * (mu - place) / c
-            v = (
-                math.exp(-t * t / 2)
-                / math.sqrt(2 * math.pi)
-                / (0.5 * math.erfc(-t / math.sqrt(2)))
-            )
-            mu += sign * v_t / c * v
-            variance = v_t * (1 - v_t / c**2 * v * (v + t))
-        rank = sum(1 for place, _ in places if place > mu)
-        if results:
-            steps += 1
-            counts[opponent] += 1
-            history.append(rank)
-        else:
-            void += 1
-        log.append(
-            (
-                reference.phrases[opponent],
-                best,
-                " ".join(said_by),
-                mu,
-                math.sqrt(variance),
-                rank,
-            )
-        )
-        stop = ""
-        if (
-            len(history) >= options.patience
-            and len(set(history[-options.patience :])) == 1
-        ):
-            stop = "stable rank"
-        elif steps >= options.step_limit:
-            stop = "step limit"
-        elif all(count >= options.opponent_limit for count in counts):
-            stop = "no opponent left"
-        elif void >= 10:
-            stop = "no valid answers"
-        if stop:
-            found = {
-                "mu": mu,
-                "variance": variance,
-                "steps": steps,
-                "void": void,
-                "answers": answers,
-            }
-            return found | {"invalid": invalid, "rank": rank, "stop": stop}, log
+) -> tuple[dict[str, object], list[LoggedStep]]:
+    """What the page's algorithm says of one sentence, and its log."""
+    fit = PlainFit(sentence, reference, panel, options)
+    while not fit.stop():
+        fit.step()
+    names = ("mu", "variance", "steps", "void", "answers", "invalid")
+    result: dict[str, object] = {name: getattr(fit, name) for name in names}
+    return result | {"rank": rank_of(fit.mu, reference), "stop": fit.stop()}, fit.log
 
 
 def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
@@ -233,20 +286,20 @@ def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
     for i, sentence in enumerate(sentences):
         expected, plays = fit_one(sentence, reference, panel, options)
         for name, value in expected.items():
-            found = (
-                STOP_LABELS[fits.stop[i]] if name == "stop" else getattr(fits, name)[i]
-            )
-            assert found == (
+            value_fitted = getattr(fits, name)[i]
+            if name == "stop":
+                value_fitted = STOP_LABELS[fits.stop[i]]
+            assert value_fitted == (
                 pytest.approx(value, abs=1e-9) if isinstance(value, float) else value
             )
         rows = logged.get_group(sentence)
         assert rows["step"].tolist() == list(range(len(plays)))
         names = ("opponent", "draw_probability", "answers", "mu", "sigma", "rank")
         for name, values in zip(names, zip(*plays, strict=True), strict=True):
-            told = list(values)
+            expected_values = list(values)
             exact = name in ("opponent", "answers", "rank")
             assert rows[name].tolist() == (
-                told if exact else pytest.approx(told, abs=1e-9)
+                expected_values if exact else pytest.approx(expected_values, abs=1e-9)
             )
 
 
@@ -270,7 +323,7 @@ ROWS = [finding(i, ent="edema", sent=f"{word} edema {place}.") for i, (word, pla
 
 
 @pytest.fixture(scope="module")
-def whole(stick: Stick) -> pd.DataFrame:
+def fitted_together(stick: Stick) -> pd.DataFrame:
     """All of `ROWS` fitted together."""
     return fitted(ROWS, stick).set_index("finding_id")
 
@@ -278,14 +331,16 @@ def whole(stick: Stick) -> pd.DataFrame:
 @given(st.permutations(range(12)), st.integers(1, 12))
 @examples(15)
 def test_a_fit_does_not_depend_on_batch_composition_or_order(
-    stick: Stick, whole: pd.DataFrame, order: list[int], size: int
+    stick: Stick, fitted_together: pd.DataFrame, order: list[int], size: int
 ) -> None:
-    part = fitted([ROWS[i] for i in order[:size]], stick).set_index("finding_id")
-    pd.testing.assert_frame_equal(part.sort_index(), whole.loc[part.index].sort_index())
+    fitted_part = fitted([ROWS[i] for i in order[:size]], stick).set_index("finding_id")
+    pd.testing.assert_frame_equal(
+        fitted_part.sort_index(), fitted_together.loc[fitted_part.index].sort_index()
+    )
 
 
 def test_words_that_mean_nothing_move_no_p_of_a_scorer(stick: Stick) -> None:
-    places = (
+    locations = (
         "lingula",
         "right upper lobe",
         "left base",
@@ -294,9 +349,9 @@ def test_words_that_mean_nothing_move_no_p_of_a_scorer(stick: Stick) -> None:
         "hila",
     )
     rows = [
-        finding(i, ent="pneumonia", sent=f"{hedge} pneumonia in the {place}.")
-        for i, (hedge, place) in enumerate(
-            product(("Unlikely", "Possible", "Probable"), places)
+        finding(i, ent="pneumonia", sent=f"{hedge} pneumonia in the {location}.")
+        for i, (hedge, location) in enumerate(
+            product(("Unlikely", "Possible", "Probable"), locations)
         )
     ]
     frame = fitted(rows, stick, PANEL[:1])
@@ -309,14 +364,16 @@ def test_a_scorer_beside_a_language_model_changes_no_draw_of_it(
     """Opponents depend on all answers before: the scorer is mute here, so that they stay."""
     sentences = ["Possible <finding>.", "Probable <finding> at the left base."]
     options = ExplicitSettings(panel_steps=100, step_limit=20)
-    alone, beside = (
-        ScriptedJudge(moody(0.0), key="moody"),
-        ScriptedJudge(moody(0.0), key="moody"),
-    )
+    alone = ScriptedJudge(moody(0.0), key="moody")
+    beside = ScriptedJudge(moody(0.0), key="moody")
     mute = LexiconJudge.bundled("lexicon")
     nothing = unknown_deviation([None] * len(sentences))
     monkeypatch.setattr(
-        mute, "scores", lambda asked: tuple(part[: len(asked)] for part in nothing)
+        mute,
+        "scores",
+        lambda sentences_asked: tuple(
+            values[: len(sentences_asked)] for values in nothing
+        ),
     )
     fit_sentences(sentences, reference, [alone], options)
     fit_sentences(sentences, reference, [beside, mute], options)
@@ -364,19 +421,21 @@ def test_chunks_and_the_log_change_no_fit_and_no_sentence_is_logged(
         PANEL,
         published_anchors(),
     )
-    whole = fit_pairs(*arguments, PUBLISHED)
+    unchunked = fit_pairs(*arguments, PUBLISHED)
     monkeypatch.setattr(fitting, "SENTENCES_AT_ONCE", at_once)
-    parts = fit_pairs(*arguments, PUBLISHED)
-    assert set(whole.log["sentence_key"]) == set(whole.probabilities["sentence_key"])
-    assert not any("quokka" in str(value) for value in whole.log.to_numpy().ravel())
-    FIT_LOG.to_arrow(whole.log)
-    off = fit_pairs(*arguments, PUBLISHED.model_copy(update={"fit_log": False}))
-    assert off.log.empty
-    for other in (parts, off):
+    in_chunks = fit_pairs(*arguments, PUBLISHED)
+    assert set(unchunked.log["sentence_key"]) == set(
+        unchunked.probabilities["sentence_key"]
+    )
+    assert not any("quokka" in str(value) for value in unchunked.log.to_numpy().ravel())
+    FIT_LOG.to_arrow(unchunked.log)
+    without_log = fit_pairs(*arguments, PUBLISHED.model_copy(update={"fit_log": False}))
+    assert without_log.log.empty
+    for tables in (in_chunks, without_log):
         pd.testing.assert_frame_equal(
-            other.probabilities, whole.probabilities, check_exact=True
+            tables.probabilities, unchunked.probabilities, check_exact=True
         )
-    pd.testing.assert_frame_equal(parts.log, whole.log, check_exact=True)
+    pd.testing.assert_frame_equal(in_chunks.log, unchunked.log, check_exact=True)
 
 
 def test_an_unmaskable_pair_takes_p_of_its_phrases(
@@ -403,24 +462,22 @@ def test_an_unmaskable_pair_takes_p_of_its_phrases(
 
 def test_ten_steps_without_a_valid_answer_leave_the_pair_unfitted(stick: Stick) -> None:
     frame = fitted([finding(0)], stick, [ScriptedJudge(lambda question: "invalid")])
-    found = (
+    row = (
         frame[["stop", "steps", "answers", "invalid_answers", "p_source"]]
         .iloc[0]
         .tolist()
     )
-    assert found == ["no valid answers", 10, 0, 10, "phrase"]
+    assert row == ["no valid answers", 10, 0, 10, "phrase"]
     assert frame[["mu", "sigma", "rank", "mu_centre", "mu_sd"]].isna().all(axis=None)
 
 
 def test_hedges_of_another_batch_are_refused(stick: Stick) -> None:
-    findings, other = (
-        findings_frame([finding(0)]),
-        findings_frame([finding(1, study_id="s59999999")]),
-    )
+    findings = findings_frame([finding(0)])
+    other_findings = findings_frame([finding(1, study_id="s59999999")])
     with pytest.raises(MethodError, match="not the same"):
         fit_pairs(
             findings,
-            hedge_phrases(other, PANEL[0]),
+            hedge_phrases(other_findings, PANEL[0]),
             *stick,
             PANEL,
             published_anchors(),
@@ -429,9 +486,9 @@ def test_hedges_of_another_batch_are_refused(stick: Stick) -> None:
 
 
 def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> None:
-    shown = (("A <finding>.",), ("B <finding>.",))
-    hashes = tuple(text_hashes(texts) for texts in shown)
-    reference = ReferenceScale(np.array([30.0, 20.0]), np.ones(2), shown, hashes)
+    sentences = (("A <finding>.",), ("B <finding>.",))
+    hashes = tuple(text_hashes(texts) for texts in sentences)
+    reference = ReferenceScale(np.array([30.0, 20.0]), np.ones(2), sentences, hashes)
     judge = ScriptedJudge(lambda question: "invalid")
     fit_sentences(
         ["Possible <finding>."], reference, [judge], ExplicitSettings(position="fixed")
@@ -442,14 +499,15 @@ def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> N
 def test_where_the_published_scale_stands_in_opponents_show_bundled_sentences(
     stick: Stick, reference: ReferenceScale
 ) -> None:
-    found = ReferenceScale.from_tables(
+    scale = ReferenceScale.from_tables(
         stick[1], own_vocabulary({"likely": ["likely <finding>."]})
     )
-    assert found.sentences == reference.sentences
+    assert scale.sentences == reference.sentences
 
 
 def test_unusable_anchors_are_found_before_any_judge_is_asked(stick: Stick) -> None:
-    findings, judge = findings_frame([finding(0)]), ScriptedJudge()
+    findings = findings_frame([finding(0)])
+    judge = ScriptedJudge()
     anchors = [Anchor("surely", 0.9, 0.8, 0.95)]
     with pytest.raises(MethodError, match="no anchor phrase 'surely'"):
         fit_pairs(
@@ -464,12 +522,16 @@ def test_unusable_anchors_are_found_before_any_judge_is_asked(stick: Stick) -> N
 
 
 def test_a_phrase_without_any_valid_match_is_no_opponent(stick: Stick) -> None:
-    own = stick[1].assign(ruler="own", n_matches=100)
-    silent = own.loc[own["rank"] == 20, "phrase"].item()
-    own.loc[own["phrase"] == silent, ["n_matches", "mu", "sigma"]] = [0, 25.0, 8.333]
-    found = ReferenceScale.from_tables(own, stick[0])
-    assert silent not in found.phrases
-    assert len(found.phrases) == len(own) - 1
+    own_ranking = stick[1].assign(ruler="own", n_matches=100)
+    silent = own_ranking.loc[own_ranking["rank"] == 20, "phrase"].item()
+    own_ranking.loc[own_ranking["phrase"] == silent, ["n_matches", "mu", "sigma"]] = [
+        0,
+        25.0,
+        8.333,
+    ]
+    scale = ReferenceScale.from_tables(own_ranking, stick[0])
+    assert silent not in scale.phrases
+    assert len(scale.phrases) == len(own_ranking) - 1
 
 
 def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(

@@ -96,16 +96,17 @@ def test_a_panels_posterior_agrees_with_simulated_readings(
     """The same model by brute force: places, deviations and readings are drawn, and weighted by how well they
     explain the answers.
     """
-    rng, draws = np.random.default_rng(3), 200_000
+    rng = np.random.default_rng(3)
+    draws = 200_000
     won, lost = no_answers(1, 2, reference)
     won[0, 0, 18:24] = 1
     lost[0, 1, 18:24] = 1
     lost[0, 0, 10] = won[0, 1, 30] = 1
-    place = rng.normal(25.0, 8.333, draws)
+    mu = rng.normal(25.0, 8.333, draws)
     deviation = 2.5 * rng.choice([0.5, 1.0, 1.5, 2.0], draws, p=[0.35, 0.5, 0.12, 0.03])
     weight = np.zeros(draws)
     for judge in range(2):
-        reading = place + deviation * rng.standard_normal(draws)
+        reading = mu + deviation * rng.standard_normal(draws)
         for counts, sign in ((won[0, judge], 1), (lost[0, judge], -1)):
             for phrase in np.flatnonzero(counts):
                 weight += norm.logcdf(
@@ -116,22 +117,25 @@ def test_a_panels_posterior_agrees_with_simulated_readings(
     weight = np.exp(weight - weight.max())
     weight /= weight.sum()
     mean, sd = panel_posterior(won, lost, replace(reference, reading_sd=2.5))
-    expected = float(weight @ place)
+    expected = float(weight @ mu)
     assert mean[0] == pytest.approx(expected, abs=0.05)
     assert sd[0] == pytest.approx(
-        float(np.sqrt(weight @ (place - expected) ** 2)), rel=0.03
+        float(np.sqrt(weight @ (mu - expected) ** 2)), rel=0.03
     )
 
 
 def test_judges_that_disagree_leave_a_place_less_certain(
     reference: ReferenceScale, alike: ReferenceScale
 ) -> None:
-    agreed, opposed = no_answers(1, 2, reference), no_answers(1, 2, reference)
+    agreed = no_answers(1, 2, reference)
+    opposed = no_answers(1, 2, reference)
     agreed[0][0, :, 15:23] = agreed[1][0, :, 15:23] = 2
     # the same answers in all, but one judge always reads higher
     opposed[0][0, 0, 15:23] = opposed[1][0, 1, 15:23] = 4
-    same = [np.stack(panel_posterior(*answers, alike)) for answers in (agreed, opposed)]
-    assert same[0] == pytest.approx(same[1], abs=1e-9)
+    posteriors = [
+        np.stack(panel_posterior(*answers, alike)) for answers in (agreed, opposed)
+    ]
+    assert posteriors[0] == pytest.approx(posteriors[1], abs=1e-9)
     assert (
         panel_posterior(*opposed, reference)[1]
         > 1.3 * panel_posterior(*agreed, reference)[1]

@@ -111,17 +111,21 @@ def test_the_ranking_uncertainty_is_that_of_the_neighbouring_phrases() -> None:
 @pytest.mark.parametrize("n_anchors", [2, 3, 5])
 def test_the_delta_method_agrees_with_simulation(n_anchors: int) -> None:
     rng = np.random.default_rng(0)
-    places = np.linspace(8.0, 42.0, n_anchors)
-    p = 1 / (1 + np.exp(-0.09 * (places - 25.0 + rng.normal(0, 1.0, n_anchors))))
-    logits, logit_se, mu_sd, sigma = np.log(p / (1 - p)), 0.1, 0.6, 1.2
+    anchor_mu = np.linspace(8.0, 42.0, n_anchors)
+    p = 1 / (1 + np.exp(-0.09 * (anchor_mu - 25.0 + rng.normal(0, 1.0, n_anchors))))
+    logits = np.log(p / (1 - p))
+    logit_se = 0.1
+    mu_sd = 0.6
+    sigma = 1.2
     ends = [1 / (1 + np.exp(-(logits + s * 1.959964 * logit_se))) for s in (-1, 1)]
     anchors = [
         Anchor(f"a{i}", float(p[i]), float(ends[0][i]), float(ends[1][i]))
         for i in range(n_anchors)
     ]
-    frame = ranking({f"a{i}": float(place) for i, place in enumerate(places)}, mu_sd)
-    target, draws = 33.0, 40_000
-    x = places + rng.normal(0, mu_sd, (draws, n_anchors))
+    frame = ranking({f"a{i}": float(mu) for i, mu in enumerate(anchor_mu)}, mu_sd)
+    target = 33.0
+    draws = 40_000
+    x = anchor_mu + rng.normal(0, mu_sd, (draws, n_anchors))
     y = logits + rng.normal(0, logit_se, (draws, n_anchors))
     away = x - x.mean(axis=1, keepdims=True)
     slope = (away * y).sum(axis=1) / (away**2).sum(axis=1)
@@ -134,7 +138,10 @@ def test_the_delta_method_agrees_with_simulation(n_anchors: int) -> None:
 
 def test_more_than_two_anchors_are_fitted_on_the_logit_scale() -> None:
     mu = {"a": 10.0, "b": 20.0, "c": 30.0, "d": 45.0}
-    p = {name: 1 / (1 + math.exp(-0.1 * (place - 25.0))) for name, place in mu.items()}
+    p = {
+        name: 1 / (1 + math.exp(-0.1 * (mu_of_phrase - 25.0)))
+        for name, mu_of_phrase in mu.items()
+    }
     calibration = calibrate(
         ranking(mu), [Anchor(name, value, value, value) for name, value in p.items()]
     )
@@ -158,11 +165,11 @@ def test_more_than_two_anchors_are_fitted_on_the_logit_scale() -> None:
 def test_a_ranking_that_cannot_be_mapped_says_why(
     mu: dict[str, float], played: tuple[int, int], reason: str
 ) -> None:
-    own = ranking(mu).assign(ruler="own", n_matches=played)
-    found = calibration_problem(own, published_anchors())
-    assert reason in found
-    assert bool(found) == bool(reason)
+    own_ranking = ranking(mu).assign(ruler="own", n_matches=played)
+    problem = calibration_problem(own_ranking, published_anchors())
+    assert reason in problem
+    assert bool(problem) == bool(reason)
     if reason and min(played):
         with pytest.raises(MethodError, match="anchor_ratings") as caught:
-            calibrate(own, published_anchors())
+            calibrate(own_ranking, published_anchors())
         assert reason in str(caught.value)

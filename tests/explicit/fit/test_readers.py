@@ -180,9 +180,9 @@ def test_the_range_holds_19_of_20_further_readers() -> None:
     """Invented raters of two phrases; a further one is asked each time."""
     draw = np.random.default_rng(7)
     inside = 0
-    asked = 2000
+    readers = 2000
     sd = 0.7
-    for _ in range(asked):
+    for _ in range(readers):
         truth = draw.normal(0.0, 1.0, 2)
         answers = truth[:, None] + draw.normal(0.0, sd, (2, 6))
         spread = spread_between(answers, "invented")
@@ -192,7 +192,7 @@ def test_the_range_holds_19_of_20_further_readers() -> None:
         ends = [float(expit(mean + z * error)) for z in (0.0, -1.96, 1.96)]
         low, high = reader_range(*ends, spread)
         inside += bool(low <= expit(truth[0] + draw.normal(0.0, sd)) <= high)
-    assert 0.93 < inside / asked < 0.97
+    assert 0.93 < inside / readers < 0.97
 
 
 def test_a_reader_of_the_mean_is_no_further_away_than_readers_differ() -> None:

@@ -155,9 +155,9 @@ def test_a_correction_overrides_needs_no_review_and_may_be_empty(
     tmp_path: Path,
 ) -> None:
     rows = [finding(0, severity="mild"), finding(1)]
-    given = f"{rows[0]['finding_id']},May Represent; mild,by me\n{rows[1]['finding_id']},,\ns1:9,or,\n"
+    corrections_csv = f"{rows[0]['finding_id']},May Represent; mild,by me\n{rows[1]['finding_id']},,\ns1:9,or,\n"
     corrections = load_corrections(
-        corrections_file(tmp_path, "finding_id,phrases,remark\n" + given)
+        corrections_file(tmp_path, "finding_id,phrases,remark\n" + corrections_csv)
     )
     frame = extracted(saying("likely", "or"), *rows, corrections=corrections)
     assert frame["phrases"].tolist() == [["may represent", "mild"], []]
@@ -312,12 +312,12 @@ def test_the_published_ruler_lists_the_corpus_phrases_that_it_lacks() -> None:
 
 def test_the_bundled_ruler_has_ten_masked_sentences_of_its_own_per_phrase() -> None:
     sentences = reference_sentences()
-    everything = [sentence for known in sentences.values() for sentence in known]
+    everything = [sentence for examples in sentences.values() for sentence in examples]
     assert len(sentences) == 42
     assert len(set(everything)) == len(everything)
-    for phrase, known in sentences.items():
-        assert len(known) >= 10, phrase
-        for sentence in known:
+    for phrase, examples in sentences.items():
+        assert len(examples) >= 10, phrase
+        for sentence in examples:
             assert sentence.count("<finding>") == 1
             assert f" {phrase}" in f" {sentence.lower()}"
 

@@ -55,8 +55,8 @@ def noisy() -> dict[str, pd.DataFrame]:
 def test_the_deviation_of_the_readings_is_found_again(
     noise: Noise, judges: int
 ) -> None:
-    found, scale = estimated(matches_of(noise, judges))
-    assert found == pytest.approx(noise.reading * scale, rel=0.25)
+    deviation, scale = estimated(matches_of(noise, judges))
+    assert deviation == pytest.approx(noise.reading * scale, rel=0.25)
 
 
 def test_judges_that_read_alike_are_seen_and_noise_is_no_reading() -> None:
@@ -83,14 +83,12 @@ def test_neither_the_order_of_judges_nor_of_matches_matters(
 def test_a_match_with_an_invalid_answer_says_nothing(
     noisy: dict[str, pd.DataFrame],
 ) -> None:
-    one = sorted(noisy)[0]
-    blank = noisy[one]["match_id"].isin(noisy[one]["match_id"].head(100))
-    answer, winner = (
-        noisy[one]["answer"].mask(blank, "invalid"),
-        noisy[one]["winner"].mask(blank),
-    )
-    silent = {**noisy, one: noisy[one].assign(answer=answer, winner=winner)}
-    gone = noisy[one]["match_id"][blank]
+    judge_key = sorted(noisy)[0]
+    blank = noisy[judge_key]["match_id"].isin(noisy[judge_key]["match_id"].head(100))
+    answer = noisy[judge_key]["answer"].mask(blank, "invalid")
+    winner = noisy[judge_key]["winner"].mask(blank)
+    silent = {**noisy, judge_key: noisy[judge_key].assign(answer=answer, winner=winner)}
+    gone = noisy[judge_key]["match_id"][blank]
     without = {
         key: frame[~frame["match_id"].isin(gone)] for key, frame in noisy.items()
     }

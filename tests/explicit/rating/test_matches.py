@@ -42,7 +42,7 @@ def test_42_phrases_make_8610_matches_of_every_unordered_pair(
     assert (
         matches.groupby(["phrase_a", "phrase_b"])["repetition"].nunique().eq(10).all()
     )
-    known = dict(
+    phrase_by_sentence = dict(
         zip(
             corpus_vocabulary["phrase"],
             map(set, corpus_vocabulary["example_sentences"]),
@@ -51,7 +51,7 @@ def test_42_phrases_make_8610_matches_of_every_unordered_pair(
     )
     for side in "ab":
         drawn = matches[[f"phrase_{side}", f"sentence_{side}"]].itertuples(index=False)
-        assert all(sentence in known[phrase] for phrase, sentence in drawn)
+        assert all(sentence in phrase_by_sentence[phrase] for phrase, sentence in drawn)
     assert 0.47 < matches["swapped"].mean() < 0.53, "the position is a coin"
     assert 0.47 < (matches["winner"] == matches["phrase_a"]).mean() < 0.53, (
         "always sentence_1 is no preference"
@@ -62,9 +62,14 @@ def test_42_phrases_make_8610_matches_of_every_unordered_pair(
 
 def test_every_judge_is_asked_about_the_same_sentence_pairs() -> None:
     judges = (LexiconJudge.bundled("a"), ScriptedJudge())
-    one, two = (comparison_matches(SMALL, judge, SETTINGS) for judge in judges)
+    first_matches, second_matches = (
+        comparison_matches(SMALL, judge, SETTINGS) for judge in judges
+    )
     pd.testing.assert_frame_equal(
-        *(frame.drop(columns=["answer", "winner"]) for frame in (one, two))
+        *(
+            frame.drop(columns=["answer", "winner"])
+            for frame in (first_matches, second_matches)
+        )
     )
 
 
@@ -89,7 +94,7 @@ def test_the_winner_is_the_phrase_whose_sentence_was_chosen_on_either_side() -> 
 def test_an_added_sentence_changes_a_draw_only_by_being_drawn(
     kept: list[int], added: int
 ) -> None:
-    few = own_vocabulary(
+    few_examples = own_vocabulary(
         {"likely": [f"likely <finding> {i}." for i in kept], "may": ["may <finding>."]}
     )
     more = own_vocabulary(
@@ -99,7 +104,7 @@ def test_an_added_sentence_changes_a_draw_only_by_being_drawn(
         }
     )
     for before, after in zip(
-        schedule(few, SETTINGS), schedule(more, SETTINGS), strict=True
+        schedule(few_examples, SETTINGS), schedule(more, SETTINGS), strict=True
     ):
         assert before.match_id == after.match_id
         drawn = (before.sentence_a, f"likely <finding> {added}.")
@@ -126,14 +131,14 @@ def test_draws_depend_on_the_seed_and_spread_over_the_examples() -> None:
 
 
 def test_other_phrases_and_row_order_do_not_change_a_match() -> None:
-    whole, part = (
+    all_phrases, some_phrases = (
         comparison_matches(
             rows.reset_index(drop=True), LexiconJudge.bundled("a"), SETTINGS
         ).set_index("match_id")
         for rows in (SMALL, SMALL.iloc[[2, 0]])
     )
-    assert len(part) == 10
-    pd.testing.assert_frame_equal(whole.loc[part.index], part)
+    assert len(some_phrases) == 10
+    pd.testing.assert_frame_equal(all_phrases.loc[some_phrases.index], some_phrases)
 
 
 def test_the_published_ruler_needs_no_matches() -> None:

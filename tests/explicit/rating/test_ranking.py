@@ -39,11 +39,11 @@ def noisy(strength: float) -> ScriptedJudge:
     """Prefers the phrase earlier in ORDER, but errs on a share of the sentence pairs."""
 
     def choose(question: ComparisonQuestion) -> str:
-        places = [
+        ranks = [
             next(i for i, phrase in enumerate(ORDER) if sentence.startswith(phrase))
             for sentence in (question.sentence_1, question.sentence_2)
         ]
-        right = places[0] < places[1]
+        right = ranks[0] < ranks[1]
         errs = (
             random.Random(
                 f"{sorted((question.sentence_1, question.sentence_2))}"
@@ -86,8 +86,8 @@ def test_mu_and_sigma_are_the_packages_averaged_over_the_orders() -> None:
         play_with_package(answers.winner, answers.loser, 4, order, "scipy")
         for order in random_orders(answers, settings)
     ]
-    found = frame.loc[sorted(ORDER), ["mu", "sigma"]].to_numpy().T
-    np.testing.assert_allclose(found, np.mean(packaged, axis=0), atol=1e-9)
+    ranking = frame.loc[sorted(ORDER), ["mu", "sigma"]].to_numpy().T
+    np.testing.assert_allclose(ranking, np.mean(packaged, axis=0), atol=1e-9)
 
 
 def test_the_ranking_does_not_depend_on_row_order() -> None:
@@ -99,11 +99,11 @@ def test_the_ranking_does_not_depend_on_row_order() -> None:
 
 
 def test_invalid_answers_are_left_out_not_counted_as_losses() -> None:
-    whole = played(("one", noisy(0.8)))
+    all_valid = played(("one", noisy(0.8)))
     silent = played(("two", ScriptedJudge(lambda question: "invalid")))
     columns = ["phrase", "mu", "sigma", "mu_low", "mu_high", "n_matches", "win_rate"]
     pd.testing.assert_frame_equal(
-        ranked(whole)[columns], ranked(whole | silent)[columns]
+        ranked(all_valid)[columns], ranked(all_valid | silent)[columns]
     )
 
 
@@ -113,25 +113,31 @@ def test_without_any_valid_match_or_two_phrases_there_is_no_ranking() -> None:
     with pytest.raises(MethodError, match="no judge"):
         ranked({})
     vocabulary = own_vocabulary({"likely": ["likely <finding>."]})
-    for few in (vocabulary, vocabulary.iloc[:0]):
+    for phrases in (vocabulary, vocabulary.iloc[:0]):
         with pytest.raises(MethodError, match="fewer than two phrases"):
             reference_ranking(
-                few, {"one": comparison_matches(few, noisy(1.0), SETTINGS)}, SETTINGS
+                phrases,
+                {"one": comparison_matches(phrases, noisy(1.0), SETTINGS)},
+                SETTINGS,
             )
 
 
 def test_intervals_contain_the_value_and_narrow_with_more_sentence_pairs() -> None:
-    few = ranked(played(("one", noisy(0.8))))
+    ranking = ranked(played(("one", noisy(0.8))))
     for name in ("mu", "rank"):
-        assert few[name].between(few[f"{name}_low"], few[f"{name}_high"]).all()
-    many = SETTINGS.model_copy(update={"repetitions": 80})
+        assert (
+            ranking[name].between(ranking[f"{name}_low"], ranking[f"{name}_high"]).all()
+        )
+    many_repetitions = SETTINGS.model_copy(update={"repetitions": 80})
     vocabulary = own_vocabulary(
         {phrase: [f"{phrase} <finding> {i}." for i in range(60)] for phrase in ORDER}
     )
     more = reference_ranking(
-        vocabulary, {"one": comparison_matches(vocabulary, noisy(0.8), many)}, many
+        vocabulary,
+        {"one": comparison_matches(vocabulary, noisy(0.8), many_repetitions)},
+        many_repetitions,
     )
-    assert more["mu_sd"].mean() < few["mu_sd"].mean()
+    assert more["mu_sd"].mean() < ranking["mu_sd"].mean()
 
 
 def test_a_copy_of_a_judge_does_not_narrow_the_intervals() -> None:
@@ -154,11 +160,12 @@ def test_very_many_answers_are_resampled_less_often(
 
 def test_the_version_follows_answers_judges_and_seed() -> None:
     quick = ExplicitSettings(bootstrap=0, orders=1)
-    base, other = played(("one", noisy(0.8))), played(("one", noisy(0.5)))["one"]
+    base = played(("one", noisy(0.8)))
+    other_answers = played(("one", noisy(0.5)))["one"]
     changed = [
         base,
         {"other": base["one"]},
-        {"one": other},
+        {"one": other_answers},
         {**base, "two": base["one"]},
     ]
     versions = [
@@ -172,15 +179,15 @@ def test_the_version_follows_answers_judges_and_seed() -> None:
 
 
 def test_the_published_scale_has_the_published_scores_also_as_a_stand_in() -> None:
-    vocabulary, matches = (
-        hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS),
-        {"one": COMPARISON_MATCHES.frame()},
-    )
+    vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS)
+    matches = {"one": COMPARISON_MATCHES.frame()}
     frame = reference_ranking(vocabulary, matches, SETTINGS, ["rules, version 1"])
-    own = ranked(
+    own_ranking = ranked(
         played(("one", noisy(0.9)), ("two", noisy(0.9))), ExplicitSettings(bootstrap=0)
     )
-    instead = published_instead(own, "the anchors are inverted", ["rules, version 1"])
+    instead = published_instead(
+        own_ranking, "the anchors are inverted", ["rules, version 1"]
+    )
     for ranking, judges in ((frame, ["one"]), (instead, ["one", "two"])):
         REFERENCE_RANKING.to_arrow(ranking)
         assert len(ranking) == 42
@@ -189,7 +196,7 @@ def test_the_published_scale_has_the_published_scores_also_as_a_stand_in() -> No
         assert ranking["ruler"].eq("published").all()
         assert ranking["judges"].tolist() == [judges] * 42
     assert set(instead["ruler_reason"]) == {"the anchors are inverted"}
-    assert set(instead["vocabulary_version"]) == set(own["vocabulary_version"])
+    assert set(instead["vocabulary_version"]) == set(own_ranking["vocabulary_version"])
     other_panel = reference_ranking(vocabulary, matches, SETTINGS, ["rules, version 2"])
     assert set(frame["ranking_version"]).isdisjoint(other_panel["ranking_version"]), (
         "no panel passes for another"
@@ -216,7 +223,8 @@ def test_a_ranking_without_orders_of_play_agrees() -> None:
     )
 
     def choose(question: ComparisonQuestion) -> str:
-        first, second = int(question.sentence_1[1]), int(question.sentence_2[1])
+        first = int(question.sentence_1[1])
+        second = int(question.sentence_2[1])
         noise = random.Random(
             f"{sorted((question.sentence_1, question.sentence_2))}"
         ).gauss(0.0, 2.0)
@@ -250,9 +258,9 @@ def test_a_ranking_without_orders_of_play_agrees() -> None:
             + (((mu - trueskill.MU) / trueskill.SIGMA) ** 2).sum() / 2.0
         )
 
-    place = minimize(loss, np.full(8, trueskill.MU)).x
-    assert spearmanr(place, ranking["mu"]).statistic > 0.97
-    assert np.corrcoef(place, ranking["mu"])[0, 1] > 0.98
+    strengths = minimize(loss, np.full(8, trueskill.MU)).x
+    assert spearmanr(strengths, ranking["mu"]).statistic > 0.97
+    assert np.corrcoef(strengths, ranking["mu"])[0, 1] > 0.98
 
 
 def test_a_phrase_without_a_valid_match_stays_at_the_prior() -> None:

@@ -27,10 +27,10 @@ def random_matches(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Matches of players whose strength grows with their number, with upsets."""
     rng = np.random.default_rng(seed)
-    one = rng.integers(players, size=matches)
-    two = (one + 1 + rng.integers(players - 1, size=matches)) % players
-    first = rng.random(matches) < 1.0 / (1.0 + np.exp(-(one - two) * 0.5))
-    return np.where(first, one, two), np.where(first, two, one)
+    players_1 = rng.integers(players, size=matches)
+    two = (players_1 + 1 + rng.integers(players - 1, size=matches)) % players
+    first = rng.random(matches) < 1.0 / (1.0 + np.exp(-(players_1 - two) * 0.5))
+    return np.where(first, players_1, two), np.where(first, two, players_1)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,8 @@ def test_many_orders_side_by_side_are_exactly_sequential_play(
     )  # repeats, and padding anywhere
     mu, sigma = play(winners, losers, players, orders)
     for row, order in enumerate(orders.tolist()):
-        m, v = np.full(players, MU), np.full(players, SIGMA**2)
+        m = np.full(players, MU)
+        v = np.full(players, SIGMA**2)
         for match in (match for match in order if match >= 0):
             w, l = winners[match], losers[match]  # noqa: E741
             (m[w], v[w]), (m[l], v[l]) = (

@@ -37,9 +37,9 @@ def edge(sub_finding: str, *rows: Said) -> dict[str, Any]:
     }
 
 
-def counted(found: dict[str, Any]) -> tuple[int, ...]:
+def counted(row: dict[str, Any]) -> tuple[int, ...]:
     return tuple(
-        found[name]
+        row[name]
         for name in ("studies", "mentioned", "as_implied", "otherwise", "both")
     )
 
@@ -49,8 +49,10 @@ def test_a_denial_speaks_against_the_edge_and_a_doubtful_presence_for_it(
     status: str, agrees: int
 ) -> None:
     p = {"tp": 0.6, "tn": 0.2}.get(status)
-    found = edge("pulmonary edema", said("CHF"), said("pulmonary edema", status, p=p))
-    assert counted(found)[1:4] == (1, agrees, 1 - agrees)
+    counts_of_edge = edge(
+        "pulmonary edema", said("CHF"), said("pulmonary edema", status, p=p)
+    )
+    assert counted(counts_of_edge)[1:4] == (1, agrees, 1 - agrees)
 
 
 def test_the_size_of_the_heart_states_or_denies_that_it_is_enlarged() -> None:
@@ -74,8 +76,8 @@ def test_a_mention_at_another_place_does_not_count() -> None:
 
 
 def test_of_a_doubtful_diagnosis_nothing_follows_so_it_is_in_no_share() -> None:
-    found = edge("opacity", said("pneumonia", "tp", p=0.7), said("opacity"))
-    assert counted(found) == (0, 0, 0, 0, 0)
+    counts_of_edge = edge("opacity", said("pneumonia", "tp", p=0.7), said("opacity"))
+    assert counted(counts_of_edge) == (0, 0, 0, 0, 0)
 
 
 def test_the_interval_is_wilsons_and_is_set_beside_the_experts() -> None:
@@ -83,11 +85,11 @@ def test_the_interval_is_wilsons_and_is_set_beside_the_experts() -> None:
 
     pathway = dictionary().pathways_of("consolidation")[0].id
     for hits, n, verdict in ((10, 40, "below"), (97, 100, "above"), (8, 10, "open")):
-        found: Counts = Counter(
+        tally: Counts = Counter(
             {((pathway, 0), "present"): hits, ((pathway, 0), "absent"): n - hits}
         )
         frame = (
-            audit_table(found, dictionary())
+            audit_table(tally, dictionary())
             .query("pathway_id == @pathway and edge == 0")
             .iloc[0]
         )
@@ -106,13 +108,13 @@ def test_every_study_is_counted_once_for_an_edge_and_parts_add_up(
     rows: list[Said],
 ) -> None:
     result = run(rows).rows
-    whole = counts(result)
+    all_counts = counts(result)
     studies = result["study_id"].unique().tolist()
     half = studies[: len(studies) // 2]
-    parts = counts(result[result["study_id"].isin(half)])
-    parts.update(counts(result[~result["study_id"].isin(half)]))
-    assert whole == parts
-    frame = audit_table(whole, dictionary())
+    half_counts = counts(result[result["study_id"].isin(half)])
+    half_counts.update(counts(result[~result["study_id"].isin(half)]))
+    assert all_counts == half_counts
+    frame = audit_table(all_counts, dictionary())
     PATHWAY_AUDIT.to_arrow(frame)
     assert frame["studies"].max() <= len(studies)
     assert (frame["as_implied"] + frame["otherwise"] == frame["mentioned"]).all()

@@ -19,12 +19,12 @@ from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
 def tree(outcome: Outcome) -> dict[str, list[str]]:
     """Names of the generated children by the id of their parent."""
-    found: dict[str, list[str]] = {}
+    children: dict[str, list[str]] = {}
     for parent, name, status in outcome.expansion.expansions.query(
         "outcome == 'generated'"
     )[["parent_id", "name", "status"]].itertuples(index=False):
-        found.setdefault(parent, []).append(f"{name} {status}")
-    return found
+        children.setdefault(parent, []).append(f"{name} {status}")
+    return children
 
 
 def test_heart_failure_expands_to_its_leaves() -> None:
@@ -92,10 +92,10 @@ def test_a_symptom_is_linked_where_the_report_states_it_and_never_generated() ->
         "fever"
         not in run([said("pneumonia"), said("fever", "dn", section="hist")]).names()
     )
-    told = run([said("pneumonia"), said("fever", section="hist")])
-    child = told.child(identity(0) + "/1")
+    result = run([said("pneumonia"), said("fever", section="hist")])
+    child = result.child(identity(0) + "/1")
     assert (child["outcome"], child["linked_to"]) == ("already stated", identity(1))
-    assert told.row(identity(0))["evidence"] == [identity(0) + "/0", "~fever"]
+    assert result.row(identity(0))["evidence"] == [identity(0) + "/0", "~fever"]
     beside = run([said("pneumonia"), said("fever")])
     assert beside.row(identity(0))["evidence"] == [identity(0) + "/0", identity(1)]
 
@@ -373,32 +373,32 @@ def test_what_excludes_a_sign_is_looked_for_among_its_own_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Readings are counted: rows about something else may not be read again for every implied finding."""
-    read = LabelList.read
+    read_list = LabelList.read
     readings = 0
 
     def counted(self: LabelList, row: Any, status: str = "") -> Any:
         nonlocal readings
         readings += 1
-        return read(self, row, status)
+        return read_list(self, row, status)
 
     monkeypatch.setattr(LabelList, "read", counted)
     sides = ("right", "left")
     counts = []
-    for others in (100, 200):
+    for count in (100, 200):
         rows = [
             said("consolidation", location=f"{side} upper lobe", sent_idx=1)
             for side in sides
         ]
         rows += [
             said(f"sign number {number}", sent_idx=number + 2)
-            for number in range(others)
+            for number in range(count)
         ]
         readings = 0
         run(rows[:2])
         alone = readings
         readings = 0
         run(rows)
-        counts.append((readings - alone) / others)
+        counts.append((readings - alone) / count)
     assert counts[1] <= counts[0] < 30
 
 

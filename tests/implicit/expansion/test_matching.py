@@ -21,8 +21,8 @@ def matched(ent: str, **options: Any) -> tuple[str, str]:
     """Pathway id and reason of a single certain finding."""
     row = read_rows(frames([said(ent, **options)])[0])[0]
     row.p_source = "definitive"
-    found = match(row, dictionary())
-    return found.matched.id if found.matched else "", found.reason
+    outcome = match(row, dictionary())
+    return outcome.matched.id if outcome.matched else "", outcome.reason
 
 
 def expected_effusion_signs(views: frozenset[str]) -> set[str]:
@@ -134,9 +134,13 @@ def test_every_row_without_a_pathway_says_why(
     options: dict[str, Any], reason: str
 ) -> None:
     outcome = run([said(**options)])
-    found = outcome.match(identity(0))
-    assert found["reason"] == reason
-    assert bool(found["pathway_id"]) == bool(found["pathway"]) == (reason == "matched")
+    pathway_match = outcome.match(identity(0))
+    assert pathway_match["reason"] == reason
+    assert (
+        bool(pathway_match["pathway_id"])
+        == bool(pathway_match["pathway"])
+        == (reason == "matched")
+    )
     if reason != "matched":
         assert len(outcome.expansion.expansions) == 0
 

@@ -38,7 +38,7 @@ def test_the_packaged_list_holds_the_pairs_of_paper_and_authors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "apart"),
+    ("phrase_1", "phrase_2", "apart"),
     [
         ("left-sided opacity", "opacity of the right lung", True),
         ("opacity (left)", "opacity/right", True),
@@ -66,15 +66,17 @@ def test_the_packaged_list_holds_the_pairs_of_paper_and_authors() -> None:
     ],
 )
 def test_a_pair_in_either_direction_separates_on_whole_words(
-    one: str, other: str, apart: bool
+    phrase_1: str, phrase_2: str, apart: bool
 ) -> None:
     assert (
-        blacklist().separates(one, other) is blacklist().separates(other, one) is apart
+        blacklist().separates(phrase_1, phrase_2)
+        is blacklist().separates(phrase_2, phrase_1)
+        is apart
     )
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "apart"),
+    ("phrase_1", "phrase_2", "apart"),
     [
         ("cardiomegaly", "pulmonary congestion", True),
         ("bilateral opacity", "medial opacity", True),  # bilateral contains lateral
@@ -86,19 +88,23 @@ def test_a_pair_in_either_direction_separates_on_whole_words(
     ],
 )
 def test_the_papers_pairs_separate_inside_words_in_mode_paper(
-    one: str, other: str, apart: bool
+    phrase_1: str, phrase_2: str, apart: bool
 ) -> None:
     listed = blacklist().for_policy(PAPER)
-    assert listed.separates(one, other) is listed.separates(other, one) is apart
+    assert (
+        listed.separates(phrase_1, phrase_2)
+        is listed.separates(phrase_2, phrase_1)
+        is apart
+    )
 
 
 def test_a_user_lists_exact_pairs(tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
     file.write_text("term_pairs: []\nexact_pairs:\n  - [Old  scar, new scar]\n")
-    own = load_blacklist(file)
-    assert own.separates("old scar", "NEW SCAR")
-    assert not own.separates("old scar left", "new scar")
-    assert not own.separates("old scar", "old scar")
+    listed_pairs = load_blacklist(file)
+    assert listed_pairs.separates("old scar", "NEW SCAR")
+    assert not listed_pairs.separates("old scar left", "new scar")
+    assert not listed_pairs.separates("old scar", "old scar")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +128,7 @@ def test_a_wrong_list_names_the_line_and_the_field(
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "differ"),
+    ("phrase_1", "phrase_2", "differ"),
     [
         ("nodule 5mm", "nodule 5 cm", True),
         ("fracture t8", "fracture T9", True),
@@ -141,7 +147,7 @@ def test_a_wrong_list_names_the_line_and_the_field(
     ],
 )
 def test_numbers_and_levels_differ_where_both_are_stated(
-    one: str, other: str, differ: bool
+    phrase_1: str, phrase_2: str, differ: bool
 ) -> None:
-    assert values_differ(stated_values(one), stated_values(other)) is differ
-    assert values_differ(stated_values(other), stated_values(one)) is differ
+    assert values_differ(stated_values(phrase_1), stated_values(phrase_2)) is differ
+    assert values_differ(stated_values(phrase_2), stated_values(phrase_1)) is differ

@@ -43,16 +43,21 @@ from lunguage_assets.settings import ImplicitSettings
 
 def groups(frame: pd.DataFrame) -> set[frozenset[int]]:
     """Row numbers of every merged group."""
-    found = frame[frame["merged_ids"].str.len() > 0]
+    survivors = frame[frame["merged_ids"].str.len() > 0]
     ids = (
         [row_id, *merged]
-        for row_id, merged in zip(found["finding_id"], found["merged_ids"], strict=True)
+        for row_id, merged in zip(
+            survivors["finding_id"], survivors["merged_ids"], strict=True
+        )
     )
-    return {frozenset(int(one.split(":")[1]) for one in group) for group in ids}
+    return {
+        frozenset(int(finding_id.split(":")[1]) for finding_id in group)
+        for group in ids
+    }
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("row_1", "row_2"),
     [
         (said("opacity", "tp"), said("opacity", "tn")),
         (said("opacity"), said("opacity", study="s00000002", row=1)),
@@ -68,13 +73,13 @@ def groups(frame: pd.DataFrame) -> set[frozenset[int]]:
     ],
 )
 def test_what_must_not_merge_does_not_whatever_the_encoder_finds(
-    one: object, other: object
+    row_1: object, row_2: object
 ) -> None:
-    assert groups(deduplicated([one, other], embedder=AlikeEmbedder())) == set()
+    assert groups(deduplicated([row_1, row_2], embedder=AlikeEmbedder())) == set()
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("row_1", "row_2"),
     [
         (said("opacity"), said("opacity", "tp")),
         (said("opacity", improved="a"), said("opacity")),
@@ -83,8 +88,8 @@ def test_what_must_not_merge_does_not_whatever_the_encoder_finds(
         (said("opacity", location="bilateral"), said("opacity", location="medial")),
     ],
 )
-def test_everything_else_may(one: object, other: object) -> None:
-    assert groups(deduplicated([one, other], embedder=AlikeEmbedder())) == {
+def test_everything_else_may(row_1: object, row_2: object) -> None:
+    assert groups(deduplicated([row_1, row_2], embedder=AlikeEmbedder())) == {
         frozenset({0, 1})
     }
 
@@ -155,9 +160,10 @@ def test_the_survivor_keeps_its_own_words_and_probability_and_unites_the_rest() 
             {("shadow base hazy mild, faint", "opacity lung base moderate, mild"): 0.95}
         ),
     )
-    survivor, merged = record(frame, identity(1)), record(frame, identity(0))
-    own = [survivor[name] for name in ("ent", "location", "prob", "sent_idx")]
-    assert own == ["opacity", "lung base", 0.7, 1]
+    survivor = record(frame, identity(1))
+    merged = record(frame, identity(0))
+    values = [survivor[name] for name in ("ent", "location", "prob", "sent_idx")]
+    assert values == ["opacity", "lung base", 0.7, 1]
     assert (survivor["severity"], survivor["morphology"]) == (
         "moderate, mild",
         "hazy",
@@ -193,14 +199,14 @@ def test_every_finding_gets_a_probability_an_interval_and_their_source() -> None
         said("f", "tn", section="hist", p=None),
     ]
     frame = deduplicated(rows)
-    found = frame.set_index("ent")[
+    probabilities = frame.set_index("ent")[
         ["prob", "p_low", "p_high", "support", "p_source"]
     ].T.to_dict("list")
-    assert found["a"] == [1.0, 1.0, 1.0, 1.0, "definitive"]
-    assert found["b"] == [0.0, 0.0, 0.0, 1.0, "definitive"]
-    assert found["c"] == [0.4, 0.2, 0.7, 0.4, "fitted"]
-    assert found["d"] == [0.4, 0.2, 0.7, 0.6, "fitted"]
-    assert found["e"] == found["f"] == [0.5, 0.0, 1.0, 0.5, "none"]
+    assert probabilities["a"] == [1.0, 1.0, 1.0, 1.0, "definitive"]
+    assert probabilities["b"] == [0.0, 0.0, 0.0, 1.0, "definitive"]
+    assert probabilities["c"] == [0.4, 0.2, 0.7, 0.4, "fitted"]
+    assert probabilities["d"] == [0.4, 0.2, 0.7, 0.6, "fitted"]
+    assert probabilities["e"] == probabilities["f"] == [0.5, 0.0, 1.0, 0.5, "none"]
     assert not frame["prob_is_bound"].any()
     assert set(frame["encoder"]) == {"lexical-1"}
 
@@ -256,7 +262,7 @@ def merged_groups(rows: list[Said], frame: pd.DataFrame) -> list[list[object]]:
     findings, _, _ = frames(rows)
     delivered = {row.finding_id: row for row in read_rows(findings)}
     return [
-        [delivered[own] for own in (survivor, *merged)]
+        [delivered[finding_id] for finding_id in (survivor, *merged)]
         for survivor, merged in zip(
             frame["finding_id"], frame["merged_ids"], strict=True
         )
@@ -276,15 +282,16 @@ def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
 ) -> None:
     frame = deduplicated(rows, embedder=encoder, history=history, threshold=threshold)
     for group in merged_groups(rows, frame):
-        for one, other in combinations(group, 2):
-            said_one, said_other = linearised(one), linearised(other)
+        for row_1, row_2 in combinations(group, 2):
+            said_one = linearised(row_1)
+            said_other = linearised(row_2)
             kind, kind_of_other = (
-                (row.study_id, row.positive, row.currency) for row in (one, other)
+                (row.study_id, row.positive, row.currency) for row in (row_1, row_2)
             )
             assert kind == kind_of_other
             assert not blacklist().separates(said_one, said_other)
             assert not blacklist().separates(
-                ", ".join(one.location_parts), ", ".join(other.location_parts)
+                ", ".join(row_1.location_parts), ", ".join(row_2.location_parts)
             )
             assert not values_differ(stated_values(said_one), stated_values(said_other))
             assert (
@@ -354,14 +361,16 @@ def test_groups_are_those_of_the_plain_rules(
     findings, fitted, _ = frames(rows)
     options = ImplicitSettings(merge_threshold=threshold, mode=mode)
     frame = deduplicate(findings, fitted, encoder, blacklist(), options)
-    found = {
+    groups_found = {
         row.finding_id: row.merge_similarity
         for row in read_rows(frame)
         if row.merged_into is not None
     }
     groups = {
-        frozenset({own, *merged})
-        for own, merged in zip(frame["finding_id"], frame["merged_ids"], strict=True)
+        frozenset({finding_id, *merged})
+        for finding_id, merged in zip(
+            frame["finding_id"], frame["merged_ids"], strict=True
+        )
         if len(merged)
     }
     listed = blacklist().for_policy(PAPER) if mode == "paper" else blacklist()
@@ -373,8 +382,12 @@ def test_groups_are_those_of_the_plain_rules(
         for group in plain_groups(block, encoder, listed, threshold)
     ]
     assert groups == {frozenset(group) for group in expected}
-    closest = {own: cosine for group in expected for own, cosine in group.items()}
-    assert found == {own: closest[own] for own in found}
+    closest = {
+        finding_id: cosine for group in expected for finding_id, cosine in group.items()
+    }
+    assert groups_found == {
+        finding_id: closest[finding_id] for finding_id in groups_found
+    }
 
 
 def test_thousands_of_rows_that_say_the_same_become_one() -> None:
@@ -400,7 +413,7 @@ def test_a_long_study_is_merged_without_comparing_every_two_of_its_rows(
 
     monkeypatch.setattr(Wording, "separated", counted)
     words = [f"{first}{second}" for first in "bcdfghjklm" for second in "aeiou"]
-    names = [f"{one}{other} sign" for one in words for other in words[:16]]
+    names = [f"{word_1}{word_2} sign" for word_1 in words for word_2 in words[:16]]
     rows = [said(name, sent_idx=number) for number, name in enumerate(names, 1)]
     merged = deduplicated(rows)
     assert len(merged) == len(names) == 800

@@ -32,8 +32,13 @@ def alternative(ent: str, phrase: str = "or", **options: Any) -> Said:
 
 
 def belief(frame: pd.DataFrame, row: int) -> tuple[float, float, float, str]:
-    found = record(frame, identity(row))
-    return found["prob"], found["p_low"], found["p_high"], found["p_source"]
+    row_found = record(frame, identity(row))
+    return (
+        row_found["prob"],
+        row_found["p_low"],
+        row_found["p_high"],
+        row_found["p_source"],
+    )
 
 
 def shares(*rows: Said) -> list[float]:
@@ -103,16 +108,16 @@ def test_mode_paper_raises_nothing() -> None:
     st.sampled_from([[], ["may be"]]),
 )
 def test_alternatives_sum_to_one_or_less_inside_their_intervals(
-    places: list[float], hedges: list[str]
+    probabilities: list[float], hedges: list[str]
 ) -> None:
     names = ["nodule", "scar", "mass", "cough", "fever"]
     rows = [
         alternative(name, p=p, phrases=[*hedges, "or"])
-        for name, p in zip(names, places, strict=False)
+        for name, p in zip(names, probabilities, strict=False)
     ]
     outcome = in_mode(rows, "method")
     stated = outcome.rows[outcome.rows["source"] == "original"]
-    expected = min(1.0, sum(places)) if hedges else 1.0
+    expected = min(1.0, sum(probabilities)) if hedges else 1.0
     assert stated["prob"].sum() == pytest.approx(expected, abs=1e-9)
     assert (
         (stated["p_low"] <= stated["prob"]) & (stated["prob"] <= stated["p_high"])
@@ -126,12 +131,14 @@ _PLAIN = ("",) * 5
 
 
 def kind(name: str, ent: str, sentence: str, *cells: str) -> str:
-    found = qualifying(name, ent, sentence, (*cells, *_PLAIN)[:5])
-    return "" if found is None else f"{found[0].name}: {found[1]}"
+    qualification = qualifying(name, ent, sentence, (*cells, *_PLAIN)[:5])
+    return (
+        "" if qualification is None else f"{qualification[0].name}: {qualification[1]}"
+    )
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("qualification", "expected"),
     [
         (
             kind("pleural effusion", "effusion", "No large effusion.", "large"),
@@ -176,14 +183,14 @@ def kind(name: str, ent: str, sentence: str, *cells: str) -> str:
     ],
 )
 def test_a_word_restricts_the_denial_of_the_finding_that_it_describes(
-    found: str, expected: str
+    qualification: str, expected: str
 ) -> None:
-    assert found == expected
+    assert qualification == expected
 
 
 def stated_belief(row: Any) -> tuple[str, str, float]:
-    found = record(deduplicated([row]), identity(0))
-    return found["status"], found["p_source"], found["prob"]
+    row_found = record(deduplicated([row]), identity(0))
+    return row_found["status"], row_found["p_source"], row_found["prob"]
 
 
 def test_the_denial_of_a_kind_has_the_p_of_its_qualifier() -> None:
@@ -231,8 +238,8 @@ def test_what_has_resolved_or_is_there_is_not_restricted(row: Any) -> None:
 
 def test_mode_paper_takes_the_status_as_it_is() -> None:
     row = said("effusion", "dn", sent="No large effusion.", measurement="large")
-    found = in_mode([row], "paper").rows.iloc[0]
-    assert (found["status"], found["prob"]) == ("dn", 0.0)
+    survivor = in_mode([row], "paper").rows.iloc[0]
+    assert (survivor["status"], survivor["prob"]) == ("dn", 0.0)
 
 
 def test_denials_of_a_kind_and_of_all_are_no_duplicates() -> None:

@@ -15,10 +15,10 @@ from profiles import examples
 from lunguage_assets.implicit.statements.locations import anatomy
 
 
-def both(found: Any, concluded: Any) -> list[Any]:
+def both(observed: Any, concluded: Any) -> list[Any]:
     """A statement of the findings and one of the impression."""
     concluded.section = "impr"
-    return [found, concluded]
+    return [observed, concluded]
 
 
 def merged(frame: pd.DataFrame) -> int:
@@ -26,7 +26,7 @@ def merged(frame: pd.DataFrame) -> int:
 
 
 @pytest.mark.parametrize(
-    ("rows", "name", "place"),
+    ("rows", "name", "location"),
     [
         (both(said("effusion", location="left"), said("effusion")), "pleural effusion", "left"),
         (both(said("atelectasis", location="basilar"), said("atelectasis", location="left base")),
@@ -40,11 +40,11 @@ def merged(frame: pd.DataFrame) -> int:
     ],
 )  # fmt: skip
 def test_a_repeated_statement_at_a_narrower_location_is_one(
-    rows: list[Any], name: str, place: str
+    rows: list[Any], name: str, location: str
 ) -> None:
     outcome = run(rows)
     stated = outcome.rows[outcome.rows["source"] == "original"]
-    assert stated[["name", "location"]].to_numpy().tolist() == [[name, place]]
+    assert stated[["name", "location"]].to_numpy().tolist() == [[name, location]]
     log = outcome.resolution.log.set_index("finding_id")
     (gone,) = {identity(0), identity(1)} - set(stated["finding_id"])
     assert (log.loc[gone, "event"], log.loc[gone, "rule"]) == (
@@ -98,14 +98,16 @@ def test_whatever_is_stated_no_group_has_two_sides_or_polarities(
     lost = frame[frame["disposition"] == "merged"]
     assert (frame.loc[lost["merged_into"], "disposition"] == "kept").all()
     assert sorted(lost.index) == sorted(
-        own for ids in frame["merged_ids"] for own in ids
+        finding_id for ids in frame["merged_ids"] for finding_id in ids
     )
     for survivor, group in lost[lost["merge_similarity"].isna()].groupby("merged_into"):
         ids = [survivor, *group.index]
         assert frame.loc[ids, "currency"].nunique() == 1
         assert frame.loc[ids, "status"].str[1].nunique() == 1
         sides = [
-            anatomy().location(tuple(parts)).sides
-            for parts in frame.loc[group.index, "location_parts"]
+            anatomy().location(tuple(location_parts)).sides
+            for location_parts in frame.loc[group.index, "location_parts"]
         ]
-        assert all(one == other for one, other in combinations(filter(None, sides), 2))
+        assert all(
+            side_1 == side_2 for side_1, side_2 in combinations(filter(None, sides), 2)
+        )

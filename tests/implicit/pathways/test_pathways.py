@@ -32,11 +32,11 @@ PUBLISHED = {  # variants, pathways, depth, width: the table of implicit.md sect
 
 
 def test_the_dictionary_has_the_published_structure() -> None:
-    found = {
+    structure = {
         s.diagnosis: (s.variants, s.pathways, s.depth, s.width)
         for s in dictionary().statistics()
     }
-    assert found == PUBLISHED
+    assert structure == PUBLISHED
 
 
 def test_every_spelling_is_recognised_in_every_wording_that_normalises_to_it() -> None:
@@ -226,8 +226,8 @@ def test_a_diagnosis_that_a_person_adds_is_shown_and_expanded_without_code(
 """
     file = tmp_path / "pathways.yaml"
     file.write_text(resource("pathways.yaml").read_text() + added)
-    own = load_dictionary(file, vocabulary())
-    assert list(pathway_tree(own, "silicosis")) == [
+    extended = load_dictionary(file, vocabulary())
+    assert list(pathway_tree(extended, "silicosis")) == [
         "silicosis",
         "    if any view (silicosis_1)",
         "        nodules (at: bilateral upper lung; morphology: rounded)",
@@ -235,7 +235,7 @@ def test_a_diagnosis_that_a_person_adds_is_shown_and_expanded_without_code(
         "        consolidation (strength 0.5; a diagnosis)",
         "        absent: fluid (strength 0.5)",
     ]
-    rows = run([said("silicosis", "tp", p=0.8, onset="acute")], pathways=own).rows
+    rows = run([said("silicosis", "tp", p=0.8, onset="acute")], pathways=extended).rows
     assert rows["support"].tolist() == pytest.approx([0.8, 0.4, 0.4, 0.4])
     assert rows.set_index("name").loc[
         "fluid", ["prob", "p_high"]
@@ -248,7 +248,7 @@ def test_a_file_of_an_earlier_version_with_negators_is_read(tmp_path: Path) -> N
     file.write_text(
         "negators: {next: [non], rest: [without], turns: [but]}\n" + packaged
     )
-    own = load_dictionary(file, vocabulary())
-    assert list(pathway_tree(own, "pneumonia")) == list(
+    dictionary_read = load_dictionary(file, vocabulary())
+    assert list(pathway_tree(dictionary_read, "pneumonia")) == list(
         pathway_tree(dictionary(), "pneumonia")
     )

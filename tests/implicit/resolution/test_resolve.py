@@ -28,15 +28,15 @@ from lunguage_assets.tables import ACCOUNTING, LUNGUAGE_PLUS_PLUS, REJECTED, REP
 def logged(outcome: Outcome, finding_id: str, stage: str = "resolve") -> dict[str, Any]:
     """The one entry of the log that says what became of a row."""
     log = outcome.resolution.log
-    found = log[
+    entries = log[
         (log["finding_id"] == finding_id)
         & (log["stage"] == stage)
         & ~log["event"].isin(["reference lost", "cell kept apart"])
     ].to_dict("records")
-    assert len(found) == 1
+    assert len(entries) == 1
     return {
         name: None if value is not None and value != value else value
-        for name, value in found[0].items()
+        for name, value in entries[0].items()
     }
 
 
@@ -151,10 +151,15 @@ def test_a_loser_is_merged_or_of_the_other_polarity_removed() -> None:
     assert set(apart["survivor_id"]) == {identity(0)}
     assert (survivor["evidence"], survivor["associate"]) == ([identity(3)], ["~a"])
     assert survivor["merged_ids"] == [identity(1)]
-    merged, removed = logged(outcome, identity(1)), logged(outcome, identity(2))
-    told = ("event", "survivor_id", "conflict_type")
-    assert [merged[name] for name in told] == ["merged", identity(0), "duplicate_pos"]
-    assert [removed[name] for name in told] == ["removed", None, "polarity"]
+    merged = logged(outcome, identity(1))
+    removed = logged(outcome, identity(2))
+    columns = ("event", "survivor_id", "conflict_type")
+    assert [merged[name] for name in columns] == [
+        "merged",
+        identity(0),
+        "duplicate_pos",
+    ]
+    assert [removed[name] for name in columns] == ["removed", None, "polarity"]
     nodule = outcome.row(identity(3))
     assert (nodule["evidence"], nodule["associate"]) == ([identity(0)], [identity(0)])
     assert lost_references(outcome) == {(identity(3), identity(2))}
@@ -203,7 +208,7 @@ def test_a_sub_finding_of_what_has_resolved_has_no_living_parent() -> None:
     rows = run([said("pulmonary edema")]).rows
     assert violations(rows) == []
     rows.loc[rows["source"] == "original", "improved"] = "resolved"
-    assert {found.guarantee for found in violations(rows)} == {LIVING_PARENT}
+    assert {violation.guarantee for violation in violations(rows)} == {LIVING_PARENT}
 
 
 def test_references_to_excluded_history_rows_go_and_are_logged() -> None:
@@ -298,9 +303,9 @@ def test_a_study_of_which_nothing_is_left_is_listed_and_explained() -> None:
     studies = outcome.accounting["study_id"].tolist()
     assert violations(outcome.rows, studies, explained) == []
     assert [
-        found.study_id
-        for found in violations(outcome.rows, studies)
-        if found.guarantee == STUDY_PRESENT
+        violation.study_id
+        for violation in violations(outcome.rows, studies)
+        if violation.guarantee == STUDY_PRESENT
     ] == explained
 
 
@@ -359,19 +364,22 @@ def good_records() -> list[dict[str, Any]]:
     return rows.to_dict("records")
 
 
-def spoiled(own: str, change: dict[str, Any]) -> set[str]:
+def spoiled(finding_id: str, change: dict[str, Any]) -> set[str]:
     """Guarantees that break when a row of a good result is changed."""
     records = [
-        {**row, **(change if row["finding_id"] == own else {})}
+        {**row, **(change if row["finding_id"] == finding_id else {})}
         for row in good_records()
     ]
-    return {found.guarantee for found in violations(LUNGUAGE_PLUS_PLUS.frame(records))}
+    return {
+        violation.guarantee
+        for violation in violations(LUNGUAGE_PLUS_PLUS.frame(records))
+    }
 
 
 def test_every_guarantee_is_really_checked() -> None:
     child = identity(0) + "/1/0"
     normal = {"name": "heart size", "status": "dn", "measurement": "normal"}
-    for own, change, broken in (
+    for finding_id, change, broken in (
         (identity(1), {"name": "cardiomegaly"}, {ONE_ROW_PER_KEY}),
         (
             identity(1),
@@ -391,9 +399,9 @@ def test_every_guarantee_is_really_checked() -> None:
         (identity(1), {"idx": 1}, {UNIQUE_NUMBERS}),
         (identity(1), {"idx": 99}, {UNIQUE_NUMBERS}),
     ):
-        assert spoiled(own, change) == broken, change
-    rest = LUNGUAGE_PLUS_PLUS.frame(good_records()[1:])
-    assert {found.guarantee for found in violations(rest)} >= {
+        assert spoiled(finding_id, change) == broken, change
+    orphaned = LUNGUAGE_PLUS_PLUS.frame(good_records()[1:])
+    assert {violation.guarantee for violation in violations(orphaned)} >= {
         LIVING_PARENT,
         WHOLE_REFERENCES,
     }

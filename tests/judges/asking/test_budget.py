@@ -82,7 +82,8 @@ def test_the_most_a_judge_may_write_is_read_from_its_parameters(
 def test_whatever_calls_cost_up_to_their_worst_case_the_ceiling_holds(
     ceiling: float, calls: list[tuple[float, float, bool]]
 ) -> None:
-    budget, out = Budget(ceiling), []
+    budget = Budget(ceiling)
+    out = []
     for worst, share, at_once in calls:
         try:
             reserved = budget.reserve("one", worst)
@@ -93,8 +94,8 @@ def test_whatever_calls_cost_up_to_their_worst_case_the_ceiling_holds(
             out.append((worst, worst * share))
         if at_once and out:
             budget.settle(*out.pop(0))
-    for one in out:
-        budget.settle(*one)
+    for call in out:
+        budget.settle(*call)
     assert budget.spent_usd <= ceiling * (1 + 1e-9)
 
 
@@ -180,12 +181,12 @@ def test_a_deployment_sets_the_daily_budget_by_a_variable(
         monkeypatch.delenv(name, raising=False)
     assert Configuration.from_environment(Home(tmp_path)).judge_context().budget is None
     monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "2")
-    one, again = (
+    first, again = (
         Configuration.from_environment(Home(tmp_path)).judge_context() for _ in range(2)
     )
-    assert one.budget is not None
-    assert one.budget.daily_usd == 2.0
-    assert one.budget is again.budget, "one for all judges of the process"
+    assert first.budget is not None
+    assert first.budget.daily_usd == 2.0
+    assert first.budget is again.budget, "one for all judges of the process"
     monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "two")
     with pytest.raises(
         ConfigurationError, match=r"LUNGUAGE_DAILY_BUDGET\): found something else"

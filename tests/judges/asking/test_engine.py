@@ -135,7 +135,8 @@ def test_after_five_unreadable_answers_a_question_is_invalid_for_good(
 
 def test_progress_counts_what_happens(ledger: Ledger) -> None:
     asked(questions(10), FakeModel(), ledger)
-    meter, model = Meter(), FakeModel(0.3)
+    meter = Meter()
+    model = FakeModel(0.3)
     asked(questions(50), model, ledger, progress=meter.note)
     (seen,) = meter.totals()
     assert (seen.questions, seen.hits, seen.settled) == (50, 10, 50)
@@ -176,22 +177,20 @@ def test_only_requests_that_failed_for_good_are_asked_again(
 
 
 @pytest.mark.parametrize(
-    ("kind", "most"), [("authentication", 16), ("overloaded", 128), ("rejected", 32)]
+    ("failure", "most"), [("authentication", 16), ("overloaded", 128), ("rejected", 32)]
 )
 def test_a_judge_that_fails_altogether_is_stopped_soon(
-    ledger: Ledger, kind: FailureKind, most: int
+    ledger: Ledger, failure: FailureKind, most: int
 ) -> None:
-    model = FakeModel(answer=always(ProviderFailure(kind)))
+    model = FakeModel(answer=always(ProviderFailure(failure)))
     with pytest.raises(JudgeIncomplete, match="200 of 200"):
         asked(questions(200), model, ledger, limits={"failures_per_request": 3})
     assert 0 < model.calls <= most
 
 
 def test_after_the_deadline_nothing_is_sent(ledger: Ledger) -> None:
-    limits, model = (
-        {"deadline_s": 0.3, "requests_per_minute": 60, "in_flight": 1},
-        FakeModel(),
-    )
+    limits = {"deadline_s": 0.3, "requests_per_minute": 60, "in_flight": 1}
+    model = FakeModel()
     with pytest.raises(JudgeIncomplete, match=r"deadline of 0\.3 s"):
         asked(questions(200), model, ledger, limits=limits)
     assert counts(ledger)["valid"] == model.calls <= 60
@@ -275,11 +274,12 @@ def test_a_ledger_that_cannot_record_stops_the_run(
         with sqlite3.connect(ledger.location) as broken:
             broken.execute("DROP TABLE IF EXISTS judge_attempts")
 
-    model, meter = FakeModel(answer=break_ledger), Meter()
+    model = FakeModel(answer=break_ledger)
+    meter = Meter()
     with pytest.raises(LedgerError, match=r"cannot be used \(OperationalError\)"):
         asked(questions(100), model, ledger, progress=meter.note)
     assert model.calls <= 16
-    assert [one.settled for one in meter.totals()] == [0]
+    assert [total.settled for total in meter.totals()] == [0]
 
 
 def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(
@@ -313,7 +313,8 @@ def test_a_recorded_answer_that_cannot_be_read_is_not_paid_again(
 def test_a_budget_stops_before_passing_and_a_higher_one_goes_on(
     ledger: Ledger,
 ) -> None:
-    budget, model = Budget(COST * 20 + WORST), FakeModel()
+    budget = Budget(COST * 20 + WORST)
+    model = FakeModel()
     with pytest.raises(
         BudgetExceeded,
         match=r"higher budget.*of 100 questions of judge 'one' have no answer yet",
@@ -324,10 +325,10 @@ def test_a_budget_stops_before_passing_and_a_higher_one_goes_on(
         model.calls == counts(ledger)["valid"] == pytest.approx(budget.spent_usd / COST)
     )
     assert model.calls in (20, 21)
-    rest = FakeModel()
-    assert None not in asked(questions(100), rest, ledger, budget=Budget(1.0))
-    assert rest.calls == 100 - model.calls
-    assert not set(rest.sent) & set(model.sent)
+    second_model = FakeModel()
+    assert None not in asked(questions(100), second_model, ledger, budget=Budget(1.0))
+    assert second_model.calls == 100 - model.calls
+    assert not set(second_model.sent) & set(model.sent)
 
 
 # --- waiting for who asks the same model
@@ -375,25 +376,27 @@ def answered_by_another(ledger: Ledger, requests: Sequence[Request]) -> None:
 
 @pytest.fixture
 def watched(ledger: Ledger) -> Watched:
-    found = Watched.open(ledger.location)
-    assert isinstance(found, Watched)
-    return found
+    watched_ledger = Watched.open(ledger.location)
+    assert isinstance(watched_ledger, Watched)
+    return watched_ledger
 
 
 def test_who_waits_looks_up_few_questions_at_a_time(
     ledger: Ledger, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_batch, "POLL_INTERVAL_S", 0.001)
-    model, requests, found = FakeModel(), questions(3_000), list[str | None]()
+    model = FakeModel()
+    requests = questions(3_000)
+    answers = list[str | None]()
     with lock_held(ledger):
         waiting = threading.Thread(
-            target=lambda: found.extend(asked(requests, model, watched))
+            target=lambda: answers.extend(asked(requests, model, watched))
         )
         waiting.start()
         until_looked(watched, 10)
         answered_by_another(ledger, requests)
         waiting.join(60)
-    assert found == [label(request) for request in requests]
+    assert answers == [label(request) for request in requests]
     assert model.calls == 0
     assert max(watched.looks[1:]) == request_batch.LOOKUP_SIZE
 
@@ -407,10 +410,10 @@ def test_who_waited_in_vain_counts_all_that_was_answered_meanwhile(
         """Another answers the later half after the first look."""
 
         def settled(self, keys: Sequence[str]) -> dict[str, SettledQuestion]:
-            found = super().settled(keys)
+            settled_answers = super().settled(keys)
             if len(keys) == 200:
                 answered_by_another(ledger, requests[100:])
-            return found
+            return settled_answers
 
     waits = AnsweredMeanwhile.open(ledger.location)
     with (
@@ -427,12 +430,12 @@ def test_interrupting_one_keeps_what_it_was_answered_and_leaves_the_others_alone
     ledger: Ledger,
 ) -> None:
     slow = FakeModel(latency=0.05)
-    one = Asker("one", slow, ledger, Limits(in_flight=4))
+    interrupted = Asker("one", slow, ledger, Limits(in_flight=4))
     ended: list[str] = []
 
     def work() -> None:
         try:
-            one.ask(questions(500), read_label)
+            interrupted.ask(questions(500), read_label)
         except CancelledError:
             ended.append("cancelled")
 
@@ -440,7 +443,7 @@ def test_interrupting_one_keeps_what_it_was_answered_and_leaves_the_others_alone
     thread.start()
     while slow.calls < 4:
         time.sleep(0.005)
-    one.interrupt()
+    interrupted.interrupt()
     thread.join(20)
     assert ended == ["cancelled"]
     assert int(ledger.statistics()["valid"].sum()) == slow.calls < 500
@@ -448,25 +451,25 @@ def test_interrupting_one_keeps_what_it_was_answered_and_leaves_the_others_alone
 
 
 def test_a_forked_process_asks_too(ledger: Ledger) -> None:
-    one = Asker("one", FakeModel(), ledger, Limits())
-    one.ask(questions(3), read_label)
+    asker = Asker("one", FakeModel(), ledger, Limits())
+    asker.ask(questions(3), read_label)
 
     def child() -> None:
-        os._exit(0 if len(one.ask(questions(6), read_label)) == 6 else 1)
+        os._exit(0 if len(asker.ask(questions(6), read_label)) == 6 else 1)
 
     process = multiprocessing.get_context("fork").Process(target=child)
     process.start()
     process.join(20)
     assert process.exitcode == 0
-    assert len(one.ask(questions(9), read_label)) == 9
+    assert len(asker.ask(questions(9), read_label)) == 9
 
 
-def begun(place: Path, log: Path, count: int, in_flight: int, sent: int) -> Forked:
+def begun(
+    ledger_file: Path, log: Path, count: int, in_flight: int, sent: int
+) -> Forked:
     """A process that has sent so many of its calls."""
-    run, deadline = (
-        forked(ask_fake, place, log, count, in_flight),
-        time.monotonic() + 60,
-    )
+    run = forked(ask_fake, ledger_file, log, count, in_flight)
+    deadline = time.monotonic() + 60
     while (
         not (log.exists() and log.stat().st_size > 65 * sent)
         and time.monotonic() < deadline
@@ -477,15 +480,16 @@ def begun(place: Path, log: Path, count: int, in_flight: int, sent: int) -> Fork
 
 
 def test_ctrl_c_records_the_calls_in_flight_and_ends_promptly(tmp_path: Path) -> None:
-    place, log = tmp_path / "ledger.sqlite", tmp_path / "sent"
-    run = begun(place, log, 4000, 16, 20)
+    ledger_file = tmp_path / "ledger.sqlite"
+    log = tmp_path / "sent"
+    run = begun(ledger_file, log, 4000, 16, 20)
     run.signal(signal.SIGINT)
     run.process.join(60)
     assert run.process.exitcode == 1
     sent = len(log.read_text().split())
     assert 20 <= sent < 4000
-    row = counts(Ledger.open(place))
-    assert (row["attempts"], row["lost"], Ledger.open(place).in_flight()) == (
+    row = counts(Ledger.open(ledger_file))
+    assert (row["attempts"], row["lost"], Ledger.open(ledger_file).in_flight()) == (
         sent,
         0,
         0,
@@ -495,16 +499,14 @@ def test_ctrl_c_records_the_calls_in_flight_and_ends_promptly(tmp_path: Path) ->
 def test_a_killed_run_resumes_without_asking_again_what_was_recorded(
     tmp_path: Path,
 ) -> None:
-    place, log, count, in_flight = (
-        tmp_path / "ledger.sqlite",
-        tmp_path / "sent",
-        300,
-        32,
-    )
-    begun(place, log, count, in_flight, 100).signal(signal.SIGKILL)
+    ledger_file = tmp_path / "ledger.sqlite"
+    log = tmp_path / "sent"
+    count = 300
+    in_flight = 32
+    begun(ledger_file, log, count, in_flight, 100).signal(signal.SIGKILL)
     sent = Counter(log.read_text().split())
     assert 100 <= sent.total() < count
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(ledger_file)
     before = ledger.answers(list(sent))
     unanswered = sent.total() - counts(ledger)["attempts"]
     assert 0 <= unanswered <= in_flight

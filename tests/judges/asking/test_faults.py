@@ -72,16 +72,16 @@ def test_after_every_fault_answers_are_clean_and_paid_once(
     judge = judge_of(wire, server.url, ledger)
     answers = judge.compare(pairs(30))
     assert answers == clean(30)
-    found = totals(ledger)
-    assert (found["valid"], found["failures"], found["invalid"]) == (
+    counts = totals(ledger)
+    assert (counts["valid"], counts["failures"], counts["invalid"]) == (
         30,
         len(NO_REPLY),
         len(UNUSED),
     )
-    assert found["attempts"] == len(server.calls) == 30 + len(NO_REPLY) + len(UNUSED)
+    assert counts["attempts"] == len(server.calls) == 30 + len(NO_REPLY) + len(UNUSED)
     again = judge_of(wire, server.url, ledger)
     assert again.compare(pairs(30)) == answers
-    assert len(server.calls) == found["attempts"], "a replay asks nothing"
+    assert len(server.calls) == counts["attempts"], "a replay asks nothing"
 
 
 _STRANGE: tuple[Any, ...] = (
@@ -110,13 +110,13 @@ def test_fields_of_a_strange_type_are_a_fault_and_no_crash(
     spoilt = [(field, value) for field in _FIELDS[wire] for value in _STRANGE]
 
     async def answer(arrival: Arrival) -> Outcome:
-        found = read_call(arrival.path, arrival.data)
-        assert found is not None
+        counts = read_call(arrival.path, arrival.data)
+        assert counts is not None
         call = Call(
             number=len(server.calls),
             path=arrival.path,
             headers=arrival.headers,
-            **found,
+            **counts,
         )
         server.calls.append(call)
         body = json.loads(body_of(call, "answer", judge_like(call), 0, ""))
@@ -137,15 +137,15 @@ def test_fields_of_a_strange_type_are_a_fault_and_no_crash(
             continue
     assert spoilt == []
     assert answers == clean(20)
-    found = totals(ledger)
-    assert found["attempts"] == len(server.calls)
-    assert found["valid"] == 20
+    counts = totals(ledger)
+    assert counts["attempts"] == len(server.calls)
+    assert counts["valid"] == 20
 
 
 def test_a_proxy_carries_only_what_leaves_the_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with LoopbackServer() as proxy, LoopbackServer() as here:
+    with LoopbackServer() as proxy, LoopbackServer() as local_server:
         for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"):
             monkeypatch.setenv(name, proxy.url)
         for name in ("no_proxy", "NO_PROXY"):
@@ -160,10 +160,10 @@ def test_a_proxy_carries_only_what_leaves_the_machine(
             asyncio.run(reached("https://gpu.invalid/x"))
         with pytest.raises(httpx2.UnsupportedProtocol):
             asyncio.run(reached("http://gpu.invalid/in-clear"))
-        asyncio.run(reached(f"{here.url}/y"))
-        asked = [(arrival.method, arrival.path) for arrival in proxy.arrivals]
-        assert asked == [("CONNECT", "gpu.invalid:443")]
-        assert [arrival.path for arrival in here.arrivals] == ["/y"]
+        asyncio.run(reached(f"{local_server.url}/y"))
+        requests = [(arrival.method, arrival.path) for arrival in proxy.arrivals]
+        assert requests == [("CONNECT", "gpu.invalid:443")]
+        assert [arrival.path for arrival in local_server.arrivals] == ["/y"]
 
 
 def test_a_service_that_was_never_reached_is_given_up_soon(

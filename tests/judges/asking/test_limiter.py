@@ -30,16 +30,21 @@ def failure(
 @given(st.integers(1, 12), st.integers(1, 5))
 def test_no_minute_has_more_calls_than_allowed(calls: int, rate: int) -> None:
     time = Time()
-    one, began, times = limiter(time, requests_per_minute=rate), time.now, list[float]()
+    limiter_of_judge = limiter(time, requests_per_minute=rate)
+    began = time.now
+    times = list[float]()
 
     async def work() -> None:
         for _ in range(calls):
-            await one.turn()
+            await limiter_of_judge.turn()
             times.append(time.now)
 
     asyncio.run(work())
     assert (
-        max(sum(since <= other < since + 59.99 for other in times) for since in times)
+        max(
+            sum(since <= sent_at < since + 59.99 for sent_at in times)
+            for since in times
+        )
         <= rate
     )
     assert times[-1] - began == pytest.approx(60 * (calls - 1) / rate)
@@ -58,12 +63,14 @@ def test_backoff_is_drawn_between_nothing_and_a_bound_that_doubles(
 def test_retry_after_holds_for_the_whole_judge_unless_it_is_hours(
     asked_for: float, waited: float
 ) -> None:
-    time, refused = Time(), failure("rate_limited", retry_after=asked_for)
-    one, began = limiter(time), time.now
-    one.failed(refused)
-    asyncio.run(one.turn())
+    time = Time()
+    refused = failure("rate_limited", retry_after=asked_for)
+    limiter_of_judge = limiter(time)
+    began = time.now
+    limiter_of_judge.failed(refused)
+    asyncio.run(limiter_of_judge.turn())
     assert time.now - began == pytest.approx(waited)
-    wait = one.backoff(1, refused)
+    wait = limiter_of_judge.backoff(1, refused)
     assert (
         wait is None
         if waited == 0
@@ -72,13 +79,15 @@ def test_retry_after_holds_for_the_whole_judge_unless_it_is_hours(
 
 
 def test_what_another_try_cannot_fix_is_not_tried_again() -> None:
-    one = limiter(Time(), failures_per_request=3)
+    limiter_of_judge = limiter(Time(), failures_per_request=3)
     assert (
-        one.backoff(1, failure("rejected"))
-        is one.backoff(1, failure("authentication"))
+        limiter_of_judge.backoff(1, failure("rejected"))
+        is limiter_of_judge.backoff(1, failure("authentication"))
         is None
     )
-    assert [one.backoff(count, failure()) is None for count in (1, 2, 3)] == [
+    assert [
+        limiter_of_judge.backoff(count, failure()) is None for count in (1, 2, 3)
+    ] == [
         False,
         False,
         True,

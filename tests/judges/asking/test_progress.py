@@ -13,11 +13,11 @@ from lunguage_assets.judges.asking.progress import (
 
 
 def test_reports_add_up_and_the_rate_leaves_out_the_ledgers_answers() -> None:
-    now = [0.0]
-    meter = Meter(lambda: now[0])
+    clock = [0.0]
+    meter = Meter(lambda: clock[0])
     meter.note(Progress("gpt", questions=100, hits=50, settled=50))
     meter.note(Progress("claude", questions=100))
-    now[0] = 10.0
+    clock[0] = 10.0
     for _ in range(10):
         meter.note(Progress("gpt", 0, 0, 1, 1, 0, 500, 5, 0.001))
     gpt, claude = (total.line() for total in meter.totals())
@@ -37,11 +37,11 @@ def test_listeners_hear_every_report_and_only_while_they_listen() -> None:
 
 
 def test_no_time_is_promised_where_more_questions_follow_round_by_round() -> None:
-    now = [0.0]
-    meter = Meter(lambda: now[0])
+    clock = [0.0]
+    meter = Meter(lambda: clock[0])
     for _ in range(3):
         meter.note(Progress("gpt", questions=100))
-        now[0] += 10.0
+        clock[0] += 10.0
         meter.note(Progress("gpt", 0, 0, 90, 90))
     (total,) = meter.totals()
     assert "min left" not in total.line()

@@ -27,7 +27,7 @@ def each(server: LoopbackServer) -> Counter[str]:
 
 
 def said(processes: Sequence[Forked]) -> list[dict[str, Any]]:
-    return [one.told() for one in processes]
+    return [process.told() for process in processes]
 
 
 def until_seen(server: LoopbackServer, calls: int) -> None:
@@ -42,36 +42,42 @@ def clean(count: int) -> list[str]:
 
 
 def test_two_processes_with_one_ledger_ask_every_question_once(
-    place: str,
+    ledger_location: str,
 ) -> None:
     with LoopbackServer(latency=0.01) as server:
         first, second = said(
-            [started(place, server.url, count=COUNT) for _ in range(2)]
+            [started(ledger_location, server.url, count=COUNT) for _ in range(2)]
         )
         assert first["answers"] == second["answers"] == clean(COUNT)
         assert set(each(server).values()) == {1}
         assert (
             len(server.calls)
             == COUNT
-            == int(Ledger.open(place).statistics()["attempts"].sum())
+            == int(Ledger.open(ledger_location).statistics()["attempts"].sum())
         )
 
 
-def test_two_processes_together_do_not_pass_the_daily_budget(place: str) -> None:
+def test_two_processes_together_do_not_pass_the_daily_budget(
+    ledger_location: str,
+) -> None:
     daily = 0.01
     with LoopbackServer(latency=0.02) as server:
-        told = said(
+        results = said(
             [
                 started(
-                    place, server.url, count=COUNT, start=number * COUNT, daily=daily
+                    ledger_location,
+                    server.url,
+                    count=COUNT,
+                    start=number * COUNT,
+                    daily=daily,
                 )
                 for number in range(2)
             ]
         )
-        assert all("daily budget of $0.01" in one["error"] for one in told)
-        spent = float(Ledger.open(place).statistics()["cost_usd"].sum())
+        assert all("daily budget of $0.01" in result["error"] for result in results)
+        spent = float(Ledger.open(ledger_location).statistics()["cost_usd"].sum())
         assert len(server.calls) == int(
-            Ledger.open(place).statistics()["attempts"].sum()
+            Ledger.open(ledger_location).statistics()["attempts"].sum()
         )
         worst = PRICE.cost(700, 100)
         assert daily - 2 * worst < spent <= daily
@@ -92,20 +98,20 @@ def test_two_processes_together_do_not_send_more_than_the_judges_rate(
             )
             for number in range(2)
         ]
-        assert all("deadline of 2 s" in one["error"] for one in said(processes))
+        assert all("deadline of 2 s" in result["error"] for result in said(processes))
         assert 0 < len(server.calls) <= 30
 
 
 def test_what_a_killed_process_had_claimed_is_asked_by_another(
-    place: str,
+    ledger_location: str,
 ) -> None:
     with LoopbackServer(latency=0.3) as server:
-        killed = started(place, server.url, count=60)
+        killed = started(ledger_location, server.url, count=60)
         until_seen(server, 20)
         killed.signal(signal.SIGKILL)
-        ledger = Ledger.open(place)
-        other = started(place, server.url, count=60).told()
-        assert other["answers"] == clean(60)
+        ledger = Ledger.open(ledger_location)
+        second_result = started(ledger_location, server.url, count=60).told()
+        assert second_result["answers"] == clean(60)
         row = ledger.statistics().iloc[0]
         twice = sum(count - 1 for count in each(server).values())
         assert 0 < twice <= row["lost"] <= 16
@@ -118,19 +124,23 @@ def test_what_a_killed_process_had_claimed_is_asked_by_another(
 
 
 def test_who_waits_for_a_sleeping_process_asks_nothing_twice(
-    place: str,
+    ledger_location: str,
 ) -> None:
     with LoopbackServer(latency=0.5) as server:
-        asleep = started(place, server.url, count=30)
+        asleep = started(ledger_location, server.url, count=30)
         until_seen(server, 16)
         # only one writes at a time: nobody is stopped in the middle of it
-        Ledger.open(place).transaction(lambda _: asleep.signal(signal.SIGSTOP))
+        Ledger.open(ledger_location).transaction(
+            lambda _: asleep.signal(signal.SIGSTOP)
+        )
         try:
-            hurried = started(place, server.url, count=30, deadline_s=1).told()
-            patient = started(place, server.url, count=30)
+            hurried = started(
+                ledger_location, server.url, count=30, deadline_s=1
+            ).told()
+            patient = started(ledger_location, server.url, count=30)
         finally:
             asleep.signal(signal.SIGCONT)
         assert "another process is asking this model" in hurried["error"]
         assert patient.told()["answers"] == asleep.told()["answers"] == clean(30)
-        row = Ledger.open(place).statistics().iloc[0]
+        row = Ledger.open(ledger_location).statistics().iloc[0]
         assert (row["attempts"], row["lost"]) == (len(server.calls), 0) == (30, 0)

@@ -75,17 +75,17 @@ def test_two_keys_are_equal_exactly_when_everything_that_decides_the_answer_is(
     other_binding: ModelBinding,
     other_request: Request,
 ) -> None:
-    same = _content(binding, request) == _content(other_binding, other_request)
+    same_content = _content(binding, request) == _content(other_binding, other_request)
     assert (
         request_key(binding, request) == request_key(other_binding, other_request)
-    ) == same
+    ) == same_content
 
 
 def test_neither_aliases_nor_the_order_of_parameters_are_in_the_key() -> None:
-    other = dataclasses.replace(
+    renamed = dataclasses.replace(
         BINDING, aliases=("b",), parameters=BINDING.parameters[::-1]
     )
-    assert request_key(BINDING, question(1)) == request_key(other, question(1))
+    assert request_key(BINDING, question(1)) == request_key(renamed, question(1))
 
 
 def test_one_and_one_point_zero_are_one_setting_true_another() -> None:

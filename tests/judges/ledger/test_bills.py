@@ -35,8 +35,8 @@ def charged(ledger: Ledger, bill: Bill = BILL) -> Charges:
     return ledger.bills(bill.account)[bill.run]["one"]
 
 
-def test_what_a_call_brings_is_charged_with_its_record(place: str) -> None:
-    ledger = Ledger.open(place)
+def test_what_a_call_brings_is_charged_with_its_record(ledger_location: str) -> None:
+    ledger = Ledger.open(ledger_location)
     for number in (1, 2, 3):
         sent(ledger, number)
     ledger.transaction(lambda connection: record(connection, attempt(1), BILL))
@@ -60,8 +60,10 @@ def test_what_a_call_brings_is_charged_with_its_record(place: str) -> None:
     )
 
 
-def test_a_transaction_whose_word_was_lost_charges_nothing_twice(place: str) -> None:
-    ledger = Ledger.open(place)
+def test_a_transaction_whose_word_was_lost_charges_nothing_twice(
+    ledger_location: str,
+) -> None:
+    ledger = Ledger.open(ledger_location)
     for _ in range(2):
         sent(ledger, 1)
     for _ in range(2):
@@ -69,15 +71,15 @@ def test_a_transaction_whose_word_was_lost_charges_nothing_twice(place: str) -> 
     assert charged(ledger) == Charges(1, 0, 0, 1, 10, 2, 0.25)
 
 
-def test_a_call_that_was_not_sent_is_on_no_bill(place: str) -> None:
-    ledger = Ledger.open(place)
+def test_a_call_that_was_not_sent_is_on_no_bill(ledger_location: str) -> None:
+    ledger = Ledger.open(ledger_location)
     sent(ledger, 1)
     ledger.transaction(lambda connection: forget(connection, attempt(1), BILL))
     assert charged(ledger) == Charges()
 
 
-def test_calls_on_nobodys_bill_are_recorded_as_ever(place: str) -> None:
-    ledger = Ledger.open(place)
+def test_calls_on_nobodys_bill_are_recorded_as_ever(ledger_location: str) -> None:
+    ledger = Ledger.open(ledger_location)
     sent(ledger, 1, None)
     ledger.transaction(lambda connection: record(connection, attempt(1)))
     assert ledger.statistics()["attempts"].tolist() == [1]
@@ -85,9 +87,9 @@ def test_calls_on_nobodys_bill_are_recorded_as_ever(place: str) -> None:
 
 
 def test_unfinished_bills_are_taken_over_once_and_told_ones_are_struck(
-    place: str,
+    ledger_location: str,
 ) -> None:
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(ledger_location)
     runs = [Bill(BILL.account, f"run {number}") for number in (1, 2, 3, 4)]
     for number, bill in enumerate(runs):
         sent(ledger, number, bill)

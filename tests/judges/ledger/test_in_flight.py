@@ -48,26 +48,29 @@ def begun(
 
 
 def test_one_at_a_time_has_the_lock_of_a_model(
-    place: str,
+    ledger_location: str,
 ) -> None:
-    ledger, other = Ledger.open(place), Ledger.open(place)
+    ledger = Ledger.open(ledger_location)
+    second_ledger = Ledger.open(ledger_location)
     release = ledger.try_lock(LOCK)
     assert release is not None
     assert ledger.try_lock(LOCK) is None, "also in the same process"
-    assert other.try_lock(LOCK) is None
-    second = other.try_lock(
+    assert second_ledger.try_lock(LOCK) is None
+    second = second_ledger.try_lock(
         model_lock_name(ModelBinding("p", "p", "m", (("temperature", 0),)))
     )
     assert second is not None, "other parameters give other answers"
     release()
-    again = other.try_lock(LOCK)
+    again = second_ledger.try_lock(LOCK)
     assert again is not None
     again()
     second()
 
 
-def test_a_call_is_in_flight_until_it_is_recorded_or_given_back(place: str) -> None:
-    ledger = Ledger.open(place)
+def test_a_call_is_in_flight_until_it_is_recorded_or_given_back(
+    ledger_location: str,
+) -> None:
+    ledger = Ledger.open(ledger_location)
     release = ledger.try_lock(LOCK)
     assert release is not None
     assert begun(ledger, 1, 2) == begun(ledger, 1, 2) == ["go", "go"], (
@@ -81,16 +84,16 @@ def test_a_call_is_in_flight_until_it_is_recorded_or_given_back(place: str) -> N
 
 
 def test_what_the_dead_had_in_flight_is_lost_once(
-    place: str,
+    ledger_location: str,
 ) -> None:
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(ledger_location)
     release = ledger.try_lock(LOCK)
     assert release is not None
     begun(ledger, 1, worst=0.5)
     begun(ledger, 2)
-    assert Ledger.open(place).in_flight() == 2, "its holder lives"
+    assert Ledger.open(ledger_location).in_flight() == 2, "its holder lives"
     release()
-    assert Ledger.open(place).in_flight() == ledger.in_flight() == 0
+    assert Ledger.open(ledger_location).in_flight() == ledger.in_flight() == 0
     row = ledger.statistics().iloc[0]
     assert (row["attempts"], row["failures"], row["lost"], row["unpriced"]) == (
         2,
@@ -108,9 +111,9 @@ def test_what_the_dead_had_in_flight_is_lost_once(
 
 
 def test_the_days_money_is_reserved_with_each_call(
-    place: str,
+    ledger_location: str,
 ) -> None:
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(ledger_location)
     assert begun(ledger, 1, worst=0.75, daily_usd=1.0) == ["go"]
     assert begun(ledger, 2, worst=0.5, daily_usd=1.0, lock="o" * 32) == ["wait"], (
         "of all models"
@@ -125,8 +128,8 @@ def test_the_days_money_is_reserved_with_each_call(
 def test_a_ledger_from_before_gets_its_tables_and_last_days_cost(
     tmp_path: Path,
 ) -> None:
-    place = tmp_path / "ledger.sqlite"
-    ledger = Ledger.open(place)
+    ledger_file = tmp_path / "ledger.sqlite"
+    ledger = Ledger.open(ledger_file)
     ledger.record(attempt(1))
     ledger.record(attempt(2))
     ledger.close()
@@ -137,7 +140,7 @@ def test_a_ledger_from_before_gets_its_tables_and_last_days_cost(
         "judge_batches",
         "judge_in_flight",
     )
-    with sqlite3.connect(place) as old:
+    with sqlite3.connect(ledger_file) as old:
         old.execute("DROP TABLE judge_calls")
         old.execute("DROP TABLE judge_spending")
         old.execute("DROP INDEX judge_attempts_spent")
@@ -146,14 +149,14 @@ def test_a_ledger_from_before_gets_its_tables_and_last_days_cost(
                 f"CREATE TABLE {name} (name VARCHAR(32) PRIMARY KEY, worst BIGINT)"
             )
             old.execute(f"INSERT INTO {name} VALUES ('a', 5000000000)")
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(ledger_file)
     assert begun(ledger, 3, worst=0.75, daily_usd=1.0) == ["spent"]
     assert begun(ledger, 3, worst=0.5, daily_usd=1.0) == ["go"], (
         "the former tables hold no money"
     )
     assert len(ledger.answers([attempt(number).key for number in (1, 2, 3)])) == 2
     ledger.close()
-    with sqlite3.connect(place) as old:
+    with sqlite3.connect(ledger_file) as old:
         for name in former:
             assert old.execute(f"SELECT * FROM {name}").fetchall() == [
                 ("a", 5000000000)

@@ -72,8 +72,8 @@ def failed(key: str = KEY, **changes: Any) -> Attempt:
 
 
 def recorded(ledger: Ledger, *attempts: Attempt) -> None:
-    for one in attempts:
-        ledger.record(one)
+    for attempt in attempts:
+        ledger.record(attempt)
 
 
 def ahead(hours: float) -> str:
@@ -85,21 +85,24 @@ def ahead(hours: float) -> str:
 
 
 def test_a_recorded_answer_is_found_by_another_ledger_object(
-    place: str,
+    ledger_location: str,
 ) -> None:
-    assert Ledger.open(place).record(attempt()) == {KEY: "sentence_1"}
-    assert Ledger.open(place).answers([KEY, OTHER]) == {KEY: "sentence_1"}
+    assert Ledger.open(ledger_location).record(attempt()) == {KEY: "sentence_1"}
+    assert Ledger.open(ledger_location).answers([KEY, OTHER]) == {KEY: "sentence_1"}
 
 
-def test_recording_one_attempt_twice_stores_it_once(place: str) -> None:
-    ledger, once = Ledger.open(place), unreadable()
+def test_recording_one_attempt_twice_stores_it_once(ledger_location: str) -> None:
+    ledger = Ledger.open(ledger_location)
+    once = unreadable()
     for _ in range(2):
         ledger.record(once)
     assert ledger.statistics()["attempts"].tolist() == [1]
 
 
-def test_a_paid_answer_is_recorded_whatever_characters_it_holds(place: str) -> None:
-    ledger = Ledger.open(place)
+def test_a_paid_answer_is_recorded_whatever_characters_it_holds(
+    ledger_location: str,
+) -> None:
+    ledger = Ledger.open(ledger_location)
     ledger.record(attempt(answer="nul \x00 surrogate \ud800 plain \u00e9 \U0001f600"))
     stored = ledger.answers([KEY])[KEY]
     assert stored is not None
@@ -137,25 +140,27 @@ def test_what_is_recorded_after_a_question_is_settled_never_changes_it(
 # --- several writers
 
 
-def _write_many(place: str, writer: int, keys: list[str]) -> None:
-    ledger = Ledger.open(place)
+def _write_many(ledger_location: str, writer: int, keys: list[str]) -> None:
+    ledger = Ledger.open(ledger_location)
     for key in keys:
         ledger.record(attempt(key, answer=f"writer {writer}", judge=f"judge {writer}"))
 
 
 def test_processes_that_write_at_once_lose_nothing(
-    place: str,
+    ledger_location: str,
 ) -> None:
     keys = [f"{number:064x}" for number in range(70)]
     context = multiprocessing.get_context("fork")
     orders = [keys, keys[::-1], keys[35:] + keys[:35]]
     writers = [
-        context.Process(target=_write_many, args=(place, *one))
-        for one in enumerate(orders)
+        context.Process(target=_write_many, args=(ledger_location, *order))
+        for order in enumerate(orders)
     ]
     for writer in writers:
         writer.start()
-    ledger = Ledger.open(place)  # all of them also create the ledger at the same time
+    ledger = Ledger.open(
+        ledger_location
+    )  # all of them also create the ledger at the same time
     while any(writer.is_alive() for writer in writers):
         first = ledger.answers(keys)
         assert all(
@@ -168,8 +173,10 @@ def test_processes_that_write_at_once_lose_nothing(
     assert len(ledger.answers(keys)) == len(keys)
 
 
-def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) -> None:
-    ledger = Ledger.open(place)
+def test_a_forked_process_does_not_disturb_its_parents_connection(
+    ledger_location: str,
+) -> None:
+    ledger = Ledger.open(ledger_location)
     ledger.record(attempt())
     child = multiprocessing.get_context("fork").Process(
         target=lambda: ledger.record(attempt(OTHER))
@@ -186,20 +193,20 @@ def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) ->
 def test_ledger_and_log_are_for_the_owner_alone(
     tmp_path: Path,
 ) -> None:
-    place = tmp_path / "sub" / "ledger.sqlite"
+    ledger_file = tmp_path / "sub" / "ledger.sqlite"
     before = os.umask(0)
     try:
-        ledger = Ledger.open(place)
+        ledger = Ledger.open(ledger_file)
         ledger.record(attempt())
         modes = {
             path.name: stat.S_IMODE(path.stat().st_mode)
-            for path in place.parent.iterdir()
+            for path in ledger_file.parent.iterdir()
         }
     finally:
         os.umask(before)
     assert len(modes) >= 2
     assert set(modes.values()) == {0o600}
-    assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(ledger_file.parent.stat().st_mode) == 0o700
 
 
 def test_a_link_in_the_ledgers_place_is_refused(tmp_path: Path) -> None:
@@ -210,7 +217,7 @@ def test_a_link_in_the_ledgers_place_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_log_of_the_database_at_any_level_shows_an_answer(
-    place: str, caplog: pytest.LogCaptureFixture
+    ledger_location: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in (
         "sqlalchemy",
@@ -219,7 +226,7 @@ def test_no_log_of_the_database_at_any_level_shows_an_answer(
         "sqlalchemy.pool",
     ):
         caplog.set_level(logging.DEBUG, logger=name)
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(ledger_location)
     ledger.record(attempt(answer=SECRET))
     assert ledger.answers([KEY]) == {KEY: SECRET}
     assert any(record.name.startswith("sqlalchemy") for record in caplog.records)
@@ -252,21 +259,22 @@ def test_a_ledger_that_would_not_last_is_refused(where: str) -> None:
 def test_a_file_that_is_no_ledger_is_refused_and_left_alone(
     tmp_path: Path, ledger: Ledger
 ) -> None:
-    place, empty = tmp_path / "notes.txt", tmp_path / "empty.sqlite"
-    place.write_text("invented notes, by no means a database " * 50)
+    notes = tmp_path / "notes.txt"
+    empty = tmp_path / "empty.sqlite"
+    notes.write_text("invented notes, by no means a database " * 50)
     empty.touch()
-    before = place.read_bytes()
+    before = notes.read_bytes()
     for opened in (
         Ledger.open,
         Ledger.open_read_only,
         lambda path: import_attempts(ledger, path, PARSERS),
     ):
         with pytest.raises(LedgerError, match="cannot be used"):
-            opened(place)
+            opened(notes)
     for path in (empty, tmp_path / "none.sqlite"):
         with pytest.raises(LedgerError, match="no ledger"):
             import_attempts(ledger, path, PARSERS)
-    assert place.read_bytes() == before
+    assert notes.read_bytes() == before
 
 
 def test_an_sqlite_ledger_is_forced_to_disk_at_every_commit(tmp_path: Path) -> None:
@@ -294,9 +302,10 @@ def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(
 
 
 def test_an_exported_ledger_imports_elsewhere_without_doubling(
-    place: str, tmp_path: Path
+    ledger_location: str, tmp_path: Path
 ) -> None:
-    mine, file = Ledger.open(place), tmp_path / "mine.sqlite"
+    mine = Ledger.open(ledger_location)
+    file = tmp_path / "mine.sqlite"
     recorded(
         mine,
         unreadable(),
@@ -314,11 +323,11 @@ def test_an_exported_ledger_imports_elsewhere_without_doubling(
 
 
 def test_an_import_never_changes_an_answer_that_is_here(
-    place: str, tmp_path: Path
+    ledger_location: str, tmp_path: Path
 ) -> None:
     yours = Ledger.open(tmp_path / "yours.sqlite")
     recorded(yours, attempt(answer="sentence_2"), attempt(OTHER))
-    mine = Ledger.open(place)
+    mine = Ledger.open(ledger_location)
     mine.record(attempt(answer="sentence_1"))
     assert import_attempts(mine, tmp_path / "yours.sqlite", PARSERS) == (2, 0, [])
     assert mine.answers([KEY]) == {KEY: "sentence_1"}
@@ -339,34 +348,34 @@ def test_an_import_never_changes_an_answer_that_is_here(
 def test_an_imported_row_that_would_poison_the_ledger_is_left_out(
     tmp_path: Path, column: str, value: object
 ) -> None:
-    place = tmp_path / "bad.sqlite"
-    ledger = Ledger.open(place)
+    bad_file = tmp_path / "bad.sqlite"
+    ledger = Ledger.open(bad_file)
     recorded(ledger, attempt(), attempt(OTHER), unreadable("ef" * 32))
     ledger.close()
-    with sqlite3.connect(place) as connection:
+    with sqlite3.connect(bad_file) as connection:
         connection.execute(
             f"UPDATE judge_attempts SET {column} = ? WHERE key = ?", (value, OTHER)
         )
-    other = Ledger.open(tmp_path / "other.sqlite")
-    added, known, (error,) = import_attempts(other, place, PARSERS)
-    assert (added, known, error.row) == (2, 0, 3 if column == "key" else 2)
+    other_ledger = Ledger.open(tmp_path / "other.sqlite")
+    added, already_there, (error,) = import_attempts(other_ledger, bad_file, PARSERS)
+    assert (added, already_there, error.row) == (2, 0, 3 if column == "key" else 2)
     assert SECRET not in str(error)
-    assert list(other.answers([KEY, OTHER])) == [KEY]
-    assert other.statistics()["cost_usd"].tolist() == [1.0]
+    assert list(other_ledger.answers([KEY, OTHER])) == [KEY]
+    assert other_ledger.statistics()["cost_usd"].tolist() == [1.0]
 
 
 def test_a_row_of_a_clock_that_is_some_hours_ahead_is_taken(
     tmp_path: Path, ledger: Ledger
 ) -> None:
-    other = Ledger.open(tmp_path / "other.sqlite")
-    other.record(attempt(time=ahead(23)))
+    other_ledger = Ledger.open(tmp_path / "other.sqlite")
+    other_ledger.record(attempt(time=ahead(23)))
     assert import_attempts(ledger, tmp_path / "other.sqlite", PARSERS) == (1, 0, [])
 
 
 def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(
-    place: str,
+    ledger_location: str,
 ) -> None:
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(ledger_location)
     recorded(
         ledger,
         attempt(time="2026-01-01T00:00:00.000000Z"),
@@ -409,25 +418,27 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_where_no_ledger_is_none_is_made(place: str, tmp_path: Path) -> None:
-    assert Ledger.open_read_only(place) is None
+def test_where_no_ledger_is_none_is_made(ledger_location: str, tmp_path: Path) -> None:
+    assert Ledger.open_read_only(ledger_location) is None
     assert not list(tmp_path.iterdir())
-    if place.startswith("postgresql"):
-        assert inspect(create_engine(ledger_url(place))).get_table_names() == []
+    if ledger_location.startswith("postgresql"):
+        assert (
+            inspect(create_engine(ledger_url(ledger_location))).get_table_names() == []
+        )
 
 
 def test_reading_a_ledger_changes_no_byte_of_it(
     tmp_path: Path,
 ) -> None:
-    place = tmp_path / "ledger.sqlite"
-    writer = Ledger.open(place)
+    ledger_file = tmp_path / "ledger.sqlite"
+    writer = Ledger.open(ledger_file)
     writer.record(attempt())
-    assert KEY in Ledger.open_read_only(place).answers([KEY]), (
+    assert KEY in Ledger.open_read_only(ledger_file).answers([KEY]), (
         "also while the writer is there"
     )  # type: ignore[union-attr]
     writer.close()
     before = contents(tmp_path)
-    assert KEY in Ledger.open_read_only(place).answers([KEY])  # type: ignore[union-attr]
+    assert KEY in Ledger.open_read_only(ledger_file).answers([KEY])  # type: ignore[union-attr]
     assert contents(tmp_path) == before
 
 
@@ -444,7 +455,7 @@ ledger.transaction(lambda connection: connection.execute(text("CREATE TABLE kept
 def test_a_command_that_ends_leaves_no_log_beside_the_file(
     tmp_path: Path,
 ) -> None:
-    place = tmp_path / "ledger.sqlite"
-    subprocess.run([sys.executable, "-c", CODE, str(place)], check=True)
+    ledger_file = tmp_path / "ledger.sqlite"
+    subprocess.run([sys.executable, "-c", CODE, str(ledger_file)], check=True)
     assert [path.name for path in tmp_path.iterdir()] == ["ledger.sqlite"]
-    assert b"CREATE TABLE kept" in place.read_bytes()
+    assert b"CREATE TABLE kept" in ledger_file.read_bytes()

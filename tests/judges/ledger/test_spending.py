@@ -77,10 +77,10 @@ def rows_of_a_day(count: int, cost_usd: float) -> list[tuple[Any, ...]]:
     ]
 
 
-def old_ledger(place: Path, rows: list[tuple[Any, ...]]) -> Ledger:
+def old_ledger(location: Path, rows: list[tuple[Any, ...]]) -> Ledger:
     """A ledger with these rows, as version 0.1 left it, opened."""
-    Ledger.open(place).close()
-    with sqlite3.connect(place) as old:
+    Ledger.open(location).close()
+    with sqlite3.connect(location) as old:
         old.execute("DROP TABLE judge_spending")
         old.execute("DROP INDEX judge_calls_in_flight")
         old.executemany(
@@ -89,7 +89,7 @@ def old_ledger(place: Path, rows: list[tuple[Any, ...]]) -> Ledger:
             f" VALUES ({', '.join('?' * 15)})",
             rows,
         )
-    return Ledger.open(place)
+    return Ledger.open(location)
 
 
 @contextmanager
@@ -126,11 +126,11 @@ def steps_of_a_call(ledger: Ledger) -> int:
 def test_a_call_under_a_daily_budget_costs_the_same_with_many_rows(
     tmp_path: Path,
 ) -> None:
-    few = old_ledger(tmp_path / "few.sqlite", rows_of_a_day(MANY // 50, 0.0))
-    many = old_ledger(tmp_path / "many.sqlite", rows_of_a_day(MANY, 0.001))
-    assert spent(many) == pytest.approx(MANY * 0.001)
+    small_ledger = old_ledger(tmp_path / "few.sqlite", rows_of_a_day(MANY // 50, 0.0))
+    large_ledger = old_ledger(tmp_path / "many.sqlite", rows_of_a_day(MANY, 0.001))
+    assert spent(large_ledger) == pytest.approx(MANY * 0.001)
     # Not more than the minutes of a day, however many calls: a hundred times as many rows fill more of them.
-    assert steps_of_a_call(many) <= 2 * steps_of_a_call(few)
+    assert steps_of_a_call(large_ledger) <= 2 * steps_of_a_call(small_ledger)
 
 
 def fill_day(ledger: Ledger, count: int, cost_usd: float) -> None:
@@ -184,15 +184,19 @@ def statements_of_a_call(ledger: Ledger, number: int) -> int:
     return ledger.transaction(work)
 
 
-def test_a_call_in_a_full_day_takes_the_statements_of_the_first(place: str) -> None:
-    first = statements_of_a_call(Ledger.open(place), 1)
-    fill_day(Ledger.open(place), 20_000, 0.001)
-    assert statements_of_a_call(Ledger.open(place), 2) == first
+def test_a_call_in_a_full_day_takes_the_statements_of_the_first(
+    ledger_location: str,
+) -> None:
+    first = statements_of_a_call(Ledger.open(ledger_location), 1)
+    fill_day(Ledger.open(ledger_location), 20_000, 0.001)
+    assert statements_of_a_call(Ledger.open(ledger_location), 2) == first
 
 
-def test_the_money_of_a_full_day_is_summed_to_the_last_cent(place: str) -> None:
-    fill_day(Ledger.open(place), 20_000, 0.001)
-    ledger = Ledger.open(place)
+def test_the_money_of_a_full_day_is_summed_to_the_last_cent(
+    ledger_location: str,
+) -> None:
+    fill_day(Ledger.open(ledger_location), 20_000, 0.001)
+    ledger = Ledger.open(ledger_location)
     assert spent(ledger) == pytest.approx(20.0)
     statements_of_a_call(ledger, 1)
     assert spent(ledger) == pytest.approx(20.25)
@@ -202,7 +206,9 @@ def test_the_money_of_a_full_day_is_summed_to_the_last_cent(place: str) -> None:
 
 
 def test_calls_that_have_ended_long_ago_cost_nothing(tmp_path: Path) -> None:
-    few, many = (Ledger.open(tmp_path / f"{name}.sqlite") for name in ("few", "many"))
+    small_ledger, large_ledger = (
+        Ledger.open(tmp_path / f"{name}.sqlite") for name in ("few", "many")
+    )
     ended = {
         "key": "k",
         "judge": "one",
@@ -215,34 +221,41 @@ def test_calls_that_have_ended_long_ago_cost_nothing(tmp_path: Path) -> None:
         {**ended, "receipt": str(n), "worst_usd": 1.0, "in_flight": False}
         for n in range(20_000)
     ]
-    many.transaction(lambda connection: connection.execute(sa.insert(CALLS), calls))
-    assert steps_of_a_call(many) <= steps_of_a_call(few) + 1
+    large_ledger.transaction(
+        lambda connection: connection.execute(sa.insert(CALLS), calls)
+    )
+    assert steps_of_a_call(large_ledger) <= steps_of_a_call(small_ledger) + 1
 
 
-def test_a_permit_reads_no_attempt(place: str) -> None:
-    ledger, said = Ledger.open(place), list[str]()
+def test_a_permit_reads_no_attempt(ledger_location: str) -> None:
+    ledger = Ledger.open(ledger_location)
+    statements = list[str]()
 
     def work(connection: sa.Connection) -> None:
         sa.event.listen(
-            connection, "before_cursor_execute", lambda *given: said.append(given[2])
+            connection,
+            "before_cursor_execute",
+            lambda *event: statements.append(event[2]),
         )
         begin(connection, attempt(1), LOCK, 0.5, 1.0)
 
     ledger.transaction(work)
-    assert [one for one in said if ATTEMPTS.name in one] == []
-    assert [one for one in said if "judge_spending" in one]
+    assert [statement for statement in statements if ATTEMPTS.name in statement] == []
+    assert [statement for statement in statements if "judge_spending" in statement]
 
 
-def test_calls_in_flight_are_found_by_their_index(place: str) -> None:
-    ledger = Ledger.open(place)
+def test_calls_in_flight_are_found_by_their_index(ledger_location: str) -> None:
+    ledger = Ledger.open(ledger_location)
     query = sa.select(sa.func.sum(CALLS.c.worst_usd)).where(CALLS.c.in_flight)
 
     def plan(connection: sa.Connection) -> str:
-        told = str(query.compile(connection, compile_kwargs={"literal_binds": True}))
+        statement = str(
+            query.compile(connection, compile_kwargs={"literal_binds": True})
+        )
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
-            return str(connection.exec_driver_sql(f"EXPLAIN {told}").all())
-        return str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {told}").all())
+            return str(connection.exec_driver_sql(f"EXPLAIN {statement}").all())
+        return str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}").all())
 
     assert "judge_calls_in_flight" in ledger.transaction(plan)
 
@@ -274,22 +287,24 @@ def test_the_sum_is_that_of_all_attempts_and_calls_of_unknown_cost(
             )
 
     def summed(connection: sa.Connection) -> float:
-        known = connection.scalar(sa.select(sa.func.sum(ATTEMPTS.c.cost_usd))) or 0.0
+        known_cost = (
+            connection.scalar(sa.select(sa.func.sum(ATTEMPTS.c.cost_usd))) or 0.0
+        )
         unknown = sa.select(sa.func.sum(CALLS.c.worst_usd)).where(~CALLS.c.in_flight)
-        return known + (connection.scalar(unknown) or 0.0)
+        return known_cost + (connection.scalar(unknown) or 0.0)
 
     assert spent(ledger) == ledger.transaction(summed)
 
 
-def test_what_was_spent_over_24_hours_ago_counts_no_more(place: str) -> None:
-    ledger = Ledger.open(place)
+def test_what_was_spent_over_24_hours_ago_counts_no_more(ledger_location: str) -> None:
+    ledger = Ledger.open(ledger_location)
     ledger.record(attempt(1, cost_usd=9.0, time=from_now(-24.1)))
     ledger.record(attempt(2, cost_usd=0.5, time=from_now(-23.9)))
     assert spent(ledger) == 0.5
 
 
-def test_a_row_of_a_clock_that_is_some_hours_ahead_counts(place: str) -> None:
-    ledger = Ledger.open(place)
+def test_a_row_of_a_clock_that_is_some_hours_ahead_counts(ledger_location: str) -> None:
+    ledger = Ledger.open(ledger_location)
     ledger.record(attempt(1, cost_usd=0.75, time=from_now(23)))
     assert permit(ledger, 2, 0.5) == "spent"
 

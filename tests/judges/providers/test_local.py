@@ -92,7 +92,8 @@ class Stub:
     """A loaded model in memory: notes its batches, and lacks memory for more than `room` questions."""
 
     def __init__(self, room: int = 99, error: Any = None) -> None:
-        self.room, self.error = room, error
+        self.room = room
+        self.error = error
         self.batches: list[list[str]] = []
 
     def __call__(self, requests: Any) -> list[Reply | Exception]:
@@ -129,11 +130,11 @@ def test_without_memory_for_a_batch_its_halves_are_tried(
 ) -> None:
     import torch
 
-    said = "DefaultCPUAllocator: can't allocate memory"
+    message = "DefaultCPUAllocator: can't allocate memory"
     error = (
         torch.cuda.OutOfMemoryError("CUDA out of memory.")
         if kind == "cuda"
-        else RuntimeError(said)
+        else RuntimeError(message)
     )
     stub = Stub(room=3, error=error)
     provider = stubbed(stub)
@@ -168,11 +169,12 @@ def test_a_model_that_cannot_be_used_is_named_with_what_to_do(
         (folder / "model.safetensors").unlink()
     if damage == "pickled weights":
         (folder / "pytorch_model.bin").write_bytes(b"\x80\x04.")
-    place = tmp_path / "nowhere" if damage == "no folder" else folder
+    model_folder = tmp_path / "nowhere" if damage == "no folder" else folder
     with pytest.raises(ConfigurationError) as caught:
-        answers(made(place), question(1))
+        answers(made(model_folder), question(1))
     assert all(
-        words in str(caught.value) for words in ("judge 'tiny'", str(place), "xpected")
+        words in str(caught.value)
+        for words in ("judge 'tiny'", str(model_folder), "xpected")
     )
     assert "zone" not in str(caught.value)
     assert caught.value.__context__ is None
@@ -356,18 +358,19 @@ def test_an_answer_counts_its_end_token_but_no_padding(
         )
 
 
-@pytest.mark.parametrize(("params", "left"), [
+@pytest.mark.parametrize(("params", "probabilities"), [
     ({}, [0.4, 0.3, 0.2, 0.1]), ({"top_k": 2}, [4 / 7, 3 / 7]), ({"top_p": 0.65}, [4 / 7, 3 / 7]),
     ({"min_p": 0.6}, [4 / 7, 3 / 7]),
     ({"temperature": 0.5}, [16 / 30, 9 / 30, 4 / 30, 1 / 30]),
     ({"temperature": 0.5, "top_k": 3}, [16 / 29, 9 / 29, 4 / 29]),
 ])  # fmt: skip
 def test_tokens_are_drawn_in_proportion_to_what_the_parameters_leave(
-    params: dict[str, Any], left: list[float]
+    params: dict[str, Any], probabilities: list[float]
 ) -> None:
     import torch
 
-    draws, parameters = 20_000, GenerationParameters(max_new_tokens=1, **params)
+    draws = 20_000
+    parameters = GenerationParameters(max_new_tokens=1, **params)
     choose = SeededSampler(
         parameters, [str(number) for number in range(draws)], start=3
     )
@@ -378,7 +381,7 @@ def test_tokens_are_drawn_in_proportion_to_what_the_parameters_leave(
     assert torch.equal(chosen.max(dim=-1).values, torch.zeros(draws))
     assert torch.equal((chosen == -math.inf).sum(dim=-1), torch.full((draws,), 5))
     counts = torch.bincount(chosen.argmax(dim=-1), minlength=6).tolist()
-    expected = [0.0, *left, *[0.0] * (4 - len(left)), 0.0]
+    expected = [0.0, *probabilities, *[0.0] * (4 - len(probabilities)), 0.0]
     for count, share in zip(counts, expected, strict=True):
         assert abs(count - share * draws) <= 5 * math.sqrt(share * (1 - share) * draws)
 

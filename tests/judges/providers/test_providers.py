@@ -356,30 +356,31 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     server.plan(Act(kind))
-    judge, request = made(provider, server), comparison(marker=MARKER)
+    judge = made(provider, server)
+    request = comparison(marker=MARKER)
     for name in ("openai", "anthropic", "google_genai", "httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(
             logging.DEBUG
         )  # as a run of Dagster that begins meanwhile
     failure: ProviderFailure | None = None
-    told = repr(judge) + repr(request) + repr(vars(judge).get("_endpoint"))
+    output = repr(judge) + repr(request) + repr(vars(judge).get("_endpoint"))
     try:
-        told += repr(ask(judge, request))
+        output += repr(ask(judge, request))
     except ProviderFailure as raised:
         failure = raised
-        told += f"{failure!r} {traceback.format_exception(failure)} {pickle.dumps(vars(failure))!r}"
+        output += f"{failure!r} {traceback.format_exception(failure)} {pickle.dumps(vars(failure))!r}"
     assert (failure is None) == (kind in ("answer", "refusal"))
     assert failure is None or (failure.__cause__, failure.__context__) == (None, None)
     assert MARKER in server.calls[0].user
-    told += "".join(
+    output += "".join(
         record.getMessage() + str(record.exc_info) for record in caplog.records
     )
-    told += "".join(capfd.readouterr())
-    assert MARKER not in told
+    output += "".join(capfd.readouterr())
+    assert MARKER not in output
     assert not [
         secret
         for secret in KEYS.values()
-        if secret.startswith("key-") and secret in told
+        if secret.startswith("key-") and secret in output
     ]
 
 
@@ -409,7 +410,9 @@ def test_what_carries_an_sdks_requests_tells_nothing_whenever_its_loggers_come(
             logging.DEBUG
         )  # as a run of Dagster that begins meanwhile
         logging.getLogger(name).debug("what is sent")
-    assert caplog.messages == [one for one in caplog.messages if "selector" in one]
+    assert caplog.messages == [
+        message for message in caplog.messages if "selector" in message
+    ]
 
 
 @pytest.mark.parametrize(
@@ -488,9 +491,9 @@ def test_an_account_without_money_is_not_asked_again(server: LoopbackServer) -> 
 def test_a_server_that_is_down_is_named_with_the_systems_word(provider: str) -> None:
     with LoopbackServer() as gone:
         pass
-    told = str(trouble(made(provider, gone)))
-    assert told.startswith(f"connection ({gone.url}")
-    assert told.endswith(": Connection refused)")
+    message = str(trouble(made(provider, gone)))
+    assert message.startswith(f"connection ({gone.url}")
+    assert message.endswith(": Connection refused)")
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
@@ -498,7 +501,7 @@ def test_a_key_that_is_refused_is_told_by_its_variable(
     provider: str, server: LoopbackServer
 ) -> None:
     server.plan(Act("unauthorized"))
-    told = (
+    message = (
         f"authentication (HTTP 401, the key is read from ${provider.upper()}_API_KEY)"
     )
-    assert str(trouble(made(provider, server))) == told
+    assert str(trouble(made(provider, server))) == message

@@ -31,7 +31,8 @@ from lunguage_assets.randomness import text_hash
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
 
-LEXICON, CUES = LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues")
+LEXICON = LexiconJudge.bundled("lexicon")
+CUES = CuesJudge.bundled("cues")
 JUDGES: list[Judge] = [LEXICON, CUES]
 both = pytest.mark.parametrize("judge", JUDGES, ids=["lexicon", "cues"])
 PUBLISHED = ExplicitSettings(reference_scale="published")
@@ -55,15 +56,15 @@ def phrases(judge: Judge, sentence: str, finding: str) -> tuple[str, ...]:
 
 @both
 def test_every_published_phrase_is_extracted_and_no_part_of_it(judge: Judge) -> None:
-    found = judge.extract(
+    answers = judge.extract(
         [ExtractionQuestion("x", sentence, sentence) for _, sentence in SENTENCES]
     )
     expected = [
         ("either", "or") if phrase == "either" else (phrase,) for phrase, _ in SENTENCES
     ]
-    assert [answer.phrases for answer in found] == expected
+    assert [answer.phrases for answer in answers] == expected
     compared = judge.compare(
-        [ComparisonQuestion(one, "Likely <finding>.") for _, one in SENTENCES]
+        [ComparisonQuestion(sentence, "Likely <finding>.") for _, sentence in SENTENCES]
     )
     assert "invalid" not in compared
 
@@ -119,13 +120,15 @@ def test_without_a_known_place_all_hedges_of_the_sentence_are_given(
 @given(st.sampled_from(SENTENCES), st.sampled_from(SENTENCES), st.integers(0, 20))
 @examples(200)
 def test_which_sentence_is_shown_first_does_not_matter(
-    judge: Judge, one: tuple[str, str], two: tuple[str, str], replicate: int
+    judge: Judge, entry_1: tuple[str, str], entry_2: tuple[str, str], replicate: int
 ) -> None:
-    if one[1] == two[1]:
+    if entry_1[1] == entry_2[1]:
         return
-    here = judge.compare([ComparisonQuestion(one[1], two[1], replicate)])[0]
-    there = judge.compare([ComparisonQuestion(two[1], one[1], replicate)])[0]
-    assert {here, there} == {"sentence_1", "sentence_2"}
+    chosen = judge.compare([ComparisonQuestion(entry_1[1], entry_2[1], replicate)])[0]
+    chosen_swapped = judge.compare(
+        [ComparisonQuestion(entry_2[1], entry_1[1], replicate)]
+    )[0]
+    assert {chosen, chosen_swapped} == {"sentence_1", "sentence_2"}
 
 
 @both
@@ -152,14 +155,17 @@ def test_identical_sentences_are_decided_by_the_replicate_alone(judge: Judge) ->
 @both
 @given(st.text(max_size=80), st.text(max_size=80))
 @examples(100)
-def test_any_text_is_answered(judge: Judge, one: str, two: str) -> None:
-    assert judge.compare([ComparisonQuestion(one, two)])[0] in {
+def test_any_text_is_answered(judge: Judge, sentence_1: str, sentence_2: str) -> None:
+    assert judge.compare([ComparisonQuestion(sentence_1, sentence_2)])[0] in {
         "sentence_1",
         "sentence_2",
         "invalid",
     }
     assert judge.extract(
-        [ExtractionQuestion("x", one, one), ExtractionQuestion("x", two, None)]
+        [
+            ExtractionQuestion("x", sentence_1, sentence_1),
+            ExtractionQuestion("x", sentence_2, None),
+        ]
     )[0].valid
 
 
@@ -208,7 +214,9 @@ DENIED = [
 def test_what_reports_say_comes_out_on_the_right_side(
     judge: Judge, stronger: list[str], weaker: list[str]
 ) -> None:
-    questions = [ComparisonQuestion(one, other) for one in stronger for other in weaker]
+    questions = [
+        ComparisonQuestion(strong, weak) for strong in stronger for weak in weaker
+    ]
     answers = judge.compare(questions)
     wrong = [
         q
@@ -226,8 +234,11 @@ def test_what_reports_say_comes_out_on_the_right_side(
 def test_an_unknown_hedge_is_no_certainty_but_an_invalid_answer(
     judge: Judge, unknown: str
 ) -> None:
-    known = "Possible <finding>."
-    pairs = [ComparisonQuestion(unknown, known), ComparisonQuestion(known, unknown)]
+    known_sentence = "Possible <finding>."
+    pairs = [
+        ComparisonQuestion(unknown, known_sentence),
+        ComparisonQuestion(known_sentence, unknown),
+    ]
     assert judge.compare(pairs) == ["invalid", "invalid"]
 
 
@@ -235,7 +246,9 @@ def test_the_cue_words_follow_the_published_scores_as_documented() -> None:
     published = published_ranking()
     score = CuesJudge.bundled("cues").score
     scores = [
-        np.mean([score(one) or 0.0 for one in reference_sentences()[entry.phrase]])
+        np.mean(
+            [score(sentence) or 0.0 for sentence in reference_sentences()[entry.phrase]]
+        )
         for entry in published
     ]
     assert np.corrcoef([entry.mu for entry in published], scores)[
@@ -254,25 +267,25 @@ def test_the_two_offline_judges_agree_like_two_judges_and_not_like_one() -> None
         for a, b in combinations(by_phrase, 2)
         for r in range(4)
     ]
-    same = [
-        one == two
-        for one, two in zip(
+    agreed = [
+        by_lexicon == by_cues
+        for by_lexicon, by_cues in zip(
             LEXICON.compare(questions), CUES.compare(questions), strict=True
         )
     ]
-    assert 0.75 < sum(same) / len(same) < 0.93
+    assert 0.75 < sum(agreed) / len(agreed) < 0.93
 
 
 @both
 def test_inflection_says_nothing_about_the_finding(judge):
-    for one, other in (
+    for form_1, form_2 in (
         ("suggest", "suggests"),
         ("suggesting", "suggests"),
         ("favoring", "favour"),
     ):
         assert (
-            judge.score(f"Signs {one} <finding>.")
-            == judge.score(f"Signs {other} <finding>.")
+            judge.score(f"Signs {form_1} <finding>.")
+            == judge.score(f"Signs {form_2} <finding>.")
             is not None
         )
 
@@ -285,8 +298,8 @@ def test_the_weaker_of_two_chained_hedges_wins(judge):
 
 
 def test_an_exclusion_is_known_with_any_adverb_inside():
-    known = LEXICON.score("<finding> cannot be excluded.")
-    assert LEXICON.score("<finding> cannot be confidently excluded.") == known
+    score = LEXICON.score("<finding> cannot be excluded.")
+    assert LEXICON.score("<finding> cannot be confidently excluded.") == score
     assert phrases(LEXICON, "Edema is difficult to wholly exclude.", "Edema") == (
         "difficult to exclude",
     )
@@ -372,12 +385,17 @@ def test_the_sum_of_cue_words_goes_to_the_right_side(family, side, words, senten
 
 @both
 def test_words_that_mean_nothing_move_no_score(judge):
-    places = (
+    locations = (
         "lingula", "right upper lobe", "left base", "apex", "retrocardiac region", "hila", "right lung",
         "left apex", "costophrenic angle", "upper lobes", "left mid lung", "lower lobe", "right base",
         "middle lobe", "periphery", "anterior segment",
     )  # fmt: skip
     assert (
-        len({judge.score(f"<finding> in the {place} is unlikely.") for place in places})
+        len(
+            {
+                judge.score(f"<finding> in the {location} is unlikely.")
+                for location in locations
+            }
+        )
         == 1
     )

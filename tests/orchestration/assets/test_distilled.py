@@ -75,20 +75,20 @@ def test_new_batches_are_scored_and_those_of_the_judges_stay(
     before = table(taught, "fitted_probabilities", "panel", "first")
     taught.register({"third": finished.deliveries / "third"})
     with reopened(taught, fit="distilled") as home:
-        assert [one for one in home.run() if "refit" in one] == [
+        assert [stage for stage in home.run() if "refit" in stage] == [
             "refit (panel x third)"
         ]
         assert home.run() == []
-    new = table(taught, "fitted_probabilities", "panel", "third")
-    assert {*new["stop"]} <= {"scored", "unlike what was learnt", "not located"}
-    told = json.loads((newest(taught) / "open" / "provenance.json").read_text())[
+    third_batch = table(taught, "fitted_probabilities", "panel", "third")
+    assert {*third_batch["stop"]} <= {"scored", "unlike what was learnt", "not located"}
+    provenance = json.loads((newest(taught) / "open" / "provenance.json").read_text())[
         "distilled"
     ]
     (model,) = (
         table(taught, "distilled_scorer", "panel").query("is_used").to_dict("records")
     )
-    assert (told["batches"], told["files"]) == (["third"], model["files"])
-    scored = new[new["stop"] == "scored"]
+    assert (provenance["batches"], provenance["files"]) == (["third"], model["files"])
+    scored = third_batch[third_batch["stop"] == "scored"]
     assert len(scored) > 0
     assert (scored["p_low"] < scored["p_high"]).all()
     assert table(taught, "fit_log", "panel", "third").empty
@@ -97,7 +97,7 @@ def test_new_batches_are_scored_and_those_of_the_judges_stay(
     )
     assert taught.plan() == [], "without --fit a batch stays with who fitted it"
     with reopened(taught, fit="panel") as home:
-        assert [one for one in home.run() if "refit" in one] == [
+        assert [stage for stage in home.run() if "refit" in stage] == [
             "refit (panel x third)"
         ]
     again = table(taught, "fitted_probabilities", "panel", "third")
@@ -185,7 +185,7 @@ def test_the_packaged_encoder_is_used_unless_another_is_named(
     with mock.patch.object(
         resources, "packaged_copy", return_value="package:copy/model"
     ):
-        own = Configuration(Home(tmp_path), encoder="invented/mine")
+        configuration = Configuration(Home(tmp_path), encoder="invented/mine")
         training = resources.distilled_training(Configuration(Home(tmp_path)))
         assert training.encoder == "package:copy/model"
-        assert resources.distilled_training(own).encoder == "invented/mine"
+        assert resources.distilled_training(configuration).encoder == "invented/mine"

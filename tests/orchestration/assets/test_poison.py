@@ -61,7 +61,7 @@ def small(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
 
 
 @pytest.fixture
-def whole(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
+def complete(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
     """A copy of the finished home."""
     shutil.copytree(finished.home, tmp_path / "whole")
     with SmallHome.opened(tmp_path / "whole", finished.record) as opened:
@@ -91,9 +91,11 @@ def resolving(
     honest = implicit.resolve
 
     def spoilt(*arguments: object, **options: object) -> Resolution:
-        found = honest(*arguments, **options)  # type: ignore[arg-type]
-        struck = studies is None or set(found.rows["study_id"]) & studies
-        return found._replace(rows=spoil(found.rows)) if struck else found
+        resolution = honest(*arguments, **options)  # type: ignore[arg-type]
+        struck = studies is None or set(resolution.rows["study_id"]) & studies
+        return (
+            resolution._replace(rows=spoil(resolution.rows)) if struck else resolution
+        )
 
     monkeypatch.setattr(implicit, "resolve", spoilt)
 
@@ -113,11 +115,11 @@ def test_the_sound_partitions_are_stored_and_no_release_reads_the_poisoned_one(
     small: SmallHome, poisoned_studies: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resolving(contradicting_itself, monkeypatch, poisoned_studies)
-    made = [
-        small.make(RESULT, {**BATCH, "report_batch": one}, raise_on_error=False)
-        for one in BATCHES
+    results = [
+        small.make(RESULT, {**BATCH, "report_batch": batch}, raise_on_error=False)
+        for batch in BATCHES
     ]
-    assert [result.success for result in made] == [True, False]
+    assert [result.success for result in results] == [True, False]
     for table in RESULT:
         assert stored(small, table) == {SOUND}, table
     released = small.make(["release"], "panel")
@@ -174,41 +176,43 @@ def poison(small: SmallHome) -> pd.DataFrame:
     ids=["two rankings", "a key twice", "every study"],
 )
 def test_a_wrong_result_is_not_stored_and_the_last_stays(
-    whole: SmallHome,
+    complete: SmallHome,
     monkeypatch: pytest.MonkeyPatch,
     spoil: Callable[[pd.DataFrame], pd.DataFrame],
     named: str,
 ) -> None:
-    before = contents(Path(str(whole.home.tables)))
+    before = contents(Path(str(complete.home.tables)))
     resolving(spoil, monkeypatch, None)
-    result = whole.make(RESULT, BATCH, raise_on_error=False)
+    result = complete.make(RESULT, BATCH, raise_on_error=False)
     assert not result.success
     assert named in said_of(result)
-    assert contents(Path(str(whole.home.tables))) == before
-    (found,) = result.get_asset_check_evaluations()
-    assert (found.check_name, found.passed, found.blocking) == (
+    assert contents(Path(str(complete.home.tables))) == before
+    (evaluation,) = result.get_asset_check_evaluations()
+    assert (evaluation.check_name, evaluation.passed, evaluation.blocking) == (
         "conflict_free",
         False,
         True,
     )
-    assert found.severity is dg.AssetCheckSeverity.ERROR
-    assert named in str(found.metadata["note"].value)
-    assert "remedy" in found.metadata
+    assert evaluation.severity is dg.AssetCheckSeverity.ERROR
+    assert named in str(evaluation.metadata["note"].value)
+    assert "remedy" in evaluation.metadata
 
 
 def test_a_file_poisoned_on_disk_is_not_released(
-    whole: SmallHome,
+    complete: SmallHome,
 ) -> None:
-    before = contents(whole.home.release)
+    before = contents(complete.home.release)
     path = Path(
-        str(partition_path(whole.home.tables, "lunguage_plus_plus", "panel", "first"))
+        str(
+            partition_path(complete.home.tables, "lunguage_plus_plus", "panel", "first")
+        )
     )
     honest = path.read_bytes()
     rows = read_table(LUNGUAGE_PLUS_PLUS, path)
     by_hand = "first (lunguage_plus_plus (panel, first) changed after it was stored)"
     poisons: list[tuple[str, Callable[[], object]]] = [
         (by_hand, lambda: store_unchecked(LUNGUAGE_PLUS_PLUS, inverted(rows), path)),
-        ("violations", lambda: poison(whole)),
+        ("violations", lambda: poison(complete)),
         (
             by_hand,
             lambda: pq.write_table(
@@ -219,22 +223,22 @@ def test_a_file_poisoned_on_disk_is_not_released(
     for named, spoil in poisons:
         path.write_bytes(honest)
         spoil()
-        result = whole.make(["release"], "panel", raise_on_error=False)
+        result = complete.make(["release"], "panel", raise_on_error=False)
         assert not result.success, named
         assert named in said_of(result)
-        assert contents(whole.home.release) == before
+        assert contents(complete.home.release) == before
 
 
-def test_a_ranking_of_another_vocabulary_is_not_used(whole: SmallHome) -> None:
-    (whole.home.root / "settings.toml").write_text(
+def test_a_ranking_of_another_vocabulary_is_not_used(complete: SmallHome) -> None:
+    (complete.home.root / "settings.toml").write_text(
         '[explicit]\nreference_scale = "published"\n'
     )
-    whole.make(["hedge_vocabulary"], "lexicon")
+    complete.make(["hedge_vocabulary"], "lexicon")
     for tables, partition in (
         (["reference_ranking"], "panel"),
         (RECIPES["fitted_probabilities"].tables, BATCH),
     ):
-        result = whole.make(tables, partition, raise_on_error=False)
+        result = complete.make(tables, partition, raise_on_error=False)
         assert not result.success
         assert "another version of the hedge vocabulary" in said_of(result)
 
@@ -242,13 +246,16 @@ def test_a_ranking_of_another_vocabulary_is_not_used(whole: SmallHome) -> None:
 def test_the_record_names_the_rows_that_were_read(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys, table = ("panel", "second"), DEDUPLICATED_FINDINGS
+    keys = ("panel", "second")
+    table = DEDUPLICATED_FINDINGS
     path = partition_path(small.home.tables, table.name, *keys)
     before = stored_record(table, path)
     assert before is not None
 
-    def exchanging(root: Path, name: str, place: Sequence[str]) -> pd.DataFrame:
-        frame = stored_table(root, name, place)
+    def exchanging(
+        root: Path, name: str, partition_keys: Sequence[str]
+    ) -> pd.DataFrame:
+        frame = stored_table(root, name, partition_keys)
         if name == table.name:
             store_table(table, frame.iloc[:-1], path, keys, before.made_of)
         return frame
@@ -258,37 +265,37 @@ def test_the_record_names_the_rows_that_were_read(
     after = stored_record(table, path)
     assert after is not None
     assert after.version != before.version
-    for made in ("expansions", "pathway_matches"):
-        made_path = partition_path(small.home.tables, made, *keys)
-        record = stored_record(TABLES[made], made_path)
+    for asset in ("expansions", "pathway_matches"):
+        made_path = partition_path(small.home.tables, asset, *keys)
+        record = stored_record(TABLES[asset], made_path)
         assert record is not None
         inputs = record.made_of.inputs
         assert inputs["deduplicated_findings/panel/second"] == before.version
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "message"),
     [
         ("settings.toml", "[implicit]\nmerge_threshold = 0.5\n", "merge settings"),
         ("blacklist.yaml", "term_pairs: []\n", "blacklist"),
     ],
 )
 def test_an_input_edited_during_a_step_leaves_nothing_stored(
-    whole: SmallHome,
+    complete: SmallHome,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     content: str,
-    told: str,
+    message: str,
 ) -> None:
-    before = contents(Path(str(whole.home.tables)))
+    before = contents(Path(str(complete.home.tables)))
     merge = implicit.deduplicate
 
-    def edited_meanwhile(*given: object) -> pd.DataFrame:
-        (whole.home.root / name).write_text(content)
-        return merge(*given)
+    def edited_meanwhile(*inputs: object) -> pd.DataFrame:
+        (complete.home.root / name).write_text(content)
+        return merge(*inputs)
 
     monkeypatch.setattr(implicit, "deduplicate", edited_meanwhile)
-    result = whole.make(["deduplicated_findings"], BATCH, raise_on_error=False)
+    result = complete.make(["deduplicated_findings"], BATCH, raise_on_error=False)
     assert not result.success
-    assert f"{told} changed while deduplicated_findings was made" in said_of(result)
-    assert contents(Path(str(whole.home.tables))) == before
+    assert f"{message} changed while deduplicated_findings was made" in said_of(result)
+    assert contents(Path(str(complete.home.tables))) == before

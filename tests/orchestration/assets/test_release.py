@@ -58,15 +58,15 @@ def test_the_duckdb_file_opens_with_any_client_and_agrees_with_the_release(
     with duckdb.connect(
         str(finished.home / "lunguage.duckdb"), read_only=True
     ) as client:
-        asked = (
+        query = (
             "SELECT ranker, report_batch, count(*) FROM lunguage_plus_plus GROUP BY ALL"
         )
-        found = client.execute(asked).fetchall()
-    assert {(ranker, batch) for ranker, batch, _ in found} == {
+        result = client.execute(query).fetchall()
+    assert {(ranker, batch) for ranker, batch, _ in result} == {
         ("panel", "first"),
         ("panel", "second"),
     }
-    assert sum(rows for _, _, rows in found) == out
+    assert sum(rows for _, _, rows in result) == out
 
 
 def test_after_a_change_no_stale_batch_is_released(small: SmallHome) -> None:
@@ -74,9 +74,10 @@ def test_after_a_change_no_stale_batch_is_released(small: SmallHome) -> None:
     (small.home.root / "pathways.yaml").write_text(edited)
     small.make(STEPS_OF_JOB["expand"], {"ranker": "panel", "report_batch": "second"})
     before = contents(small.home.release)
-    said = said_of(small.make(["release"], "panel", raise_on_error=False))
+    message = said_of(small.make(["release"], "panel", raise_on_error=False))
     assert (
-        "1 of 2 batches of ranker 'panel' are stale: first (pathways changed)" in said
+        "1 of 2 batches of ranker 'panel' are stale: first (pathways changed)"
+        in message
     )
     assert contents(small.home.release) == before
 
@@ -88,11 +89,11 @@ def test_only_the_release_names_its_folder(
         RECIPES["lunguage_plus_plus"].tables,
         {"ranker": "panel", "report_batch": "first"},
     )
-    (made,) = result.get_asset_materialization_events()
+    (materialized,) = result.get_asset_materialization_events()
     named = [
-        one.path
-        for one in made.materialization.metadata.values()
-        if isinstance(one, dg.PathMetadataValue)
+        value.path
+        for value in materialized.materialization.metadata.values()
+        if isinstance(value, dg.PathMetadataValue)
     ]
     assert named
     assert all(str(path).startswith(str(small.home.tables)) for path in named)

@@ -60,29 +60,30 @@ def contradiction_in(study: str) -> Spoil:
 
 
 def in_resolved(spoil: Spoil) -> Callable[[Resolution], Resolution]:
-    return lambda found: found._replace(rows=spoil(found.rows))
+    return lambda resolution: resolution._replace(rows=spoil(resolution.rows))
 
 
 def planted(
     step: str, studies: Sequence[str]
 ) -> tuple[Any, str, Callable[[Any], Any], str]:
     """What to break: module, function, how its answer changes, and the rule that is broken then."""
-    sure, unknown = of(studies, p=1.0, p_high=1.0), of(studies, reason="planted words")
-    other = of(studies, cat="!")
+    sure = of(studies, p=1.0, p_high=1.0)
+    unknown = of(studies, reason="planted words")
+    wrong_category = of(studies, cat="!")
     return {
         "findings": (
-            corpus, "take_in", lambda found: replace(found, findings=other(found.findings)),
+            corpus, "take_in", lambda result: replace(result, findings=wrong_category(result.findings)),
             "cat is one of",
         ),
         "hedge_phrases": (
             explicit, "extract_hedge_phrases", of(studies, answer_state="!"), "answer_state is",
         ),
         "fitted_probabilities": (
-            explicit, "fit_pairs", lambda found: FitTables(sure(found.probabilities), found.log), "0 < p < 1",
+            explicit, "fit_pairs", lambda result: FitTables(sure(result.probabilities), result.log), "0 < p < 1",
         ),
         "deduplicated_findings": (implicit, "deduplicate", of(studies, p_low=0.9, prob=0.1), "p_low <= prob"),
         "expansions": (
-            implicit, "expand", lambda found: found._replace(matches=unknown(found.matches)), "reason is",
+            implicit, "expand", lambda result: result._replace(matches=unknown(result.matches)), "reason is",
         ),
         "lunguage_plus_plus": (
             implicit, "resolve", in_resolved(contradiction_in(studies[0])), "no key has two rows",
@@ -97,20 +98,24 @@ def break_step(
     module, name, changed, rule = planted(step, studies)
     honest = getattr(module, name)
     monkeypatch.setattr(
-        module, name, lambda *given, **more: changed(honest(*given, **more))
+        module,
+        name,
+        lambda *arguments, **options: changed(honest(*arguments, **options)),
     )
     return rule
 
 
 def make_from(small: SmallHome, step: str, **options: Any) -> dg.ExecuteInProcessResult:
     """Make the batch from a step to its end; the result of the first step that fails, or of the last."""
-    for one in STEPS[STEPS.index(step) :]:
+    for asset in STEPS[STEPS.index(step) :]:
         keys = {
             dimension: KEYS[dimension]
-            for dimension in dimensions_of(RECIPES[one].tables[0])
+            for dimension in dimensions_of(RECIPES[asset].tables[0])
         }
-        place = keys if len(keys) > 1 else KEYS["report_batch"]
-        result = small.make(RECIPES[one].tables, place, raise_on_error=False, **options)
+        partition = keys if len(keys) > 1 else KEYS["report_batch"]
+        result = small.make(
+            RECIPES[asset].tables, partition, raise_on_error=False, **options
+        )
         if not result.success:
             return result
     return result
@@ -131,14 +136,18 @@ def test_a_study_that_breaks_a_rule_is_nowhere_downstream(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     (study,) = tentative(small, 1)
-    others = set(stored(small, "lunguage_plus_plus")["study_id"]) - {study}
+    remaining_studies = set(stored(small, "lunguage_plus_plus")["study_id"]) - {study}
     rule = break_step(monkeypatch, step, [study])
     assert make_from(small, step).success
     aside = stored(small, "set_aside")
     assert set(aside["study_id"]) == {study}
     assert set(aside["step"]) == {step}
-    assert any(rule in one for one in aside["rule"])
-    assert all(own.startswith(study) for ids in aside["finding_ids"] for own in ids)
+    assert any(rule in broken_rule for broken_rule in aside["rule"])
+    assert all(
+        finding_id.startswith(study)
+        for ids in aside["finding_ids"]
+        for finding_id in ids
+    )
     assert not aside["found"].str.contains("planted").any()
     per_study = {name for name, table in TABLES.items() if table.per_study}
     for table in per_study - {"accounting", "structured_findings"}:
@@ -146,7 +155,7 @@ def test_a_study_that_breaks_a_rule_is_nowhere_downstream(
             next(s for s in STEPS if table in RECIPES[s].tables)
         )
         assert not later or study not in set(stored(small, table)["study_id"]), table
-    assert set(stored(small, "lunguage_plus_plus")["study_id"]) == others
+    assert set(stored(small, "lunguage_plus_plus")["study_id"]) == remaining_studies
     accounts = stored(small, "accounting").set_index("study_id")
     assert accounts["balanced"].all()
     assert accounts.loc[study, "set_aside"] == accounts.loc[study, "rows_in"] > 0
@@ -177,12 +186,12 @@ def test_the_release_lists_an_invalid_study_with_its_rule_alone(
         "  studies set aside",
         f"1 break the rule: {aside_rule(small)}",
     ) in summary_lines(summary)
-    found = {one.check_name: one for one in resolved.get_asset_check_evaluations()}[
-        "none_set_aside"
-    ]
-    assert not found.passed
-    assert found.severity is dg.AssetCheckSeverity.WARN
-    assert study in str(found.metadata["report"].value)
+    evaluation = {
+        check.check_name: check for check in resolved.get_asset_check_evaluations()
+    }["none_set_aside"]
+    assert not evaluation.passed
+    assert evaluation.severity is dg.AssetCheckSeverity.WARN
+    assert study in str(evaluation.metadata["report"].value)
 
 
 def aside_rule(small: SmallHome) -> str:
@@ -194,9 +203,9 @@ def test_too_many_invalid_studies_end_the_run(
 ) -> None:
     before = contents(Path(str(small.home.tables)))
     break_step(monkeypatch, "fitted_probabilities", tentative(small, 2))
-    told = said_of(make_from(small, "fitted_probabilities"))
-    assert "2 of 40 studies break a rule, more than 1%" in told
-    assert "0 < p < 1" in told
+    message = said_of(make_from(small, "fitted_probabilities"))
+    assert "2 of 40 studies break a rule, more than 1%" in message
+    assert "0 < p < 1" in message
     assert contents(Path(str(small.home.tables))) == before
 
 

@@ -74,8 +74,8 @@ def small(
 
 def make(small: SmallHome, table: str, **keys: str) -> dict[str, Any]:
     """Make the step of a table for the batch; its metadata."""
-    made = small.make([table], {**keys, "report_batch": "b"} if keys else "b")
-    (event,) = made.get_asset_materialization_events()
+    result = small.make([table], {**keys, "report_batch": "b"} if keys else "b")
+    (event,) = result.get_asset_materialization_events()
     return {name: value.value for name, value in event.materialization.metadata.items()}
 
 
@@ -94,26 +94,26 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
         "rules",
         0,
     )
-    told = make(small, "structured_findings", structurer="one")
-    asked = len(server.calls)
-    assert asked >= len(table(small, "report_texts"))
+    metadata = make(small, "structured_findings", structurer="one")
+    calls_before = len(server.calls)
+    assert calls_before >= len(table(small, "report_texts"))
     make(small, "structured_findings", structurer="one")
-    assert len(server.calls) == asked
+    assert len(server.calls) == calls_before
     assert small.configuration.staleness().is_current("structured_findings", "one", "b")
-    assert told["studies_with_findings"] > 3
+    assert metadata["studies_with_findings"] > 3
     compared = make(small, "structuring_agreement")
     assert (compared["structurers"], compared["gold_rows"]) == ("rules, one", 0)
-    found = table(small, "structuring_agreement").set_index("field")
-    assert set(zip(found["structurer_1"], found["structurer_2"], strict=True)) == {
-        ("rules", "one")
-    }
-    assert found.loc["finding", "first"] == len(
+    agreement = table(small, "structuring_agreement").set_index("field")
+    assert set(
+        zip(agreement["structurer_1"], agreement["structurer_2"], strict=True)
+    ) == {("rules", "one")}
+    assert agreement.loc["finding", "first"] == len(
         table(small, "structured_findings", "rules")
     )
-    assert found.loc["finding", "second"] == len(
+    assert agreement.loc["finding", "second"] == len(
         table(small, "structured_findings", "one")
     )
-    assert 0 < found.loc["finding", "agreed"] <= found.loc["finding", "second"]
+    assert 0 < agreement.loc["finding", "agreed"] <= agreement.loc["finding", "second"]
     assert small.configuration.staleness().is_current("structuring_agreement", "b")
 
     rules = table(small, "structured_findings", "rules")
@@ -121,14 +121,14 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
     gold.to_csv(small.home.gold_findings, index=False)
     assert not small.configuration.staleness().is_current("structuring_agreement", "b")
     assert make(small, "structuring_agreement")["gold_rows"] == len(rules)
-    found = table(small, "structuring_agreement").set_index(
+    agreement = table(small, "structuring_agreement").set_index(
         ["structurer_1", "structurer_2", "field"]
     )
     assert [
-        found.loc[("gold", "rules", name), "f1"]
+        agreement.loc[("gold", "rules", name), "f1"]
         for name in ("finding", "cat", "status")
     ] == [1.0] * 3
-    assert found.loc[("gold", "one", "finding"), "f1"] < 1.0
+    assert agreement.loc[("gold", "one", "finding"), "f1"] < 1.0
 
 
 def counted_by_command(small: SmallHome, *arguments: str | Path) -> Result:
@@ -216,8 +216,8 @@ def test_an_estimate_counts_the_reports_that_a_model_would_be_asked_about(
         call for call in server.calls if "You have answered this once" not in call.user
     ]
     assert before["questions"] == len(first)
-    asked = sum(len(call.prompt) for call in first) / 4
-    assert before["input_tokens"] == pytest.approx(asked, rel=0.05)
+    prompt_tokens = sum(len(call.prompt) for call in first) / 4
+    assert before["input_tokens"] == pytest.approx(prompt_tokens, rel=0.05)
     recorded = Ledger.open(small.configuration.ledger_location).statistics()
     assert recorded["stage"].tolist() == ["structure"]
 
@@ -242,9 +242,9 @@ def test_two_people_who_read_the_same_reports_are_held_against_each_other(
                 == 1
             )
         make(small, "structuring_agreement")
-        found = table(small, "structuring_agreement").set_index("field")
-        assert found.loc["finding", "agreed"] == 1
-        assert found.loc["status", "agreed"] == 0
+        agreement = table(small, "structuring_agreement").set_index("field")
+        assert agreement.loc["finding", "agreed"] == 1
+        assert agreement.loc["status", "agreed"] == 0
 
 
 def test_delivered_entities_are_a_reading_beside_that_of_the_rules(
@@ -264,8 +264,10 @@ def test_delivered_entities_are_a_reading_beside_that_of_the_rules(
                 == 2
             )
         make(small, "structuring_agreement")
-        found = table(small, "structuring_agreement").set_index("field")
-        assert found.loc["status", ["structurer_1", "structurer_2", "f1"]].tolist() == [
+        agreement = table(small, "structuring_agreement").set_index("field")
+        assert agreement.loc[
+            "status", ["structurer_1", "structurer_2", "f1"]
+        ].tolist() == [
             "rules",
             "radgraph",
             1.0,

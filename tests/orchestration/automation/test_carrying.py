@@ -223,10 +223,8 @@ def test_nothing_starts_by_itself_before_somebody_says_so(
 def test_the_nightly_release_is_of_every_ranker_with_a_batch(
     finished: Finished,
 ) -> None:
-    now, night = (
-        Configuration(Home(finished.home)).staleness(),
-        datetime(2026, 11, 20, 2, tzinfo=UTC),
-    )
+    now = Configuration(Home(finished.home)).staleness()
+    night = datetime(2026, 11, 20, 2, tzinfo=UTC)
     keys = []
     for at in (night, night, night + timedelta(days=1)):
         (request,) = releases(now, ("panel", "cues", "lexicon"), at)

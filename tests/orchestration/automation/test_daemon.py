@@ -51,14 +51,14 @@ def test_the_daemon_carries_a_new_batch_to_its_result_once(
                 f"the batch was not carried on\n{served.logs()}",
                 every=1,
             )
-            made = {
+            materializations = {
                 table: _made_since(instance, table, before)
                 for table in STEPS_OF_FINDINGS
             }
-            assert made.pop("hedge_phrases") == ["lexicon|second"]
-            assert made == {table: ["panel|second"] for table in made}, (
-                "once each, and for the ranker in use alone"
-            )
+            assert materializations.pop("hedge_phrases") == ["lexicon|second"]
+            assert materializations == {
+                table: ["panel|second"] for table in materializations
+            }, "once each, and for the ranker in use alone"
             assert (
                 dg.evaluate_automation_conditions(definitions, instance).total_requested
                 == 0

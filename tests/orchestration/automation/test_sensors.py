@@ -86,7 +86,7 @@ def test_a_failed_run_is_told_with_job_step_and_run_only(heard: Heard) -> None:
             "alerts", event, instance, done.dagster_run
         ).for_run_failure()
         alerts_sensor(heard.environment)(context)
-    assert [said["text"] for said in heard.posted] == [
+    assert [message["text"] for message in heard.posted] == [
         alert_text("reading", done.run_id, ["break_off"])
     ]
     assert SECRET not in json.dumps(heard.posted)
@@ -191,9 +191,9 @@ def test_many_deliveries_are_each_requested_once_over_several_ticks(
     for number in range(30):
         daemon.landing.drop(f"night-{number:03}.csv", csv(number))
     assert daemon.tick() == "Landing folder: 30 waiting."
-    for asked in (12, 24, 30):
+    for requests in (12, 24, 30):
         daemon.tick(after_s=60.0)
-        assert len(daemon.asked) == asked
+        assert len(daemon.asked) == requests
     expected = [f"night-{number:03}" for number in range(30)]
     assert sorted(map(str, daemon.keys)) == expected
     assert sorted(daemon.landing.batches) == expected
@@ -225,12 +225,12 @@ def test_a_batch_of_an_interrupted_tick_is_requested_by_the_next(
 def test_file_names_and_report_words_are_in_no_tick_or_log(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
+    lines: list[str] = []
     log_report = module.log_report
 
     def listening(context: dg.SensorEvaluationContext, *arguments: object) -> None:
         for level in ("info", "warning", "error"):
-            monkeypatch.setattr(context.log, level, told.append)
+            monkeypatch.setattr(context.log, level, lines.append)
         log_report(context, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "log_report", listening)
@@ -242,16 +242,16 @@ def test_file_names_and_report_words_are_in_no_tick_or_log(
     }
     for name, content in contents.items():
         daemon.landing.drop(name, content)
-    told.append(daemon.tick())
-    told.append(daemon.tick(after_s=60.0))
+    lines.append(daemon.tick())
+    lines.append(daemon.tick(after_s=60.0))
     # The key of a batch is made of its file's name: it is the one thing that is told.
-    said = " ".join([*told, *(str(request.tags) for request in daemon.asked)]).replace(
-        "mrs-quillfeather", ""
-    )
-    assert "quarantined" in said
-    assert "same content as batch" in said
-    assert "uillfeather" not in said
-    assert SPOKEN not in said
+    output = " ".join(
+        [*lines, *(str(request.tags) for request in daemon.asked)]
+    ).replace("mrs-quillfeather", "")
+    assert "quarantined" in output
+    assert "same content as batch" in output
+    assert "uillfeather" not in output
+    assert SPOKEN not in output
 
 
 def test_without_a_landing_folder_the_sensor_says_how_to_configure_one(
@@ -264,11 +264,11 @@ def test_without_a_landing_folder_the_sensor_says_how_to_configure_one(
         is dg.DefaultSensorStatus.STOPPED
     )
     with dg.build_sensor_context() as context:
-        told = (
+        message = (
             landing_sensor(home, LandingSettings(), [])
             .evaluate_tick(context)
             .skip_message
         )
-    assert "settings.toml" in str(told)
-    assert "LUNGUAGE_LANDING" in str(told)
+    assert "settings.toml" in str(message)
+    assert "LUNGUAGE_LANDING" in str(message)
     assert not home.root.exists()

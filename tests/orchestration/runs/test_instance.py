@@ -51,8 +51,8 @@ def test_an_edited_configuration_is_kept_and_told(
     file.write_text("{}\n")
     environment_of_children(home)
     assert file.read_text() == "{}\n"
-    said = CliRunner().invoke(commands, ["doctor", "--home", str(home.root)]).output
-    assert f"warning  {file} is not this version's" in said
+    output = CliRunner().invoke(commands, ["doctor", "--home", str(home.root)]).output
+    assert f"warning  {file} is not this version's" in output
 
 
 def test_processes_of_a_home_are_told_its_folder_and_secrecy(
@@ -60,10 +60,10 @@ def test_processes_of_a_home_are_told_its_folder_and_secrecy(
 ) -> None:
     monkeypatch.setenv("DAGSTER_REDACT_USER_CODE_ERRORS", "false")
     home.claim(Corpus("mimic", "credentialed"))
-    given = environment_of_children(home)
-    assert given["DAGSTER_HOME"] == str(home.dagster)
-    assert given["LUNGUAGE_HOME"] == str(home.root)
-    assert given["DAGSTER_REDACT_USER_CODE_ERRORS"] == "true"
+    variables = environment_of_children(home)
+    assert variables["DAGSTER_HOME"] == str(home.dagster)
+    assert variables["LUNGUAGE_HOME"] == str(home.root)
+    assert variables["DAGSTER_REDACT_USER_CODE_ERRORS"] == "true"
 
 
 @dg.op
@@ -88,9 +88,9 @@ def status_after_a_look(
     instance: dg.DagsterInstance, run_id: str
 ) -> dg.DagsterRunStatus:
     close_abandoned_runs(instance)
-    found = instance.get_run_by_id(run_id)
-    assert found is not None
-    return found.status
+    run = instance.get_run_by_id(run_id)
+    assert run is not None
+    return run.status
 
 
 def test_a_run_whose_process_has_ended_is_closed_and_no_other(
@@ -111,7 +111,8 @@ def test_a_run_whose_process_has_ended_is_closed_and_no_other(
             instance.report_engine_event("Started process for run.", run, data)
             return str(run.run_id)
 
-        here, elsewhere = begun(), begun(**{HOST_TAG: "elsewhere"})
+        on_this_machine = begun()
+        elsewhere = begun(**{HOST_TAG: "elsewhere"})
         tags = {**executed_here(), PROCESS_TAG: str(another.pid)}
         waiting = dg.DagsterRunStatus.NOT_STARTED
         hardly_begun = instance.create_run_for_job(
@@ -120,26 +121,29 @@ def test_a_run_whose_process_has_ended_is_closed_and_no_other(
         unknown = instance.create_run_for_job(
             idle, status=dg.DagsterRunStatus.STARTED
         ).run_id
-        assert status_after_a_look(instance, here) is dg.DagsterRunStatus.STARTED
+        assert (
+            status_after_a_look(instance, on_this_machine)
+            is dg.DagsterRunStatus.STARTED
+        )
         assert status_after_a_look(instance, hardly_begun) is waiting
         another.send_signal(signal.SIGKILL)  # a zombie, until it is waited for
         while another.status() != psutil.STATUS_ZOMBIE:
             pass
-        for ended in (here, hardly_begun):
+        for ended in (on_this_machine, hardly_begun):
             assert status_after_a_look(instance, ended) is dg.DagsterRunStatus.FAILURE
-        for left in (elsewhere, unknown):
-            assert status_after_a_look(instance, left) is dg.DagsterRunStatus.STARTED
+        for run_id in (elsewhere, unknown):
+            assert status_after_a_look(instance, run_id) is dg.DagsterRunStatus.STARTED
 
 
 def test_no_other_module_imports_what_is_private_in_dagster() -> None:
     private = re.compile(r"^\s*(?:from|import) dagster\._", re.MULTILINE)
     package = Path(module.__file__).parents[2]
-    found = [
+    imports = [
         file
         for file in package.rglob("*.py")
         if private.search(file.read_text(encoding="utf-8"))
     ]
-    assert found == [Path(module.__file__)]
+    assert imports == [Path(module.__file__)]
 
 
 def test_two_that_look_for_a_command_see_none(home: Home) -> None:

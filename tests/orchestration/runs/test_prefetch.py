@@ -43,7 +43,7 @@ def test_models_asked_together_store_what_each_would_alone(
         )
         with SmallHome.opened(home, judges_file=home / "judges.toml") as small:
             small.runner().run("panel", stages=STAGES)
-            shown = [calls_shown(small, key) for key in MODELS]
+            calls_by_model = [calls_shown(small, key) for key in MODELS]
             settings = small.configuration.settings.explicit
         firsts = {call.model: call.number for call in reversed(server.calls)}
         lasts = {call.model: call.number for call in server.calls}
@@ -57,7 +57,7 @@ def test_models_asked_together_store_what_each_would_alone(
     assert max(firsts.values()) < min(lasts.values()), (
         "each was asked while the others were"
     )
-    assert sum(shown) == len(server.calls), (
+    assert sum(calls_by_model) == len(server.calls), (
         "what was paid is shown with the partition that it was paid for"
     )
     for key in MODELS:
@@ -80,6 +80,6 @@ def test_an_unreachable_model_fails_in_its_own_run_alone(
         with SmallHome.opened(home, judges_file=home / "judges.toml") as small:
             with pytest.raises(RunFailed, match=r"compare \(two\)"):
                 small.runner().run("panel", stages=STAGES)
-            asked = len(server.calls)
+            calls_before = len(server.calls)
             small.runner().run("panel", stages=STAGES[2:])
-    assert len(server.calls) == asked > 0
+    assert len(server.calls) == calls_before > 0

@@ -75,8 +75,8 @@ def test_a_failed_run_keeps_what_was_made_and_says_why(
     small: SmallHome, finished: Finished
 ) -> None:
     with_the_third(small, finished)
-    own = small.home.root / "pathways.yaml"
-    own.write_text(
+    pathways_file = small.home.root / "pathways.yaml"
+    pathways_file.write_text(
         resource("pathways.yaml").read_text().replace("status: dp", "status: yes", 1)
     )
     before = stored(small)
@@ -85,7 +85,7 @@ def test_a_failed_run_keeps_what_was_made_and_says_why(
     ):
         small.run()
     assert before.items() <= stored(small).items()
-    own.unlink()
+    pathways_file.unlink()
     assert small.plan() == NEW_BATCH[2:]
 
 
@@ -113,8 +113,8 @@ def test_a_run_for_a_new_judge_changes_no_byte_of_others(
     )
     before = contents(small.home.root)
     with SmallHome.opened(small.home.root, judges_file=judges) as ours:
-        made = ours.run("new")
-        assert (made[0], made[-1]) == ("compare (new)", "release (new)")
+        events = ours.run("new")
+        assert (events[0], events[-1]) == ("compare (new)", "release (new)")
         assert ours.plan("new") == []
     after = contents(small.home.root)
     theirs = [

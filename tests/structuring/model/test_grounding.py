@@ -48,17 +48,17 @@ def read(
     return ground_answer(report, answer)
 
 
-def refusals(found: Grounded) -> list[tuple[str, str]]:
-    return [(one.column, one.reason) for one in found.report.refused]
+def refusals(grounded: Grounded) -> list[tuple[str, str]]:
+    return [(refusal.column, refusal.reason) for refusal in grounded.report.refused]
 
 
 def words(*spans: Span, report: SectionedReport = REPORT) -> list[str]:
     return [span.of(report.text) for span in spans]
 
 
-def assert_sound(found: Grounded) -> None:
+def assert_sound(grounded: Grounded) -> None:
     """Every value stands in its sentence, every code is one, every reference and account fits."""
-    answer = found.report
+    answer = grounded.report
     assert len(answer.readings) == len(REPORT.sentences)
     positions = [mention.sentence for mention in answer.mentions]
     assert positions == sorted(positions)
@@ -90,7 +90,7 @@ def assert_sound(found: Grounded) -> None:
         assert refused.section in ("", "hist", "find", "impr")
         assert len(refused.found) <= 80
         assert refused.reason.replace("-", "").isalpha()
-        known = (
+        sentence_ids = (
             "",
             "ent",
             "normed_ent",
@@ -101,11 +101,11 @@ def assert_sound(found: Grounded) -> None:
             "associate",
             "account",
         )
-        assert refused.column in (*known, *ATTRIBUTES)
-    assert 0 <= found.refused_share <= 1
-    assert (found.refused_share == 0) == (not answer.refused)
-    assert len(found.points) <= 41
-    assert all(point.isprintable() for point in found.points)
+        assert refused.column in (*sentence_ids, *ATTRIBUTES)
+    assert 0 <= grounded.refused_share <= 1
+    assert (grounded.refused_share == 0) == (not answer.refused)
+    assert len(grounded.points) <= 41
+    assert all(point.isprintable() for point in grounded.points)
 
 
 _WORDS = st.sampled_from(
@@ -174,13 +174,13 @@ _SENTENCE = _entry(
 def test_whatever_json_comes_back_every_kept_value_quotes_its_sentence(
     findings: list[Any], sentences: list[Any]
 ) -> None:
-    found = read(findings, sentences)
-    assert_sound(found)
-    assert read(findings, sentences) == found
+    grounded = read(findings, sentences)
+    assert_sound(grounded)
+    assert read(findings, sentences) == grounded
 
 
 def test_words_are_found_whatever_their_case_line_breaks_and_hyphens() -> None:
-    found = read(
+    grounded = read(
         [
             finding(1, "find:1", "OPACITY", places=["left  base"],
                     attributes=[{"column": "morphology", "words": "ground\u2010glass"},
@@ -188,22 +188,22 @@ def test_words_are_found_whatever_their_case_line_breaks_and_hyphens() -> None:
             finding(2, "find:3", "heart's size", polarity="negative"),
         ]
     )  # fmt: skip
-    first, second = found.report.mentions
+    first, second = grounded.report.mentions
     assert words(first.ent, *first.location) == ["Opacity", "left base"]
     assert words(*first.attributes["morphology"]) == ["ground-\nglass"]
     assert (words(second.ent), second.status) == (["heart\u2019s size"], "dn")
-    assert refusals(found) == [("account", "has-findings")]
+    assert refusals(grounded) == [("account", "has-findings")]
 
 
 def test_of_repeated_words_those_nearest_to_their_description_are_meant() -> None:
-    found = read(
+    grounded = read(
         [
             finding(1, "find:1", "opacity", places=["right apex"]),
             finding(2, "find:1", "opacity", places=["left base"]),
         ]
     )
     stated = [
-        words(mention.ent, *mention.location) for mention in found.report.mentions
+        words(mention.ent, *mention.location) for mention in grounded.report.mentions
     ]
     assert stated == [["Opacity", "left base"], ["opacity", "right apex"]]
 
@@ -214,12 +214,12 @@ def test_a_finding_at_two_places_is_two_rows_of_the_same_words() -> None:
         finding(n, "find:1", "opacities", places=[p])
         for n, p in ((1, "left base"), (2, "right apex"))
     ]
-    found = read(rows, [], report)
-    assert len({mention.ent for mention in found.report.mentions}) == 1
-    places = [
-        words(*mention.location, report=report) for mention in found.report.mentions
+    grounded = read(rows, [], report)
+    assert len({mention.ent for mention in grounded.report.mentions}) == 1
+    locations = [
+        words(*mention.location, report=report) for mention in grounded.report.mentions
     ]
-    assert places == [["left base"], ["right apex"]]
+    assert locations == [["left base"], ["right apex"]]
     assert refusals(read([rows[0], rows[0] | {"number": 2}], [], report)) == [
         ("ent", "duplicate")
     ]
@@ -242,10 +242,10 @@ def test_a_refused_finding_takes_its_values_and_references_to_it_along(
     fields: dict[str, Any], refused: tuple[str, str]
 ) -> None:
     bad = finding(1, "find:1", "opacity", places=["nowhere"], evidence=[2]) | fields
-    found = read([bad, finding(2, "impr:1", "pneumonia", evidence=[1])])
-    (mention,) = found.report.mentions
+    grounded = read([bad, finding(2, "impr:1", "pneumonia", evidence=[1])])
+    (mention,) = grounded.report.mentions
     assert (words(mention.ent), mention.evidence) == (["pneumonia"], ())
-    assert refusals(found)[:2] == [refused, ("evidence", "no-such-finding")]
+    assert refusals(grounded)[:2] == [refused, ("evidence", "no-such-finding")]
 
 
 @pytest.mark.parametrize(
@@ -274,40 +274,42 @@ def test_a_refused_finding_takes_its_values_and_references_to_it_along(
 def test_a_refused_value_leaves_its_finding(
     fields: dict[str, Any], refused: tuple[str, str]
 ) -> None:
-    found = read([finding(1, "find:1", "opacity", places=["left base"]) | fields])
-    assert refusals(found) == [refused]
-    (mention,) = found.report.mentions
+    grounded = read([finding(1, "find:1", "opacity", places=["left base"]) | fields])
+    assert refusals(grounded) == [refused]
+    (mention,) = grounded.report.mentions
     assert mention.normed_ent == "opacity"
     assert words(*mention.location) in (["left base"], [])
 
 
 def test_the_way_back_of_an_evidence_is_an_associate() -> None:
-    found = read(
+    grounded = read(
         [
             finding(1, "impr:1", "pneumonia", evidence=[2]),
             finding(2, "impr:1", "opacity"),
         ]
     )
-    opacity, pneumonia = found.report.mentions
+    opacity, pneumonia = grounded.report.mentions
     assert (pneumonia.evidence, opacity.associate, opacity.evidence) == ((0,), (1,), ())
 
 
 def test_a_sentence_that_the_answer_forgets_is_unreadable_and_a_fault() -> None:
-    found = read(
+    grounded = read(
         [finding(1, "find:1", "opacity"), finding(2, "find:2", "wound")],
         [account("hist:1")],
     )
-    accounts = [(reading.account, reading.reason) for reading in found.report.readings]
+    accounts = [
+        (reading.account, reading.reason) for reading in grounded.report.readings
+    ]
     assert accounts == [
         ("nothing stated", "other"), ("nothing stated", "section"), ("findings", ""),
         ("unreadable", "refused"), ("unreadable", "left out"), ("unreadable", "left out"),
     ]  # fmt: skip
-    assert refusals(found) == [
+    assert refusals(grounded) == [
         ("ent", "not-in-sentence"),
         ("account", "left-out"),
         ("account", "left-out"),
     ]
-    assert found.points == [
+    assert grounded.points == [
         "finding 2, ent: words that do not stand in its sentence",
         "sentence find:3, account: the sentence has neither a finding nor an account",
         "sentence impr:1, account: the sentence has neither a finding nor an account",
@@ -316,7 +318,7 @@ def test_a_sentence_that_the_answer_forgets_is_unreadable_and_a_fault() -> None:
 
 def test_what_is_refused_is_shown_short_and_never_in_the_points() -> None:
     planted = "zanzibar quartz lantern " * 10
-    found = read(
+    grounded = read(
         [
             finding(1, planted, planted),
             finding(2, "find:1", planted),
@@ -333,9 +335,12 @@ def test_what_is_refused_is_shown_short_and_never_in_the_points() -> None:
             {"sentence": "find:2", "account": planted},
         ],
     )
-    assert "zanzibar" not in " ".join(found.points)
-    assert "zanzibar" not in repr(found)
-    codes = [(one.section, one.column, one.reason) for one in found.report.refused]
+    assert "zanzibar" not in " ".join(grounded.points)
+    assert "zanzibar" not in repr(grounded)
+    codes = [
+        (refusal.section, refusal.column, refusal.reason)
+        for refusal in grounded.report.refused
+    ]
     assert "zanzibar" not in repr(codes)
 
 

@@ -68,11 +68,13 @@ def repairs(server: LoopbackServer) -> list[Call]:
 
 
 def says(
-    answer: Callable[[Call], str], then: Callable[[Call], str] = model_like
+    answer: Callable[[Call], str], second_answer: Callable[[Call], str] = model_like
 ) -> Callable[[Call], str]:
     """One answer to the first question of a report, another to the second."""
     return lambda call: (
-        then(call) if "You have answered this once" in call.user else answer(call)
+        second_answer(call)
+        if "You have answered this once" in call.user
+        else answer(call)
     )
 
 
@@ -146,7 +148,7 @@ def test_sentences_of_technique_are_not_sent_even_where_there_are_no_others(
         "impr:1",
         "impr:2",
     ]
-    assert (first.mentions, [one.reason for one in first.readings]) == (
+    assert (first.mentions, [reading.reason for reading in first.readings]) == (
         (),
         ["section"] * 2,
     )
@@ -191,7 +193,11 @@ UNREADABLE = (Act(text='{"findings": ['), Act("empty"), Act("cut_off"))
 @pytest.mark.parametrize(
     ("provider", "act"),
     [*(("openai", act) for act in UNREADABLE), ("gemini", Act("refusal"))],
-    ids=lambda one: one if isinstance(one, str) else f"{one.kind} {one.text or ''}",
+    ids=lambda parameter: (
+        parameter
+        if isinstance(parameter, str)
+        else f"{parameter.kind} {parameter.text or ''}"
+    ),
 )
 def test_an_unreadable_answer_is_asked_about_once_more_and_then_stands(
     provider: str, act: Act, ledger: Path
@@ -220,9 +226,9 @@ def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(
         accounts = [(reading.account, reading.reason) for reading in answer.readings]
         assert accounts.count(("unreadable", "no answer")) == 5
         assert accounts[1] == ("nothing stated", "section")
-    found = Ledger.open_read_only(ledger)
-    assert found is not None
-    (row,) = found.statistics().to_dict("records")
+    ledger_read = Ledger.open_read_only(ledger)
+    assert ledger_read is not None
+    (row,) = ledger_read.statistics().to_dict("records")
     assert (row["stage"], row["attempts"], row["invalid"]) == ("structure", 5, 4)
     assert row["cost_usd"] > 0
 
@@ -283,8 +289,8 @@ def test_the_first_answer_stands_when_the_second_is_no_better(ledger: Path) -> N
     def worse(call: Call) -> str:
         return answer_text([finding(n, "find:99", "opacity") for n in range(1, 9)])
 
-    for then, name in ((worse, "worse"), (lambda call: "no", "none")):
-        with asking(ledger.with_name(name), says(invented, then)) as (
+    for second_answer, name in ((worse, "worse"), (lambda call: "no", "none")):
+        with asking(ledger.with_name(name), says(invented, second_answer)) as (
             server,
             structurer,
         ):
@@ -308,8 +314,8 @@ def test_doctor_warns_of_a_structurer_whose_answers_would_be_cut_off() -> None:
         configuration = configured("openai-compatible", "http://127.0.0.1:1", **fields)
         preset = configuration.presets["p"].model_copy(update={"structurer": "one"})
         chosen = configuration.model_copy(update={"presets": {"p": preset}})
-        found = examine_judges(chosen, "synthetic", date(2026, 11, 22), {})
-        return [message for severity, message in found if severity == "warning"]
+        messages = examine_judges(chosen, "synthetic", date(2026, 11, 22), {})
+        return [message for severity, message in messages if severity == "warning"]
 
     assert len(warned(params={"max_tokens": 900})) == 1
     assert warned(params={"max_tokens": 4000}) == warned(params={}) == []
@@ -320,11 +326,11 @@ def test_identity_tells_apart_what_changes_answers_and_a_structurer_from_a_judge
 ) -> None:
     plain_ = configured("openai", "http://127.0.0.1:1")
     enum = configured("openai", "http://127.0.0.1:1", mode="enum")
-    other = configured("openai", "http://127.0.0.1:2", model="model-2")
+    other_model = configured("openai", "http://127.0.0.1:2", model="model-2")
     identities = [
         structurer_identity("one", plain_),
         structurer_identity("one", enum),
-        structurer_identity("one", other),
+        structurer_identity("one", other_model),
         judge_identity("one", plain_),
     ]
     assert len(set(identities)) == len(identities)
@@ -345,8 +351,8 @@ def test_only_own_templates_for_structuring_change_the_identity(
     assert structurer_identity("one", plain_, tmp_path) == structurer_identity(
         "one", plain_
     )
-    own = tmp_path / "structuring"
-    own.mkdir()
+    templates = tmp_path / "structuring"
+    templates.mkdir()
     with pytest.raises(ConfigurationError, match=r"structuring/system\.txt"):
         structurer_identity("one", plain_, tmp_path)
     for role, text in (
@@ -354,7 +360,7 @@ def test_only_own_templates_for_structuring_change_the_identity(
         ("user", "$sentences"),
         ("repair", "$question $answer $refused"),
     ):
-        (own / f"{role}.txt").write_text(text)
+        (templates / f"{role}.txt").write_text(text)
     assert structurer_identity("one", plain_, tmp_path) != structurer_identity(
         "one", plain_
     )

@@ -104,9 +104,10 @@ def test_a_hedge_leaves_its_whole_list_open(findings, hedge):
 
 @examples(100)
 @given(st.lists(st.tuples(sections, sentences), max_size=5))
-def test_a_report_is_its_sentences_one_after_the_other(parts):
-    text, cut = "", []
-    for number, (section, sentence) in enumerate(parts, start=1):
+def test_a_report_is_its_sentences_one_after_the_other(blocks):
+    text = ""
+    cut = []
+    for number, (section, sentence) in enumerate(blocks, start=1):
         cut.append(
             Sentence(
                 section, number, Span(len(text), len(text) + len(sentence)), sentence
@@ -116,18 +117,20 @@ def test_a_report_is_its_sentences_one_after_the_other(parts):
     report = SectionedReport("s00000001", text, tuple(cut))
     (answer,) = STRUCTURER.structure([report])
     assert [(m.sentence, m.ent) for m in answer.mentions] == [
-        (n, mention.ent.moved(one.span.begin))
-        for n, one in enumerate(cut)
-        for mention in STRUCTURER.read_sentence(one.text, one.section).mentions
+        (n, mention.ent.moved(own_sentence.span.begin))
+        for n, own_sentence in enumerate(cut)
+        for mention in STRUCTURER.read_sentence(
+            own_sentence.text, own_sentence.section
+        ).mentions
     ]
-    assert len(answer.readings) == len(parts)
+    assert len(answer.readings) == len(blocks)
     for mention in answer.mentions:
         section = cut[mention.sentence].section
-        others = (
-            answer.mentions[other].sentence
-            for other in (*mention.evidence, *mention.associate)
+        references = (
+            answer.mentions[reference].sentence
+            for reference in (*mention.evidence, *mention.associate)
         )
-        assert all(cut[other].section == section for other in others)
+        assert all(cut[reference].section == section for reference in references)
         assert all(0 <= span.begin < span.end <= len(text) for span in _values(mention))
 
 
@@ -187,7 +190,7 @@ def test_a_sentence_without_rows_says_why(sentence, account, reason):
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "place"),
+    ("name", "old", "new", "field"),
     [
         ("grammar", "seen:", "seen: 3\nleft:", "field seen"),
         ("grammar", "breaks:", "brakes:", "'brakes' is no code"),
@@ -197,7 +200,7 @@ def test_a_sentence_without_rows_says_why(sentence, account, reason):
     ],
 )
 def test_a_wrong_word_file_is_named_with_its_field(
-    tmp_path, monkeypatch, name, old, new, place
+    tmp_path, monkeypatch, name, old, new, field
 ):
     for folder in ("structuring", "assertion"):
         for file in resource(folder).iterdir():
@@ -208,9 +211,9 @@ def test_a_wrong_word_file_is_named_with_its_field(
         wrong.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8"
     )
     for reader in (word_files, cues):
-        monkeypatch.setattr(reader, "resource", lambda *parts: tmp_path / parts[-1])
+        monkeypatch.setattr(reader, "resource", lambda *path: tmp_path / path[-1])
     with pytest.raises(ConfigurationError) as error:
         RuleStructurer(TERMS.frame({"category": ["PF"], "subcategory": [""], "target_term": ["a"],
                                     "normed_term": ["a"]}))  # fmt: skip
     assert str(wrong) in str(error.value)
-    assert place in str(error.value)
+    assert field in str(error.value)

@@ -38,7 +38,7 @@ def check(sentence: str, expected: str, section: SectionCode = "find") -> None:
 def check_rows(text: str, mentions: Sequence[Mention], expected: str) -> None:
     """Compare mentions with rows in the notation of statements.txt."""
     rows = [
-        _parsed(row) for row in (part.strip() for part in expected.split(";")) if row
+        _parsed(row) for row in (cells.strip() for cells in expected.split(";")) if row
     ]
     assert [f"{m.status} {m.normed_ent}" for m in mentions] == [
         f"{r['status']} {r['name']}" for r in rows
@@ -106,7 +106,8 @@ def test_what_an_addendum_takes_back_is_past_by_its_heading(
 ):
     text = f"IMPRESSION: {before}\n\nADDENDUM: {addendum}"
     (answer,) = STRUCTURER.structure([cut_report("1", text)])
-    first, last = answer.mentions[0], answer.mentions[-1]
+    first = answer.mentions[0]
+    last = answer.mentions[-1]
     assert [span.of(text) for span in first.attributes.get("past_hx", ())] == [
         "ADDENDUM"
     ] * taken_back

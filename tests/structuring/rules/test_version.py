@@ -55,18 +55,18 @@ def test_an_answer_that_changes_raises_the_version() -> None:
         if PINNED.exists()
         else {"identity": "", "answers": {}}
     )
-    found = answers()
+    answers_now = answers()
     if pinned["identity"] == STRUCTURER.identity:
         changed = [
             key
             for key, answer in pinned["answers"].items()
-            if found.get(key, answer) != answer
+            if answers_now.get(key, answer) != answer
         ]
         assert not changed, (
             "raise VERSION in structuring/rules/lexicon.py, then pin the answers again"
         )
     if os.environ.get("LUNGUAGE_WRITE_GOLDEN"):
-        content = {"identity": STRUCTURER.identity, "answers": found}
+        content = {"identity": STRUCTURER.identity, "answers": answers_now}
         PINNED.write_text(json.dumps(content, indent=0, sort_keys=True) + "\n")
         pytest.skip("pinned")
     assert pinned["identity"] == STRUCTURER.identity, (

@@ -45,8 +45,8 @@ def test_a_delivery_that_grows_waits_anew_until_it_is_old_enough(
         landing.root / "copy.csv", (1000, 1000)
     )  # as a copy that keeps an old time
     assert landing.land().of("waiting") == {"copy.csv": "it may still be written to"}
-    for written in range(1, 3):
-        landing.drop("a.csv", csv(*range(written)))
+    for count in range(1, 3):
+        landing.drop("a.csv", csv(*range(count)))
         assert (
             landing.land(after_s=29.0).of("waiting")["a.csv"]
             == "it may still be written to"
@@ -240,9 +240,11 @@ def test_too_many_reports_become_several_batches_also_after_a_kill(
         "year-002",
         "year-003",
     ]
-    each = [studies(landing, batch.key) for batch in landing.home.registered()]
-    assert set().union(*each) == STUDIES
-    assert sum(map(len, each)) == len(STUDIES)
+    studies_of_batches = [
+        studies(landing, batch.key) for batch in landing.home.registered()
+    ]
+    assert set().union(*studies_of_batches) == STUDIES
+    assert sum(map(len, studies_of_batches)) == len(STUDIES)
     shutil.rmtree(
         landing.home.batches / "year-002"
     )  # as if the pass had been killed before

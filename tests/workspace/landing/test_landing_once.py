@@ -33,13 +33,13 @@ def test_other_content_under_the_same_name_is_another_batch(landing: Landing) ->
     landing.drop("night.csv", csv(1, 2, 3))
     landing.settle()
     landing.drop("night.csv", csv(2, 3, 4, ent="edema"))
-    (told,) = landing.settle().of("registered").values()
+    (message,) = landing.settle().of("registered").values()
     assert re.fullmatch(
-        r"batch night-[0-9a-f]{8}, 3 studies, 3 rows \(0 rejected\)", told
+        r"batch night-[0-9a-f]{8}, 3 studies, 3 rows \(0 rejected\)", message
     )
     assert [batch.key for batch in landing.home.registered()] == [
         "night",
-        told.split()[1].strip(","),
+        message.split()[1].strip(","),
     ]
 
 

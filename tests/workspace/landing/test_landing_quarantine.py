@@ -56,27 +56,27 @@ def reasons(landing: Landing) -> dict[str, dict[str, str]]:
     }
 
 
-@pytest.mark.parametrize("kind", UNUSABLE)
+@pytest.mark.parametrize("fault", UNUSABLE)
 def test_an_unusable_file_is_quarantined_with_its_reason(
-    landing: Landing, kind: str
+    landing: Landing, fault: str
 ) -> None:
-    landing.drop("bad.csv", UNUSABLE[kind])
+    landing.drop("bad.csv", UNUSABLE[fault])
     landing.drop("bad.csv.done", "")
     landing.drop("good.csv", csv(1))
-    told = landing.land().of("quarantined")["bad.csv"]
+    message = landing.land().of("quarantined")["bad.csv"]
     landing.land(after_s=60.0)
     assert list(landing.batches) == ["good"]
     assert not {"bad.csv", "bad.csv.done"} & landing.files
     ((folder, reason),) = reasons(landing).items()
     assert (landing.root / "quarantine" / folder / "bad.csv").read_bytes() == UNUSABLE[
-        kind
+        fault
     ]
     assert re.fullmatch(r"bad\.csv-[0-9a-f]{8}", folder)
     assert reason["file"] == "bad.csv"
-    assert all(reason[part] for part in ("found", "expected", "remedy"))
+    assert all(reason[field] for field in ("found", "expected", "remedy"))
     assert SPOKEN not in (
         landing.root / "quarantine" / folder / "REASON.txt"
-    ).read_text() + str(told)
+    ).read_text() + str(message)
 
 
 def test_a_delivery_without_a_usable_row_says_of_one_what_is_wrong(
@@ -89,8 +89,8 @@ def test_a_delivery_without_a_usable_row_says_of_one_what_is_wrong(
     landing.drop(
         "good.csv", pd.concat([rows(1, 2), rows(3, dx_status="?")]).to_csv(index=False)
     )
-    told = landing.settle().of("registered")["good.csv"]
-    assert told == "batch good, 3 studies, 3 rows (1 rejected)"
+    message = landing.settle().of("registered")["good.csv"]
+    assert message == "batch good, 3 studies, 3 rows (1 rejected)"
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ def test_an_unexpected_error_of_one_delivery_stops_no_other_and_quotes_nothing(
     read_files = module.read_files
 
     def failing(delivery: object, log: object) -> object:
-        read = read_files(delivery, log)
-        if "s00000001" in read[0]:
+        read_unharmed = read_files(delivery, log)
+        if "s00000001" in read_unharmed[0]:
             raise ValueError(f"cannot make sense of {SPOKEN}")
-        return read
+        return read_unharmed
 
     monkeypatch.setattr(module, "read_files", failing)
     landing.settle()
@@ -181,18 +181,18 @@ def test_whatever_fails_in_registering_one_delivery_stops_no_other(
     landing.drop("b.csv", csv(2))
     register = Home.register
 
-    def failing(home: Home, place: Path, key: str, **options: Any) -> Any:
+    def failing(home: Home, folder: Path, key: str, **options: Any) -> Any:
         if key == "a":
             raise failure
-        return register(home, place, key, **options)
+        return register(home, folder, key, **options)
 
     monkeypatch.setattr(Home, "register", failing)
     landing.settle()
     (reason,) = reasons(landing).values()
-    kind = type(failure).__name__
+    failure_name = type(failure).__name__
     assert (reason["file"], reason["found"]) == (
         "a.csv",
-        f"something that the readers do not expect ({kind})",
+        f"something that the readers do not expect ({failure_name})",
     )
     assert list(landing.batches) == ["b"]
 
@@ -252,10 +252,10 @@ def test_a_name_of_full_length_is_quarantined_under_a_shorter_one(
     assert list(landing.batches) == ["good"]
 
 
-def nested(place: Path, folders: int, name: str) -> None:
+def nested(folder: Path, folders: int, name: str) -> None:
     """Folders inside each other with a report in the last; their path may be longer than one can be."""
-    place.mkdir()
-    with contextlib.chdir(place):
+    folder.mkdir()
+    with contextlib.chdir(folder):
         for _ in range(folders):
             Path(name).mkdir()
             os.chdir(name)
@@ -263,7 +263,7 @@ def nested(place: Path, folders: int, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folders", "name", "found"),
+    ("folders", "name", "fault"),
     [
         (60, "a" * 90, "a path that is too long"),
         (16, "a" * 250, "a path that is too long"),
@@ -271,13 +271,13 @@ def nested(place: Path, folders: int, name: str) -> None:
     ],
 )
 def test_a_tree_that_is_too_deep_is_quarantined(
-    landing: Landing, folders: int, name: str, found: str
+    landing: Landing, folders: int, name: str, fault: str
 ) -> None:
     landing.drop("good.csv", csv(1))
     nested(landing.root / "tree", folders, name)
     landing.settle()
     (reason,) = reasons(landing).values()
-    assert reason["found"] == found
+    assert reason["found"] == fault
     assert list(landing.batches) == ["good"]
     assert not (landing.root / "tree").exists()
 
@@ -305,10 +305,10 @@ def test_an_unreadable_folder_is_quarantined_and_the_others_taken(
     landing.drop("f/closed/note.txt", "for somebody else")
     listed = os.scandir
 
-    def scandir(place: Any = ".") -> Any:
-        if str(place).endswith("closed"):
-            raise PermissionError(errno.EACCES, "Permission denied", place)
-        return listed(place)
+    def scandir(folder: Any = ".") -> Any:
+        if str(folder).endswith("closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", folder)
+        return listed(folder)
 
     monkeypatch.setattr(os, "scandir", scandir)
     landing.settle()
@@ -365,17 +365,17 @@ def test_a_file_that_a_network_does_not_give_now_waits(
 def test_of_two_names_that_are_told_alike_both_are_dealt_with(landing: Landing) -> None:
     landing.drop("odd-\\udcff.csv", csv(1))
     landing.drop(os.fsdecode(b"odd-\xff.csv"), csv(2))
-    told = landing.settle().outcomes
-    assert sorted(state for state, _, _ in told) == ["quarantined", "registered"]
+    outcomes = landing.settle().outcomes
+    assert sorted(state for state, _, _ in outcomes) == ["quarantined", "registered"]
 
 
 def test_a_reason_cannot_be_written_by_the_name_of_a_file(landing: Landing) -> None:
     landing.drop("a\nremedy: run \x1b[31mthis.csv", UNUSABLE["missing column"])
-    ((name, told),) = landing.settle().of("quarantined").items()
+    ((name, message),) = landing.settle().of("quarantined").items()
     ((_, reason),) = reasons(landing).items()
     assert reason["file"] == "a\\nremedy: run \\x1b[31mthis.csv" == name
     assert not reason["remedy"].startswith("run")
-    assert told.isprintable()
+    assert message.isprintable()
 
 
 DECLARATIONS = {
@@ -443,21 +443,21 @@ ODD: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"),
+    ("file_kind", "name"),
     [
-        *((kind, "texts/p1/1.txt") for kind in ODD),
+        *((file_kind, "texts/p1/1.txt") for file_kind in ODD),
         ("FIFO", "a.csv"),
         ("own folder", "a.csv"),
         ("file outside", "f/Lunguage_vocab.csv"),
     ],
 )
 def test_special_files_are_quarantined_unopened_and_the_others_taken(
-    landing: Landing, name: str, kind: str
+    landing: Landing, name: str, file_kind: str
 ) -> None:
     landing.drop("good.csv", csv(1))
     landing.drop("f/Lunguage.csv", csv(2))
     landing.drop("texts/p1/2.txt", "No effusion.")
-    ODD[kind](landing.root / name)
+    ODD[file_kind](landing.root / name)
     outcome = landing.settle()
     assert "a link, a FIFO or the like" in str(
         outcome.of("quarantined")[name.split("/")[0]]
@@ -539,15 +539,15 @@ def test_the_limit_of_unpacked_bytes_counts_all_files_together(
 
 def deep(root: Path) -> None:
     """A tree whose paths are longer than any system call takes."""
-    place = os.open(root, os.O_RDONLY)
+    folder = os.open(root, os.O_RDONLY)
     for _ in range(60):
         name = "folder-" + "x" * 100
-        os.mkdir(name, dir_fd=place)
-        below = os.open(name, os.O_RDONLY, dir_fd=place)
-        os.close(place)
-        place = below
-    os.close(os.open("Lunguage.csv", os.O_CREAT | os.O_WRONLY, dir_fd=place))
-    os.close(place)
+        os.mkdir(name, dir_fd=folder)
+        below = os.open(name, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = below
+    os.close(os.open("Lunguage.csv", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+    os.close(folder)
 
 
 def long_name(root: Path) -> None:
@@ -583,7 +583,7 @@ def test_one_hostile_entry_is_put_aside_and_the_next_delivery_is_taken(
     landing.settle()
     assert list(landing.batches) == ["z-good"]
     (reason,) = reasons(landing).values()
-    assert all(reason[part] for part in ("found", "expected", "remedy"))
+    assert all(reason[field] for field in ("found", "expected", "remedy"))
     assert {path.name for path in landing.root.iterdir()} == {
         "quarantine",
         "z-good.csv",
@@ -612,8 +612,8 @@ def test_an_unreadable_folder_is_quarantined_and_the_next_delivery_taken(
 
 def test_names_are_told_on_one_line_and_command_no_terminal(landing: Landing) -> None:
     line_breaks(landing.root)
-    told = landing.settle()
-    ((name, why),) = told.of("quarantined").items()
+    outcome = landing.settle()
+    ((name, why),) = outcome.of("quarantined").items()
     assert name.isprintable()
     assert why.isprintable()
 
@@ -625,12 +625,12 @@ def test_whatever_a_reader_stumbles_over_costs_its_delivery_alone(
     landing.drop("b-good.csv", csv(2))
     look = module._counts
 
-    def stumble(found: Sequence[Registration]) -> str:
-        if found[0].batch.key == "a-odd":
+    def stumble(registrations: Sequence[Registration]) -> str:
+        if registrations[0].batch.key == "a-odd":
             raise RecursionError(SPOKEN)
-        return look(found)
+        return look(registrations)
 
     monkeypatch.setattr(module, "_counts", stumble)
-    told = landing.settle()
+    outcome = landing.settle()
     assert list(landing.batches) == ["b-good"]
-    assert SPOKEN not in str(told.outcomes)
+    assert SPOKEN not in str(outcome.outcomes)
