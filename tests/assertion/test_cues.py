@@ -79,7 +79,8 @@ def test_no_words_belong_to_two_cues() -> None:
 def test_ids_begin_with_a_category_and_stand_once() -> None:
     ids = [cue.id for cue in (*bundled_cues(), *hedge_cues())]
     assert len(ids) == len(set(ids))
-    # The engine asks for three of them in another category than the one that their words have.
+    # The engine asks for three of them in another category than the one that their
+    # words have.
     assert {cue_id.split(".")[0] for cue_id in ids} <= {*CATEGORIES, "hedge"}
 
 
