@@ -68,16 +68,17 @@ def test_a_contradiction_is_told_with_both_sides_and_what_became_of_them(
     assert conflict["name"] == "pleural effusion"
     assert conflict["location_parts"] == ["left"]
     sides = {row["finding_id"]: row for row in hedged.left_out.to_dict("records")}
-    assert {sides[own]["status"] for own in conflict["finding_ids"]} == {"dp", "dn"}
-    assert {sides[own]["event"] for own in conflict["finding_ids"]} == {"removed"}
+    rows = [sides[finding_id] for finding_id in conflict["finding_ids"]]
+    assert {row["status"] for row in rows} == {"dp", "dn"}
+    assert {row["event"] for row in rows} == {"removed"}
 
 
 def test_a_frame_of_no_reports_has_the_columns_of_others(hedged: Annotation) -> None:
     empty = lunguage_assets.annotate(_texts())
-    for part in fields(Annotation):
-        assert getattr(empty, part.name).empty
-        assert list(getattr(empty, part.name).columns) == list(
-            getattr(hedged, part.name).columns
+    for field in fields(Annotation):
+        assert getattr(empty, field.name).empty
+        assert list(getattr(empty, field.name).columns) == list(
+            getattr(hedged, field.name).columns
         )
 
 
@@ -102,24 +103,29 @@ def test_a_report_is_read_alone_whatever_stands_beside_it(
     together = lunguage_assets.annotate(_texts(*texts))
     monkeypatch.setattr(annotation, "REPORTS_AT_ONCE", 1)
     alone = lunguage_assets.annotate(_texts(*texts))
-    for part in fields(Annotation):
+    for field in fields(Annotation):
         pd.testing.assert_frame_equal(
-            getattr(together, part.name), getattr(alone, part.name)
+            getattr(together, field.name), getattr(alone, field.name)
         )
 
 
 def test_reports_that_cannot_say_anything_are_noted_and_stop_nobody() -> None:
-    french = "Le cœur est de taille normale, sans épanchement pleural, et les poumons sont clairs."
-    found = lunguage_assets.annotate(
+    french = (
+        "Le cœur est de taille normale, sans épanchement pleural, "
+        "et les poumons sont clairs."
+    )
+    annotated = lunguage_assets.annotate(
         _texts("", None, "<p>No <b>pleural</b> effusion.</p>", french)
     )
     expected = ("empty", "empty", "markup-removed", "not-english")
-    notes = found.reports["notes"].tolist()
+    notes = annotated.reports["notes"].tolist()
     assert [
-        note for note, listed in zip(expected, notes, strict=True) if note not in listed
+        note
+        for note, notes_of_report in zip(expected, notes, strict=True)
+        if note not in notes_of_report
     ] == []
     assert _rows(
-        found.findings, study_id="report 2", name="pleural effusion", status="dn"
+        annotated.findings, study_id="report 2", name="pleural effusion", status="dn"
     )
 
 
@@ -128,7 +134,7 @@ HALF = pd.Series(["a", "b\ud800"], dtype=object)
 
 
 @pytest.mark.parametrize(
-    ("frame", "options", "said"),
+    ("frame", "options", "expected_words"),
     [
         (
             pd.DataFrame({"study_id": ["a"]}),
@@ -167,11 +173,12 @@ HALF = pd.Series(["a", "b\ud800"], dtype=object)
     ],
 )
 def test_an_error_names_row_and_column(
-    frame: pd.DataFrame | str, options: dict[str, str], said: list[str]
+    frame: pd.DataFrame | str, options: dict[str, str], expected_words: list[str]
 ) -> None:
     with pytest.raises(InputError) as raised:
         lunguage_assets.annotate(frame, **options)
-    assert all(words in str(raised.value) for words in said), str(raised.value)
+    message = str(raised.value)
+    assert all(words in message for words in expected_words), message
 
 
 def test_texts_need_no_frame_and_a_frame_no_column_of_ids() -> None:
@@ -203,10 +210,10 @@ def test_neither_an_annotation_nor_an_error_shows_what_a_report_says() -> None:
 
 
 def test_a_notebook_shows_the_first_reports_in_a_frame_that_runs_nothing() -> None:
-    found = lunguage_assets.annotate(
+    annotated = lunguage_assets.annotate(
         [HEDGED, "<script>No effusion.", *["No pneumothorax."] * 9]
     )
-    frame = found._repr_html_()
+    frame = annotated._repr_html_()
     assert frame.startswith("<iframe sandbox srcdoc=")
     assert "hedged by “may represent”" in frame
     assert "<script" not in html.unescape(frame)
@@ -221,7 +228,8 @@ def test_importing_the_package_is_instant_and_reading_needs_no_dagster() -> None
     script = (
         "import sys, lunguage_assets; assert 'pandas' not in sys.modules;"
         "lunguage_assets.read('No effusion.');"
-        "heavy = {'dagster', 'great_expectations', 'matplotlib', 'sqlalchemy', 'jinja2', 'starlette'};"
+        "heavy = {'dagster', 'great_expectations', 'matplotlib', 'sqlalchemy', "
+        "'jinja2', 'starlette'};"
         "assert not sys.modules.keys() & heavy"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
@@ -232,42 +240,44 @@ def test_a_report_that_breaks_a_rule_stops_no_other(
 ) -> None:
     honest = method.resolve
 
-    def broken(*given: Any, **more: Any) -> Any:
-        found = honest(*given, **more)
-        first = found.rows["study_id"] == "s00000000"
-        return found._replace(
-            rows=found.rows.assign(support=found.rows["support"].mask(first, 0.1))
+    def broken(*arguments: Any, **options: Any) -> Any:
+        outcome = honest(*arguments, **options)
+        first = outcome.rows["study_id"] == "s00000000"
+        return outcome._replace(
+            rows=outcome.rows.assign(support=outcome.rows["support"].mask(first, 0.1))
         )
 
     texts = _texts("Possible pneumonia.", "Possible edema.")
     alone = lunguage_assets.annotate(texts.tail(1))
     monkeypatch.setattr(method, "resolve", broken)
-    found = lunguage_assets.annotate(texts)
-    (aside,) = found.set_aside.to_dict("records")
+    annotated = lunguage_assets.annotate(texts)
+    (row_set_aside,) = annotated.set_aside.to_dict("records")
     bad, good = texts["study_id"]
-    assert aside["study_id"] == bad
+    assert row_set_aside["study_id"] == bad
     assert (
-        aside["rule"]
+        row_set_aside["rule"]
         == "the support of a stated finding is p, or 1 - p of a denied one"
     )
-    assert aside["finding_ids"] == [f"{bad}:1"]
-    assert "support 0.1" in aside["found"]
+    assert row_set_aside["finding_ids"] == [f"{bad}:1"]
+    assert "support 0.1" in row_set_aside["found"]
     for frame in (
-        found.findings,
-        found.labels,
-        found.spans,
-        found.left_out,
-        found.conflicts,
+        annotated.findings,
+        annotated.labels,
+        annotated.spans,
+        annotated.left_out,
+        annotated.conflicts,
     ):
         assert bad not in set(frame["study_id"])
-    assert found.reports["study_id"].tolist() == [bad, good]
-    pd.testing.assert_frame_equal(found.labels, alone.labels)
-    shown = shown_reports(found)
-    assert [aside["rule"] in " ".join(report.remarks) for report in shown] == [
+    assert annotated.reports["study_id"].tolist() == [bad, good]
+    pd.testing.assert_frame_equal(annotated.labels, alone.labels)
+    reports_shown = shown_reports(annotated)
+    assert [
+        row_set_aside["rule"] in " ".join(report.remarks) for report in reports_shown
+    ] == [
         True,
         False,
     ]
-    assert [report.is_read for report in shown] == [False, True]
+    assert [report.is_read for report in reports_shown] == [False, True]
 
 
 @pytest.mark.parametrize("nothing", [None, 7, 1.5, {"a": "Clear lungs."}])

@@ -78,9 +78,9 @@ def test_the_label_of_a_report(
     text: str, label: str, source: str, status: str | None
 ) -> None:
     labels = lunguage_assets.read(f"FINDINGS: {text}").labels
-    (found,) = labels[labels["label"] == label].to_dict("records")
-    assert found["source"] == source
-    assert status is None or found["status"] == status
+    (row,) = labels[labels["label"] == label].to_dict("records")
+    assert row["source"] == source
+    assert status is None or row["status"] == status
 
 
 def test_a_doubtful_explanation_stays_a_row_beside_its_sign() -> None:

@@ -24,7 +24,8 @@ def test_the_examples_of_the_page_run() -> None:
     first, second = EXAMPLES
     names: dict[str, object] = {}
     exec(first + second, names)
-    annotation, labels = names["annotation"], names["labels"]
+    annotation = names["annotation"]
+    labels = names["labels"]
     assert isinstance(annotation, Annotation)
     assert isinstance(labels, pd.DataFrame)
     assert ["possible"] in annotation.findings["phrases"].tolist()
@@ -32,19 +33,23 @@ def test_the_examples_of_the_page_run() -> None:
 
 
 def test_the_page_names_every_frame_with_the_table_whose_columns_it_has() -> None:
-    found = lunguage_assets.read("No effusion.")
-    listed = re.findall(
+    annotation = lunguage_assets.read("No effusion.")
+    table_rows = re.findall(
         r"^\| `(\w+)` \| [^|]* \| ([^|]*) \| (.*)\|$", PAGE, re.MULTILINE
     )
-    assert {frame for frame, _, _ in listed} == {
-        part.name for part in fields(Annotation)
+    assert {frame for frame, _, _ in table_rows} == {
+        field.name for field in fields(Annotation)
     }
-    for frame, columns, more in listed:
-        table, *some = re.findall(r"`(\w+)`", columns)
-        stored = some or KNOWN[table].names if table in KNOWN else [table, *some]
-        named = {*stored, *re.findall(r"`(\w+)`", more), "study_id"} - {
+    for frame, columns_cell, note in table_rows:
+        table, *columns_named = re.findall(r"`(\w+)`", columns_cell)
+        stored = (
+            columns_named or KNOWN[table].names
+            if table in KNOWN
+            else [table, *columns_named]
+        )
+        all_named = {*stored, *re.findall(r"`(\w+)`", note), "study_id"} - {
             "subject_id",
             "source_id",
             "number",
         }
-        assert named == set(getattr(found, frame).columns), frame
+        assert all_named == set(getattr(annotation, frame).columns), frame

@@ -22,9 +22,9 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
 ]
 
-HOSTILE = (
-    HEDGED
-    + "<script>document.title='owned'</script> <img src=x onerror=\"document.title='owned'\">"
+HOSTILE = HEDGED + (
+    "<script>document.title='owned'</script> "
+    "<img src=x onerror=\"document.title='owned'\">"
 )
 
 
@@ -60,7 +60,8 @@ def test_a_pasted_report_is_marked_and_explained_also_on_a_phone(
         page.click("Read")
         page.wait_for("may represent", "REPORT, VIEWS PA, LATERAL")
         marks = page.evaluate(
-            "[...document.querySelectorAll('.text mark')].map(m => m.textContent).join()"
+            "[...document.querySelectorAll('.text mark')]"
+            ".map(m => m.textContent).join()"
         )
         assert {"pneumonia", "pneumothorax"} <= set(marks.split(","))
         page.evaluate("document.querySelector('.text mark.open').focus()")
@@ -116,7 +117,8 @@ def test_no_side_of_the_page_is_empty_while_the_other_runs_on(
 def test_no_other_page_can_post_to_it(url: str, tmp_path: Path) -> None:
     foreign = tmp_path / "foreign.html"
     foreign.write_text(
-        f'<form method="post" action="{url}"><input name="report" value="x"><button>Go</button></form>'
+        f'<form method="post" action="{url}">'
+        '<input name="report" value="x"><button>Go</button></form>'
     )
     with chromium(tmp_path / "profile") as opened:
         opened.open(foreign.as_uri())

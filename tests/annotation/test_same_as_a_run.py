@@ -38,9 +38,10 @@ OWN = (
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables of a home that took the reports in as a file of texts; without the release."""
     folder = tmp_path_factory.mktemp("run")
-    home, delivery = folder / "home", folder / "reports"
-    for made in (home, delivery):
-        made.mkdir()
+    home = folder / "home"
+    delivery = folder / "reports"
+    for new_folder in (home, delivery):
+        new_folder.mkdir()
     (home / "settings.toml").write_text(
         '[explicit]\nreference_scale = "published"\nrepetitions = 1\nbootstrap = 0\n'
     )
@@ -64,7 +65,7 @@ def _by_study(frame: pd.DataFrame) -> pd.DataFrame:
 def test_the_rows_and_their_numbers_are_those_of_the_run(run: Path) -> None:
     path = partition_path(run, "lunguage_plus_plus", "panel", "texts")
     stored = _by_study(read_table(LUNGUAGE_PLUS_PLUS, path))
-    found = _by_study(lunguage_assets.annotate(TEXTS).findings)
-    assert len(found) > 3 * len(REPORTS)
+    annotated = _by_study(lunguage_assets.annotate(TEXTS).findings)
+    assert len(annotated) > 3 * len(REPORTS)
     columns = [name for name in LUNGUAGE_PLUS_PLUS.names if name not in OWN]
-    pd.testing.assert_frame_equal(found[columns], stored[columns])
+    pd.testing.assert_frame_equal(annotated[columns], stored[columns])

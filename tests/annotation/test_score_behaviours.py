@@ -84,14 +84,16 @@ def test_every_further_invention_costs() -> None:
 
 
 def test_every_further_omission_costs() -> None:
-    said = [
+    sentences = [
         "Right lower lobe pneumonia.",
         "Left pneumothorax.",
         "Rib fracture.",
         "Hilar mass.",
     ]
-    reports = [" ".join(said[count:]) + " Heart size is normal." for count in range(5)]
-    assert falls(" ".join(said), *reports)
+    reports = [
+        " ".join(sentences[count:]) + " Heart size is normal." for count in range(5)
+    ]
+    assert falls(" ".join(sentences), *reports)
 
 
 @pytest.mark.parametrize(
@@ -117,9 +119,9 @@ def test_unchanged_costs_nothing_whichever_report_says_it() -> None:
 
 
 def test_both_sides_are_the_left_and_the_right() -> None:
-    both = "Small bilateral pleural effusions."
-    each = "Small left pleural effusion. Small right pleural effusion."
-    assert reward(both, each) == reward(each, both) == 1.0
+    bilateral = "Small bilateral pleural effusions."
+    left_and_right = "Small left pleural effusion. Small right pleural effusion."
+    assert reward(bilateral, left_and_right) == reward(left_and_right, bilateral) == 1.0
 
 
 def test_candidates_that_say_the_same_score_the_same() -> None:
@@ -181,8 +183,8 @@ def test_a_finding_costs_by_how_much_it_matters() -> None:
         "Left lower lobe pneumonia.",
         "Left pneumothorax.",
     ]
-    rest = "Cardiomegaly."
-    scores = [reward(f"{rest} {finding}", rest) for finding in omitted]
+    reference = "Cardiomegaly."
+    scores = [reward(f"{reference} {finding}", reference) for finding in omitted]
     assert scores == sorted(scores, reverse=True)
     assert len(set(scores)) == len(scores)
 

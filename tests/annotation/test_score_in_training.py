@@ -44,11 +44,13 @@ def test_completions_as_chat_messages_are_rewarded() -> None:
 
 
 def test_content_in_parts_is_read_as_one() -> None:
-    parts = [
+    messages = [
         [{"role": "assistant", "content": [{"type": "text", "text": report}]}]
         for report in GENERATED
     ]
-    assert lunguage_assets.reward_function(parts, solution=[REFERENCE] * 3) == EXPECTED
+    assert (
+        lunguage_assets.reward_function(messages, solution=[REFERENCE] * 3) == EXPECTED
+    )
 
 
 def test_thoughts_before_a_report_are_not_read() -> None:
@@ -112,7 +114,7 @@ def test_the_metric_of_radeval_gives_its_details() -> None:
 
 def test_the_examples_of_the_page_run() -> None:
     page = (ROOT / "docs" / "score.md").read_text(encoding="utf-8")
-    examples = [part.split("```")[0] for part in page.split("```python\n")[1:]]
+    examples = [section.split("```")[0] for section in page.split("```python\n")[1:]]
     names: dict[str, object] = {}
     for example in examples:
         exec(example, names)
@@ -167,9 +169,9 @@ def test_the_benchmark_names_a_missing_column(tmp_path: Path) -> None:
     done = benchmark(file)
     assert done.returncode == 1
     assert (
-        "rated.csv: found columns ['reference', 'rating']; expected a column 'candidate'"
-        in done.stderr
-    )
+        "rated.csv: found columns ['reference', 'rating']; expected a column "
+        "'candidate'"
+    ) in done.stderr
 
 
 def test_the_benchmark_names_a_rating_that_is_none(tmp_path: Path) -> None:

@@ -20,7 +20,10 @@ from lunguage_assets.annotation.significance import packaged_significance
 from lunguage_assets.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
-REFERENCE = "FINDINGS: There is a left pleural effusion. No pneumothorax. The heart is enlarged. Possible pneumonia."
+REFERENCE = (
+    "FINDINGS: There is a left pleural effusion. No pneumothorax. "
+    "The heart is enlarged. Possible pneumonia."
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +41,8 @@ def benchmark() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def behaviour(benchmark: ModuleType) -> pd.DataFrame:
-    found: pd.DataFrame = benchmark.table(40)
-    return found
+    table: pd.DataFrame = benchmark.table(40)
+    return table
 
 
 def findings(reference: str, generated: str) -> dict[str, float]:
@@ -99,40 +102,46 @@ def test_doubt_costs_the_square_of_the_distance_of_the_probabilities() -> None:
     sure = "FINDINGS: There is pneumonia."
     hedged = "FINDINGS: Possible pneumonia."
     p = lunguage_assets.read(hedged).findings["prob"].iloc[0]
-    found = findings(sure, hedged)
+    scores = findings(sure, hedged)
     # Nothing else is lost, so that what is lost is the share of the pair.
-    assert found["certainty"] == pytest.approx(1.0 - found["findings"])
+    assert scores["certainty"] == pytest.approx(1.0 - scores["findings"])
     significance = packaged_significance()
     weight = significance.weight("pneumonia", "CF", "pneumonia", None)
-    whole = significance.agreement + weight
-    assert found["certainty"] == pytest.approx(weight * (1.0 - p) ** 2 / whole)
-    assert 1.0 - found["findings_log"] == pytest.approx(
-        weight * divergence(1.0, p) / whole
+    total_weight = significance.agreement + weight
+    assert scores["certainty"] == pytest.approx(weight * (1.0 - p) ** 2 / total_weight)
+    assert 1.0 - scores["findings_log"] == pytest.approx(
+        weight * divergence(1.0, p) / total_weight
     )
 
 
-@pytest.mark.parametrize("said", ["Probable", "Possible", "There is", "No"])
-def test_of_all_p_that_a_report_can_state_its_own_scores_best(said: str) -> None:
-    reference = f"FINDINGS: {said} pneumonia."
-    others = {"Probable", "Possible", "There is", "No"} - {said}
-    own = findings(reference, reference)["findings"]
-    assert own == 1.0
+@pytest.mark.parametrize("wording", ["Probable", "Possible", "There is", "No"])
+def test_of_all_p_that_a_report_can_state_its_own_scores_best(wording: str) -> None:
+    reference = f"FINDINGS: {wording} pneumonia."
+    other_wordings = {"Probable", "Possible", "There is", "No"} - {wording}
+    own_score = findings(reference, reference)["findings"]
+    assert own_score == 1.0
     assert all(
-        findings(reference, f"FINDINGS: {other} pneumonia.")["findings"] < own
-        for other in others
+        findings(reference, f"FINDINGS: {other_wording} pneumonia.")["findings"]
+        < own_score
+        for other_wording in other_wordings
     )
 
 
 def test_what_is_lost_is_split_into_parts_without_remainder() -> None:
-    generated = "FINDINGS: No pleural effusion. Probable pneumonia. Rib fracture. No pneumothorax."
-    found = findings(REFERENCE, generated)
-    assert sum(found[part] for part in PARTS) == pytest.approx(1.0 - found["findings"])
-    lost = {part for part in PARTS if found[part] > 0.0}
+    generated = (
+        "FINDINGS: No pleural effusion. Probable pneumonia. "
+        "Rib fracture. No pneumothorax."
+    )
+    scores = findings(REFERENCE, generated)
+    assert sum(scores[column] for column in PARTS) == pytest.approx(
+        1.0 - scores["findings"]
+    )
+    lost = {column for column in PARTS if scores[column] > 0.0}
     assert lost == {"presence", "certainty", "omission", "invention"}
 
 
 @pytest.mark.parametrize(
-    ("generated", "part"),
+    ("generated", "column"),
     [
         ("Large right pleural effusion.", "place"),
         ("Small left pleural effusion.", "description"),
@@ -143,27 +152,26 @@ def test_what_is_lost_is_split_into_parts_without_remainder() -> None:
         ("Large left pleural effusion. Left rib fracture.", "invention"),
     ],
 )
-def test_every_kind_of_error_has_its_own_column(generated: str, part: str) -> None:
-    found = findings("Large left pleural effusion.", generated)
-    assert [name for name in PARTS if found[name] > 0.0] == [part]
+def test_every_kind_of_error_has_its_own_column(generated: str, column: str) -> None:
+    scores = findings("Large left pleural effusion.", generated)
+    assert [name for name in PARTS if scores[name] > 0.0] == [column]
 
 
 def test_a_more_general_name_is_lost_in_its_own_column() -> None:
-    found = findings(
+    scores = findings(
         "Consolidation in the right middle lobe.", "Opacity in the right middle lobe."
     )
-    assert [name for name in PARTS if found[name] > 0.0] == ["name"]
+    assert [name for name in PARTS if scores[name] > 0.0] == ["name"]
 
 
 def test_rewards_are_floats_in_the_order_of_the_pairs() -> None:
-    found = lunguage_assets.rewards(
+    rewards = lunguage_assets.rewards(
         [REFERENCE] * 2, [REFERENCE, "FINDINGS: No pneumothorax."]
     )
-    assert all(type(one) is float for one in found)
-    assert found[0] == 1.0
-    assert (
-        found[1] == findings(REFERENCE, "FINDINGS: No pneumothorax.")["findings"] < 0.6
-    )
+    assert all(type(reward) is float for reward in rewards)
+    assert rewards[0] == 1.0
+    scores = findings(REFERENCE, "FINDINGS: No pneumothorax.")
+    assert rewards[1] == scores["findings"] < 0.6
 
 
 def test_a_label_f1_hears_neither_doubt_nor_place(behaviour: pd.DataFrame) -> None:
@@ -178,7 +186,9 @@ def test_the_logarithmic_cost_is_what_an_honest_forecast_would_have_saved(
     p: float, q: float
 ) -> None:
     a, b = np.clip([p, q], 0.01, 0.99)
-    scores = [a * math.log(one) + (1 - a) * math.log(1 - one) for one in (a, b)]
+    scores = [
+        a * math.log(forecast) + (1 - a) * math.log(1 - forecast) for forecast in (a, b)
+    ]
     assert divergence(p, q) == pytest.approx(
         (scores[0] - scores[1]) / (0.98 * math.log(99))
     )
@@ -195,23 +205,26 @@ def test_two_empty_reports_agree_and_one_alone_does_not() -> None:
 
 def test_labels_are_those_that_read_gives() -> None:
     claims = scoring._read_texts("texts", [REFERENCE])[0].labels
-    said: Annotation = lunguage_assets.read(REFERENCE)
-    listed = said.labels[said.labels["source"].isin(["stated", "denied"])]
-    assert sorted(one.p for one in claims) == sorted(listed["p"])
+    annotation: Annotation = lunguage_assets.read(REFERENCE)
+    stated_labels = annotation.labels[
+        annotation.labels["source"].isin(["stated", "denied"])
+    ]
+    assert sorted(claim.p for claim in claims) == sorted(stated_labels["p"])
 
 
 def test_equal_texts_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    method, asked = scoring.bundled_method(), []
+    method = scoring.bundled_method()
+    batch_sizes = []
     stated = type(method).stated
     monkeypatch.setattr(
         type(method),
         "stated",
-        lambda self, given: (asked.append(len(given)), stated(self, given))[1],
+        lambda self, texts: (batch_sizes.append(len(texts)), stated(self, texts))[1],
     )
-    new = "FINDINGS: Minimal scarring in the lingula."
-    lunguage_assets.rewards([new] * 5, [new] * 5)
-    lunguage_assets.rewards([new], [new])
-    assert asked == [1]
+    text = "FINDINGS: Minimal scarring in the lingula."
+    lunguage_assets.rewards([text] * 5, [text] * 5)
+    lunguage_assets.rewards([text], [text])
+    assert batch_sizes == [1]
 
 
 def test_the_corpus_has_the_mean_of_its_studies_within_a_bootstrap_interval() -> None:
@@ -220,16 +233,16 @@ def test_the_corpus_has_the_mean_of_its_studies_within_a_bootstrap_interval() ->
         REFERENCE.replace("left", "right"),
         "FINDINGS: No pneumothorax.",
     ] * 5
-    found = lunguage_assets.score([REFERENCE] * 15, generated)
-    assert found.corpus.loc["findings", "value"] == pytest.approx(
-        found.studies["findings"].mean()
+    result = lunguage_assets.score([REFERENCE] * 15, generated)
+    assert result.corpus.loc["findings", "value"] == pytest.approx(
+        result.studies["findings"].mean()
     )
-    low, high = found.corpus.loc["findings", ["low", "high"]]
-    error = found.studies["findings"].std(ddof=0) / math.sqrt(15)
-    assert found.corpus.loc["findings", "value"] - low == pytest.approx(
+    low, high = result.corpus.loc["findings", ["low", "high"]]
+    error = result.studies["findings"].std(ddof=0) / math.sqrt(15)
+    assert result.corpus.loc["findings", "value"] - low == pytest.approx(
         1.96 * error, rel=0.15
     )
-    assert high - found.corpus.loc["findings", "value"] == pytest.approx(
+    assert high - result.corpus.loc["findings", "value"] == pytest.approx(
         1.96 * error, rel=0.15
     )
 
@@ -276,12 +289,12 @@ def test_the_command_scores_a_table(tmp_path: Path) -> None:
         tmp_path, "score", tmp_path / "pairs.csv", "--generated", "made", "--out", out
     )
     assert done.returncode == 0, done.stderr
-    written = pd.read_csv(out)
-    assert written["uid"].tolist() == [1, 2]
+    scores = pd.read_csv(out)
+    assert scores["uid"].tolist() == [1, 2]
     expected = lunguage_assets.rewards(
         [REFERENCE] * 2, [REFERENCE, "FINDINGS: No pneumothorax."]
     )
-    assert written["findings"].tolist() == pytest.approx(expected)
+    assert scores["findings"].tolist() == pytest.approx(expected)
     assert "findings_log" in done.stdout
     assert "pneumothorax" not in done.stdout + out.read_text()
 
@@ -296,9 +309,9 @@ def test_a_column_named_like_a_score_is_written_beside_it(tmp_path: Path) -> Non
     out = tmp_path / "scores.csv"
     done = lunguage(tmp_path, "score", tmp_path / "pairs.csv", "--out", out)
     assert done.returncode == 0, done.stderr
-    written = pd.read_csv(out).iloc[0]
-    assert written["given_findings"] == "as delivered"
-    assert written["findings"] == 1.0
+    row = pd.read_csv(out).iloc[0]
+    assert row["given_findings"] == "as delivered"
+    assert row["findings"] == 1.0
     assert "'findings' of pairs.csv is 'given_findings' there" in done.stdout
 
 

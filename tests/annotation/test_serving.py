@@ -38,17 +38,21 @@ class Server:
         )
 
     def ask(
-        self, method: str = "GET", query: str = "", **given: object
+        self, method: str = "GET", query: str = "", **options: object
     ) -> requests.Response:
         with requests.Session() as session:
             session.trust_env = False  # no proxy
             return session.request(
-                method, f"http://127.0.0.1:{self.port}/{query}", timeout=60, **given
+                method, f"http://127.0.0.1:{self.port}/{query}", timeout=60, **options
             )
 
     def post(self, report: str, views: str = "", **headers: str) -> requests.Response:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.ask("POST", data={"report": report, "views": views}, headers=named)
+        header_by_name = {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        return self.ask(
+            "POST", data={"report": report, "views": views}, headers=header_by_name
+        )
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +67,8 @@ def server() -> Iterator[Server]:
 
 
 def test_a_posted_report_is_shown_with_its_findings(server: Server) -> None:
-    own = f"http://127.0.0.1:{server.port}"
-    answer = server.post(HEDGED, Sec_Fetch_Site="same-origin", Origin=own)
+    origin = f"http://127.0.0.1:{server.port}"
+    answer = server.post(HEDGED, Sec_Fetch_Site="same-origin", Origin=origin)
     assert answer.status_code == 200
     assert "hedged by “may represent”" in answer.text
     assert "pathway pulmonary_edema_1" in answer.text
@@ -73,20 +77,20 @@ def test_a_posted_report_is_shown_with_its_findings(server: Server) -> None:
 def test_an_example_is_read_and_what_was_read_can_be_taken_along(
     server: Server,
 ) -> None:
-    shown = server.ask("POST", data={"report": "", "example": "1"}).text
-    assert shown.index("<h2>Labels</h2>") < shown.index("<h2>Findings</h2>")
+    page = server.ask("POST", data={"report": "", "example": "1"}).text
+    assert page.index("<h2>Labels</h2>") < page.index("<h2>Findings</h2>")
     fields = {
-        "report": html.unescape(re.search(r'name="report" value="([^"]*)"', shown)[1]),
+        "report": html.unescape(re.search(r'name="report" value="([^"]*)"', page)[1]),
         "views": "",
     }
     files = {
         name: server.ask("POST", data={**fields, "download": name})
         for name in serving.DOWNLOADS
     }
-    found = lunguage_assets.read(serving.EXAMPLE)
-    assert files["labels.csv"].text == found.labels.to_csv(index=False)
-    assert files["findings.csv"].text == found.findings.to_csv(index=False)
-    assert files["report.json"].text == json_document(found)
+    annotation = lunguage_assets.read(serving.EXAMPLE)
+    assert files["labels.csv"].text == annotation.labels.to_csv(index=False)
+    assert files["findings.csv"].text == annotation.findings.to_csv(index=False)
+    assert files["report.json"].text == json_document(annotation)
     assert "attachment" in files["report.json"].headers["content-disposition"]
     assert {answer.headers["cache-control"] for answer in files.values()} == {
         "no-store"
@@ -134,7 +138,7 @@ def test_a_foreign_page_can_neither_ask_nor_read(
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "message"),
     [
         (b"report=" + b"x" * serving.BODY_LIMIT, 413, "at most 64 kB"),
         (
@@ -151,11 +155,11 @@ def test_a_foreign_page_can_neither_ask_nor_read(
     ],
 )
 def test_what_cannot_be_read_is_said(
-    server: Server, body: Any, status: int, said: str
+    server: Server, body: Any, status: int, message: str
 ) -> None:
     answer = server.ask("POST", data=body)
     assert answer.status_code == status
-    assert said in answer.text
+    assert message in answer.text
 
 
 def test_an_unexpected_error_says_its_kind_alone_and_nothing_is_written(
@@ -174,8 +178,8 @@ def test_an_unexpected_error_says_its_kind_alone_and_nothing_is_written(
     assert "cannot read" not in answer.text
     monkeypatch.undo()
     server.post(f"A {SPOKEN} effusion is possible.")
-    written = capfd.readouterr()
-    assert SPOKEN not in written.out + written.err + caplog.text
+    output = capfd.readouterr()
+    assert SPOKEN not in output.out + output.err + caplog.text
 
 
 def test_a_port_in_use_is_one_line_with_a_remedy(server: Server) -> None:

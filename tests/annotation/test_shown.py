@@ -39,19 +39,20 @@ def _shown(text: str) -> ShownReport:
 
 
 def _printed(report: ShownReport) -> str:
-    written = io.StringIO()
-    print_report(report, Console(file=written, width=160, highlight=False))
-    return written.getvalue()
+    output = io.StringIO()
+    print_report(report, Console(file=output, width=160, highlight=False))
+    return output.getvalue()
 
 
 def test_the_legend_of_colours_is_printed_where_there_are_colours(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    report, written = _shown("No effusion."), io.StringIO()
+    report = _shown("No effusion.")
+    output = io.StringIO()
     assert "with doubt" not in _printed(report)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    print_report(report, Console(file=written, force_terminal=True, width=160))
-    assert "with doubt" in written.getvalue()
+    print_report(report, Console(file=output, force_terminal=True, width=160))
+    assert "with doubt" in output.getvalue()
 
 
 class _Page(HTMLParser):
@@ -83,37 +84,50 @@ _SPANS = st.lists(
     st.lists(st.integers(0, 40), max_size=6, unique=True),
 )
 def test_the_pieces_join_to_the_text_and_carry_all_its_rows(
-    text: str, drawn: list[tuple[str, str, int, int]], cuts: list[int]
+    text: str, drawn_spans: list[tuple[str, str, int, int]], cuts: list[int]
 ) -> None:
     spans = [
-        {"finding_id": own, "column": column, "begin": begin, "end": begin + length}
-        for own, column, begin, length in drawn
+        {
+            "finding_id": finding_id,
+            "column": column,
+            "begin": begin,
+            "end": begin + length,
+        }
+        for finding_id, column, begin, length in drawn_spans
     ]
-    sentence = {"section": "find", "account": "findings", "reason": ""}
+    columns = {"section": "find", "account": "findings", "reason": ""}
     ends = enumerate(pairwise(sorted(cuts)), start=1)
     sentences = [
-        {"begin": begin, "end": end, "sent_idx": n, **sentence}
-        for n, (begin, end) in ends
+        {"begin": begin, "end": end, "sent_idx": number, **columns}
+        for number, (begin, end) in ends
     ]
-    found = pieces(text, spans, sentences)
-    assert "".join(piece.text for piece in found) == text
-    at = 0
-    for piece in found:
+    pieces_of_text = pieces(text, spans, sentences)
+    assert "".join(piece.text for piece in pieces_of_text) == text
+    position = 0
+    for piece in pieces_of_text:
         assert set(piece.rows) == {
-            s["finding_id"] for s in spans if s["begin"] <= at < s["end"]
+            s["finding_id"] for s in spans if s["begin"] <= position < s["end"]
         }
-        at += len(piece.text)
-    assert [piece.sentence for piece in found if piece.sentence] == [
-        one["sent_idx"] for one in sentences
+        position += len(piece.text)
+    assert [piece.sentence for piece in pieces_of_text if piece.sentence] == [
+        sentence["sent_idx"] for sentence in sentences
     ]
 
 
 def test_the_terminal_shows_text_findings_reasons_contradictions_and_labels() -> None:
-    shown = _printed(_shown(HEDGED))
-    for words in ("may represent pneumonia", "hedged by “may represent”", "↳", "contradicts", "rule 2",
-                  "views: pa, lateral", "pneumothorax", "pathway pulmonary_edema_1",
-                  "consolidation 0.80 to 1.00 (implied)"):  # fmt: skip
-        assert words in shown, words
+    printed = _printed(_shown(HEDGED))
+    for words in (
+        "may represent pneumonia",
+        "hedged by “may represent”",
+        "↳",
+        "contradicts",
+        "rule 2",
+        "views: pa, lateral",
+        "pneumothorax",
+        "pathway pulmonary_edema_1",
+        "consolidation 0.80 to 1.00 (implied)",
+    ):
+        assert words in printed, words
 
 
 @examples(8)
@@ -121,28 +135,30 @@ def test_the_terminal_shows_text_findings_reasons_contradictions_and_labels() ->
 def test_frames_page_and_terminal_account_for_every_row(
     text: str,
 ) -> None:
-    found = lunguage_assets.read("\x1b[31m" + text)
-    (report,) = found.reports["report"].tolist()
-    spans = found.spans
+    annotation = lunguage_assets.read("\x1b[31m" + text)
+    (report,) = annotation.reports["report"].tolist()
+    spans = annotation.spans
     quoted = [report[b:e] for b, e in zip(spans["begin"], spans["end"], strict=True)]
     assert quoted == spans["words"].tolist()
     stated, out = (
         frame.loc[frame["source"] == "original", "finding_id"]
-        for frame in (found.findings, found.left_out)
+        for frame in (annotation.findings, annotation.left_out)
     )
     assert {*stated, *out} == set(spans["finding_id"])
     assert not set(stated) & set(out)
-    assert found.findings["finding_id"].is_unique
-    assert found.left_out["finding_id"].is_unique
-    (shown,) = shown_reports(found)
+    assert annotation.findings["finding_id"].is_unique
+    assert annotation.left_out["finding_id"].is_unique
+    (report_shown,) = shown_reports(annotation)
     on_page = re.search(
         r'<div class="text">(.*?)</div>\n<div class="legend">',
-        read_page([shown]),
+        read_page([report_shown]),
         re.DOTALL,
     )
     assert on_page is not None
-    assert _Page(on_page[1]).text == "".join(piece.text for piece in shown.pieces)
-    assert all(c.isprintable() or c == "\n" for c in _printed(shown))
+    assert _Page(on_page[1]).text == "".join(
+        piece.text for piece in report_shown.pieces
+    )
+    assert all(c.isprintable() or c == "\n" for c in _printed(report_shown))
 
 
 @pytest.mark.parametrize("form", [None, ReportForm(HOSTILE, '"><script>')])
@@ -150,15 +166,21 @@ def test_the_page_shows_everything_and_nothing_in_it_acts_or_is_loaded(
     form: ReportForm | None,
 ) -> None:
     page = read_page([_shown(HOSTILE)], form)
-    found = _Page(page)
-    assert not {"script", "img", "link", "iframe", "object"} & found.tags
-    assert not [name for name in found.attributes if name.startswith("on")]
-    assert not {"src", "href", "style"} & found.attributes
+    parsed = _Page(page)
+    assert not {"script", "img", "link", "iframe", "object"} & parsed.tags
+    assert not [name for name in parsed.attributes if name.startswith("on")]
+    assert not {"src", "href", "style"} & parsed.attributes
     assert "default-src &#39;none&#39;" in page
     assert not re.search(r"https?:|url\(|@import", page)
-    for words in ("'onmouseover=alert(1)' {{ 7*7 }}", "hedged by “may represent”", "Contradicts", "Left out",
-                  "consolidation 0.80 to 1.00, implied", "something is found, no finding 0"):  # fmt: skip
-        assert words in found.text, words
+    for words in (
+        "'onmouseover=alert(1)' {{ 7*7 }}",
+        "hedged by “may represent”",
+        "Contradicts",
+        "Left out",
+        "consolidation 0.80 to 1.00, implied",
+        "something is found, no finding 0",
+    ):
+        assert words in parsed.text, words
 
 
 @in_a_browser
@@ -178,9 +200,11 @@ def test_json_has_the_documented_keys_and_joins_by_finding_id() -> None:
         "study_id", "view_information", "view_source", "report", "notes",
         "sentences", "findings", "left_out", "conflicts", "labels", "spans", "cues", "set_aside",
     ]  # fmt: skip
-    known = {row["finding_id"] for row in (*report["findings"], *report["left_out"])}
-    assert {span["finding_id"] for span in report["spans"]} <= known
-    assert {row["parent_id"] for row in report["findings"]} <= {None, *known}
+    finding_ids = {
+        row["finding_id"] for row in (*report["findings"], *report["left_out"])
+    }
+    assert {span["finding_id"] for span in report["spans"]} <= finding_ids
+    assert {row["parent_id"] for row in report["findings"]} <= {None, *finding_ids}
     assert all(
         report["report"][span["begin"] : span["end"]] == span["words"]
         for span in report["spans"]
@@ -202,9 +226,9 @@ def test_json_has_the_cues_of_a_row_with_their_characters() -> None:
 
 def test_page_and_terminal_say_which_words_decided_a_row() -> None:
     report = _shown("There is no effusion.")
-    told = 'absent: by "no" (negated.no)'
-    assert told in _Page(read_page([report])).text
-    assert told in " ".join(_printed(report).split())
+    reason = 'absent: by "no" (negated.no)'
+    assert reason in _Page(read_page([report])).text
+    assert reason in " ".join(_printed(report).split())
     assert '<span class="cue" title="cue of effusion">no</span>' in read_page([report])
 
 
@@ -221,7 +245,7 @@ def _labels(text: str) -> dict[str, tuple[str, str, str]]:
     }
 
 
-@pytest.mark.parametrize(("text", "name", "said", "tone"), [
+@pytest.mark.parametrize(("text", "name", "expected_words", "tone"), [
     ("Pneumonia.", "pneumonia", "stated", "present"),
     ("Possible pneumonia.", "pneumonia", "stated with doubt", "open"),
     ("Pneumonia is unlikely.", "pneumonia", "denied with doubt", "open"),
@@ -231,22 +255,22 @@ def _labels(text: str) -> dict[str, tuple[str, str, str]]:
     ("Pneumonia.", "lung opacity", "implied", "present"),
 ])  # fmt: skip
 def test_the_colour_of_a_label_says_present_doubted_or_absent(
-    text: str, name: str, said: str, tone: str
+    text: str, name: str, expected_words: str, tone: str
 ) -> None:
-    found, _, colour = _labels(text)[name]
-    assert (found, colour) == (said, tone)
+    words, _, colour = _labels(text)[name]
+    assert (words, colour) == (expected_words, tone)
 
 
-@pytest.mark.parametrize(("text", "name", "said", "tone"), [
+@pytest.mark.parametrize(("text", "name", "words", "tone"), [
     ("Normal chest.", "nothing is found", "no finding 1", "absent"),
     ("Pneumonia.", "something is found", "no finding 0", "present"),
     ("Cannot exclude pneumonia.", "something may be found", "no finding at most 0.72", "open"),
     ("Pneumonia is likely.", "something is likely found", "no finding at most 0.37", "open"),
 ])  # fmt: skip
 def test_no_finding_is_said_the_way_round_in_which_people_think(
-    text: str, name: str, said: str, tone: str
+    text: str, name: str, words: str, tone: str
 ) -> None:
-    assert _labels(text)[name] == (said, "", tone)
+    assert _labels(text)[name] == (words, "", tone)
 
 
 def test_a_denied_kind_is_shown_as_such_and_as_no_doubt() -> None:
@@ -270,20 +294,20 @@ def test_what_is_past_has_the_colour_of_the_past() -> None:
 
 
 def test_every_row_cites_a_number_that_stands_before_its_sentence() -> None:
-    shown = _shown(HEDGED)
+    report = _shown(HEDGED)
     numbers: dict[str, set[int]] = {}
     number = 0
-    for piece in shown.pieces:
+    for piece in report.pieces:
         number = piece.sentence or number
-        for own in piece.rows:
-            numbers.setdefault(own, set()).add(number)
-    stated = [row for row in (*shown.rows, *shown.left_out) if row.where]
+        for finding_id in piece.rows:
+            numbers.setdefault(finding_id, set()).add(number)
+    stated = [row for row in (*report.rows, *report.left_out) if row.where]
     assert len(stated) > 5
     for row in stated:
         assert numbers[row.finding_id] == {int(row.where.rpartition(" ")[2])}, row.where
-    assert "⁴Severe pulmonary edema" in _printed(shown)
+    assert "⁴Severe pulmonary edema" in _printed(report)
     assert '<i class="at" data-sentence="4"></i><span class="detail"' in read_page(
-        [shown]
+        [report]
     )
 
 
@@ -299,20 +323,20 @@ def test_body_parts_are_normal_or_abnormal_findings_absent_or_present() -> None:
 
 def test_both_of_two_statements_that_stay_are_shown_as_a_contradiction() -> None:
     report = _shown("FINDINGS: Heart size is normal. Cardiomegaly.")
-    ((_, said),) = report.contradictions
-    assert said.count(" against ") == 1
-    assert said.endswith("both stay")
+    ((_, contradiction),) = report.contradictions
+    assert contradiction.count(" against ") == 1
+    assert contradiction.endswith("both stay")
     assert ("cardiomegaly", "contradictory", "", "open") in report.labels
 
 
 def test_no_label_contradicts_its_p_and_no_p_exceeds_one() -> None:
-    said = _labels("Pneumonia is unlikely. Possible edema. Copd.")
-    assert said["something is found"] == ("no finding 0", "", "present")
-    assert said["pneumonia"][0] == "denied with doubt"
+    labels = _labels("Pneumonia is unlikely. Possible edema. Copd.")
+    assert labels["something is found"] == ("no finding 0", "", "present")
+    assert labels["pneumonia"][0] == "denied with doubt"
     (no_finding,) = [
-        said
-        for said, *_ in _labels("Cannot exclude pneumonia.").values()
-        if "no finding" in said
+        words
+        for words, *_ in _labels("Cannot exclude pneumonia.").values()
+        if "no finding" in words
     ]
     assert no_finding.startswith("no finding at most 0.")
     copd, *implied = _shown("FINDINGS: Copd.").rows

@@ -20,28 +20,30 @@ RULE_CUES = [cue for cue in bundled_cues() if not cue.patterns]
 
 def words_of(cue: Cue) -> set[str]:
     """The spellings of a cue in the form in which words are compared."""
-    return {
-        " ".join(token.form for token in VOCABULARY.tokens(wording))
-        for pattern in cue.patterns
-        for wording in alternatives(pattern)
-    }
+    wordings = [
+        wording for pattern in cue.patterns for wording in alternatives(pattern)
+    ]
+    forms_by_wording = [
+        [token.form for token in VOCABULARY.tokens(wording)] for wording in wordings
+    ]
+    return {" ".join(forms) for forms in forms_by_wording}
 
 
 def phrases_that_are_read() -> list[Cue]:
     """The phrases of hedges.yaml whose place no cue of assertion/ takes."""
-    taken = set().union(*(words_of(cue) for cue in bundled_cues()))
-    return [cue for cue in hedge_cues() if not words_of(cue) & taken]
+    words_of_cues = set().union(*(words_of(cue) for cue in bundled_cues()))
+    return [cue for cue in hedge_cues() if not words_of(cue) & words_of_cues]
 
 
 def meant_in(text: str, word: str) -> Meant:
     """How the first mention on a word is meant."""
     begin = text.index(word)
-    found = (
-        one.meant
-        for one in read_assertions(text, "find", VOCABULARY)
-        if one.begin <= begin < one.end
+    meanings = (
+        assertion.meant
+        for assertion in read_assertions(text, "find", VOCABULARY)
+        if assertion.begin <= begin < assertion.end
     )
-    return next(found)
+    return next(meanings)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,8 @@ def test_no_words_belong_to_two_cues() -> None:
 def test_ids_begin_with_a_category_and_stand_once() -> None:
     ids = [cue.id for cue in (*bundled_cues(), *hedge_cues())]
     assert len(ids) == len(set(ids))
-    # The engine asks for three of them in another category than the one that their words have.
+    # The engine asks for three of them in another category than the one that their
+    # words have.
     assert {cue_id.split(".")[0] for cue_id in ids} <= {*CATEGORIES, "hedge"}
 
 

@@ -30,8 +30,11 @@ def meant_with(file: Path, entry: str, text: str) -> dict[str, str]:
     """How the mentions of a sentence are meant, by their words, with a file of one cue."""
     file.write_text(entry)
     vocabulary = build_vocabulary(read_own_cues(file))
-    found = read_assertions(text, "find", vocabulary)
-    return {text[one.begin : one.end]: one.meant for one in found}
+    assertions = read_assertions(text, "find", vocabulary)
+    return {
+        text[assertion.begin : assertion.end]: assertion.meant
+        for assertion in assertions
+    }
 
 
 def test_an_own_cue_changes_what_a_sentence_states(file: Path) -> None:
@@ -85,17 +88,18 @@ def test_an_own_cue_takes_the_place_of_a_bundled_spelling(file: Path) -> None:
 def test_every_field_of_an_own_cue_is_obeyed(
     file: Path, fields: str, text: str, expected: tuple[str, str]
 ) -> None:
-    shown = "Effusion nix." if fields == "direction: before" else "Nix effusion."
-    mention = "Effusion" if shown.startswith("E") else "effusion"
+    example = "Effusion nix." if fields == "direction: before" else "Nix effusion."
+    mention = "Effusion" if example.startswith("E") else "effusion"
     section = ", section: hist" if "sections" in fields else ""
     entry = (
         "- id: negated.nix\n  category: negated\n  patterns: [nix]\n"
-        f"  {fields}\n  examples:\n    - {{text: {shown!r}{section}, {mention}: negated}}\n"
+        f"  {fields}\n  examples:\n"
+        f"    - {{text: {example!r}{section}, {mention}: negated}}\n"
     )
-    found = {
+    meanings = {
         word.lower(): meant for word, meant in meant_with(file, entry, text).items()
     }
-    assert (found["edema"], found["effusion"]) == expected
+    assert (meanings["edema"], meanings["effusion"]) == expected
 
 
 @pytest.mark.parametrize(
@@ -114,11 +118,13 @@ def test_the_reach_of_every_category_ends_at_the_words_named(
     file: Path, category: str, word: str, text: str, expected: str
 ) -> None:
     entry = (
-        f"- id: {category}.own\n  category: {category}\n  patterns: [{word}]\n  ends_at: [so]\n"
-        f"  examples:\n    - {{text: {text.split(' and')[0] + '.'!r}, edema: {expected}}}\n"
+        f"- id: {category}.own\n  category: {category}\n"
+        f"  patterns: [{word}]\n  ends_at: [so]\n"
+        "  examples:\n"
+        f"    - {{text: {text.split(' and')[0] + '.'!r}, edema: {expected}}}\n"
     )
-    found = meant_with(file, entry, text)
-    assert (found["edema"], found["effusion"]) == (expected, "asserted")
+    meanings = meant_with(file, entry, text)
+    assert (meanings["edema"], meanings["effusion"]) == (expected, "asserted")
     endless = meant_with(file, entry.replace("  ends_at: [so]\n", ""), text)
     assert endless["effusion"] == expected
 
@@ -211,8 +217,8 @@ def test_a_wrong_entry_is_refused_with_file_entry_found_expected(
         read_own_cues(file)
     message = str(refused.value)
     assert message.startswith(str(file))
-    for part in (entry, found, expected, more):
-        assert part in message, message
+    for words in (entry, found, expected, more):
+        assert words in message, message
 
 
 def test_two_own_cues_may_not_share_an_id(file: Path) -> None:

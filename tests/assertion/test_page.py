@@ -22,10 +22,10 @@ def table_of_categories() -> list[str]:
 
 
 def test_the_page_has_the_table_of_the_categories() -> None:
-    written = PAGE.read_text(encoding="utf-8").splitlines()
-    begin = written.index("|---|---|---|") + 1
-    end = written.index("", begin)
-    assert written[begin:end] == table_of_categories()
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    begin = lines.index("|---|---|---|") + 1
+    end = lines.index("", begin)
+    assert lines[begin:end] == table_of_categories()
 
 
 def sentences_of_page() -> list[tuple[str, str]]:
@@ -45,8 +45,10 @@ def test_a_sentence_of_the_page_means_what_it_says(
     sentence: str, expected: str
 ) -> None:
     begin = sentence.index("effusion")
-    found = read_assertions(sentence, "find", build_vocabulary())
-    assert [one.meant for one in found if one.begin == begin] == [expected]
+    assertions = read_assertions(sentence, "find", build_vocabulary())
+    assert [
+        assertion.meant for assertion in assertions if assertion.begin == begin
+    ] == [expected]
 
 
 def test_the_page_has_the_order_of_what_wins() -> None:

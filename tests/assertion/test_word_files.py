@@ -35,8 +35,10 @@ def collections_of_words_in(module: Path) -> Iterator[set[str]]:
 
 
 def test_every_group_of_rule_words_is_asked_for() -> None:
-    asked = {text for module in _PACKAGE.rglob("*.py") for text in texts_in(module)}
-    assert sorted(set(WORDS) - asked) == []
+    texts_in_code = {
+        text for module in _PACKAGE.rglob("*.py") for text in texts_in(module)
+    }
+    assert sorted(set(WORDS) - texts_in_code) == []
 
 
 def test_a_group_that_is_missing_is_named() -> None:
@@ -49,8 +51,8 @@ def test_a_group_that_is_missing_is_named() -> None:
 
 def test_every_place_of_a_cue_is_that_of_a_known_cue() -> None:
     cues = {cue.id for cue in (*bundled_cues(), *hedge_cues())}
-    known = cues | {*CATEGORIES, PREFERRED}
-    assert sorted(set(bundled_lexicon().places_by_cue) - known) == []
+    known_cues = cues | {*CATEGORIES, PREFERRED}
+    assert sorted(set(bundled_lexicon().places_by_cue) - known_cues) == []
 
 
 def test_no_module_lists_words_of_negation() -> None:

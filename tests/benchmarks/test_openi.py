@@ -37,21 +37,22 @@ READ = [
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     frame = pd.DataFrame(REPORTS, columns=["uid", "MeSH", "Problems", "findings"])
-    others = dict.fromkeys(("image", "indication", "comparison", "impression"), "")
-    frame.assign(**others).to_csv(tmp_path / "indiana_reports.csv", index=False)
+    names = ("image", "indication", "comparison", "impression")
+    empty_columns = dict.fromkeys(names, "")
+    frame.assign(**empty_columns).to_csv(tmp_path / "indiana_reports.csv", index=False)
     return tmp_path / "indiana_reports.csv"
 
 
 def labels_of(collection: pd.DataFrame) -> pd.DataFrame:
     """Labels as `annotate` gives them: every report with every label."""
-    said = {(uid, label): rest for uid, label, *rest in READ}
+    values_by_label = {(uid, label): values for uid, label, *values in READ}
     nothing = ["unmentioned", None, None]
     return pd.DataFrame(
         [
             (
                 uid,
                 diagnosis.label,
-                *said.get((uid, diagnosis.label), nothing),
+                *values_by_label.get((uid, diagnosis.label), nothing),
                 "fitted",
                 False,
             )

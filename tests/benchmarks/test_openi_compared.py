@@ -29,9 +29,15 @@ NOTHING = ("unmentioned", None, None)
 
 def reader(collection: pd.DataFrame) -> pd.DataFrame:
     rows = [
-        (uid, one.label, *READ.get((uid, one.label), NOTHING), "fitted", False)
+        (
+            uid,
+            diagnosis.label,
+            *READ.get((uid, diagnosis.label), NOTHING),
+            "fitted",
+            False,
+        )
         for uid in collection["study_id"]
-        for one in DIAGNOSES
+        for diagnosis in DIAGNOSES
     ]
     return pd.DataFrame(
         rows, columns=["study_id", "label", "source", "status", "p", "p_source", "past"]
@@ -43,8 +49,9 @@ def file(tmp_path: Path) -> Path:
     frame = pd.DataFrame(
         {"uid": [*"12345"], "MeSH": CODES, "Problems": CODES, "findings": "Invented."}
     )
-    others = dict.fromkeys(("image", "indication", "comparison", "impression"), "")
-    frame.assign(**others).to_csv(tmp_path / "indiana_reports.csv", index=False)
+    names = ("image", "indication", "comparison", "impression")
+    empty_columns = dict.fromkeys(names, "")
+    frame.assign(**empty_columns).to_csv(tmp_path / "indiana_reports.csv", index=False)
     return tmp_path / "indiana_reports.csv"
 
 
@@ -65,13 +72,14 @@ def printed(
 
 
 def test_every_policy_decides_the_hedged_cells_and_only_those() -> None:
-    answers, p = np.array([[1.0, -1.0, 0.0, -1.0]]), np.array([[1.0, 0.7, 0.0, 0.2]])
-    decided = {
+    answers = np.array([[1.0, -1.0, 0.0, -1.0]])
+    p = np.array([[1.0, 0.7, 0.0, 0.2]])
+    counts_by_policy = {
         policy: compared.decided(answers, policy, p)[0].tolist()
         for policy in compared.POLICIES
     }
-    assert decided.pop("U-Ignore")[::2] == [1, 0]
-    assert decided == {
+    assert counts_by_policy.pop("U-Ignore")[::2] == [1, 0]
+    assert counts_by_policy == {
         "U-Zeros": [1, 0, 0, 0],
         "U-Ones": [1, 1, 0, 1],
         "p of 0.5 or more": [1, 1, 0, 0],
@@ -82,18 +90,18 @@ def test_every_policy_decides_the_hedged_cells_and_only_those() -> None:
 def test_scores_stand_beside_the_published_ones_and_under_every_policy(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = printed(capsys, file)
+    row_by_name = printed(capsys, file)
     assert [
-        found[f"this {policy}"][3] for policy in ("U-Zeros", "p of 0.5 or more")
+        row_by_name[f"this {policy}"][3] for policy in ("U-Zeros", "p of 0.5 or more")
     ] == ["0.25", "0.75"]
-    assert [found[f"this {policy}"][6] for policy in ("U-Zeros", "U-Ones")] == [
+    assert [row_by_name[f"this {policy}"][6] for policy in ("U-Zeros", "U-Ones")] == [
         "0.667",
         "0.333",
     ]
-    assert float(found["this p"][6]) == pytest.approx(
+    assert float(row_by_name["this p"][6]) == pytest.approx(
         (0.2**2 + 0.4**2 + 0.4**2) / 3, abs=1e-3
     )
-    assert found["all"][1:7] == ["1", "1.00", "3", "0.67", "1", "0.00"]
+    assert row_by_name["all"][1:7] == ["1", "1.00", "3", "0.67", "1", "0.00"]
 
 
 def test_reports_truth_and_another_labeler_come_from_files(
@@ -107,15 +115,17 @@ def test_reports_truth_and_another_labeler_come_from_files(
     names = [
         compared.CHEXPERT.get(label, name) for label, name in compared.GOLD.items()
     ]
-    other = pd.DataFrame({"uid": ["1", "2"]}).assign(**dict.fromkeys(names[:-1]))
-    other.assign(Atelectasis=[1, -1]).to_csv(tmp_path / "labels.csv", index=False)
+    other_labels = pd.DataFrame({"uid": ["1", "2"]}).assign(**dict.fromkeys(names[:-1]))
+    other_labels.assign(Atelectasis=[1, -1]).to_csv(
+        tmp_path / "labels.csv", index=False
+    )
     options = ("--reports", tmp_path / "ids.txt", "--gold", tmp_path / "gold.csv")
-    found = printed(capsys, file, *options, "--labels", tmp_path / "labels.csv")
-    assert [found[f"other {policy}"][4] for policy in ("U-Zeros", "U-Ones")] == [
+    row_by_name = printed(capsys, file, *options, "--labels", tmp_path / "labels.csv")
+    assert [row_by_name[f"other {policy}"][4] for policy in ("U-Zeros", "U-Ones")] == [
         "0.67",
         "1.00",
     ]
-    assert found["all"][3:5] == ["1", "1.00"]
+    assert row_by_name["all"][3:5] == ["1", "1.00"]
     gold.head(1).to_csv(tmp_path / "gold.csv", index=False)
     with pytest.raises(SystemExit, match="1 of 2 reports are missing"):
         compared.main([str(file), *map(str, options)], reader)

@@ -80,10 +80,10 @@ def test_a_thousand_comparisons_suffice_and_their_intervals_hold(
 
 def test_choices_by_a_coin_would_not_pass(everybody: PeopleSet) -> None:
     """The bounds above can fail: nothing but people's choices carries the ranking."""
-    drawn = everybody.matches.sample(5_000, random_state=0)
-    is_a = np.random.default_rng(0).random(len(drawn)) < 0.5
-    winner = np.where(is_a, drawn["phrase_a"], drawn["phrase_b"])
-    ranking = everybody.ranking(drawn.assign(winner=winner), WITHOUT_BOOTSTRAP)
+    matches = everybody.matches.sample(5_000, random_state=0)
+    is_a = np.random.default_rng(0).random(len(matches)) < 0.5
+    winner = np.where(is_a, matches["phrase_a"], matches["phrase_b"])
+    ranking = everybody.ranking(matches.assign(winner=winner), WITHOUT_BOOTSTRAP)
     try:
         by_chance = everybody.result(ranking)
     except CalibrationError:

@@ -34,8 +34,8 @@ def partitions(home: Path, *added: str) -> list[str]:
 
 def test_status_shows_what_there_is_and_changes_nothing(home: Path) -> None:
     before = contents(home)
-    shown = lunguage(home, "status")
-    for part in (
+    status = lunguage(home, "status")
+    for words in (
         "first  40 studies, delivered as findings",
         "second  5 studies, delivered as findings",
         "preset offline",
@@ -44,7 +44,7 @@ def test_status_shows_what_there_is_and_changes_nothing(home: Path) -> None:
         "everything is current",
         "$0.00 today (UTC), $0.00 in all",
     ):
-        assert part in shown.stdout, shown.stdout
+        assert words in status.stdout, status.stdout
     assert contents(home) == before
 
 
@@ -65,22 +65,22 @@ def test_a_ranker_whose_judges_were_paid_for_has_begun(
     Ledger.open(home / "ledger.sqlite").record(
         Attempt(f"{1:064x}", "mine-1", "compare", "m", "sentence_1", cost_usd=3.0)
     )
-    shown = lunguage(
+    status = lunguage(
         home, "status", LUNGUAGE_JUDGES=str(judges), LUNGUAGE_PRESET="mine"
     ).stdout
     assert (
-        "mine-1 (mine-1): no ranking yet; $3.00 was spent on answers of its judges, which are kept"
-        in shown
-    )
-    assert "mine-2 (mine-2): not begun" in shown
-    assert "$3.00 in all" in shown
-    assert "to make: compare (mine-1)" in shown
+        "mine-1 (mine-1): no ranking yet; $3.00 was spent on answers of its "
+        "judges, which are kept"
+    ) in status
+    assert "mine-2 (mine-2): not begun" in status
+    assert "$3.00 in all" in status
+    assert "to make: compare (mine-1)" in status
 
 
 def test_status_names_one_reason_per_step_and_how_many_more(home: Path) -> None:
     changed = "[implicit]\nmode = 'paper'\n[explicit]\nstep_limit = 17\nseed = 8\n"
-    kept = (home / "settings.toml").read_text().replace("[explicit]\n", "")
-    (home / "settings.toml").write_text(changed + kept.strip() + "\n")
+    settings = (home / "settings.toml").read_text().replace("[explicit]\n", "")
+    (home / "settings.toml").write_text(changed + settings.strip() + "\n")
     lines = lunguage(home, "status").stdout.splitlines()
     (to_make,) = (line for line in lines if "release (panel)" in line)
     assert to_make.endswith(" more")
@@ -89,7 +89,7 @@ def test_status_names_one_reason_per_step_and_how_many_more(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "place"),
+    ("name", "content", "location"),
     [
         ("settings.toml", "[implicit]\nmerge_threshold = 'high'\n", "merge_threshold"),
         (
@@ -99,22 +99,27 @@ def test_status_names_one_reason_per_step_and_how_many_more(home: Path) -> None:
         ),
         (
             "assertion.yaml",
-            '- {id: negated.nix, category: negated, patterns: [nix],\n   examples: [{text: "Nix edema.", '
+            "- {id: negated.nix, category: negated, patterns: [nix],\n"
+            '   examples: [{text: "Nix edema.", '
             "edema: hedged}]}\n",
-            "cue 'negated.nix', example 'Nix edema.': found 'edema' to be negated, expected hedged",
+            (
+                "cue 'negated.nix', example 'Nix edema.': found 'edema' to be negated,"
+                " expected hedged"
+            ),
         ),
     ],
 )
 def test_status_and_doctor_name_a_wrongly_edited_file_and_its_line(
-    name: str, content: str, place: str, home: Path
+    name: str, content: str, location: str, home: Path
 ) -> None:
     (home / name).write_text(content)
-    shown, examined = lunguage(home, "status"), lunguage(home, "doctor")
-    assert (shown.returncode, examined.returncode) == (0, 1)
-    for said, word in ((shown.stdout, "broken"), (examined.stdout, "refusal")):
-        (line,) = [line for line in said.splitlines() if line.startswith(word)]
+    status = lunguage(home, "status")
+    examined = lunguage(home, "doctor")
+    assert (status.returncode, examined.returncode) == (0, 1)
+    for printed, word in ((status.stdout, "broken"), (examined.stdout, "refusal")):
+        (line,) = [line for line in printed.splitlines() if line.startswith(word)]
         assert name in line
-        assert place in line
+        assert location in line
 
 
 def test_what_would_go_is_said_and_nothing_goes_without_yes(home: Path) -> None:
@@ -136,11 +141,13 @@ def test_a_removed_batch_is_gone_from_tables_partitions_and_the_next_release(
     assert not list((home / "tables").rglob("second.parquet"))
     assert (home / "release" / "panel" / "v1").is_dir()
     for command in (("status",), ("batches", "list")):
-        said = lunguage(home, *command).stdout
-        assert re.search(rf"second  removed \S+ by {getpass.getuser()}", said), said
-    said = lunguage(home, "status").stdout
-    assert re.findall("to make: (.*), ", said) == ["release (panel)"]
-    assert "a batch or an analysis was removed" in said
+        printed = lunguage(home, *command).stdout
+        assert re.search(rf"second  removed \S+ by {getpass.getuser()}", printed), (
+            printed
+        )
+    printed = lunguage(home, "status").stdout
+    assert re.findall("to make: (.*), ", printed) == ["release (panel)"]
+    assert "a batch or an analysis was removed" in printed
 
 
 def test_a_killed_removal_leaves_a_partition_that_the_next_removes(

@@ -57,7 +57,7 @@ def answering() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("number", "place", "called"),
+    ("number", "owner", "called"),
     [
         (signal.SIGINT, Configuration, "reloaded"),
         (signal.SIGTERM, Home, "delivery"),
@@ -67,7 +67,7 @@ def answering() -> Iterator[None]:
 )
 def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
     number: signal.Signals,
-    place: type,
+    owner: type,
     called: str,
     runner: Runner,
     answering: None,
@@ -80,7 +80,7 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
 
     instance = runner._instance
     before = len(instance.get_runs())
-    monkeypatch.setattr(place, called, interrupted)
+    monkeypatch.setattr(owner, called, interrupted)
     with pytest.raises(KeyboardInterrupt):
         runner.run("panel")
     latest, *_ = runs = instance.get_runs()
@@ -122,8 +122,8 @@ def test_a_stopped_command_says_one_line_and_cancels_its_run(
         _, errors = process.communicate(timeout=120)
     finally:
         process.kill()
-    said = "lunguage: interrupted; run the same command again to go on"
-    assert (process.returncode, errors.strip()) == (130, said)
+    message = "lunguage: interrupted; run the same command again to go on"
+    assert (process.returncode, errors.strip()) == (130, message)
     assert len(_runs(home, "CANCELED")) == 1
     assert not _runs(home, "STARTED", "CANCELING", "FAILURE", "NOT_STARTED")
 

@@ -43,22 +43,19 @@ def test_killed_at_any_moment_and_run_again_the_result_is_byte_identical(
 ) -> None:
     forty = tmp_path / "forty"
     write_sample(forty, reports=40, seed=5)
-    whole, home = new_home(tmp_path / "whole"), new_home(tmp_path / "home")
-    assert (
-        lunguage(
-            whole, "run", "--data", forty, "--batch", "first", draws=True
-        ).returncode
-        == 0
-    )
-    everything = tables(whole)
+    uninterrupted = new_home(tmp_path / "whole")
+    home = new_home(tmp_path / "home")
+    run = ("run", "--data", forty, "--batch", "first")
+    assert lunguage(uninterrupted, *run, draws=True).returncode == 0
+    total_count = tables(uninterrupted)
     for share in (
         0.3,
         0.7,
     ):  # the second is killed further on, in what the first has not finished
         process = started(home, forty)
-        few = share * everything
+        file_count = share * total_count
         wait_for(
-            lambda few=few: tables(home) > few,
+            lambda file_count=file_count: tables(home) > file_count,
             300,
             "the run does not get on",
             every=0.02,
@@ -66,10 +63,9 @@ def test_killed_at_any_moment_and_run_again_the_result_is_byte_identical(
         process.kill()
         process.wait()
     assert started(home, forty).wait() == 0
-    for part in ("tables", "release", "batches"):
-        there = contents(home / part)
-        assert {
-            name: there[name] for name in there if not name.endswith(".tmp")
-        } == contents(whole / part)
+    for folder in ("tables", "release", "batches"):
+        files = contents(home / folder)
+        finished = {name: files[name] for name in files if not name.endswith(".tmp")}
+        assert finished == contents(uninterrupted / folder)
     with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
         assert not [run for run in instance.get_runs() if not run.is_finished]

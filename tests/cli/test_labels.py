@@ -37,7 +37,7 @@ def outcomes(restricted: Path, file: Path) -> pd.DataFrame:
 def test_a_release_is_held_against_outcomes(
     finished: Finished, restricted: Path, tmp_path: Path
 ) -> None:
-    given = outcomes(restricted, tmp_path / "outcomes.csv")
+    outcome_rows = outcomes(restricted, tmp_path / "outcomes.csv")
     done = [
         lunguage(
             finished.home,
@@ -54,15 +54,15 @@ def test_a_release_is_held_against_outcomes(
     table = pd.read_csv(
         tmp_path / "once" / "calibration.csv", keep_default_na=False
     ).set_index("by")
-    assert table.loc["all", "cells"] == len(given) - 1
-    written = {path.name: path.read_bytes() for path in (tmp_path / "once").iterdir()}
-    assert written == {
+    assert table.loc["all", "cells"] == len(outcome_rows) - 1
+    files = {path.name: path.read_bytes() for path in (tmp_path / "once").iterdir()}
+    assert files == {
         path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()
     }
-    assert {"calibration.csv", "reliability.csv", "reliability.png"} <= set(written)
+    assert {"calibration.csv", "reliability.csv", "reliability.png"} <= set(files)
     sentences = pd.read_parquet(restricted / "Lunguage_plus_plus.parquet")["sent"]
     for sentence in set(sentences[sentences.str.len() > 30]):
-        assert all(sentence.encode() not in content for content in written.values())
+        assert all(sentence.encode() not in content for content in files.values())
 
 
 def test_labels_agree_wholly_with_their_own_file(
@@ -123,9 +123,9 @@ def test_targets_are_written_without_python(
         file,
     )
     assert done.returncode == 0, done.stderr
-    written = pd.read_parquet(file)
-    assert written.columns[::3].tolist() == ["id", "Pneumonia_high", "Effusion_high"]
-    assert len(written) == len(
+    targets = pd.read_parquet(file)
+    assert targets.columns[::3].tolist() == ["id", "Pneumonia_high", "Effusion_high"]
+    assert len(targets) == len(
         pd.read_csv(restricted / "labels.csv")["study_id"].unique()
     )
     assert "U-Ones" in done.stdout

@@ -31,8 +31,8 @@ def own_instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lunguage_land(landing: Landing, *arguments: str) -> Result:
-    place = {"LUNGUAGE_LANDING": str(landing.root)}
-    return CliRunner(env=place).invoke(
+    environment = {"LUNGUAGE_LANDING": str(landing.root)}
+    return CliRunner(env=environment).invoke(
         commands, ["land", "--home", str(landing.home.root), *arguments]
     )
 
@@ -46,8 +46,8 @@ def test_deliveries_are_registered_or_put_aside_with_status_one(
     on_disk.drop("bad.csv", b"x,y\n1,2\n")
     on_disk.drop("notes.txt", "for people")
     on_disk.drop("f/Lunguage_vocab.csv", "")
-    told = lunguage_land(on_disk, "--now")
-    *lines, summary = (line.split("  ")[0] for line in told.output.splitlines())
+    result = lunguage_land(on_disk, "--now")
+    *lines, summary = (line.split("  ")[0] for line in result.output.splitlines())
     assert sorted(lines) == [
         "passed over",
         "quarantined",
@@ -56,8 +56,8 @@ def test_deliveries_are_registered_or_put_aside_with_status_one(
         "waiting",
     ]
     assert summary.startswith("Landing folder: 1 registered, 1 skipped, 1 quarantined")
-    assert isinstance(told.exception, LunguageError)
-    assert "REASON.txt" in str(told.exception)
+    assert isinstance(result.exception, LunguageError)
+    assert "REASON.txt" in str(result.exception)
     with dg.DagsterInstance.get() as instance:
         assert instance.get_dynamic_partitions(REPORT_BATCH.name) == ["a"]
 
@@ -66,13 +66,13 @@ def test_a_name_breaks_no_line_and_colours_no_terminal(on_disk: Landing) -> None
     on_disk.drop("a\nlunguage: all is well \x1b[32m.csv", csv(1))
     on_disk.drop("b\x1b[31m/corpus.toml", "x")
     on_disk.drop("b\x1b[31m/Lunguage\r.csv", csv(2))
-    told = lunguage_land(on_disk, "--now").output
-    assert sorted(line.split()[0] for line in told.splitlines()) == [
+    printed = lunguage_land(on_disk, "--now").output
+    assert sorted(line.split()[0] for line in printed.splitlines()) == [
         "Landing",
         "quarantined",
         "registered",
     ]
-    assert all(line.isprintable() for line in told.splitlines())
+    assert all(line.isprintable() for line in printed.splitlines())
 
 
 def test_without_now_it_waits_for_the_marker(on_disk: Landing) -> None:

@@ -20,13 +20,13 @@ ANSWERS = {
 def test_an_unreadable_answer_is_named_and_left_out_at_every_stage(
     tmp_path: Path,
 ) -> None:
-    theirs = Ledger.open(tmp_path / "theirs.sqlite")
+    other_ledger = Ledger.open(tmp_path / "theirs.sqlite")
     for number, (stage, answer) in enumerate(ANSWERS.items()):
         for valid, text in enumerate((f"it says {answer}?", answer)):
-            theirs.record(
+            other_ledger.record(
                 Attempt(f"{2 * number + valid:064x}", "one", stage, "fake-1", text)
             )
-    export_attempts(theirs, tmp_path / "exported.sqlite")
+    export_attempts(other_ledger, tmp_path / "exported.sqlite")
     done = lunguage(tmp_path / "home", "ledger", "import", tmp_path / "exported.sqlite")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "3 attempts added, 0 were there already, 3 left out\n"

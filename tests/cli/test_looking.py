@@ -87,16 +87,16 @@ def test_doctor_asks_each_language_model_once_and_tells_its_answer(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "judges.toml"
-    given = {"LUNGUAGE_JUDGES": str(file), "LUNGUAGE_PRESET": "mine"}
+    environment = {"LUNGUAGE_JUDGES": str(file), "LUNGUAGE_PRESET": "mine"}
     with LoopbackServer() as server:
         packaged = resource("judges.toml").read_text(encoding="utf-8")
         file.write_text(packaged + MINE.replace("ADDRESS", server.openai_url))
-        assert lunguage(tmp_path, "doctor", **given).returncode == 0
+        assert lunguage(tmp_path, "doctor", **environment).returncode == 0
         assert not server.calls
-        asked = lunguage(tmp_path, "doctor", "--ask", **given)
-        assert "judge 'mine-1' was asked, and answered" in asked.stdout, asked.stderr
+        asking = lunguage(tmp_path, "doctor", "--ask", **environment)
+        assert "judge 'mine-1' was asked, and answered" in asking.stdout, asking.stderr
         assert len(server.calls) == 1
-    down = lunguage(tmp_path, "doctor", "--ask", **given)
+    down = lunguage(tmp_path, "doctor", "--ask", **environment)
     assert down.returncode == 1
     assert "Connection refused" in down.stdout
 
@@ -111,12 +111,12 @@ def test_doctor_takes_a_home_without_corpus_for_synthetic_text(
 ) -> None:
     file = tmp_path / "judges.toml"
     file.write_text(resource("judges.toml").read_text(encoding="utf-8") + ELSEWHERE)
-    given = {
+    environment = {
         "LUNGUAGE_JUDGES": str(file),
         "LUNGUAGE_PRESET": "mine",
         "MINE_KEY": "invented",
     }
-    done = lunguage(tmp_path / "new", "doctor", **given)
+    done = lunguage(tmp_path / "new", "doctor", **environment)
     assert done.returncode == 0, done.stderr
     assert "holds no corpus yet" in done.stdout
     (warning,) = [
@@ -131,8 +131,12 @@ def test_doctor_says_once_what_refuses_a_judge_and_does_not_ask_it(
 ) -> None:
     file = tmp_path / "judges.toml"
     file.write_text(resource("judges.toml").read_text(encoding="utf-8") + ELSEWHERE)
-    given = {"LUNGUAGE_JUDGES": str(file), "LUNGUAGE_PRESET": "mine", "MINE_KEY": None}
-    done = lunguage(tmp_path / "new", "doctor", "--ask", **given)
+    environment = {
+        "LUNGUAGE_JUDGES": str(file),
+        "LUNGUAGE_PRESET": "mine",
+        "MINE_KEY": None,
+    }
+    done = lunguage(tmp_path / "new", "doctor", "--ask", **environment)
     assert done.returncode == 1
     assert done.stdout.count("MINE_KEY is not set") == 1
     assert "1 of the checks above" in done.stderr

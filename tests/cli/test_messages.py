@@ -31,13 +31,13 @@ def test_a_wrong_preset_is_said_with_the_option_that_chose_it(
     tmp_path: Path, five: Path
 ) -> None:
     run = ("run", "--data", five)
-    said = lunguage(tmp_path / "home", *run, "--preset", "panel-2025").stderr
-    assert said.startswith("lunguage: --preset: preset 'panel-2025'")
-    assert "Did you mean 'panel-2026'?" in said
-    said = lunguage(tmp_path / "home", *run, LUNGUAGE_PRESET="ofline").stderr
-    assert said.startswith("lunguage: $LUNGUAGE_PRESET names no preset of ")
-    assert "Did you mean 'offline'?" in said
-    assert "ofline" not in said, "a variable may hold a key by mistake"
+    errors = lunguage(tmp_path / "home", *run, "--preset", "panel-2025").stderr
+    assert errors.startswith("lunguage: --preset: preset 'panel-2025'")
+    assert "Did you mean 'panel-2026'?" in errors
+    errors = lunguage(tmp_path / "home", *run, LUNGUAGE_PRESET="ofline").stderr
+    assert errors.startswith("lunguage: $LUNGUAGE_PRESET names no preset of ")
+    assert "Did you mean 'offline'?" in errors
+    assert "ofline" not in errors, "a variable may hold a key by mistake"
     assert not (tmp_path / "home").exists()
 
 
@@ -52,12 +52,12 @@ def test_all_that_refuses_judges_is_said_before_the_first_stage(
     assert done.returncode == 1
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
-    for part in (
+    for words in (
         "OPENAI_API_KEY is not set",
         "'model-2' retired on 2020-01-01",
         "'shy' may not receive",
     ):
-        assert part in line, part
+        assert words in line, words
     assert not (tmp_path / "home" / "tables").exists()
 
 
@@ -78,19 +78,19 @@ def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -
         def write(self, _: str) -> int:
             raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
-    written: list[str] = []
+    printed_lines: list[str] = []
     monkeypatch.setattr(run_display, "LINE_EVERY_S", 0.0)
-    monkeypatch.setattr(run_display.click, "echo", written.append)
+    monkeypatch.setattr(run_display.click, "echo", printed_lines.append)
     display = run_display.RunDisplay()
     progress = Progress("gpt", 4, 0, 1, 1, 0, 10, 1, 0.5)
     display.note(progress)
-    assert "gpt" in written[0]
+    assert "gpt" in printed_lines[0]
     monkeypatch.undo()
     monkeypatch.setattr(run_display, "LINE_EVERY_S", 0.0)
     monkeypatch.setattr(sys, "stdout", Gone())
     display.note(progress)
-    (told,) = display.total.totals()
-    assert (told.judge, told.settled) == ("gpt", 2)
+    (total,) = display.total.totals()
+    assert (total.judge, total.settled) == ("gpt", 2)
 
 
 def learning_shown(
@@ -102,7 +102,8 @@ def learning_shown(
         def isatty(self) -> bool:
             return is_terminal
 
-    screen, printed = Screen(), list[str]()
+    screen = Screen()
+    printed = list[str]()
     monkeypatch.setattr(run_display, "LINE_EVERY_S", 0.0)
     monkeypatch.setattr(run_display.click, "echo", printed.append)
     monkeypatch.setattr(sys, "stderr", screen)
@@ -117,17 +118,17 @@ def learning_shown(
 def test_a_terminal_shows_a_bar_of_what_is_learnt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    drawn, printed = learning_shown(monkeypatch, is_terminal=True)
-    assert "reading sentences" in drawn
-    assert "%" in drawn
+    screen, printed = learning_shown(monkeypatch, is_terminal=True)
+    assert "reading sentences" in screen
+    assert "%" in screen
     assert printed == []
 
 
 def test_elsewhere_lines_say_how_far_the_learning_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    drawn, printed = learning_shown(monkeypatch, is_terminal=False)
-    assert drawn == ""
+    screen, printed = learning_shown(monkeypatch, is_terminal=False)
+    assert screen == ""
     assert "    reading sentences: 600 of 1,200" in printed
 
 

@@ -53,10 +53,10 @@ def test_labels_come_of_every_shape_and_an_own_id_explains_itself(
     labels = pd.read_csv(
         home / "release" / "panel" / "v1" / "restricted" / "labels.csv", dtype=str
     )
-    found = labels.set_index(["label", "source_id"])["status"]
+    statuses = labels.set_index(["label", "source_id"])["status"]
     ids = ["patient00001/study1", "st1", "9" * 44, "s50000001"]
-    assert found["pneumonia"][ids].tolist() == ["tp"] * 4
-    assert found["pleural effusion"][ids].tolist() == ["dn"] * 4
+    assert statuses["pneumonia"][ids].tolist() == ["tp"] * 4
+    assert statuses["pleural effusion"][ids].tolist() == ["dn"] * 4
     line = chexbert_line(
         "patient00001/study1/view1_frontal", Pneumonia=-1.0, Pleural_Effusion=0.0
     )
@@ -78,8 +78,10 @@ def test_labels_come_of_every_shape_and_an_own_id_explains_itself(
         1.0,
         1.0,
     ]
-    told = lunguage(home, "explain", "patient00001/study1")
-    assert (told.returncode, "pneumonia" in told.stdout) == (0, True), told.stderr
+    explained = lunguage(home, "explain", "patient00001/study1")
+    assert (explained.returncode, "pneumonia" in explained.stdout) == (0, True), (
+        explained.stderr
+    )
     alone = tmp_path / "alone"
     done = lunguage(
         alone, "run", "--data", tmp_path / "radgraph", "--structurer", "radgraph"

@@ -17,9 +17,9 @@ from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import ConfigurationError, InputError
 
 
-def _read(*arguments: str, given: str | bytes | None = None) -> Result:
+def _read(*arguments: str, standard_input: str | bytes | None = None) -> Result:
     return CliRunner().invoke(
-        commands, ["read", *arguments], input=given, standalone_mode=False
+        commands, ["read", *arguments], input=standard_input, standalone_mode=False
     )
 
 
@@ -31,28 +31,34 @@ def report(tmp_path: Path) -> Path:
 
 
 def test_a_report_is_shown_from_a_file_and_from_standard_input(report: Path) -> None:
-    of_file, of_input = _read(str(report)), _read("-", given=HEDGED)
+    of_file = _read(str(report))
+    of_input = _read("-", standard_input=HEDGED)
     assert "pneumothorax" in of_file.output
     assert of_file.output.split(" ─")[1:] == of_input.output.split(" ─")[1:]
 
 
 def test_several_files_are_several_reports(report: Path, tmp_path: Path) -> None:
-    other = tmp_path / "windows.txt"
-    other.write_bytes("There is a 5\xb0 scoliosis. No pneumothorax.".encode("cp1252"))
-    document = json.loads(
-        _read("--json", "--views", "AP", str(report), str(other)).output
+    second_report = tmp_path / "windows.txt"
+    second_report.write_bytes(
+        "There is a 5\xb0 scoliosis. No pneumothorax.".encode("cp1252")
     )
-    assert [one["study_id"] for one in document["reports"]] == [str(report), str(other)]
+    document = json.loads(
+        _read("--json", "--views", "AP", str(report), str(second_report)).output
+    )
+    assert [shown_report["study_id"] for shown_report in document["reports"]] == [
+        str(report),
+        str(second_report),
+    ]
     assert document["reports"][0]["view_information"] == "ap"
     assert "5°" in document["reports"][1]["report"]
 
 
 def test_the_page_is_readable_by_its_owner_only(report: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    said = _read(str(report), "--html", str(page)).output
+    printed = _read(str(report), "--html", str(page)).output
     assert "may represent" in page.read_text()
     assert page.stat().st_mode & 0o777 == 0o600
-    assert "may represent" not in said
+    assert "may represent" not in printed
 
 
 def test_cues_of_a_file_are_read_with_the_bundled_ones(tmp_path: Path) -> None:
@@ -91,19 +97,19 @@ def test_a_wrong_file_of_cues_is_refused_before_anything_is_read(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [(b"", "found nothing"), (b" \n", "found nothing"), (b"\x7fELF\x01\x00\x02\x03" * 9, "no text"),
      (b"x" * 1_000_001, "more than a million bytes"), (None, "no such file")],
 )  # fmt: skip
 def test_what_is_no_report_is_one_line_with_a_remedy(
-    tmp_path: Path, content: bytes | None, said: str
+    tmp_path: Path, content: bytes | None, message: str
 ) -> None:
     file = tmp_path / "bad.txt"
     if content is not None:
         file.write_bytes(content)
     error = _read(str(file)).exception
     assert isinstance(error, InputError)
-    assert said in str(error)
+    assert message in str(error)
     assert str(error).startswith(str(file))
 
 
@@ -140,11 +146,11 @@ def test_a_table_is_labelled_in_one_command_under_its_own_ids(
         str(table), "--text-column", "narrative", "--id-column", "accession"
     )
     assert "1 rows that cannot be read (2)" in str(printed.exception)
-    read = pd.Series(
+    texts = pd.Series(
         {"A-1": "FINDINGS: Possible\nedema.", "C": "No effusion.", "D": ""},
         name="report",
     )
-    expected = lunguage_assets.annotate(read.to_frame()).labels
+    expected = lunguage_assets.annotate(texts.to_frame()).labels
     assert printed.output == expected.to_csv(index=False)
     wide = pd.read_csv(
         io.StringIO(
@@ -160,9 +166,9 @@ def test_a_table_is_labelled_in_one_command_under_its_own_ids(
 def test_a_column_that_is_not_there_is_named_beside_those_that_are(
     table: Path, column: str
 ) -> None:
-    said = str(_annotate(str(table), "--text-column", column).exception)
+    message = str(_annotate(str(table), "--text-column", column).exception)
     assert all(
-        words in said
+        words in message
         for words in (column, "'Accession', 'Narrative', 'other'", "--text-column")
     )
 

@@ -34,9 +34,9 @@ def rows_of(home: Path) -> Path:
 def test_a_folder_of_five_reports_goes_through_with_the_published_ruler(
     ran: tuple[Path, str],
 ) -> None:
-    home, said = ran
-    assert "the published phrases" in said
-    assert "checks passed" in said
+    home, printed = ran
+    assert "the published phrases" in printed
+    assert "checks passed" in printed
     summary = json.loads((rows_of(home) / "summary.json").read_text())
     assert (summary["ruler"], summary["phrases_ranked"], summary["reports"]) == (
         "published",
@@ -68,7 +68,10 @@ def test_another_preset_leaves_the_release_of_the_homes_own_preset(
     home: Path, five: Path, tmp_path: Path
 ) -> None:
     packaged = resource("judges.toml").read_text(encoding="utf-8")
-    mine = '\n[presets.mine]\npanel = "mine"\nextractor = "lexicon"\n\n[panels.mine]\nmembers = ["cues"]\n'
+    mine = (
+        '\n[presets.mine]\npanel = "mine"\nextractor = "lexicon"\n'
+        '\n[panels.mine]\nmembers = ["cues"]\n'
+    )
     (tmp_path / "judges.toml").write_text(packaged + mine)
     before = contents(home / "release" / "panel")
     with_mine = {"LUNGUAGE_JUDGES": str(tmp_path / "judges.toml")}
@@ -137,17 +140,17 @@ def test_bad_rows_are_set_aside_and_the_newest_study_counts(
     released = pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")
     assert set(released["report_batch"]) == {"messy"}, "the later batch"
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as client:
-        noted = {
+        reasons = {
             row[0]
             for row in client.execute(
                 "SELECT DISTINCT reason FROM intake_notes"
             ).fetchall()
         }
-    assert {"vocabulary-missing", "metadata-missing", "column-ignored"} <= noted
+    assert {"vocabulary-missing", "metadata-missing", "column-ignored"} <= reasons
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "message"),
     [
         (None, "no such folder"),
         ({"notes.md": "for people"}, "Lunguage.csv"),
@@ -156,7 +159,7 @@ def test_bad_rows_are_set_aside_and_the_newest_study_counts(
     ids=["no folder", "no findings file", "unknown data class"],
 )
 def test_an_unusable_delivery_stops_with_one_line_and_leaves_no_release(
-    files: dict[str, str] | None, said: str, tmp_path: Path
+    files: dict[str, str] | None, message: str, tmp_path: Path
 ) -> None:
     delivery = tmp_path / "delivery"
     if files is not None:
@@ -166,7 +169,7 @@ def test_an_unusable_delivery_stops_with_one_line_and_leaves_no_release(
     done = lunguage(tmp_path / "home", "run", "--data", delivery, "--batch", "b")
     (line,) = done.stderr.strip().splitlines()
     assert line.startswith("lunguage: ")
-    assert said in line
+    assert message in line
     assert (done.returncode, (tmp_path / "home" / "release").exists()) == (1, False)
 
 
@@ -186,14 +189,14 @@ def test_a_survey_and_analyses_become_tables_and_ask_nobody(
 ) -> None:
     home = tmp_path / "finished"
     shutil.copytree(finished.home, home)
-    made = lunguage(
+    making = lunguage(
         home, "survey", "make", "--pairs", "12", "--out", tmp_path / "survey"
     )
-    assert made.returncode == 0, made.stderr
+    assert making.returncode == 0, making.stderr
     (responses,) = (tmp_path / "survey").glob("*response*.csv")
     fill_in(responses)
-    taken = lunguage(home, "survey", "import", "--responses", responses)
-    assert taken.returncode == 0, taken.stderr
+    importing = lunguage(home, "survey", "import", "--responses", responses)
+    assert importing.returncode == 0, importing.stderr
     with brief_analyses():
         done = lunguage(home, "analyse")
     assert done.returncode == 0, done.stderr

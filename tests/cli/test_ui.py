@@ -35,18 +35,20 @@ from lunguage_assets.packaged_data import resource
 class UI:
     """The webserver of a home, asked as the browser asks it."""
 
-    def __init__(self, home: Path, port: int, said: Path) -> None:
-        self.home, self.server, self._said = home, f"http://127.0.0.1:{port}", said
+    def __init__(self, home: Path, port: int, output: Path) -> None:
+        self.home = home
+        self.server = f"http://127.0.0.1:{port}"
+        self._output = output
 
     @property
     def url(self) -> str:
         """As it was printed; without the token while the UI is starting."""
-        found = re.search(rf"{self.server}/\S+(?=/\s)", self._said.read_text())
-        return found[0] if found else self.server
+        address = re.search(rf"{self.server}/\S+(?=/\s)", self._output.read_text())
+        return address[0] if address else self.server
 
     def ask(self, query: str, **variables: Any) -> dict[str, Any]:
-        asked = {"query": query, "variables": variables}
-        response = requests.post(f"{self.url}/graphql", json=asked, timeout=60)
+        request = {"query": query, "variables": variables}
+        response = requests.post(f"{self.url}/graphql", json=request, timeout=60)
         response.raise_for_status()
         assert "errors" not in response.json(), response.json()["errors"]
         return dict(response.json()["data"])
@@ -96,13 +98,14 @@ def ui(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
 
 def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> None:
     assets = ui.ask(
-        "{ assetNodes { assetKey { path } assetMaterializations(limit: 1) { partition } } }"
+        "{ assetNodes { assetKey { path } "
+        "assetMaterializations(limit: 1) { partition } } }"
     )["assetNodes"]
-    shown = {node["assetKey"]["path"][-1]: node for node in assets}
-    assert shown["lunguage_plus_plus"]["assetMaterializations"] == [
+    node_by_asset = {node["assetKey"]["path"][-1]: node for node in assets}
+    assert node_by_asset["lunguage_plus_plus"]["assetMaterializations"] == [
         {"partition": "panel|first"}
     ]
-    assert shown["release"]["assetMaterializations"] == [{"partition": "panel"}]
+    assert node_by_asset["release"]["assetMaterializations"] == [{"partition": "panel"}]
     runs = ui.ask(
         "{ runsOrError { ... on Runs { results { status pipelineName } } } }"
     )["runsOrError"]["results"]
@@ -123,10 +126,10 @@ def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> 
 
 
 def _location(ui: UI) -> str:
-    found = ui.ask(
+    answer = ui.ask(
         "{ workspaceOrError { ... on Workspace { locationEntries { name } } } }"
     )
-    (location,) = found["workspaceOrError"]["locationEntries"]
+    (location,) = answer["workspaceOrError"]["locationEntries"]
     return str(location["name"])
 
 
@@ -163,8 +166,8 @@ def _ends_well(ui: UI, run_id: str) -> None:
     status = "query Run($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
 
     def ended() -> str | None:
-        found = str(ui.ask(status, id=run_id)["runOrError"]["status"])
-        return found if found in {"SUCCESS", "FAILURE", "CANCELED"} else None
+        run_status = str(ui.ask(status, id=run_id)["runOrError"]["status"])
+        return run_status if run_status in {"SUCCESS", "FAILURE", "CANCELED"} else None
 
     assert wait_for(ended, 180, "the run does not end") == "SUCCESS"
 
@@ -261,7 +264,10 @@ def test_a_foreign_page_in_the_same_browser_launches_nothing_and_reads_nothing(
     """Not even one that knows the address."""
     browser.open(f"{ui.url}/runs", "Runs")
     before = ui.ask("{ runsOrError { ... on Runs { count } } }")
-    mutation = "mutation { launchPartitionBackfill(backfillParams: {allPartitions: true}) { __typename } }"
+    mutation = (
+        "mutation { launchPartitionBackfill(backfillParams: {allPartitions: true}) "
+        "{ __typename } }"
+    )
     page = tmp_path / "index.html"
     page.write_text(FOREIGN % {"ui": ui.url, "mutation": json.dumps(mutation)})
     handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
@@ -282,11 +288,11 @@ def test_a_server_on_another_port_is_sent_nothing_that_opens_the_ui(
     ui: UI, browser: Page
 ) -> None:
     """Browsers keep no cookie apart by port, and a link that is followed may name where it was."""
-    sent: list[str] = []
+    request_texts: list[str] = []
 
     class Listening(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            sent.append(f"{self.requestline}\n{self.headers}")
+            request_texts.append(f"{self.requestline}\n{self.headers}")
             self.send_response(200)
             self.end_headers()
 
@@ -295,15 +301,17 @@ def test_a_server_on_another_port_is_sent_nothing_that_opens_the_ui(
         threading.Thread(target=server.serve_forever, daemon=True).start()
         link = f"http://127.0.0.1:{server.server_port}/"
         browser.evaluate(f"setTimeout(() => {{ location.href = {json.dumps(link)} }})")
-        wait_for(lambda: bool(sent), 60, "the link is not followed")
+        wait_for(lambda: bool(request_texts), 60, "the link is not followed")
         server.shutdown()
     browser.open(f"{ui.url}/runs", "Runs")
     token = ui.url.removeprefix(ui.server).strip("/")
     assert len(token) >= 32
     assert not [
-        one
-        for one in sent
-        if token in one or "cookie:" in one.lower() or "/runs" in one
+        request_text
+        for request_text in request_texts
+        if token in request_text
+        or "cookie:" in request_text.lower()
+        or "/runs" in request_text
     ]
 
 

@@ -31,10 +31,11 @@ def zipped(members: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -
 
 def encrypted(package: bytes) -> bytes:
     """The members' bits that say that they have a password; whatever it is."""
-    for head, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+    for head, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         start = -1
         while (start := package.find(head, start + 1)) >= 0:
-            package = package[: start + place] + b"\x01" + package[start + place + 1 :]
+            position = start + offset
+            package = package[:position] + b"\x01" + package[position + 1 :]
     return package
 
 

@@ -20,7 +20,8 @@ TEXT = as_csv([row(0), row(1, sent='Two\nlines, "quoted".')])
 
 
 def test_parquet_findings_read_like_the_same_csv(tmp_path: Path) -> None:
-    csv_folder, parquet_folder = tmp_path / "c", tmp_path / "p"
+    csv_folder = tmp_path / "c"
+    parquet_folder = tmp_path / "p"
     csv_folder.mkdir()
     parquet_folder.mkdir()
     (csv_folder / "Lunguage.csv").write_text(TEXT, encoding="utf-8")
@@ -50,8 +51,8 @@ def test_undeclared_text_counts_as_patient_data(
     (tmp_path / "Lunguage.csv").write_text(TEXT, encoding="utf-8")
     if text is not None:
         (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")
-    found = find_delivery(tmp_path).declared
-    assert (found.name, found.data_class) == declared
+    corpus = find_delivery(tmp_path).declared
+    assert (corpus.name, corpus.data_class) == declared
 
 
 @pytest.mark.parametrize(
@@ -112,12 +113,12 @@ def test_the_hash_follows_names_and_bytes_and_nothing_else(tmp_path: Path) -> No
 
     first = delivered("a", Lunguage="one", reports="two")
     assert delivered("b", Lunguage="one", reports="two", unrelated="x") == first
-    others = [
+    other_hashes = [
         delivered("c", Lunguage="onet", reports="wo"),
         delivered("d", Lunguage="one"),
         delivered("e", Lunguage="one", Lunguage_vocab="two"),
     ]
-    assert len({first, *others}) == 4
+    assert len({first, *other_hashes}) == 4
 
 
 def test_a_declaration_is_a_small_regular_file(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_rows_are_found_or_rejected_and_bad_ones_change_no_good_one(
     tmp_path: Path, broken: list[tuple[int, str]]
 ) -> None:
     rows = [values | {"evidence": ""} for values in corpus(40)]
-    whole = intake_of(tmp_path, as_csv(rows)).findings.set_index("row")
+    findings_of_all = intake_of(tmp_path, as_csv(rows)).findings.set_index("row")
     for number, column in broken:
         rows[number] = rows[number] | {column: "" if column == "ent" else "?"}
     intake = intake_of(tmp_path, as_csv(rows))
@@ -84,8 +84,11 @@ def test_rows_are_found_or_rejected_and_bad_ones_change_no_good_one(
     unread = int((intake.rejected["study_id"] == "").sum())
     assert intake.reports["rows_delivered"].sum() + unread == len(rows)
     assert intake.reports["rows_rejected"].sum() + unread == len(intake.rejected)
-    kept = intake.findings.set_index("row")
-    same = [
+    kept_findings = intake.findings.set_index("row")
+    unaffected_columns = [
         name for name in FINDINGS.names if name not in ("row", "same_name_in_sentence")
     ]
-    pd.testing.assert_frame_equal(kept[same], whole.loc[kept.index, same])
+    pd.testing.assert_frame_equal(
+        kept_findings[unaffected_columns],
+        findings_of_all.loc[kept_findings.index, unaffected_columns],
+    )

@@ -70,10 +70,10 @@ def test_null_empty_and_nan_alone_mean_absent(
     intake = deliver(
         [row(0, location="nanoregion, NaN", associate="nan", report="nan", **cells)]
     )
-    (found,) = intake.findings.to_dict("records")
-    values = [found[name] for name in ("location", *cells)]
+    (finding,) = intake.findings.to_dict("records")
+    values = [finding[name] for name in ("location", *cells)]
     assert values == ["nanoregion", "", "", "acute", ""]
-    assert (found["associate"], found["currency"]) == ([], "current dx")
+    assert (finding["associate"], finding["currency"]) == ([], "current dx")
     assert intake.reports["report"].tolist() == [""]
     assert "report-missing" in noted(intake)
 
@@ -185,9 +185,9 @@ def test_a_constant_column_of_study_ids_is_refused_by_that_name(
     deliver: Deliver,
 ) -> None:
     long = [row(number) for number in range(MOST_ROWS_OF_A_STUDY)]
-    other = row(9_000, study_id="s50000002", evidence="opacity, idx0")
-    assert len(deliver([*long, other]).rejected) == 0
-    intake = deliver([*long, other, row(9_001), row(9_002, section="?")])
+    row_of_other_study = row(9_000, study_id="s50000002", evidence="opacity, idx0")
+    assert len(deliver([*long, row_of_other_study]).rejected) == 0
+    intake = deliver([*long, row_of_other_study, row(9_001), row(9_002, section="?")])
     assert intake.findings["study_id"].tolist() == ["s50000002"]
     counted = intake.reports.set_index("study_id")[["rows_delivered", "rows_rejected"]]
     assert counted.loc["s50000001"].tolist() == [
@@ -241,11 +241,11 @@ def test_only_the_required_columns_are_needed_and_the_rest_is_noted(
         row(9, entity="tube", sent="Three.", section="impr"),
     ]
     intake = deliver(as_csv(rows, columns))
-    found = intake.findings
-    assert found["row"].tolist() == [0, 2, 3]
-    assert found["sent_idx"].tolist() == [0, 1, 0]
-    assert found["ent_idx"].tolist() == [1, 2, 1]
-    assert found["cat"].tolist() == ["OTH", "OTH", "OTH"]
+    findings = intake.findings
+    assert findings["row"].tolist() == [0, 2, 3]
+    assert findings["sent_idx"].tolist() == [0, 1, 0]
+    assert findings["ent_idx"].tolist() == [1, 2, 1]
+    assert findings["cat"].tolist() == ["OTH", "OTH", "OTH"]
     assert {
         "row-numbers-made",
         "positions-derived",

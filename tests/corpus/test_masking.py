@@ -89,11 +89,11 @@ def test_a_sentence_that_shows_the_mask_already_is_not_located() -> None:
 )
 def test_what_is_not_the_finding_stays_as_it_was(words: list[str]) -> None:
     masked = MASKER.masked(" ".join(words), "opacity")
-    hidden = [word.lower() in ("opacity", "opacities") for word in words]
-    if any(hidden):
+    are_hidden = [word.lower() in ("opacity", "opacities") for word in words]
+    if any(are_hidden):
         assert masked == " ".join(
             "<finding>" if is_hidden else word
-            for word, is_hidden in zip(words, hidden, strict=True)
+            for word, is_hidden in zip(words, are_hidden, strict=True)
         )
     else:
         assert masked is None

@@ -21,7 +21,7 @@ from lunguage_assets.errors import InputError
 HEADER = "row,subject_id,study_id,text\n"
 
 
-def read(folder: Path, content: str | bytes, name: str = "f.csv") -> list[Record]:
+def records_of(folder: Path, content: str | bytes, name: str = "f.csv") -> list[Record]:
     (folder / name).write_bytes(
         content if isinstance(content, bytes) else content.encode()
     )
@@ -38,7 +38,7 @@ def test_any_newline_and_a_byte_order_mark_are_read(
     tmp_path: Path, newline: str, mark: bytes
 ) -> None:
     text = HEADER + line(1, '"two\nlines, and ""quotes"""') + "\n" + line(2)
-    records = read(tmp_path, mark + text.replace("\n", newline).encode())
+    records = records_of(tmp_path, mark + text.replace("\n", newline).encode())
     assert [record.number for record in records] == [1, 2]
     assert records[0].values[3] == f'two{newline}lines, and "quotes"'
     assert not any(record.broken for record in records)
@@ -50,9 +50,9 @@ def test_a_compressed_file_reads_the_same_and_a_cut_one_is_refused(
     packed = gzip.compress(
         (HEADER + "".join(line(n, "x" * 50) for n in range(1, 9))).encode()
     )
-    assert len(read(tmp_path, packed, "f.csv.gz")) == 8
+    assert len(records_of(tmp_path, packed, "f.csv.gz")) == 8
     with pytest.raises(InputError, match="cannot be unpacked"):
-        read(tmp_path, packed[: len(packed) // 2], "f.csv.gz")
+        records_of(tmp_path, packed[: len(packed) // 2], "f.csv.gz")
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_an_unusable_file_is_refused_with_the_reason(
     tmp_path: Path, content: bytes, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        read(tmp_path, content)
+        records_of(tmp_path, content)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,8 @@ def test_an_unclosed_quote_swallows_nothing_however_ids_are_written(
     tmp_path: Path, ids: str, header: str
 ) -> None:
     content = header + f'1,{ids},"open\n2,{ids},good\n3,{ids},stray"\n4,{ids},good\n'
-    assert [(record.number, record.broken) for record in read(tmp_path, content)] == [
+    records_read = records_of(tmp_path, content)
+    assert [(record.number, record.broken) for record in records_read] == [
         (1, UNCLOSED),
         (2, ""),
         (3, ""),
@@ -112,7 +113,7 @@ def test_broken_bytes_cost_their_record_and_are_kept_as_they_are(
         + line(3, "caf\u00e9").encode()
         + b"4,p1,s1,a\x00b\n"
     )
-    records = read(tmp_path, content)
+    records = records_of(tmp_path, content)
     assert [record.broken for record in records] == [
         "",
         "broken-encoding",
@@ -139,8 +140,8 @@ def test_a_value_of_parquet_that_is_no_text_costs_its_record(tmp_path: Path) -> 
     ]
     assert records[0].values[:2] == ["good", "good"]
     assert records[1].values[:2] == ["caf\\xe9", "caf\\xe9"]
-    kept = list(read_records(tmp_path / "f.parquet", keep_bytes=True)[1])
-    assert kept[1].values[0].encode("utf-8", "surrogateescape") == b"caf\xe9"
+    records = list(read_records(tmp_path / "f.parquet", keep_bytes=True)[1])
+    assert records[1].values[0].encode("utf-8", "surrogateescape") == b"caf\xe9"
 
 
 def test_quotes_left_open_on_every_line_are_no_quotes(
@@ -148,13 +149,13 @@ def test_quotes_left_open_on_every_line_are_no_quotes(
 ) -> None:
     """Read from any line on, such a record goes on to the last one: each would be read for each."""
     with pytest.raises(InputError, match="too many quotes that are not closed"):
-        read(tmp_path, "a,b\n" + 'a",",x\n' * 300_000)
+        records_of(tmp_path, "a,b\n" + 'a",",x\n' * 300_000)
 
 
 def test_a_header_of_a_million_columns_is_refused(tmp_path: Path) -> None:
     header = ",".join(f"c{number}" for number in range(1_000_000))
     with pytest.raises(InputError, match="more than 10,000 columns"):
-        read(tmp_path, f"{header}\n1\n")
+        records_of(tmp_path, f"{header}\n1\n")
 
 
 TEXT = st.text(
@@ -170,13 +171,11 @@ TEXT = st.text(
 def test_whatever_text_was_written_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]]
 ) -> None:
-    written = [
-        [str(n), "p10000001", "s50000001", *pair] for n, pair in enumerate(texts)
-    ]
+    rows = [[str(n), "p10000001", "s50000001", *pair] for n, pair in enumerate(texts)]
     out = io.StringIO(newline="")
-    csv.writer(out).writerows([["row", "subject_id", "study_id", "a", "b"], *written])
-    records = read(tmp_path_factory.mktemp("records"), out.getvalue())
-    assert [record.values for record in records] == written
+    csv.writer(out).writerows([["row", "subject_id", "study_id", "a", "b"], *rows])
+    records = records_of(tmp_path_factory.mktemp("records"), out.getvalue())
+    assert [record.values for record in records] == rows
 
 
 @given(
@@ -208,7 +207,7 @@ def test_good_records_survive_any_neighbours(
         f"{2 * n},p10000001,s50000001,{text}\n{2 * n + 1},p10000001,s50000001,fine\n"
         for n, text in enumerate(texts)
     )
-    records = read(tmp_path_factory.mktemp("records"), content)
+    records = records_of(tmp_path_factory.mktemp("records"), content)
     fine = [
         record.values[0]
         for record in records

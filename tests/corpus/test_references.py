@@ -15,7 +15,7 @@ STUDY = "s50000001"
 def evidence(
     deliver: Deliver,
     cell: str,
-    *others: dict[str, str],
+    *other_rows: dict[str, str],
     section: str = "find",
     number: str = "1",
 ) -> tuple[list[str], set[str]]:
@@ -30,7 +30,7 @@ def evidence(
                 ent_idx=number,
                 evidence=cell,
             ),
-            *others,
+            *other_rows,
         ]
     )
     first = intake.findings.set_index("row").loc[0]
@@ -108,8 +108,8 @@ def test_a_reference_to_a_rejected_row_does_not_find_another_row_instead(
     deliver: Deliver,
 ) -> None:
     rejected = row(1, ent_idx="2", dx_status="perhaps")
-    other = row(2, ent_idx="5", section="impr")
-    assert evidence(deliver, "opacity, idx2", rejected, other) == (
+    row_of_impression = row(2, ent_idx="5", section="impr")
+    assert evidence(deliver, "opacity, idx2", rejected, row_of_impression) == (
         ["~opacity"],
         {"reference-to-rejected-row"},
     )
@@ -151,9 +151,8 @@ def test_no_name_and_no_number_is_lost_in_parsing(
         name if number is None else f"{name}, idx{number}" for name, number in pairs
     )
     parsed = parse_references(cell)
-    assert [part for reference in parsed for part in reference.parts] == [
-        name for name, _ in pairs
-    ]
+    parts = [name for reference in parsed for name in reference.parts]
+    assert parts == [name for name, _ in pairs]
     assert [
         reference.number for reference in parsed if reference.number is not None
     ] == [n for _, n in pairs if n is not None]
@@ -171,7 +170,7 @@ def test_one_wording_at_one_place_with_two_canonical_names_is_noted(
         ("effusion", "pericardial effusion", "left", "old", set()),
         ("edema", "pericardial effusion", "left", "", set()),
     ):
-        other = row(
+        second = row(
             1, ent=ent, normed_ent=normed, location=location, **{"past hx": past}
         )
-        assert noted(deliver([first, other])) == noted_as
+        assert noted(deliver([first, second])) == noted_as

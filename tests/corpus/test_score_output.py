@@ -27,21 +27,21 @@ def test_its_rows_are_read_sentence_by_sentence(tmp_path: Path) -> None:
         "find": "(1) A possible opacity.(2) There is edema, type (2).",
         "impr": "(1) Opacity may be there.(2) Edema.",
     }
-    found = findings(tmp_path, score_output(passages))
+    frame = findings(tmp_path, score_output(passages))
     sentences = [
         "A possible opacity.",
         "There is edema, type (2).",
         "Opacity may be there.",
         "Edema.",
     ]
-    assert found["sent"].tolist() == sentences
-    assert found["section"].tolist() == ["find", "find", "impr", "impr"]
-    assert found["status"].tolist() == ["tp", "dp", "tp", "dp"]
-    assert found["masked_sentence"].dropna().tolist() == [
+    assert frame["sent"].tolist() == sentences
+    assert frame["section"].tolist() == ["find", "find", "impr", "impr"]
+    assert frame["status"].tolist() == ["tp", "dp", "tp", "dp"]
+    assert frame["masked_sentence"].dropna().tolist() == [
         "A possible <finding>.",
         "<finding> may be there.",
     ]
-    assert found["evidence"].tolist()[0] == ["s50000001:1"]
+    assert frame["evidence"].tolist()[0] == ["s50000001:1"]
     with pytest.raises(InputError, match="column 'sent_idx'"):
         findings(tmp_path, score_output(passages).drop(columns="sent_idx"))
 

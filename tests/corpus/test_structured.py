@@ -68,14 +68,14 @@ def structured(studies: int, rows: int, seed: int) -> pd.DataFrame:
     """Invented rows with references among each other, shuffled; every study has some."""
     dice = random.Random(seed)
     numbers: dict[tuple[str, str], int] = {}
-    made = []
-    for at in range(rows):
-        study = f"s{50000000 + at % studies}"
+    findings = []
+    for row_number in range(rows):
+        study = f"s{50000000 + row_number % studies}"
         section = dice.choice(SECTIONS)
         number = numbers[study, section] = numbers.get((study, section), 0) + 1
         name = dice.choice(NAMES)
-        earlier = [f"{section}:{other}" for other in range(1, number)]
-        made.append(
+        earlier = [f"{section}:{earlier_number}" for earlier_number in range(1, number)]
+        findings.append(
             {
                 "study_id": study,
                 "section": section,
@@ -96,8 +96,8 @@ def structured(studies: int, rows: int, seed: int) -> pd.DataFrame:
                 "cues": dice.choice(["", "hedged.may 6-12"]),
             }
         )
-    dice.shuffle(made)
-    return STRUCTURED_FINDINGS.frame(made)
+    dice.shuffle(findings)
+    return STRUCTURED_FINDINGS.frame(findings)
 
 
 def as_raw_reports_number_them(delivered: pd.DataFrame) -> pd.DataFrame:
@@ -105,10 +105,12 @@ def as_raw_reports_number_them(delivered: pd.DataFrame) -> pd.DataFrame:
     number = delivered.groupby("study_id").cumcount() + 1
     ids = pd.Series(map(row_of_a_study, delivered["study_id"], number), dtype="str")
     new_id = dict(zip(delivered["finding_id"], ids, strict=True))
+
+    def renumbered(tokens: list[str]) -> list[str]:
+        return [new_id.get(token, token) for token in tokens]
+
     references = {
-        column: delivered[column].map(
-            lambda tokens: [new_id.get(token, token) for token in tokens]
-        )
+        column: delivered[column].map(renumbered)
         for column in ("evidence", "associate")
     }
     return delivered.assign(finding_id=ids, row=number, **references)
@@ -119,8 +121,9 @@ def as_raw_reports_number_them(delivered: pd.DataFrame) -> pd.DataFrame:
 def test_the_findings_are_those_of_the_same_rows_delivered_as_a_file(
     tmp_path_factory: pytest.TempPathFactory, studies: int, rows: int, seed: int
 ) -> None:
-    texts, frame = received(studies), structured(studies, rows, seed)
-    taken = take_in_structured(texts, frame, CorpusSettings())
+    texts = received(studies)
+    frame = structured(studies, rows, seed)
+    intake = take_in_structured(texts, frame, CorpusSettings())
     folder = tmp_path_factory.mktemp("delivered")
     lunguage_frame(texts.report_texts, frame).to_csv(
         folder / "Lunguage.csv", index=False
@@ -132,7 +135,7 @@ def test_the_findings_are_those_of_the_same_rows_delivered_as_a_file(
         if name not in ("view_information", "cues")
     ]
     expected = as_raw_reports_number_them(delivered.findings)
-    pd.testing.assert_frame_equal(taken.findings[columns], expected[columns])
+    pd.testing.assert_frame_equal(intake.findings[columns], expected[columns])
     assert (
         delivered.reports["source_id"].tolist()
         == delivered.reports["study_id"].tolist()
@@ -145,22 +148,28 @@ def test_the_findings_are_those_of_the_same_rows_delivered_as_a_file(
         "rows_delivered",
         "rows_rejected",
     ]
-    pd.testing.assert_frame_equal(taken.reports[shared], delivered.reports[shared])
-    told = ["study_id", "reason"]
-    ours = taken.intake_notes[taken.intake_notes["finding_id"] != ""]
-    theirs = delivered.intake_notes[delivered.intake_notes["finding_id"] != ""]
-    assert ours[told].to_numpy().tolist() == theirs[told].to_numpy().tolist()
+    pd.testing.assert_frame_equal(intake.reports[shared], delivered.reports[shared])
+    note_columns = ["study_id", "reason"]
+    notes = intake.intake_notes[intake.intake_notes["finding_id"] != ""]
+    notes_delivered = delivered.intake_notes[delivered.intake_notes["finding_id"] != ""]
+    assert (
+        notes[note_columns].to_numpy().tolist()
+        == notes_delivered[note_columns].to_numpy().tolist()
+    )
 
 
 def test_findings_keep_the_cues_of_their_rows_and_delivered_ones_have_none(
     tmp_path: Path,
 ) -> None:
-    texts, frame = received(3), structured(3, 40, 2)
-    found = take_in_structured(texts, frame, CorpusSettings()).findings
-    place = ["study_id", "section", "ent_idx"]
-    both = found.merge(frame, on=place, suffixes=("", "_read"), validate="1:1")
-    assert both["cues"].tolist() == both["cues_read"].tolist()
-    assert both["cues"].any()
+    texts = received(3)
+    frame = structured(3, 40, 2)
+    findings = take_in_structured(texts, frame, CorpusSettings()).findings
+    position_columns = ["study_id", "section", "ent_idx"]
+    paired = findings.merge(
+        frame, on=position_columns, suffixes=("", "_read"), validate="1:1"
+    )
+    assert paired["cues"].tolist() == paired["cues_read"].tolist()
+    assert paired["cues"].any()
     lunguage_frame(texts.report_texts, frame).to_csv(
         tmp_path / "Lunguage.csv", index=False
     )
@@ -168,19 +177,22 @@ def test_findings_keep_the_cues_of_their_rows_and_delivered_ones_have_none(
 
 
 def test_a_report_has_the_same_ids_in_every_batch() -> None:
-    texts, frame = received(5), structured(5, 60, 1)
+    texts = received(5)
+    frame = structured(5, 60, 1)
     last = "s50000004"
     alone = Received(
         texts.report_texts[texts.report_texts["study_id"] == last],
         *(texts.rejected, texts.intake_notes, texts.terms),
     )
-    whole = take_in_structured(texts, frame, CorpusSettings()).findings
+    findings = take_in_structured(texts, frame, CorpusSettings()).findings
     apart = take_in_structured(
         alone, frame[frame["study_id"] == last], CorpusSettings()
     ).findings
-    theirs = whole[whole["study_id"] == last].reset_index(drop=True)
-    columns = [name for name in whole.columns if name not in ("subject_id", "sequence")]
-    pd.testing.assert_frame_equal(apart[columns], theirs[columns])
+    findings_of_last = findings[findings["study_id"] == last].reset_index(drop=True)
+    columns = [
+        name for name in findings.columns if name not in ("subject_id", "sequence")
+    ]
+    pd.testing.assert_frame_equal(apart[columns], findings_of_last[columns])
 
 
 def test_ids_of_raw_reports_sort_as_their_rows() -> None:
@@ -195,7 +207,8 @@ def test_ids_of_raw_reports_sort_as_their_rows() -> None:
 
 
 def test_every_table_is_valid_and_the_order_of_rows_does_not_matter() -> None:
-    texts, frame = received(5), structured(5, 60, 1)
+    texts = received(5)
+    frame = structured(5, 60, 1)
     first = take_in_structured(texts, frame, CorpusSettings())
     shuffled = frame.sample(frac=1, random_state=2, ignore_index=True)
     second = take_in_structured(texts, shuffled, CorpusSettings())
@@ -214,13 +227,13 @@ def test_a_report_without_findings_stays_and_rejected_records_are_counted() -> N
             }
         ]
     )  # fmt: skip
-    taken = take_in_structured(
+    intake = take_in_structured(
         received(2, refused), structured(1, 7, 0), CorpusSettings()
     )
-    assert taken.reports["source_id"].tolist() == ["0", "1"]
-    assert taken.reports["rows_delivered"].tolist() == [7, 1]
-    assert taken.reports["rows_rejected"].tolist() == [0, 1]
-    assert taken.rejected.equals(refused)
+    assert intake.reports["source_id"].tolist() == ["0", "1"]
+    assert intake.reports["rows_delivered"].tolist() == [7, 1]
+    assert intake.reports["rows_rejected"].tolist() == [0, 1]
+    assert intake.rejected.equals(refused)
 
 
 def test_a_reference_to_no_other_row_is_left_out_and_noted() -> None:
@@ -230,14 +243,16 @@ def test_a_reference_to_no_other_row_is_left_out_and_noted() -> None:
         f"{frame.at[0, 'section']}:{frame.at[0, 'ent_idx']}",
     ]
     frame.at[0, "associate"] = []
-    taken = take_in_structured(received(1), frame, CorpusSettings())
-    assert _of(taken, "dangling-reference") == _of(taken, "self-reference") == 1
-    known = set(taken.findings["finding_id"])
-    assert all(set(references) <= known for references in taken.findings["evidence"])
+    intake = take_in_structured(received(1), frame, CorpusSettings())
+    assert _of(intake, "dangling-reference") == _of(intake, "self-reference") == 1
+    finding_ids = set(intake.findings["finding_id"])
+    assert all(
+        set(references) <= finding_ids for references in intake.findings["evidence"]
+    )
 
 
-def _of(taken: Intake, reason: str) -> int:
-    return int((taken.intake_notes["reason"] == reason).sum())
+def _of(intake: Intake, reason: str) -> int:
+    return int((intake.intake_notes["reason"] == reason).sum())
 
 
 def test_rows_of_an_unknown_study_are_refused() -> None:

@@ -13,7 +13,10 @@ from lunguage_assets.corpus.views import (
 )
 from lunguage_assets.errors import ConfigurationError, InputError
 
-HEADER = "study_id,ViewPosition,PerformedProcedureStepDescription,PatientOrientationCodeSequence_CodeMeaning\n"
+HEADER = (
+    "study_id,ViewPosition,PerformedProcedureStepDescription,"
+    "PatientOrientationCodeSequence_CodeMeaning\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +45,8 @@ def test_a_study_shows_the_views_of_all_its_images_in_fixed_order(
     deliver: Deliver,
 ) -> None:
     metadata = HEADER + (
-        "50000001,LL,CHEST SUPINE,Erect\n50000001,PA,,\n50000002,,CHEST (PORTABLE AP),Sideways\n"
+        "50000001,LL,CHEST SUPINE,Erect\n50000001,PA,,\n"
+        "50000002,,CHEST (PORTABLE AP),Sideways\n"
         "50000001,LAO,,\n50000001,LAO,,\nx,PA,,\n59999999,PA,,\n"
     )
     intake = deliver(

@@ -34,7 +34,7 @@ def vocabulary(*terms: tuple[str, str, str]) -> Vocabulary:
 
 
 @pytest.mark.parametrize(
-    ("written", "name"),
+    ("spelling", "name"),
     [
         ("effusion", "pleural effusion"), ("Effusions", "pleural effusion"), ("malignancy", "lung cancer"),
         ("lung malignancy", "lung cancer"), ("carcinoma", "lung cancer"), ("lung carcinoma", "lung cancer"),
@@ -47,8 +47,8 @@ def vocabulary(*terms: tuple[str, str, str]) -> Vocabulary:
         ("Something  Nobody Listed", "something nobody listed"), ("", ""),
     ],
 )  # fmt: skip
-def test_the_forms_of_the_method_page_are_recognised(written: str, name: str) -> None:
-    assert BARE.finding(written) == name
+def test_the_forms_of_the_method_page_are_recognised(spelling: str, name: str) -> None:
+    assert BARE.finding(spelling) == name
 
 
 @pytest.mark.parametrize("word", [
@@ -79,7 +79,7 @@ def test_no_spelling_of_the_pathways_becomes_another_diagnosis() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "parts"),
+    ("location", "parts"),
     [
         ("RUL", ("right upper lobe",)), ("RML, RLL", ("right lower lobe", "right middle lobe")),
         ("LLL, left lower lobe", ("left lower lobe",)), ("lingula", ("lingula",)),
@@ -89,21 +89,25 @@ def test_no_spelling_of_the_pathways_becomes_another_diagnosis() -> None:
     ],
 )  # fmt: skip
 def test_places_are_a_sorted_set_of_canonical_parts(
-    written: str, parts: tuple[str, ...]
+    location: str, parts: tuple[str, ...]
 ) -> None:
-    assert BARE.location_parts(written) == parts
+    assert BARE.location_parts(location) == parts
 
 
 def test_the_delivered_vocabulary_is_followed_through_chains_and_plurals() -> None:
-    known = vocabulary(
+    delivered_vocabulary = vocabulary(
         ("PF", "haziness", "haze"),
         ("OTH", "haze", "hazy opacity"),
         ("location", "haze", "nowhere"),
         ("onset", "haze", "new"),
     )
-    assert known.finding("Haziness") == known.finding("hazes") == "hazy opacity"
-    assert known.location_parts("haze") == ("nowhere",)
-    assert known.finding("nowhere") == "nowhere"
+    assert (
+        delivered_vocabulary.finding("Haziness")
+        == delivered_vocabulary.finding("hazes")
+        == "hazy opacity"
+    )
+    assert delivered_vocabulary.location_parts("haze") == ("nowhere",)
+    assert delivered_vocabulary.finding("nowhere") == "nowhere"
 
 
 def test_a_vocabulary_that_contradicts_itself_still_gives_one_name() -> None:
@@ -140,14 +144,18 @@ TERM = st.sampled_from(["a", "b", "effusion", "as", "b, c", "rul", "fractures", 
 def test_any_vocabulary_is_idempotent_and_independent_of_its_row_order(
     terms: list[tuple[str, str, str]], text: str, shuffler: random.Random
 ) -> None:
-    known = Vocabulary(terms, built_in_forms())
-    name, parts = known.finding(text), known.location_parts(text)
-    assert known.finding(name) == name
-    assert known.location_parts(", ".join(parts)) == parts
+    any_vocabulary = Vocabulary(terms, built_in_forms())
+    name = any_vocabulary.finding(text)
+    location_parts = any_vocabulary.location_parts(text)
+    assert any_vocabulary.finding(name) == name
+    assert any_vocabulary.location_parts(", ".join(location_parts)) == location_parts
     shuffled = list(terms)
     shuffler.shuffle(shuffled)
-    other = Vocabulary(shuffled, built_in_forms())
-    assert (other.finding(text), other.location_parts(text)) == (name, parts)
+    shuffled_vocabulary = Vocabulary(shuffled, built_in_forms())
+    assert (
+        shuffled_vocabulary.finding(text),
+        shuffled_vocabulary.location_parts(text),
+    ) == (name, location_parts)
 
 
 def test_no_built_in_form_is_itself_rewritten() -> None:
@@ -168,10 +176,13 @@ def test_no_built_in_spelling_has_two_forms() -> None:
     )
     for groups in together:
         entries = [
-            (form, plain(one))
+            (form, plain(spelling))
             for group in groups
-            for form, ones in group.items()
-            for one in ones
+            for form, spellings in group.items()
+            for spelling in spellings
         ]
-        spellings = {(form, one.replace("-", " ")) for form, one in entries}
-        assert len({one for _, one in spellings}) == len(spellings)
+        entries_without_hyphens = {
+            (form, spelling.replace("-", " ")) for form, spelling in entries
+        }
+        spellings = {spelling for _, spelling in entries_without_hyphens}
+        assert len(spellings) == len(entries_without_hyphens)

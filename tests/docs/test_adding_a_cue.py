@@ -20,10 +20,10 @@ REPORT, ROW_BEFORE, CUE, ROW_AFTER, MESSAGE = BLOCKS
 
 def printed(*options: str) -> str:
     """What `lunguage read` prints of the page's report, on one line."""
-    read = CliRunner(env={"COLUMNS": "110"}).invoke(
+    result = CliRunner(env={"COLUMNS": "110"}).invoke(
         commands, ["read", "-", *options], input=REPORT, catch_exceptions=False
     )
-    return " ".join(read.output.split())
+    return " ".join(result.output.split())
 
 
 @pytest.fixture

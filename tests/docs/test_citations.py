@@ -31,17 +31,18 @@ PAGES = [
 ]
 
 _CITATION = re.compile(
-    r"\b(explicit|implicit)\.md(?:,? (?:sections? )?(\d+(?:(?:, | and | to |, and )\d+)*))?"
+    r"\b(explicit|implicit)\.md"
+    r"(?:,? (?:sections? )?(\d+(?:(?:, | and | to |, and )\d+)*))?"
 )
 _PATH = re.compile(rf"(?<![\w/.-])((?:{'|'.join(FOLDERS)})/[\w./-]*\w)")
 _FILE = re.compile(r"`([a-z_][\w./]*\.py)`")
 _LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
-def _numbers(cited: str) -> set[int]:
+def _numbers(text: str) -> set[int]:
     """The section numbers of "5 and 6", "3, 4, 7" or "3 to 5"."""
-    numbers = {int(number) for number in re.findall(r"\d+", cited)}
-    for first, last in re.findall(r"(\d+) to (\d+)", cited):
+    numbers = {int(number) for number in re.findall(r"\d+", text)}
+    for first, last in re.findall(r"(\d+) to (\d+)", text):
         numbers |= set(range(int(first), int(last) + 1))
     return numbers
 
@@ -60,25 +61,33 @@ def test_every_cited_section_of_the_method_exists() -> None:
         page: (ROOT / "docs" / "method" / f"{page}.md").read_text()
         for page in ("explicit", "implicit")
     }
-    cited = []
+    citations = []
     for path in FILES:
         text = re.sub(
             r"\s*\n[\s#]*", " ", path.read_text(encoding="utf-8")
         )  # a comment goes over lines
         for page, numbers in _CITATION.findall(text):
-            cited += [(path.name, page, number) for number in _numbers(numbers)]
-    assert len(cited) > 50
-    assert [one for one in cited if f"\n## {one[2]}. " not in method[one[1]]] == []
+            citations += [(path.name, page, number) for number in _numbers(numbers)]
+    assert len(citations) > 50
+    missing = [
+        (file, page, number)
+        for file, page, number in citations
+        if f"\n## {number}. " not in method[page]
+    ]
+    assert missing == []
 
 
 def test_every_path_that_a_page_or_a_docstring_names_exists() -> None:
-    named = {
+    paths = {
         (page.name, path)
         for page in PAGES
         for path in _PATH.findall(page.read_text(encoding="utf-8"))
     }
-    assert [found for found in sorted(named) if not (ROOT / found[1]).exists()] == []
-    present = [
+    missing_paths = [
+        (page, path) for page, path in sorted(paths) if not (ROOT / path).exists()
+    ]
+    assert missing_paths == []
+    present_paths = [
         f"/{path.relative_to(ROOT).as_posix()}" for path in (*FILES, *ROOT.glob("*.py"))
     ]
     sources = [*PAGES, *sorted((ROOT / "lunguage_assets").rglob("*.py"))]
@@ -88,12 +97,12 @@ def test_every_path_that_a_page_or_a_docstring_names_exists() -> None:
         for name in _FILE.findall(page.read_text(encoding="utf-8"))
     }
     assert len(files) > 20
-    missing = [
-        found
-        for found in files
-        if not any(path.endswith(f"/{found[1]}") for path in present)
+    missing_files = [
+        (source, name)
+        for source, name in files
+        if not any(path.endswith(f"/{name}") for path in present_paths)
     ]
-    assert missing == []
+    assert missing_files == []
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

@@ -24,7 +24,7 @@ _LINE = re.compile(r"(?:^|[ /])lunguage ([a-z-].*?)(?:  #.*)?$", re.MULTILINE)
 _WORDS = re.compile(r"`lunguage ([^`]+)`")
 
 
-def said(page: Path) -> Iterator[str]:
+def commands_of(page: Path) -> Iterator[str]:
     """What follows `lunguage` on the page, in blocks of code and inside sentences."""
     text = page.read_text(encoding="utf-8")
     for block in _FENCE.findall(text):
@@ -36,33 +36,40 @@ def said(page: Path) -> Iterator[str]:
 def mistakes(words: str) -> list[str]:
     """What of the command does not exist."""
     command: click.Command = commands
-    parts = re.sub(r"[\[\]]", " ", words).split()
-    while isinstance(command, click.Group) and parts and not parts[0].startswith("-"):
-        name = parts.pop(0)
+    remaining_words = re.sub(r"[\[\]]", " ", words).split()
+    while (
+        isinstance(command, click.Group)
+        and remaining_words
+        and not remaining_words[0].startswith("-")
+    ):
+        name = remaining_words.pop(0)
         if name not in command.commands:
             return [name]
         command = command.commands[name]
-    known = {option for parameter in command.params for option in parameter.opts} | {
-        "--help",
-        "--version",
-    }
+    known_options = {"--help", "--version"}
+    for parameter in command.params:
+        known_options.update(parameter.opts)
     return [
-        part
-        for part in parts
-        if part.startswith("--") and part.split("=")[0].rstrip(";,") not in known
+        word
+        for word in remaining_words
+        if word.startswith("--")
+        and word.split("=")[0].rstrip(";,") not in known_options
     ]
 
 
 def test_every_command_of_a_page_exists_with_its_options() -> None:
-    found = [
-        (page.name, words, mistakes(words)) for page in PAGES for words in said(page)
+    commands_on_page = [
+        (page.name, words, mistakes(words))
+        for page in PAGES
+        for words in commands_of(page)
     ]
-    assert [one for one in found if one[2]] == []
+    wrong = [command for command in commands_on_page if command[2]]
+    assert wrong == []
 
 
 def test_wrong_commands_of_a_page_are_named() -> None:
-    assert len(list(said(ROOT / "README.md"))) > 6
-    assert len(list(said(ROOT / "docs" / "dagster.md"))) > 5
+    assert len(list(commands_of(ROOT / "README.md"))) > 6
+    assert len(list(commands_of(ROOT / "docs" / "dagster.md"))) > 5
     assert mistakes("run --data DIR [--budget USD]") == []
     assert mistakes("runn --data DIR") == ["runn"]
     assert mistakes("survey make --ot DIR") == ["--ot"]

@@ -55,14 +55,15 @@ def test_the_notebook_prints_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> N
             zip(cells, printed, strict=True), start=1
         ):
             cell["execution_count"] = number
-            shown = {"name": "stdout", "output_type": "stream", "text": lines}
-            cell["outputs"] = [shown] if lines else []
+            output = {"name": "stdout", "output_type": "stream", "text": lines}
+            cell["outputs"] = [output] if lines else []
         NOTEBOOK.write_text(
             json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
         )
-    shown = [
-        [line for output in cell["outputs"] for line in output["text"]]
-        for cell in cells
-    ]
-    assert printed == shown
-    assert sum(map(bool, shown)) >= 5
+    shown_lines: list[list[str]] = []
+    for cell in cells:
+        shown_lines.append([])
+        for output in cell["outputs"]:
+            shown_lines[-1] += output["text"]
+    assert printed == shown_lines
+    assert sum(map(bool, shown_lines)) >= 5

@@ -35,11 +35,11 @@ def example() -> ModuleType:
 
 def rows_printed(report: str, columns: int) -> str:
     """What `lunguage read` prints of a report, from the table of findings on."""
-    read = CliRunner(env={"COLUMNS": str(columns)}).invoke(
+    result = CliRunner(env={"COLUMNS": str(columns)}).invoke(
         commands, ["read", "-"], input=report
     )
-    assert read.exit_code == 0
-    lines = [line.rstrip() for line in read.output.split("\n")]
+    assert result.exit_code == 0
+    lines = [line.rstrip() for line in result.output.split("\n")]
     head = next(
         number for number, line in enumerate(lines) if line.startswith("   finding")
     )

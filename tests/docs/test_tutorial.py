@@ -24,14 +24,18 @@ def test_the_commands_of_the_tutorial_print_what_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    home, printed, shown = tmp_path, "", 0
+    home = tmp_path
+    printed = ""
+    example_count = 0
     for language, block in BLOCKS:
         if language == "sql":
             printed += answered(block, tmp_path / "tutorial" / "lunguage.duckdb")
         elif PROGRAM in block:
             lines = block.splitlines()
-            written = [line for line in lines if not line.startswith((EXPORT, PROGRAM))]
-            subprocess.run(["bash", "-c", "\n".join(written)], check=True)
+            shell_lines = [
+                line for line in lines if not line.startswith((EXPORT, PROGRAM))
+            ]
+            subprocess.run(["bash", "-c", "\n".join(shell_lines)], check=True)
             for line in lines:
                 if line.startswith(EXPORT):
                     home = tmp_path / line.removeprefix(EXPORT)
@@ -40,13 +44,14 @@ def test_the_commands_of_the_tutorial_print_what_it_shows(
                     assert done.returncode == 0, done.stderr
                     printed += done.stdout
         elif not block.startswith("make "):
-            assert [
-                part
-                for part in block.split("...\n")
-                if plain(part) not in plain(printed)
-            ] == [], printed
-            shown += 1
-    assert shown > 7
+            missing = [
+                passage
+                for passage in block.split("...\n")
+                if plain(passage) not in plain(printed)
+            ]
+            assert missing == [], printed
+            example_count += 1
+    assert example_count > 7
 
 
 def answered(query: str, file: Path) -> str:

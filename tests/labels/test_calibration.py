@@ -74,30 +74,31 @@ def readers_by(deviation: float) -> ReaderSpread:
 
 
 def measured(
-    found: LabelOutcomes, deviation: float = 0.0, **rated: Floats
+    outcomes: LabelOutcomes, deviation: float = 0.0, **rated: Floats
 ) -> pd.DataFrame:
-    frame = calibration(found, readers_by(deviation), rated)
+    frame = calibration(outcomes, readers_by(deviation), rated)
     CALIBRATION.to_arrow(frame)
     return frame.set_index(["by", "group"])
 
 
 def test_a_rated_phrase_is_scored_by_its_readers_others_by_the_spread() -> None:
-    found, rated = label_outcomes(*hedged(size=600)), np.array([0.2, 0.9])
-    probable = measured(found, 0.5, probable=rated).loc[("phrase", "probable")]
+    outcomes = label_outcomes(*hedged(size=600))
+    rated = np.array([0.2, 0.9])
+    probable = measured(outcomes, 0.5, probable=rated).loc[("phrase", "probable")]
     outcome = probable["observed"]
     expected = np.mean([(1 - outcome) * r**2 + outcome * (1 - r) ** 2 for r in rated])
     assert probable["reader_brier"] == pytest.approx(expected)
-    others = measured(found, 0.5).loc[("all", "")]
-    assert others["reader_brier"] > others["brier"]
+    all_cells = measured(outcomes, 0.5).loc[("all", "")]
+    assert all_cells["reader_brier"] > all_cells["brier"]
 
 
 def test_calibrated_p_is_found_calibrated_in_every_group() -> None:
     frame = measured(label_outcomes(*hedged()))
-    everything = frame.loc[("all", "")]
-    assert everything["slope"] == pytest.approx(1.0, abs=0.06)
-    assert everything["intercept"] == pytest.approx(0.0, abs=0.06)
-    assert everything["ece"] < 0.03
-    assert everything["coverage"] == 1.0
+    all_cells = frame.loc[("all", "")]
+    assert all_cells["slope"] == pytest.approx(1.0, abs=0.06)
+    assert all_cells["intercept"] == pytest.approx(0.0, abs=0.06)
+    assert all_cells["ece"] < 0.03
+    assert all_cells["coverage"] == 1.0
     groups = ["denied", "stated"], ["fitted"], ["pneumonia"], ["probable"]
     for by, expected in zip(
         ("source", "p_source", "label", "phrase"), groups, strict=True
@@ -107,22 +108,24 @@ def test_calibrated_p_is_found_calibrated_in_every_group() -> None:
 
 
 def test_overconfident_p_has_a_slope_below_one_and_is_not_covered() -> None:
-    everything = measured(label_outcomes(*hedged(lambda p: expit(0.4 * logit(p))))).loc[
+    all_cells = measured(label_outcomes(*hedged(lambda p: expit(0.4 * logit(p))))).loc[
         ("all", "")
     ]
-    assert everything["slope_high"] < 0.6
-    assert everything["coverage"] < 0.9
+    assert all_cells["slope_high"] < 0.6
+    assert all_cells["coverage"] < 0.9
 
 
 def test_what_is_in_no_group_is_counted() -> None:
     labels, fitted, outcomes = hedged(size=10)
     labels.loc[0, ["source", "p"]] = ["unmentioned", np.nan]
-    found = label_outcomes(labels[labels["study_id"] != "s50000001"], fitted, outcomes)
+    label_cells = label_outcomes(
+        labels[labels["study_id"] != "s50000001"], fitted, outcomes
+    )
     assert (
-        len(found.cells),
-        found.unmentioned,
-        found.unknown,
-        found.unknown_studies,
+        len(label_cells.cells),
+        label_cells.unmentioned,
+        label_cells.unknown,
+        label_cells.unknown_studies,
     ) == (8, 1, 1, 1)
     assert calibration(
         label_outcomes(labels, fitted, outcomes.iloc[:0]), readers_by(0.0), {}
@@ -143,7 +146,7 @@ def test_outcomes_on_another_line_move_the_anchors_onto_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "why"),
+    ("outcomes", "why"),
     [
         (label_outcomes(*hedged(size=49)), "50 are the least"),
         (label_outcomes(*hedged(np.ones_like)), "all the same"),
@@ -154,11 +157,11 @@ def test_outcomes_on_another_line_move_the_anchors_onto_it() -> None:
     ],
 )
 def test_outcomes_that_give_no_line_give_no_anchors(
-    found: LabelOutcomes, why: str
+    outcomes: LabelOutcomes, why: str
 ) -> None:
-    anchors, said = refitted_anchors(found, ANCHORS)
+    anchors, reason = refitted_anchors(outcomes, ANCHORS)
     assert anchors == ()
-    assert why in said
+    assert why in reason
 
 
 def test_the_file_of_anchors_is_read_as_the_anchors_that_were_written(
@@ -166,11 +169,13 @@ def test_the_file_of_anchors_is_read_as_the_anchors_that_were_written(
 ) -> None:
     write_csv(as_ratings(ANCHORS), tmp_path / "anchor_ratings.csv")
     chosen = chosen_anchors("anchor_ratings.csv", root=tmp_path).anchors
-    for read, written in zip(chosen, ANCHORS, strict=True):
-        assert read.phrase == written.phrase
-        assert read.probability == pytest.approx(written.probability, abs=1e-6)
-        assert (read.low, read.high) == pytest.approx(
-            (written.low, written.high), abs=0.005
+    for read_anchor, written_anchor in zip(chosen, ANCHORS, strict=True):
+        assert read_anchor.phrase == written_anchor.phrase
+        assert read_anchor.probability == pytest.approx(
+            written_anchor.probability, abs=1e-6
+        )
+        assert (read_anchor.low, read_anchor.high) == pytest.approx(
+            (written_anchor.low, written_anchor.high), abs=0.005
         )
 
 
@@ -179,11 +184,11 @@ def test_labels_beside_those_of_others() -> None:
     labels["source"] = ["stated", "denied", "stated", "unmentioned"]
     labels["p"] = [1.0, 0.0, 0.7, np.nan]
     labels["answer"] = ["1", "0", "-1", "blank"]
-    theirs = labels[["study_id", "label", "chexpert"]].assign(
+    other_labels = labels[["study_id", "label", "chexpert"]].assign(
         other_answer=["1", "0", "1", "blank"]
     )
-    theirs.loc[4] = ["s59999999", "pneumonia", "Pneumonia", "1"]
-    crossed, agreement = compare_with_release(labels, theirs)
+    other_labels.loc[4] = ["s59999999", "pneumonia", "Pneumonia", "1"]
+    crossed, agreement = compare_with_release(labels, other_labels)
     of_pneumonia = crossed.query("label == 'Pneumonia'").set_index("source")[
         ["1", "0", "-1", "blank"]
     ]
@@ -192,16 +197,18 @@ def test_labels_beside_those_of_others() -> None:
         of_pneumonia.loc["denied", "0"] == of_pneumonia.loc["unmentioned", "blank"] == 1
     )
     assert of_pneumonia.to_numpy().sum() == 4
-    found = agreement.query("label == 'Pneumonia'").iloc[0]
-    assert found[["cells", "agreement", "with_p", "positive", "auroc"]].tolist() == [
+    pneumonia = agreement.query("label == 'Pneumonia'").iloc[0]
+    assert pneumonia[
+        ["cells", "agreement", "with_p", "positive", "auroc"]
+    ].tolist() == [
         4,
         0.75,
         3,
         2,
         1.0,
     ]
-    assert found["kappa"] == pytest.approx((0.75 - 0.25) / (1 - 0.25))
-    assert found["brier"] == pytest.approx(0.09 / 3)
+    assert pneumonia["kappa"] == pytest.approx((0.75 - 0.25) / (1 - 0.25))
+    assert pneumonia["brier"] == pytest.approx(0.09 / 3)
 
 
 @pytest.mark.parametrize(
@@ -241,13 +248,13 @@ def binned(given_cells: list[tuple[float, bool]]) -> pd.DataFrame:
 def test_bins_hold_every_cell_once_and_never_part_equal_p(
     given_cells: list[tuple[float, bool]],
 ) -> None:
-    found = binned(given_cells)
-    assert found["cells"].sum() == len(given_cells)
-    assert (found["cells"] * found["observed"]).sum() == pytest.approx(
-        sum(one for _, one in given_cells)
+    reliability = binned(given_cells)
+    assert reliability["cells"].sum() == len(given_cells)
+    assert (reliability["cells"] * reliability["observed"]).sum() == pytest.approx(
+        sum(is_present for _, is_present in given_cells)
     )
-    assert found["mean_p"].tolist() == sorted(set(found["mean_p"]))
-    assert 0.0 <= expected_calibration_error(found) <= 1.0
+    assert reliability["mean_p"].tolist() == sorted(set(reliability["mean_p"]))
+    assert 0.0 <= expected_calibration_error(reliability) <= 1.0
 
 
 readers = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6).map(np.array)
@@ -255,16 +262,14 @@ readers = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6).map(np.array)
 
 @given(st.lists(st.tuples(readers, st.booleans()), min_size=1, max_size=30))
 def test_the_score_of_readers_needs_only_their_mean_and_variance(
-    listed: list[tuple[Floats, bool]],
+    readings_and_outcomes: list[tuple[Floats, bool]],
 ) -> None:
-    p, y = (
-        [one for one, _ in listed],
-        np.array([float(present) for _, present in listed]),
-    )
+    p = [readings for readings, _ in readings_and_outcomes]
+    y = np.array([float(is_present) for _, is_present in readings_and_outcomes])
     apart = np.mean(
         [
-            (one.mean() - present) ** 2 + one.var()
-            for one, present in zip(p, y, strict=True)
+            (readings.mean() - is_present) ** 2 + readings.var()
+            for readings, is_present in zip(p, y, strict=True)
         ]
     )
     assert distribution_brier(p, y) == pytest.approx(float(apart))

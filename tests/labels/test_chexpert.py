@@ -27,9 +27,9 @@ from lunguage_assets.tables.released import (
 )
 
 HEADER = (
-    "subject_id,study_id,Atelectasis,Cardiomegaly,Consolidation,Edema,Enlarged Cardiomediastinum,Fracture,"
-    "Lung Lesion,Lung Opacity,No Finding,Pleural Effusion,Pleural Other,Pneumonia,Pneumothorax,"
-    "Support Devices"
+    "subject_id,study_id,Atelectasis,Cardiomegaly,Consolidation,Edema,"
+    "Enlarged Cardiomediastinum,Fracture,Lung Lesion,Lung Opacity,No Finding,"
+    "Pleural Effusion,Pleural Other,Pneumonia,Pneumothorax,Support Devices"
 )
 
 
@@ -40,7 +40,8 @@ def listed() -> LabelList:
 
 def both(rows: Sequence[Said]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The two frames of some rows, the schemas asserted."""
-    outcome, (_, _, delivered) = run(rows), frames(list(rows))
+    outcome = run(rows)
+    (_, _, delivered) = frames(list(rows))
     matches = outcome.expansion.matches
     labels = chexpert_labels(
         label_evidence(outcome.rows, matches, listed(), outcome.resolution.log),
@@ -99,14 +100,14 @@ def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:
         said("pneumothorax", "dn"),
         said("edema", study="s00000002"),
     ]
-    read = []
+    by_former_code = []
     for frame in both(rows):
         frame.to_csv(tmp_path / "labels.csv", index=False)
         assert (tmp_path / "labels.csv").read_text().splitlines()[0] == HEADER
-        read.append(
+        by_former_code.append(
             pd.read_csv(tmp_path / "labels.csv").set_index(["subject_id", "study_id"])
         )
-    former, probability = read
+    former, probability = by_former_code
     assert former.index.dtypes.tolist() == [np.int64, np.int64]
     targets = former.replace(-1, 1).fillna(0).astype(int)  # the usual loader
     assert targets["Pneumonia"].tolist() == [1, 0]
@@ -119,7 +120,8 @@ def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:
 def test_a_cell_follows_the_label_where_the_report_decides(
     rows: list[Said],
 ) -> None:
-    outcome, (_, _, delivered) = run(rows), frames(rows)
+    outcome = run(rows)
+    (_, _, delivered) = frames(rows)
     frame = study_labels(
         outcome.rows,
         outcome.expansion.matches,
@@ -138,15 +140,19 @@ def test_a_cell_follows_the_label_where_the_report_decides(
     pd.testing.assert_frame_equal(
         chexpert_labels(said_of, delivered.iloc[order], listed()), labels
     )
-    own = set(outcome.rows.loc[outcome.rows["source"] == "original", "finding_id"])
+    stated_ids = set(
+        outcome.rows.loc[outcome.rows["source"] == "original", "finding_id"]
+    )
     expected = {"dp": 1.0, "dn": 0.0, "tp": -1.0, "tn": -1.0}
     for name in set(CHEXPERT) - {"No Finding"}:
-        of = frame[frame["chexpert"] == name].reset_index(drop=True)
-        np.testing.assert_array_equal(p[name], of["p"])
-        assert (labels[name].isna() | of["p"].notna()).all(), "a cell has a probability"
-        decided = of["finding_id"].isin(own)
+        label_rows = frame[frame["chexpert"] == name].reset_index(drop=True)
+        np.testing.assert_array_equal(p[name], label_rows["p"])
+        assert (labels[name].isna() | label_rows["p"].notna()).all(), (
+            "a cell has a probability"
+        )
+        is_stated = label_rows["finding_id"].isin(stated_ids)
         assert (
-            labels.loc[decided, name].tolist()
-            == of.loc[decided, "status"].map(expected).tolist()
+            labels.loc[is_stated, name].tolist()
+            == label_rows.loc[is_stated, "status"].map(expected).tolist()
         )
     assert set(labels["No Finding"].dropna()) <= {1.0}

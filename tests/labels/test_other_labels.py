@@ -17,10 +17,11 @@ from lunguage_assets.labels.other_labels import (
 )
 from lunguage_assets.tables.released import CHEXPERT
 
-OUTCOMES, LABELS = "study_id,label,outcome\n", "study_id,Pneumonia\n"
+OUTCOMES = "study_id,label,outcome\n"
+LABELS = "study_id,Pneumonia\n"
 
 
-def written(folder: Path, text: str) -> Path:
+def write_file(folder: Path, text: str) -> Path:
     path = folder / "file.csv"
     path.write_text(text, encoding="utf-8")
     return path
@@ -29,7 +30,7 @@ def written(folder: Path, text: str) -> Path:
 def test_outcomes_may_name_labels_and_studies_in_either_form(
     tmp_path: Path,
 ) -> None:
-    path = written(
+    path = write_file(
         tmp_path, f"{OUTCOMES}50000002, Edema,1.0\ns50000001,pulmonary edema,0\n"
     )
     assert read_outcomes(path, load_label_list()).values.tolist() == [
@@ -39,7 +40,7 @@ def test_outcomes_may_name_labels_and_studies_in_either_form(
 
 
 @pytest.mark.parametrize(
-    ("read", "text", "message"),
+    ("read_file", "text", "message"),
     [
         (read_outcomes, "study_id,label\n50000001,edema\n", "no column ['outcome']"),
         (
@@ -65,7 +66,10 @@ def test_outcomes_may_name_labels_and_studies_in_either_form(
         (
             read_outcomes,
             f"{OUTCOMES}50000001,Edema,1\ns50000001,pulmonary edema,0\n",
-            "row 2, column 'label': found text; expected one outcome for a study and label",
+            (
+                "row 2, column 'label': found text; expected one outcome for a study "
+                "and label"
+            ),
         ),
         (
             read_outcomes,
@@ -98,20 +102,21 @@ def test_outcomes_may_name_labels_and_studies_in_either_form(
     ],
 )
 def test_a_bad_file_is_refused_by_row_and_column_without_its_text(
-    read: object, tmp_path: Path, text: str, message: str
+    read_file: object, tmp_path: Path, text: str, message: str
 ) -> None:
     with pytest.raises(InputError) as refused:
-        read(written(tmp_path, text), load_label_list())  # type: ignore[operator]
+        read_file(write_file(tmp_path, text), load_label_list())  # type: ignore[operator]
     assert message in str(refused.value)
     assert "Jane" not in str(refused.value)
     assert "gout" not in str(refused.value)
 
 
 def test_a_study_may_be_named_as_it_was_delivered(tmp_path: Path) -> None:
-    read = read_outcomes(
-        written(tmp_path, f"{OUTCOMES}st00001,Edema,1\n1,Edema,0\n"), load_label_list()
+    outcomes = read_outcomes(
+        write_file(tmp_path, f"{OUTCOMES}st00001,Edema,1\n1,Edema,0\n"),
+        load_label_list(),
     )
-    assert read["study_id"].tolist() == ["s00000001", study_of("st00001")]
+    assert outcomes["study_id"].tolist() == ["s00000001", study_of("st00001")]
 
 
 def test_a_file_of_mimic_is_read_also_compressed(tmp_path: Path) -> None:
@@ -120,9 +125,9 @@ def test_a_file_of_mimic_is_read_also_compressed(tmp_path: Path) -> None:
     path = tmp_path / "mimic-cxr-2.0.0-negbio.csv.gz"
     path.write_bytes(gzip.compress(text.encode()))
     cells = read_label_file(path, load_label_list()).labels
-    said = dict(zip(cells["chexpert"], cells["other_answer"], strict=True))
-    assert [said[name] for name in CHEXPERT[:4]] == ["1", "0", "-1", "blank"]
-    assert set(said) == set(CHEXPERT)
+    answers = dict(zip(cells["chexpert"], cells["other_answer"], strict=True))
+    assert [answers[name] for name in CHEXPERT[:4]] == ["1", "0", "-1", "blank"]
+    assert set(answers) == set(CHEXPERT)
 
 
 def lines_of_chexbert(folder: Path, *lines: str) -> Path:
@@ -143,9 +148,9 @@ def test_lines_of_chexbert_are_read_by_the_study_of_their_image(tmp_path: Path) 
     )
     cells = read_label_file(path, load_label_list()).labels
     assert set(cells["study_id"]) == {study_of("patient00001/study1")}
-    said = dict(zip(cells["chexpert"], cells["other_answer"], strict=True))
+    answers = dict(zip(cells["chexpert"], cells["other_answer"], strict=True))
     assert [
-        said[name] for name in ("Edema", "Pneumonia", "Fracture", "Atelectasis")
+        answers[name] for name in ("Edema", "Pneumonia", "Fracture", "Atelectasis")
     ] == [
         "1",
         "-1",
@@ -200,7 +205,7 @@ def test_the_radiologists_file_without_patients_is_read(
     tmp_path: Path,
 ) -> None:
     text = "study_id,Airspace Opacity,Pneumonia,reader\n50000001,1,,x\n"
-    cells = read_label_file(written(tmp_path, text), load_label_list()).labels
+    cells = read_label_file(write_file(tmp_path, text), load_label_list()).labels
     assert cells[["chexpert", "other_answer"]].values.tolist() == [
         ["Lung Opacity", "1"],
         ["Pneumonia", "blank"],

@@ -58,15 +58,11 @@ def label(name: str, *rows: Said, **options: Any) -> dict[str, Any]:
     }
 
 
-NODULE, LEAD = (
-    said("nodule", location="LLL"),
-    said("fracture", location="pacemaker lead"),
-)
+NODULE = said("nodule", location="LLL")
+LEAD = said("fracture", location="pacemaker lead")
 LEFT = [said("effusion", status, location="left") for status in ("dp", "dn")]
-HEART, MILD = (
-    said("heart size", "dn", section="impr"),
-    said("cardiomegaly", severity="mild"),
-)
+HEART = said("heart size", "dn", section="impr")
+MILD = said("cardiomegaly", severity="mild")
 NORMAL = said("acute cardiopulmonary process", "dn")
 HEALED = [
     ("lung lesion", said("granuloma")), ("lung lesion", said("nodule", morphology="calcified")),
@@ -206,27 +202,27 @@ def test_the_four_statuses_have_their_usual_targets(
     status: str, p: float | None, source: str, targets: list[float | None]
 ) -> None:
     frame = labels([said("pneumonia", status, p=p)])
-    found = frame[frame["label"] == "pneumonia"]
-    assert found[["source", "status"]].to_numpy().tolist() == [[source, status]]
-    assert targets_of(found) == targets
+    rows = frame[frame["label"] == "pneumonia"]
+    assert rows[["source", "status"]].to_numpy().tolist() == [[source, status]]
+    assert targets_of(rows) == targets
 
 
 def targets_of(frame: pd.DataFrame) -> list[float | None]:
     """U-Ones, U-Zeros, U-Ignore and soft of one label."""
-    made = [
+    targets_by_policy = [
         targets(frame, frame["label"], policy).p
         for policy in ("U-Ones", "U-Zeros", "U-Ignore", "soft")
     ]
     return [
-        None if np.isnan(one).any() else pytest.approx(float(one[0, 0]), abs=1e-6)
-        for one in made
+        None if np.isnan(p).any() else pytest.approx(float(p[0, 0]), abs=1e-6)
+        for p in targets_by_policy
     ]
 
 
 def test_an_implied_sign_keeps_the_certainty_of_its_diagnosis() -> None:
-    found = label("cardiomegaly", said("CHF", "tp", p=0.6))
+    row = label("cardiomegaly", said("CHF", "tp", p=0.6))
     names = ("source", "status", "p", "p_high", "p_source", "p_is_bound")
-    assert [found[name] for name in names] == [
+    assert [row[name] for name in names] == [
         "implied",
         "tp",
         0.6,
@@ -237,21 +233,19 @@ def test_an_implied_sign_keeps_the_certainty_of_its_diagnosis() -> None:
 
 
 def test_a_past_finding_is_not_present_and_not_mentioned() -> None:
-    found = label("fracture", said("fracture", past_hx="history of"))
-    assert (found["source"], found["past"]) == ("unmentioned", True)
-    assert np.isnan(found["p"])
+    row = label("fracture", said("fracture", past_hx="history of"))
+    assert (row["source"], row["past"]) == ("unmentioned", True)
+    assert np.isnan(row["p"])
     assert not label("fracture", said("fracture"))["past"]
 
 
 def test_a_denied_kind_leaves_the_finding_open_without_a_hedge() -> None:
     denied = said("effusion", "dn", sent="No large effusion.", measurement="large")
     frame = labels([denied])
-    found = frame[frame["label"] == "pleural effusion"]
-    assert found[["source", "p_source"]].to_numpy().tolist() == [
-        ["denied", "qualifier"]
-    ]
-    assert 0.0 < found["p"].iloc[0] < 0.1
-    assert targets_of(found)[:3] == [0, 0, 0]
+    rows = frame[frame["label"] == "pleural effusion"]
+    assert rows[["source", "p_source"]].to_numpy().tolist() == [["denied", "qualifier"]]
+    assert 0.0 < rows["p"].iloc[0] < 0.1
+    assert targets_of(rows)[:3] == [0, 0, 0]
     assert label("pleural effusion", denied, said("effusion"))["p"] == 1.0
     assert label("pleural effusion", denied, said("effusion", "dn"))["p"] == 0.0
 
@@ -262,13 +256,13 @@ TENSION = said(
 
 
 def test_the_certain_denial_of_a_kind_denies_the_whole_with_doubt() -> None:
-    found = label("pneumothorax", TENSION)
-    assert (found["source"], found["status"], found["p_source"]) == (
+    row = label("pneumothorax", TENSION)
+    assert (row["source"], row["status"], row["p_source"]) == (
         "denied",
         "tn",
         "qualifier",
     )
-    assert found["p"] == pytest.approx((2 + 0.5) / (28 + 1))
+    assert row["p"] == pytest.approx((2 + 0.5) / (28 + 1))
     assert targets_of(labels([TENSION]).query("label == 'pneumothorax'"))[:3] == [
         0,
         0,
@@ -291,8 +285,11 @@ def test_a_denial_at_one_place_is_marked_as_such() -> None:
         "denied_at_place"
     ]
     assert not label("consolidation", said("consolidation", "dn"))["denied_at_place"]
-    both = [said("consolidation", "dn", location="right"), said("consolidation", "dn")]
-    assert not label("consolidation", *both)["denied_at_place"]
+    denials = [
+        said("consolidation", "dn", location="right"),
+        said("consolidation", "dn"),
+    ]
+    assert not label("consolidation", *denials)["denied_at_place"]
 
 
 @pytest.mark.parametrize(
@@ -349,13 +346,13 @@ def test_a_denial_at_one_place_is_marked_as_such() -> None:
 def test_everything_that_is_found_speaks_against_no_finding(
     rows: list[Said], source: str, status: str, p: float, low: float, high: float
 ) -> None:
-    found = label("no finding", *rows)
-    assert (found["source"], found["status"], found["p_is_bound"]) == (
+    row = label("no finding", *rows)
+    assert (row["source"], row["status"], row["p_is_bound"]) == (
         source,
         status,
         True,
     )
-    assert [found[name] for name in ("p", "p_low", "p_high")] == pytest.approx(
+    assert [row[name] for name in ("p", "p_low", "p_high")] == pytest.approx(
         [p, low, high]
     )
 
@@ -385,7 +382,7 @@ def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> 
     )
     outcome = in_mode([said("consolidation", "tp", p=0.6)], "paper")
     _, _, delivered = frames([said("consolidation", "tp", p=0.6)])
-    found = study_labels(
+    row = study_labels(
         outcome.rows,
         outcome.expansion.matches,
         delivered,
@@ -395,7 +392,7 @@ def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> 
     assert outcome.rows.loc[outcome.rows["name"] == "volume loss", "prob"].tolist() == [
         0.6
     ]
-    assert (found["source"], found["p"], found["p_high"]) == ("denied", 0.2, 0.4)
+    assert (row["source"], row["p"], row["p_high"]) == ("denied", 0.2, 0.4)
 
 
 @examples(15)
@@ -424,14 +421,12 @@ def test_labels_fit_their_schema_and_never_say_what_no_row_says(
     implied = said_something.loc[said_something["source"] == "implied", "finding_id"]
     assert set(current.loc[implied, "source"]) <= {"expansion"}
     order = np.random.default_rng(4).permutation(len(outcome.rows))
-    matches, log = (
-        outcome.expansion.matches.iloc[::-1],
-        outcome.resolution.log.iloc[::-1],
-    )
-    again = study_labels(
+    matches = outcome.expansion.matches.iloc[::-1]
+    log = outcome.resolution.log.iloc[::-1]
+    labels_again = study_labels(
         outcome.rows.iloc[order], matches, delivered.iloc[::-1], listed(), log
     )
-    pd.testing.assert_frame_equal(again, frame)
+    pd.testing.assert_frame_equal(labels_again, frame)
 
 
 @pytest.mark.parametrize(
@@ -439,7 +434,10 @@ def test_labels_fit_their_schema_and_never_say_what_no_row_says(
     [
         ("labels:\n  - name: a\n", 2, "labels.0"),
         (
-            "labels:\n  - {name: a, diagnoses: [copd]}\n  - {name: a, diagnoses: [copd]}\n",
+            (
+                "labels:\n  - {name: a, diagnoses: [copd]}\n"
+                "  - {name: a, diagnoses: [copd]}\n"
+            ),
             3,
             "labels.1.name",
         ),

@@ -32,24 +32,24 @@ def labels() -> pd.DataFrame:
 def cell(
     labels: pd.DataFrame, study: str, label: str, policy: str = "soft", **options: Any
 ) -> float:
-    made = lunguage_assets.targets(labels, [label], policy, **options)
-    return float(made.p[made.ids.tolist().index(study), 0])
+    targets = lunguage_assets.targets(labels, [label], policy, **options)
+    return float(targets.p[targets.ids.tolist().index(study), 0])
 
 
 def test_unmentioned_and_contradictory_labels_are_masked_and_not_zero(
     labels: pd.DataFrame,
 ) -> None:
-    made = lunguage_assets.targets(labels, ["pneumothorax", "fracture"])
-    assert made.ids.tolist() == list(REPORTS)
-    assert made.mask.tolist() == [
+    targets = lunguage_assets.targets(labels, ["pneumothorax", "fracture"])
+    assert targets.ids.tolist() == list(REPORTS)
+    assert targets.mask.tolist() == [
         [True, False],
         [False, False],
         [False, False],
         [False, False],
     ]
-    for values in (made.p, made.low, made.high):
-        assert np.array_equal(np.isnan(values), ~made.mask)
-    assert made.p[0, 0] == 0.0
+    for values in (targets.p, targets.low, targets.high):
+        assert np.array_equal(np.isnan(values), ~targets.mask)
+    assert targets.p[0, 0] == 0.0
 
 
 def test_a_hedge_without_information_is_masked(labels: pd.DataFrame) -> None:
@@ -75,13 +75,13 @@ def test_implied_labels_are_targets_only_when_they_are_asked_for(
 
 
 def test_columns_stand_in_the_order_of_the_library(labels: pd.DataFrame) -> None:
-    made = lunguage_assets.targets(labels, "torchxrayvision")
-    assert made.labels[7] == "Effusion"
-    assert made.p[0, 7] == 1.0
-    assert not made.mask[
-        :, [made.labels.index("Hernia"), made.labels.index("Mass")]
+    targets = lunguage_assets.targets(labels, "torchxrayvision")
+    assert targets.labels[7] == "Effusion"
+    assert targets.p[0, 7] == 1.0
+    assert not targets.mask[
+        :, [targets.labels.index("Hernia"), targets.labels.index("Mass")]
     ].any()
-    assert len(made.labels) == 18
+    assert len(targets.labels) == 18
     assert set(ORDERS["chexpert"]) == set(CHEXPERT)
 
 
@@ -105,18 +105,18 @@ def test_every_image_of_a_study_has_the_targets_of_the_study(
     version: Path, tmp_path: Path
 ) -> None:
     studies = lunguage_assets.targets(version.parent, "mimic-cxr")
-    own = [study.removeprefix("s") for study in studies.ids[[1, 0, 1]]]
+    delivered_ids = [study.removeprefix("s") for study in studies.ids[[1, 0, 1]]]
     images = pd.DataFrame(
-        {"dicom_id": ["b1", "a", "b2", "other"], "study_id": [*own, "1"]}
+        {"dicom_id": ["b1", "a", "b2", "other"], "study_id": [*delivered_ids, "1"]}
     )
     images.to_csv(tmp_path / "metadata.csv.gz", index=False)
-    made = lunguage_assets.targets(
+    targets = lunguage_assets.targets(
         version, "mimic-cxr", images=tmp_path / "metadata.csv.gz"
     )
-    assert made.ids.tolist() == ["b1", "a", "b2"]
+    assert targets.ids.tolist() == ["b1", "a", "b2"]
     for name in ("p", "mask", "low", "high"):
         assert np.array_equal(
-            getattr(made, name), getattr(studies, name)[[1, 0, 1]], equal_nan=True
+            getattr(targets, name), getattr(studies, name)[[1, 0, 1]], equal_nan=True
         )
 
 
@@ -133,11 +133,11 @@ def test_images_of_chexpert_plus_are_found_by_patient_and_study(
         tmp_path / "plus.csv", index=False
     )
     delivered = labels.assign(source_id=source.fillna(labels["study_id"]))
-    made = lunguage_assets.targets(
+    targets = lunguage_assets.targets(
         delivered, ["effusion"], images=tmp_path / "plus.csv"
     )
-    assert made.ids.tolist() == paths[:2]
-    assert made.p[1, 0] == 1.0
+    assert targets.ids.tolist() == paths[:2]
+    assert targets.p[1, 0] == 1.0
 
 
 def test_a_table_of_no_images_of_the_release_is_refused(
@@ -160,9 +160,9 @@ def test_estimates_of_an_older_release_are_targets_under_their_policy(
     assert is_implied.any()
     older = labels.assign(p_estimate=np.where(is_implied, 0.25, np.nan))
     stated = lunguage_assets.targets(older)
-    made = lunguage_assets.targets(older, policy="estimate")
-    assert np.array_equal(made.p[stated.mask], stated.p[stated.mask])
-    assert set(made.p[made.mask & ~stated.mask]) == {0.25}
+    targets = lunguage_assets.targets(older, policy="estimate")
+    assert np.array_equal(targets.p[stated.mask], stated.p[stated.mask])
+    assert set(targets.p[targets.mask & ~stated.mask]) == {0.25}
 
 
 def test_a_release_without_estimates_says_what_to_use(version: Path) -> None:
@@ -173,16 +173,18 @@ def test_a_release_without_estimates_says_what_to_use(version: Path) -> None:
 def test_the_parquet_says_the_same_with_null_for_no_target(
     version: Path, tmp_path: Path
 ) -> None:
-    made = lunguage_assets.targets(version, policy="U-Ignore")
-    made.write(tmp_path / "targets.parquet")
+    targets = lunguage_assets.targets(version, policy="U-Ignore")
+    targets.write(tmp_path / "targets.parquet")
     table = pq.read_table(tmp_path / "targets.parquet")
     assert table.schema.metadata[b"policy"] == b"U-Ignore"
-    read = table.to_pandas()
+    stored = table.to_pandas()
     assert table.column("Fracture").null_count == int(
-        (~made.mask[:, made.labels.index("Fracture")]).sum()
+        (~targets.mask[:, targets.labels.index("Fracture")]).sum()
     )
-    assert np.array_equal(read[list(made.labels)].to_numpy(), made.p, equal_nan=True)
-    assert read["id"].tolist() == made.ids.tolist()
+    assert np.array_equal(
+        stored[list(targets.labels)].to_numpy(), targets.p, equal_nan=True
+    )
+    assert stored["id"].tolist() == targets.ids.tolist()
 
 
 def test_a_folder_without_a_release_is_refused(tmp_path: Path) -> None:

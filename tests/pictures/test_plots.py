@@ -120,7 +120,7 @@ PICTURES: dict[str, Callable[[], bytes]] = {
 
 
 @cache
-def drawn(name: str) -> bytes:
+def draw(name: str) -> bytes:
     """A picture of the list; a warning is an error."""
     with warnings.catch_warnings():
         for category in (UserWarning, RuntimeWarning, DeprecationWarning):
@@ -131,7 +131,7 @@ def drawn(name: str) -> bytes:
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_picture_is_a_png_with_something_on_it(name: str) -> None:
     pixels = np.asarray(
-        Image.open(io.BytesIO(drawn(name)), formats=["png"]).convert("RGBA")
+        Image.open(io.BytesIO(draw(name)), formats=["png"]).convert("RGBA")
     )
     assert pixels.shape[0] > 200
     assert pixels.shape[1] > 300
@@ -139,4 +139,4 @@ def test_every_picture_is_a_png_with_something_on_it(name: str) -> None:
 
 
 def test_the_same_data_give_the_same_bytes() -> None:
-    assert PICTURES["calibration"]() == drawn("calibration")
+    assert PICTURES["calibration"]() == draw("calibration")

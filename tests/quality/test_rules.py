@@ -44,7 +44,7 @@ OTHER = {**HONEST, "key": "k2", "kind": "without", **NOTHING}
 
 
 @pytest.mark.parametrize(
-    ("change", "named"),
+    ("change", "expected_key"),
     [
         ({"key": "K1"}, r"key has the form \^k"),
         ({"note": "no mask"}, "note has the form <finding>"),
@@ -67,11 +67,11 @@ OTHER = {**HONEST, "key": "k2", "kind": "without", **NOTHING}
     ],
 )
 def test_a_row_that_breaks_a_rule_is_refused_by_key(
-    tmp_path: Path, change: dict[str, Any], named: str
+    tmp_path: Path, change: dict[str, Any], expected_key: str
 ) -> None:
     store_table(SMALL, SMALL.frame([HONEST, OTHER]), tmp_path / "t.parquet")
     before = (tmp_path / "t.parquet").read_bytes()
-    with pytest.raises(InvalidTable, match=named) as refused:
+    with pytest.raises(InvalidTable, match=expected_key) as refused:
         store_table(
             SMALL, SMALL.frame([{**HONEST, **change}, OTHER]), tmp_path / "t.parquet"
         )
@@ -91,22 +91,22 @@ def test_an_interval_is_refused_exactly_when_it_does_not_hold_its_value(
 
 @examples(50)
 @given(st.text(max_size=12))
-def test_a_form_is_asked_of_the_whole_string(written: str) -> None:
-    frame = SMALL.frame([{**HONEST, "key": written}])
+def test_a_form_is_asked_of_the_whole_string(key: str) -> None:
+    frame = SMALL.frame([{**HONEST, "key": key}])
     fits = (
-        written[:1] == "k"
-        and written[1:] != ""
-        and all(digit in "0123456789" for digit in written[1:])
+        key[:1] == "k"
+        and key[1:] != ""
+        and all(digit in "0123456789" for digit in key[1:])
     )
     assert (SMALL.violations(frame) == []) == fits
 
 
 def test_a_column_is_constant_in_each_partition_alone() -> None:
-    both = SMALL.frame([HONEST, OTHER]).assign(
+    frames_together = SMALL.frame([HONEST, OTHER]).assign(
         version=["v", "w"], report_batch=["a", "b"]
     )
-    assert SMALL.violations(both, ["report_batch"]) == []
-    assert len(SMALL.violations(both)) == 1
+    assert SMALL.violations(frames_together, ["report_batch"]) == []
+    assert len(SMALL.violations(frames_together)) == 1
 
 
 def test_what_is_not_a_number_counts_as_empty() -> None:

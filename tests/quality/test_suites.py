@@ -76,7 +76,10 @@ SPOILT: dict[str, list[tuple[list[dict[str, Any]], list[dict[str, Any]]]]] = {
             [{}],
             [
                 {
-                    "phrase": "There may be an opacity at the left base, which is not certain at all"
+                    "phrase": (
+                        "There may be an opacity at the left base, which is not "
+                        "certain at all"
+                    )
                 }
             ],
         ),
@@ -126,7 +129,7 @@ SPOILT: dict[str, list[tuple[list[dict[str, Any]], list[dict[str, Any]]]]] = {
 """Table -> of each expectation in its file, rows that meet all of them, and rows that do not meet it."""
 
 
-def found(table: str, frame: pd.DataFrame) -> list[Examined]:
+def unmet_by_suite(table: str, frame: pd.DataFrame) -> list[Examined]:
     return unmet(TABLES[table], frame, suite_file(table))
 
 
@@ -136,16 +139,19 @@ def test_every_expectation_can_fail_and_says_what_to_do(
 ) -> None:
     rules = load_suite(suite_file(table)).expectations
     assert len(rules) == len(SPOILT[table])
-    met: list[list[dict[str, Any]]] = []
-    for rule, (well, ill) in zip(rules, SPOILT[table], strict=True):
-        if well not in met:
-            assert found(table, rows(table, *well)) == []
-            met.append(well)
-        failing = {one.rule: one for one in found(table, rows(table, *ill))}
-        one = failing[str(rule)]
-        assert one.observed != "not run"
-        assert (one.why, one.remedy) == (rule.why, rule.remedy)
-        assert len(one.remedy) > 40
+    known_to_meet: list[list[dict[str, Any]]] = []
+    for rule, (rows_that_meet, rows_that_fail) in zip(
+        rules, SPOILT[table], strict=True
+    ):
+        if rows_that_meet not in known_to_meet:
+            assert unmet_by_suite(table, rows(table, *rows_that_meet)) == []
+            known_to_meet.append(rows_that_meet)
+        broken = unmet_by_suite(table, rows(table, *rows_that_fail))
+        broken_by_rule = {expectation.rule: expectation for expectation in broken}
+        expectation = broken_by_rule[str(rule)]
+        assert expectation.observed != "not run"
+        assert (expectation.why, expectation.remedy) == (rule.why, rule.remedy)
+        assert len(expectation.remedy) > 40
 
 
 def test_a_suite_sees_the_columns_that_it_names() -> None:
@@ -160,33 +166,36 @@ def test_a_suite_sees_the_columns_that_it_names() -> None:
 
 def test_rows_that_fail_an_expectation_are_named_by_key_alone() -> None:
     marker = "a sentence that must not leave the table"
-    (one,) = found(
+    (expectation,) = unmet_by_suite(
         "hedge_phrases", rows("hedge_phrases", {"needs_review": True, "sent": marker})
     )
-    assert (one.rows, one.keys, one.observed) == (
+    assert (expectation.rows, expectation.keys, expectation.observed) == (
         1,
         ("x0",),
         "100.0% of 1 rows otherwise",
     )
-    assert marker not in repr(one)
+    assert marker not in repr(expectation)
 
 
 def test_sentences_and_observed_values_are_not_shown(
     tmp_path: Path,
 ) -> None:
     marker = "There may be an opacity at the left base, which is not certain at all"
-    (one,) = found("hedge_vocabulary", rows("hedge_vocabulary", {"phrase": marker}))
-    assert one.keys == ("(a phrase of 15 words)",)
+    (of_phrase,) = unmet_by_suite(
+        "hedge_vocabulary", rows("hedge_vocabulary", {"phrase": marker})
+    )
+    assert of_phrase.keys == ("(a phrase of 15 words)",)
     file = tmp_path / "suite.yaml"
     file.write_text(
-        "expectations:\n  - {type: expect_column_distinct_values_to_be_in_set, column: sent, "
+        "expectations:\n"
+        "  - {type: expect_column_distinct_values_to_be_in_set, column: sent, "
         "value_set: [x], why: w, remedy: r}\n"
     )
-    (other,) = unmet(
+    (of_values,) = unmet(
         TABLES["hedge_phrases"], rows("hedge_phrases", {"sent": marker}), file
     )
-    assert other.observed == "other values"
-    assert "opacity" not in repr((one, other))
+    assert of_values.observed == "other values"
+    assert "opacity" not in repr((of_phrase, of_values))
 
 
 WRITTEN = """
@@ -224,26 +233,29 @@ def test_an_expectation_that_cannot_run_stops_no_other(
 
 def test_a_file_of_the_home_takes_the_place_of_the_packaged_one(tmp_path: Path) -> None:
     assert suite_file("expansions", tmp_path) == expectation("expansions.yaml")
-    own = tmp_path / "expectations" / "expansions.yaml"
-    own.parent.mkdir()
-    own.write_text("expectations: []\n")
-    assert suite_file("expansions", tmp_path) == own
-    assert unmet(TABLES["expansions"], rows("expansions", {"depth": 9}), own) == []
-    own.write_text(
+    own_suite = tmp_path / "expectations" / "expansions.yaml"
+    own_suite.parent.mkdir()
+    own_suite.write_text("expectations: []\n")
+    assert suite_file("expansions", tmp_path) == own_suite
+    assert (
+        unmet(TABLES["expansions"], rows("expansions", {"depth": 9}), own_suite) == []
+    )
+    own_suite.write_text(
         "expectations:\n  - {type: expect_column_to_exist, column: p, why: w}\n"
     )
     with pytest.raises(
         ConfigurationError,
         match=r"expansions\.yaml, line 2, field expectations\.0\.remedy",
     ):
-        load_suite(own)
+        load_suite(own_suite)
 
 
 def test_great_expectations_keeps_at_most_the_frame_it_saw_last() -> None:
     for number in (1234, 1235):
-        found("expansions", rows("expansions", *[{}] * number))
+        unmet_by_suite("expansions", rows("expansions", *[{}] * number))
     gc.collect()
-    frames = [one for one in gc.get_objects() if isinstance(one, pd.DataFrame)]
+    objects = gc.get_objects()
+    frames = [living for living in objects if isinstance(living, pd.DataFrame)]
     assert [len(frame) for frame in frames if len(frame) == 1234] == []
 
 
@@ -251,18 +263,23 @@ def test_what_was_observed_stands_beside_what_was_expected() -> None:
     agreement = rows(
         "judge_agreement", PAIRWISE | {"low": 0.7, "high": 0.723}, PAIRWISE
     )
-    (one,) = found("judge_agreement", agreement)
-    assert one.expected == 'high at least 0.8, where measure == "pairwise agreement"'
-    assert one.observed == "0.723 to 0.9; 1 of 2 rows outside"
+    (expectation,) = unmet_by_suite("judge_agreement", agreement)
+    assert (
+        expectation.expected
+        == 'high at least 0.8, where measure == "pairwise agreement"'
+    )
+    assert expectation.observed == "0.723 to 0.9; 1 of 2 rows outside"
 
 
 def test_expectations_that_hold_are_listed_with_what_was_observed() -> None:
     table = "judge_agreement"
-    held = examined(TABLES[table], rows(table, PAIRWISE, ALPHA), suite_file(table))
-    assert [one.is_met for one in held] == [True] * len(
+    expectations = examined(
+        TABLES[table], rows(table, PAIRWISE, ALPHA), suite_file(table)
+    )
+    assert [expectation.is_met for expectation in expectations] == [True] * len(
         load_suite(suite_file(table)).expectations
     )
-    assert [one.observed for one in held] == [
+    assert [expectation.observed for expectation in expectations] == [
         "0.9 in 1 rows",
         "0.84 in 1 rows",
         "0.7 in 1 rows",

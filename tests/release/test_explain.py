@@ -69,7 +69,7 @@ def tables_of(
     """The tables that a run stores, by name; every sentence is the invented secret one."""
     outcome = run(rows)
     _, fitted, delivered = frames(rows)
-    made = {
+    tables = {
         "reports": delivered,
         "rejected": REJECTED.frame(list(rejected)),
         "intake_notes": INTAKE_NOTES.frame(),
@@ -84,8 +84,8 @@ def tables_of(
         "set_aside": SET_ASIDE.frame(),
     }
     for name in ("deduplicated_findings", "lunguage_plus_plus"):
-        made[name]["sent"] = made[name]["sent"].replace("invented", SECRET)
-    return made
+        tables[name]["sent"] = tables[name]["sent"].replace("invented", SECRET)
+    return tables
 
 
 def store(home: Home, batch: str, tables: dict[str, Any]) -> None:
@@ -124,15 +124,11 @@ def home_of(root: Path, data_class: DataClass, **batches: Sequence[Said]) -> Hom
 
 def record_in(tables: dict[str, Any], study: str = STUDY) -> StudyRecord:
     """As read from a store, without one."""
-    found = {
-        name: [
-            row
-            for row in schema.to_arrow(tables[name]).to_pylist()
-            if row["study_id"] == study
-        ]
-        for name, schema in TABLES_OF_A_STUDY.items()
-    }
-    return StudyRecord(study, "panel", "b", (), (), found)
+    rows_by_table = {}
+    for name, schema in TABLES_OF_A_STUDY.items():
+        rows = schema.to_arrow(tables[name]).to_pylist()
+        rows_by_table[name] = [row for row in rows if row["study_id"] == study]
+    return StudyRecord(study, "panel", "b", (), (), rows_by_table)
 
 
 def explained(
@@ -153,33 +149,42 @@ def text(explanation: StudyExplanation) -> str:
     return console.export_text()
 
 
+def ids_of(rows: Sequence[dict[str, Any]]) -> set[str]:
+    return {row["finding_id"] for row in rows}
+
+
 @examples(15)
 @given(reported)
 def test_every_row_of_a_study_is_explained_once_with_its_fate(rows: list[Said]) -> None:
     tables = tables_of(rows)
     for study in sorted({row.study for row in rows}):
         record = record_in(tables, study)
-        found = explain_study(record)
-        fates = {row.finding_id: row.fate for row in found.rows}
-        assert len(fates) == len(found.rows)
-        stored = {
-            name: {row["finding_id"] for row in record.tables[name]}
-            for name in IDENTIFIED
-        }
+        explanation = explain_study(record)
+        fates = {row.finding_id: row.fate for row in explanation.rows}
+        assert len(fates) == len(explanation.rows)
+        stored = {name: ids_of(record.tables[name]) for name in IDENTIFIED}
         assert set(fates) == stored["deduplicated_findings"] | stored["expansions"]
         result = stored["lunguage_plus_plus"]
-        assert {own for own, fate in fates.items() if fate == "in the result"} == result
+        ids_in_result = {
+            finding_id for finding_id, fate in fates.items() if fate == "in the result"
+        }
+        assert ids_in_result == result
         log = [
             row
             for row in record.tables["resolution_log"]
             if row["event"] != "reference lost"
         ]
-        gone = {row["finding_id"]: row["event"] for row in log}
-        assert {own: fate for own, fate in fates.items() if own not in result} == gone
-        assert [row.idx for row in found.rows if row.idx is not None] == list(
+        event_by_id = {row["finding_id"]: row["event"] for row in log}
+        fate_by_id = {
+            finding_id: fate
+            for finding_id, fate in fates.items()
+            if finding_id not in result
+        }
+        assert fate_by_id == event_by_id
+        assert [row.idx for row in explanation.rows if row.idx is not None] == list(
             range(1, len(result) + 1)
         )
-        assert text(found)
+        assert text(explanation)
 
 
 IDENTIFIED = ("deduplicated_findings", "expansions", "lunguage_plus_plus")
@@ -192,7 +197,8 @@ BOTH = [said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)]
 LOBAR = [said("lobar pneumonia", "dp")]
 REFERRING = [said("opacity", evidence=[1, "~haze"]), said("nodule", "tp", p=0.6),
              said("blunting", associate=[3]), said("mass", "dp"), said("mass", "dn")]  # fmt: skip
-ROW, SIGN = identity(0), identity(0) + "/0"
+ROW = identity(0)
+SIGN = identity(0) + "/0"
 
 REASONS = [
     (HEART, ROW, "said", "findings, sentence 0"),
@@ -231,16 +237,16 @@ REASONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rows", "own", "heading", "words"), REASONS)
+@pytest.mark.parametrize(("rows", "finding_id", "heading", "words"), REASONS)
 def test_a_row_is_explained(
-    rows: list[Said], own: str, heading: str, words: str
+    rows: list[Said], finding_id: str, heading: str, words: str
 ) -> None:
-    assert words in passages(explained(rows), own)[heading]
+    assert words in passages(explained(rows), finding_id)[heading]
 
 
 READ = (
-    "No evidence of pneumothorax. Pneumonia cannot be excluded. The effusion has resolved. "
-    "The heart is not normal. Nodule."
+    "No evidence of pneumothorax. Pneumonia cannot be excluded. "
+    "The effusion has resolved. The heart is not normal. Nodule."
 )
 DECIDED = {
     "pneumothorax": 'absent: by "No evidence of" (negated.no_evidence)',
@@ -254,10 +260,10 @@ DECIDED = {
 @pytest.mark.parametrize(("finding", "line"), DECIDED.items())
 def test_a_row_names_the_words_that_decided_it(finding: str, line: str) -> None:
     report = cut_report("s1", READ)
-    read = structured_tables(
+    findings = structured_tables(
         [report], RuleStructurer().structure([report])
     ).structured_findings
-    row = read[read["normed_ent"].str.contains(finding)].iloc[0]
+    row = findings[findings["normed_ent"].str.contains(finding)].iloc[0]
     tables = tables_of([said(finding, row["status"])])
     tables["reports"]["report"] = READ
     for name in ("deduplicated_findings", "lunguage_plus_plus"):
@@ -273,7 +279,7 @@ def test_every_kind_of_cue_that_decides_a_row_has_its_words() -> None:
     ids = [
         cue.id for cue in (*bundled_cues(), *hedge_cues()) if cue.category in deciding
     ]
-    assert {own.partition(".")[0] for own in ids} <= set(CUE_WORDS)
+    assert {cue_id.partition(".")[0] for cue_id in ids} <= set(CUE_WORDS)
 
 
 def test_the_words_of_a_cue_cannot_command_a_terminal() -> None:
@@ -297,10 +303,10 @@ def test_any_row_is_chosen_by_its_number_or_id() -> None:
 
 
 def test_rejected_rows_are_explained_too() -> None:
-    found = explained([said("pneumonia", section="hist")], rejected=[REFUSED])
-    assert [row.fate for row in found.rows] == ["excluded", "rejected"]
-    why = passages(found, "Lunguage.csv, row 7")["unknown status"]
-    assert "column 'dx_status': found 'maybe', expected positive or negative" in why
+    explanation = explained([said("pneumonia", section="hist")], rejected=[REFUSED])
+    assert [row.fate for row in explanation.rows] == ["excluded", "rejected"]
+    passage = passages(explanation, "Lunguage.csv, row 7")["unknown status"]
+    assert "column 'dx_status': found 'maybe', expected positive or negative" in passage
 
 
 def test_every_code_of_the_tables_has_its_words() -> None:
@@ -314,22 +320,24 @@ def test_text_of_a_report_cannot_command_a_terminal() -> None:
     record = record_in(tables_of([said("nodule")]))
     for name in ("deduplicated_findings", "lunguage_plus_plus"):
         record.tables[name][0].update(sent=hostile, ent=hostile)  # type: ignore[attr-defined]
-    shown = text(explain_study(record))
-    assert "\x1b[2J" not in shown
-    assert "[red]c[/red]" in shown
+    printed = text(explain_study(record))
+    assert "\x1b[2J" not in printed
+    assert "[red]c[/red]" in printed
 
 
 def test_a_study_delivered_again_is_explained_as_delivered_last(tmp_path: Path) -> None:
     home = home_of(tmp_path, "synthetic", old=[said("nodule")], new=[said("mass")])
     record = read_study(home.tables, "panel", ["old", "new"], STUDY.removeprefix("s"))
-    found = explain_study(record)
-    assert [row.title.split(":")[0] for row in found.rows] == ["mass"]
-    assert "amended: also delivered in old; the newest version counts" in text(found)
+    explanation = explain_study(record)
+    assert [row.title.split(":")[0] for row in explanation.rows] == ["mass"]
+    assert "amended: also delivered in old; the newest version counts" in text(
+        explanation
+    )
     announce(home, "newest")  # registered, and not run yet
-    again = explain_study(
+    explanation_after = explain_study(
         read_study(home.tables, "panel", ["old", "new", "newest"], STUDY)
     )
-    assert "batches without a result for this ranker: newest" in text(again)
+    assert "batches without a result for this ranker: newest" in text(explanation_after)
 
 
 def test_an_unknown_study_or_ranker_is_answered_with_those_there(
@@ -382,13 +390,13 @@ def test_text_of_patients_is_shown_on_a_terminal(
             os._exit(0)
         finally:
             os._exit(1)
-    shown = b""
+    printed = b""
     with contextlib.suppress(OSError):  # the other end is closed
-        while part := os.read(terminal, 65536):
-            shown += part
+        while chunk := os.read(terminal, 65536):
+            printed += chunk
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
-    assert SECRET in shown.decode()
+    assert SECRET in printed.decode()
 
 
 def test_a_finding_id_in_the_place_of_the_study_explains_that_row(

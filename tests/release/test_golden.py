@@ -73,14 +73,14 @@ def digests(home: Path) -> dict[str, str]:
 def test_a_release_is_byte_for_byte_the_frozen_one(
     kind: str, homes: dict[str, Path]
 ) -> None:
-    found = digests(homes[kind])
+    digest_by_path = digests(homes[kind])
     golden = GOLDEN / f"{kind}.sha256"
     if os.environ.get("LUNGUAGE_WRITE_GOLDEN"):
         golden.parent.mkdir(exist_ok=True)
         golden.write_text(
-            "".join(f"{digest}  {path}\n" for path, digest in found.items())
+            "".join(f"{digest}  {path}\n" for path, digest in digest_by_path.items())
         )
     frozen = dict(
         reversed(line.split("  ")) for line in golden.read_text().splitlines()
     )
-    assert found == frozen
+    assert digest_by_path == frozen

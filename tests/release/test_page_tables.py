@@ -77,10 +77,16 @@ def test_at_1280_pixels_no_column_is_cut_off(version: Path, tmp_path: Path) -> N
         page.evaluate(
             "document.querySelectorAll('details').forEach(part => part.open = true)"
         )
-        hidden = "[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth)"
+        hidden = (
+            "[...document.querySelectorAll('.scroll')]"
+            ".filter(one => one.scrollWidth > one.clientWidth)"
+        )
         assert (
             page.evaluate(f"{hidden}.map(one => one.getAttribute('aria-label')).join()")
             == ""
         )
-        heights = "[...document.querySelectorAll('tr')].map(row => row.getBoundingClientRect().height)"
+        heights = (
+            "[...document.querySelectorAll('tr')]"
+            ".map(row => row.getBoundingClientRect().height)"
+        )
         assert page.evaluate(f"Math.max(...{heights})") < 120

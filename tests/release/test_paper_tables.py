@@ -80,7 +80,7 @@ def test_certainty_counts_stated_current_rows_and_the_p_of_tentative_ones() -> N
     assert statuses(pneumonia) == [1, 0, 3, 0]
     assert pneumonia["no_information"] == 1
     np.testing.assert_allclose(
-        [pneumonia[f"p_{part}"] for part in ("mean", "sd", "min", "max")],
+        [pneumonia[f"p_{statistic}"] for statistic in ("mean", "sd", "min", "max")],
         [0.6, 0.2, 0.4, 0.8],
     )
     assert line(table, diagnosis="all diagnoses")["tentative_negative"] == 0
@@ -94,8 +94,8 @@ def test_the_structure_of_the_pathways_is_that_of_the_method() -> None:
     published = published_values()
     for name, structure in published["structure"].items():
         assert {
-            part: line(tables.expansion, diagnosis=name)[part]
-            for part in ("variants", "pathways", "depth", "width")
+            measure: line(tables.expansion, diagnosis=name)[measure]
+            for measure in ("variants", "pathways", "depth", "width")
         } == structure
     for measure in (
         "diagnoses",
@@ -138,14 +138,12 @@ def test_conflicts_are_counted_by_type_source_and_outcome() -> None:
     ]
     table = tables_of(*rows).conflicts
     counts = ["conflicts", "suppressed", "merged", "removed"]
-    found = {
-        (values["conflict_type"], values["source"]): tuple(
-            values[name] for name in counts
-        )
-        for values in table.to_dict("records")
-        if values["conflicts"]
-    }
-    assert found == {
+    counts_by_conflict = {}
+    for values in table.to_dict("records"):
+        if values["conflicts"]:
+            conflict = (values["conflict_type"], values["source"])
+            counts_by_conflict[conflict] = tuple(values[name] for name in counts)
+    assert counts_by_conflict == {
         ("polarity", "original-original"): (1, 0, 0, 2),  # both masses go
         ("certainty_pos", "original-expansion"): (
             1,
@@ -165,31 +163,33 @@ def test_the_tables_agree_with_the_rows_they_are_counted_from(rows: list[Said]) 
     outcome, tables = stored(rows)
     if not len(outcome.deduplicated):
         return
-    made = paper_tables(tables, dictionary().statistics())
+    paper = paper_tables(tables, dictionary().statistics())
     for name, table in PAPER_TABLES.items():
-        table.to_arrow(vars(made)[name])
+        table.to_arrow(vars(paper)[name])
     counts = Counter(outcome.rows["source"])
-    assert figure(made, "stated rows out") == counts["original"]
-    every = line(made.expansion, diagnosis="all diagnoses")
-    assert figure(made, "generated rows out") == counts["expansion"] == every["added"]
-    assert made.expansion["added"].sum() == 2 * every["added"]
-    before, taken = (
-        figure(made, "rows before resolution"),
-        figure(made, "rows that resolution took away"),
+    assert figure(paper, "stated rows out") == counts["original"]
+    all_diagnoses = line(paper.expansion, diagnosis="all diagnoses")
+    assert (
+        figure(paper, "generated rows out")
+        == counts["expansion"]
+        == all_diagnoses["added"]
     )
-    assert before - taken == len(outcome.rows)
+    assert paper.expansion["added"].sum() == 2 * all_diagnoses["added"]
+    before = figure(paper, "rows before resolution")
+    taken_away = figure(paper, "rows that resolution took away")
+    assert before - taken_away == len(outcome.rows)
     generated = outcome.expansion.expansions["outcome"].value_counts()
-    assert every["generated"] == generated.get("generated", 0)
-    assert every["already_stated"] == generated.get("already stated", 0)
-    assert made.conflicts["conflicts"].sum() == len(outcome.resolution.conflicts)
-    everything = line(made.certainty, diagnosis="all findings")
+    assert all_diagnoses["generated"] == generated.get("generated", 0)
+    assert all_diagnoses["already_stated"] == generated.get("already stated", 0)
+    assert paper.conflicts["conflicts"].sum() == len(outcome.resolution.conflicts)
+    all_findings = line(paper.certainty, diagnosis="all findings")
     delivered = frames(rows)[0]
     current = delivered[delivered["currency"] == "current dx"]
     counted = [
         (current["status"] == status).sum() for status in ("dp", "dn", "tp", "tn")
     ]
-    assert statuses(everything) == counted
-    assert everything["total"] == sum(counted) == len(current)
+    assert statuses(all_findings) == counted
+    assert all_findings["total"] == sum(counted) == len(current)
 
 
 def test_fits_stand_beside_the_published_values() -> None:
@@ -204,7 +204,8 @@ def test_fits_stand_beside_the_published_values() -> None:
     fits = fits.assign(p_source="fitted", **placed).astype({"rank": "Int64"})
     tables |= {"fitted_probabilities": fits}
     table = paper_tables(tables, dictionary().statistics()).fit
-    steps, rank = line(table, measure="steps"), line(table, measure="rank")
+    steps = line(table, measure="steps")
+    rank = line(table, measure="rank")
     assert [steps[name] for name in ("n", "mean", "sd", "minimum", "maximum")] == [
         2,
         10.5,
@@ -225,34 +226,43 @@ def test_published_values_stand_beside_the_published_corpus_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _, tables = stored([said("pneumonia", "tp", p=0.6), said("nodule", "dp")])
-    elsewhere = paper_tables(tables, dictionary().statistics())
+    paper_elsewhere = paper_tables(tables, dictionary().statistics())
     monkeypatch.setattr(counting, "is_the_published_corpus", lambda *_: True)
-    here = paper_tables(tables, dictionary().statistics())
-    for frame in (elsewhere.expansion, elsewhere.conflicts, elsewhere.figures):
+    paper = paper_tables(tables, dictionary().statistics())
+    for frame in (
+        paper_elsewhere.expansion,
+        paper_elsewhere.conflicts,
+        paper_elsewhere.figures,
+    ):
         assert frame.filter(like="published").isna().all(axis=None)
     assert (
         line(
-            here.conflicts, conflict_type="duplicate_pos", source="expansion-expansion"
+            paper.conflicts,
+            conflict_type="duplicate_pos",
+            source="expansion-expansion",
         )["published"]
         == 181
     )
     assert np.isnan(
-        line(here.conflicts, conflict_type="repeat_dp", source="original-original")[
-            "published"
-        ]
+        line(
+            paper.conflicts,
+            conflict_type="repeat_dp",
+            source="original-original",
+        )["published"]
     )
     assert (
-        here.conflicts["published"].sum()
-        == line(here.figures, measure="conflicts")["published"]
+        paper.conflicts["published"].sum()
+        == line(paper.figures, measure="conflicts")["published"]
         == 774
     )
     assert (
-        line(here.expansion, diagnosis="congestive heart failure")["published_width"]
+        line(paper.expansion, diagnosis="congestive heart failure")["published_width"]
         == 6
     )
-    assert line(here.figures, measure="rows out")["published"] == 18810
+    assert line(paper.figures, measure="rows out")["published"] == 18810
     assert (
-        line(here.figures, measure="rows that resolution took away")["published"] == 406
+        line(paper.figures, measure="rows that resolution took away")["published"]
+        == 406
     )
 
 
@@ -260,15 +270,15 @@ def test_counts_of_table_2_stand_beside_the_published_corpus_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _, tables = stored([said("pneumonia", "tp", p=0.6)])
-    elsewhere = paper_tables(tables, dictionary().statistics()).certainty
+    certainty_elsewhere = paper_tables(tables, dictionary().statistics()).certainty
     monkeypatch.setattr(counting, "is_the_published_corpus", lambda *_: True)
-    here = paper_tables(tables, dictionary().statistics()).certainty
+    certainty = paper_tables(tables, dictionary().statistics()).certainty
     counts = [
         f"published_{name}"
         for name in ("definitive_positive", "definitive_negative", "tentative")
     ]
-    assert elsewhere[counts].isna().all(axis=None)
-    assert [line(here, diagnosis="pneumonia")[name] for name in counts] == [
+    assert certainty_elsewhere[counts].isna().all(axis=None)
+    assert [line(certainty, diagnosis="pneumonia")[name] for name in counts] == [
         32,
         193,
         214,
@@ -277,7 +287,7 @@ def test_counts_of_table_2_stand_beside_the_published_corpus_only(
 
 def test_p_of_table_2_stands_beside_any_corpus() -> None:
     table = tables_of(said("nodule")).certainty
-    names = [f"published_p_{part}" for part in ("mean", "sd", "min", "max")]
+    names = [f"published_p_{statistic}" for statistic in ("mean", "sd", "min", "max")]
     assert [line(table, diagnosis="fracture")[name] for name in names] == [
         0.219,
         0.165,
@@ -308,21 +318,24 @@ def test_both_halves_of_table_3_stand_beside_the_published_corpus(
 
 
 def test_conflicts_are_told_by_source_with_the_share_of_polarity() -> None:
-    made = tables_of(
+    paper = tables_of(
         said("pneumonia", "tp", p=0.6), said("opacity", "dp")
     )  # less surely implied than stated
     assert (
-        figure(made, "conflicts with expansions")
-        == figure(made, "conflicts: original-expansion")
+        figure(paper, "conflicts with expansions")
+        == figure(paper, "conflicts: original-expansion")
         == 1
     )
-    assert figure(made, "share of polarity in conflicts: original-expansion") == 0
-    assert figure(made, "conflicts: expansion-expansion") == 0
-    assert np.isnan(figure(made, "share of polarity in conflicts: expansion-expansion"))
+    assert figure(paper, "share of polarity in conflicts: original-expansion") == 0
+    assert figure(paper, "conflicts: expansion-expansion") == 0
+    assert np.isnan(
+        figure(paper, "share of polarity in conflicts: expansion-expansion")
+    )
 
 
 def test_numbers_of_the_published_conflicts_agree_with_their_table() -> None:
-    values, crossed = published_values()["figures"], published_values()["conflicts"]
+    values = published_values()["figures"]
+    crossed = published_values()["conflicts"]
     for number, source in ((1, "original-expansion"), (2, "expansion-expansion")):
         total = sum(row[number] for row in crossed.values())
         assert total == values[f"conflicts: {source}"]

@@ -21,14 +21,20 @@ from lunguage_assets.settings import load_settings
 from lunguage_assets.structuring.model.structurer import structurer_identity
 
 
-def told(made: Made, origin: Origin) -> dict[str, Any]:
-    return provenance(origin, "panel", made.ranking, list(made.batches), ["lexical-1"])
+def provenance_of(release_inputs: Made, origin: Origin) -> dict[str, Any]:
+    return provenance(
+        origin,
+        "panel",
+        release_inputs.ranking,
+        list(release_inputs.batches),
+        ["lexical-1"],
+    )
 
 
 def test_it_names_software_packages_judges_ranking_files_and_batches(
     invented: Made,
 ) -> None:
-    values = told(invented, invented.origin())
+    values = provenance_of(invented, invented.origin())
     assert values["software"]["name"] == "lunguage-assets"
     assert set(values["packages"]) >= {
         "dagster",
@@ -42,8 +48,10 @@ def test_it_names_software_packages_judges_ranking_files_and_batches(
     assert values["structurer"] is None, "findings were delivered"
     raw = [replace(batch, kind="text") for batch in invented.origin().batches]
     identity = structurer_identity("rules", invented.origin().configuration)
-    read = told(invented, replace(invented.origin(), batches=raw))["structurer"]
-    assert read == {"key": "rules", "identity": identity, "model": None}
+    structurer = provenance_of(invented, replace(invented.origin(), batches=raw))[
+        "structurer"
+    ]
+    assert structurer == {"key": "rules", "identity": identity, "model": None}
     assert (
         values["ranking"]["ranking_version"]
         == invented.ranking["ranking_version"].iloc[0]
@@ -71,13 +79,13 @@ def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
         settings=origin.settings.model_copy(update={"implicit": implicit}),
         configuration=origin.configuration.model_copy(update={"judges": judges}),
     )
-    text = json_text(told(invented, origin))
+    text = json_text(provenance_of(invented, origin))
     assert "someone" not in text
     assert "~" not in text
     assert '"biolord"' in text
     assert '"medgemma"' in text
     assert not re.search(r"\d{4}-\d\d-\d\dT|\d\d:\d\d:\d\d", text)
-    assert text == json_text(told(invented, origin))
+    assert text == json_text(provenance_of(invented, origin))
 
 
 def test_that_options_are_the_papers_and_which_are_not_is_told(
@@ -85,13 +93,15 @@ def test_that_options_are_the_papers_and_which_are_not_is_told(
 ) -> None:
     origin = invented.origin()
     (tmp_path / "settings.toml").write_text("as_published = true\n")
-    asked = load_settings(tmp_path / "settings.toml")
-    published = told(invented, replace(origin, settings=asked))["as_published"]
+    settings = load_settings(tmp_path / "settings.toml")
+    published = provenance_of(invented, replace(origin, settings=settings))[
+        "as_published"
+    ]
     assert published == {"asked": True, "other": {}}
-    lexical = asked.model_copy(
-        update={"implicit": asked.implicit.model_copy(update={"encoder": "lexical"})}
+    lexical = settings.model_copy(
+        update={"implicit": settings.implicit.model_copy(update={"encoder": "lexical"})}
     )
-    assert told(invented, replace(origin, settings=lexical))["as_published"][
+    assert provenance_of(invented, replace(origin, settings=lexical))["as_published"][
         "other"
     ] == {"implicit.encoder": {"published": "sentence", "used": "lexical"}}
 

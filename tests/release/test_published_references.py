@@ -52,32 +52,39 @@ delivered = st.fixed_dictionaries(
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(delivered, min_size=1, max_size=9))
 def test_every_published_number_has_a_row_and_repeated_wordings_are_noted(
-    tmp_path: Path, said: list[dict[str, str]]
+    tmp_path: Path, delivered_values: list[dict[str, str]]
 ) -> None:
-    rows = [row(number, **values) for number, values in enumerate(said)]
+    rows = [row(number, **values) for number, values in enumerate(delivered_values)]
     (tmp_path / "Lunguage.csv").write_text(as_csv(rows), encoding="utf-8")
-    taken = take_in(find_delivery(tmp_path), CorpusSettings())
-    resolved = bundled_method().conclude(vars(taken))["lunguage_plus_plus"]
-    published = published_frame(resolved, taken.reports)
+    intake = take_in(find_delivery(tmp_path), CorpusSettings())
+    resolved = bundled_method().conclude(vars(intake))["lunguage_plus_plus"]
+    published = published_frame(resolved, intake.reports)
     numbered = published.set_index(["study_id", "idx"])["ent"].to_dict()
     for column in ("evidence", "associate"):
         cells = zip(
             published["study_id"], published[column], resolved[column], strict=True
         )
         for study, cell, tokens in cells:
-            pointing = [one for one in parse_references(cell) if one.number is not None]
+            pointing = [
+                reference
+                for reference in parse_references(cell)
+                if reference.number is not None
+            ]
             for reference in pointing:
                 assert reference.parts
                 assert ", ".join(reference.parts) == numbered[study, reference.number]
             assert len(pointing) == sum(not token.startswith("~") for token in tokens)
-    named = Vocabulary.from_terms(TERMS.frame())
+    built_in_vocabulary = Vocabulary.from_terms(TERMS.frame())
     stated = resolved[resolved["source"] == "original"]
-    said_of = stated[["study_id", "currency", "ent", "location"]].itertuples(
-        index=False
-    )
+    columns = ["study_id", "currency", "ent", "location"]
     keys = [
-        (*one[:2], named.finding(one.ent), named.location_parts(one.location))
-        for one in said_of
+        (
+            finding.study_id,
+            finding.currency,
+            built_in_vocabulary.finding(finding.ent),
+            built_in_vocabulary.location_parts(finding.location),
+        )
+        for finding in stated[columns].itertuples(index=False)
     ]
     if len(set(keys)) < len(keys):
-        assert "one-wording-two-names" in set(taken.intake_notes["reason"])
+        assert "one-wording-two-names" in set(intake.intake_notes["reason"])

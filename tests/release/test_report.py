@@ -121,15 +121,15 @@ def analyses(version: str) -> dict[str, pd.DataFrame]:
         "bool": False,
         "strings": [],
     }
-    made = {}
+    frame_by_name = {}
     for name, table in ANALYSES.items():
         row = {
             c.name: None if c.nullable else c.choices[0] if c.choices else plain[c.type]
             for c in table.columns
         }
         row |= {"ranking_version": version}
-        made[name] = table.frame([row | values for values in SAID[name]])
-    return made
+        frame_by_name[name] = table.frame([row | values for values in SAID[name]])
+    return frame_by_name
 
 
 @pytest.fixture(scope="module")
@@ -140,10 +140,10 @@ def complete(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
         origin,
         corpus=replace(origin.corpus, name="<script>alert('corpus')</script> & more"),
     )
-    made = analyses(str(invented.ranking["ranking_version"].iloc[0]))
+    frame_by_name = analyses(str(invented.ranking["ranking_version"].iloc[0]))
     folder = tmp_path_factory.mktemp("complete")
     return write_bundle(
-        invented.release(), folder, origin, made, invented.examples
+        invented.release(), folder, origin, frame_by_name, invented.examples
     ).folder
 
 
@@ -154,15 +154,16 @@ def page(complete: Path) -> Page:
 
 def test_the_page_loads_nothing_and_runs_nothing(page: Page) -> None:
     loading = ("src", "href", "srcset", "action", "data")
-    named = [
+    addresses = [
         attributes.get(name)
         for _, attributes in page.elements
         for name in loading
         if name in attributes
     ]
-    assert len(named) > 10
+    assert len(addresses) > 10
     assert all(
-        str(address).startswith(("data:image/png;base64,", "#")) for address in named
+        str(address).startswith(("data:image/png;base64,", "#"))
+        for address in addresses
     )
     assert not [
         tag
@@ -170,9 +171,9 @@ def test_the_page_loads_nothing_and_runs_nothing(page: Page) -> None:
         if tag in ("script", "link", "iframe", "object", "form")
     ]
     (policy,) = [
-        one
-        for one in page.all("meta")
-        if one.get("http-equiv") == "Content-Security-Policy"
+        element
+        for element in page.all("meta")
+        if element.get("http-equiv") == "Content-Security-Policy"
     ]
     assert (
         policy["content"]
@@ -186,11 +187,12 @@ def test_the_page_loads_nothing_and_runs_nothing(page: Page) -> None:
 @in_a_browser
 def test_no_word_of_a_corpus_runs_in_the_page(invented: Made, tmp_path: Path) -> None:
     """Findings, hedges, ids, what was rejected, names of raters and of the corpus: all code at once."""
-    made = {
-        key: {n: _hostile(frame) for n, frame in b.items()}
-        for key, b in invented.batches.items()
-    }
-    release = opened(_hostile(invented.ranking), stored(tmp_path / "tables", made))
+    hostile_batches = {}
+    for key, batch in invented.batches.items():
+        hostile_batches[key] = {name: _hostile(frame) for name, frame in batch.items()}
+    release = opened(
+        _hostile(invented.ranking), stored(tmp_path / "tables", hostile_batches)
+    )
     origin = replace(
         invented.origin(), corpus=replace(invented.origin().corpus, name=HOSTILE)
     )
@@ -199,9 +201,9 @@ def test_no_word_of_a_corpus_runs_in_the_page(invented: Made, tmp_path: Path) ->
     examples = invented.examples.rename(
         lambda word: word if word in ENDS else f"{word} {HOSTILE}"
     )
-    written = write_bundle(release, tmp_path / "release", origin, extra, examples)
+    bundle = write_bundle(release, tmp_path / "release", origin, extra, examples)
     require_harmless(
-        Page(written.folder).raw, tmp_path, HOSTILE, f"may represent {HOSTILE}"
+        Page(bundle.folder).raw, tmp_path, HOSTILE, f"may represent {HOSTILE}"
     )
 
 
@@ -209,11 +211,14 @@ def _hostile(frame: pd.DataFrame) -> pd.DataFrame:
     def words_of(value: str | None) -> str | None:
         return f"{value} {HOSTILE}" if value and value not in ENDS else value
 
-    words = {n: frame[n].map(words_of, na_action="ignore")
-             for n in WORDS if n in frame and frame[n].map(type).isin([str, type(None)]).all()}  # fmt: skip
-    return frame.assign(
-        **{n: values.astype(frame[n].dtype) for n, values in words.items()}
-    )
+    hostile = {}
+    for name in WORDS:
+        if name not in frame:
+            continue
+        if frame[name].map(type).isin([str, type(None)]).all():
+            values = frame[name].map(words_of, na_action="ignore")
+            hostile[name] = values.astype(frame[name].dtype)
+    return frame.assign(**hostile)
 
 
 def test_what_was_not_run_is_named_and_what_was_run_is_not(
@@ -297,8 +302,10 @@ def test_single_experts_are_numbered_by_their_agreement_with_the_ranking() -> No
         .to_dict()
     )
     assert ranked == {"expert 1": 0.9, "expert 2": 0.7, "expert 3": 0.5}
-    pair = numbered[numbered["measure"] == "with expert"]
-    assert pair[["first", "second"]].to_numpy().tolist() == [["expert 3", "expert 1"]]
+    pairs_of_experts = numbered[numbered["measure"] == "with expert"]
+    assert pairs_of_experts[["first", "second"]].to_numpy().tolist() == [
+        ["expert 3", "expert 1"]
+    ]
 
 
 def test_of_two_experts_no_single_one_is_shown() -> None:
@@ -332,9 +339,13 @@ def test_experts_are_averaged_and_nobody_is_named(complete: Path) -> None:
 def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
     invented: Made, tmp_path: Path
 ) -> None:
-    other = analyses("of another ranking")
-    written = write_bundle(
-        invented.release(), tmp_path, invented.origin(), other, invented.examples
+    other_analyses = analyses("of another ranking")
+    bundle = write_bundle(
+        invented.release(),
+        tmp_path,
+        invented.origin(),
+        other_analyses,
+        invented.examples,
     )
-    assert Page(written.folder).text.count("it was made with another ranking") == 6
-    assert not list(written.folder.rglob("judge_agreement.csv"))
+    assert Page(bundle.folder).text.count("it was made with another ranking") == 6
+    assert not list(bundle.folder.rglob("judge_agreement.csv"))

@@ -56,25 +56,27 @@ def sound(invented: Made) -> Stored:
     """What the release reads of a batch; two of its delivered rows were rejected, two studies set aside."""
     frames = invented.batches["first"].items()
     rows = {name: pa.Table.from_pandas(frame).to_pylist() for name, frame in frames}
-    refused = {
+    rejected_row = {
         "file": "a.csv",
         "study_id": "",
         "column": "",
         "found": "",
         "expected": "a study",
     }
-    refused |= {"remedy": "fix it", "reason": "no study", "content": "{}"}
-    aside = {
+    rejected_row |= {"remedy": "fix it", "reason": "no study", "content": "{}"}
+    row_set_aside = {
         "subject_id": "",
         "step": "fitting",
         "table": "fitted_probabilities",
         "rule": "0 < p < 1",
     }
-    aside |= {"finding_ids": [], "found": "p 1"}
+    row_set_aside |= {"finding_ids": [], "found": "p 1"}
     return {
         **rows,
-        "rejected": [{**refused, "line": line} for line in (1, 2)],
-        "set_aside": [{**aside, "study_id": f"s9999999{number}"} for number in (1, 2)],
+        "rejected": [{**rejected_row, "line": line} for line in (1, 2)],
+        "set_aside": [
+            {**row_set_aside, "study_id": f"s9999999{number}"} for number in (1, 2)
+        ],
     }
 
 
@@ -98,24 +100,26 @@ def files(
     )["first"]
 
 
-def written(table: Table, rows: Rows, path: Path) -> Path:
+def write_parquet(table: Table, rows: Rows, path: Path) -> Path:
     """A file as another program could have put it there: of the schema, its rows not looked at."""
     pq.write_table(pa.Table.from_pylist(rows, schema=table.arrow), path)
     return path
 
 
-def refused(release: Release, made: Made, older: Path, **analyses: pd.DataFrame) -> str:
+def refused(
+    release: Release, inputs: Made, older: Path, **analyses: pd.DataFrame
+) -> str:
     """Try to seal the release beside the older one: why it was refused, nothing having changed."""
     before = contents(older)
-    with pytest.raises((InvalidTable, MethodError)) as why:
-        write_bundle(release, older, made.origin(), analyses, made.examples)
+    with pytest.raises((InvalidTable, MethodError)) as refusal:
+        write_bundle(release, older, inputs.origin(), analyses, inputs.examples)
     assert contents(older) == before  # LATEST and the older version are as they were
     assert {path.name for path in older.iterdir()} == {
         ".lock",
         "LATEST",
         "v1",
     }  # nothing is left
-    return str(why.value)
+    return str(refusal.value)
 
 
 def absent(table: Table, rows: Rows, column: str) -> None:
@@ -148,22 +152,26 @@ def of_another_form(table: Table, rows: Rows, column: str) -> None:
 
 
 def there_or_not(table: Table, rows: Rows, column: str) -> None:
-    some = {"string": rows[0]["study_id"], "float": 0.5}[table.column(column).type]
-    rows[-1][column] = some if rows[-1][column] is None else None
+    value = {"string": rows[0]["study_id"], "float": 0.5}[table.column(column).type]
+    rows[-1][column] = value if rows[-1][column] is None else None
 
 
 def held_elsewhere(table: Table, rows: Rows, column: str) -> None:
-    (rule,) = (one for one in table.only if one.column == column)
+    (rule,) = (
+        restriction for restriction in table.only if restriction.column == column
+    )
     row = next(row for row in reversed(rows) if row[rule.when] not in rule.values)
     row[column] = True if table.column(column).type == "bool" else "words"
 
 
 def several(table: Table, rows: Rows, column: str) -> None:
-    others = [code for code in table.column(column).choices if code != rows[-1][column]]
-    number = table.column(column).type == "float"
-    rows[-1][column] = (
-        rows[-1][column] + 0.5 if number else others[0] if others else "another"
-    )
+    other_codes = [
+        code for code in table.column(column).choices if code != rows[-1][column]
+    ]
+    if table.column(column).type == "float":
+        rows[-1][column] += 0.5
+    else:
+        rows[-1][column] = other_codes[0] if other_codes else "another"
 
 
 def twice(table: Table, rows: Rows, columns: str) -> None:
@@ -187,9 +195,10 @@ KINDS: Mapping[str, Callable[..., None]] = {
 def breaking(table: Table, rule: str, rows: Rows) -> Rows:
     """Rows that, beside the others, break a rule. A rule of an unknown kind has no case, and fails here."""
     changed = [dict(row) for row in rows]
-    (change, names), = (
-        (change, found.groups()) for kind, change in KINDS.items() if (found := re.fullmatch(kind, rule))
-    )  # fmt: skip
+    ((kind, change),) = (
+        (kind, change) for kind, change in KINDS.items() if re.fullmatch(kind, rule)
+    )
+    names = re.fullmatch(kind, rule).groups()
     change(table, changed, *names)
     return [row for row, before in zip(changed, rows, strict=True) if row != before]
 
@@ -228,13 +237,13 @@ def test_stored_rows_that_break_their_schema_seal_nothing(
         rules = [
             rule for rule in rules if not re.match("(mode|ranking_version) ", rule)
         ]
-    path = written(
+    path = write_parquet(
         table, poisoned(table, sound[table.name], rules), tmp_path / "poisoned.parquet"
     )
     release = opened(invented.ranking, {"first": {**files, table.name: path}})
-    why = refused(release, invented, older)
-    assert str(path) in why
-    assert [rule for rule in rules if f"'{rule}'" not in why] == []
+    message = refused(release, invented, older)
+    assert str(path) in message
+    assert [rule for rule in rules if f"'{rule}'" not in message] == []
 
 
 def test_a_file_that_allows_forbidden_empty_cells_is_refused(
@@ -254,18 +263,19 @@ def test_a_file_that_allows_forbidden_empty_cells_is_refused(
 def test_a_ranking_that_breaks_its_schema_seals_nothing_and_names_every_rule(
     invented: Made, older: Path
 ) -> None:
-    release, rules = invented.release("first"), storable_rules(REFERENCE_RANKING)
+    release = invented.release("first")
+    rules = storable_rules(REFERENCE_RANKING)
     rows = poisoned(
         REFERENCE_RANKING, pa.Table.from_pandas(invented.ranking).to_pylist(), rules
     )
-    why = refused(
+    message = refused(
         replace(release, ranking=REFERENCE_RANKING.frame(rows)), invented, older
     )
-    assert [rule for rule in rules if f"'{rule}'" not in why] == []
+    assert [rule for rule in rules if f"'{rule}'" not in message] == []
     wrong = audits()["pathway_audit"].assign(studies=1)
-    why = refused(release, invented, older, pathway_audit=wrong)
-    assert "pathway_audit" in why
-    assert "'mentioned <= studies'" in why
+    message = refused(release, invented, older, pathway_audit=wrong)
+    assert "pathway_audit" in message
+    assert "'mentioned <= studies'" in message
 
 
 @pytest.mark.parametrize("function", ["released_rows", "label_frame"])
@@ -279,19 +289,18 @@ def test_a_derived_row_that_breaks_its_schema_seals_nothing(
     assert "source is one of" in refused(invented.release("first"), invented, older)
 
 
-def rows_where(tables: Stored, **wanted: Any) -> Rows:
+def rows_where(tables: Stored, **allowed_by_column: Any) -> Rows:
     """LUNGUAGE_PLUS_PLUS rows that nothing is generated from, with these values."""
     rows = tables["lunguage_plus_plus"]
     parents = {row["parent_id"] for row in rows}
-    return [
-        row
-        for row in rows
-        if row["finding_id"] not in parents
-        and all(row[name] in held for name, held in wanted.items())
-    ]
+    childless = [row for row in rows if row["finding_id"] not in parents]
+    for name, allowed in allowed_by_column.items():
+        childless = [row for row in childless if row[name] in allowed]
+    return childless
 
 
-STATED, GENERATED = {"source": {"original"}}, {"source": {"expansion"}}
+STATED = {"source": {"original"}}
+GENERATED = {"source": {"expansion"}}
 DEFINITE = STATED | {"status": {"dp", "dn"}}
 TENTATIVE = STATED | {"status": {"tp", "tn"}, "p_source": {"fitted"}}
 POSITIVE = GENERATED | {"status": {"dp", "tp"}}
@@ -362,9 +371,9 @@ def refers_to_itself(tables: Stored) -> None:
 
 
 def silent_study(tables: Stored) -> None:
-    gone = tables["lunguage_plus_plus"][0]["study_id"]
+    study_id = tables["lunguage_plus_plus"][0]["study_id"]
     for name in ("lunguage_plus_plus", "accounting", "conflicts"):
-        tables[name] = [row for row in tables[name] if row["study_id"] != gone]
+        tables[name] = [row for row in tables[name] if row["study_id"] != study_id]
 
 
 def child_before_its_parent(tables: Stored) -> None:
@@ -374,9 +383,11 @@ def child_before_its_parent(tables: Stored) -> None:
     child["idx"], parent["idx"] = parent["idx"], child["idx"]
 
 
-def changed(wanted: Mapping[str, Any], **values: Any) -> Callable[[Stored], None]:
+def changed(
+    allowed_by_column: Mapping[str, Any], **values: Any
+) -> Callable[[Stored], None]:
     """Other values in the first row that has what is wanted."""
-    return lambda tables: rows_where(tables, **wanted)[0].update(values)
+    return lambda tables: rows_where(tables, **allowed_by_column)[0].update(values)
 
 
 def beyond_its_parent(tables: Stored) -> None:
@@ -402,13 +413,15 @@ def one_more(tables: Stored, name: str) -> None:
 
 
 def lost_row(tables: Stored) -> None:
-    named = {
+    referenced_ids = {
         token
         for row in tables["lunguage_plus_plus"]
         for token in row["evidence"] + row["associate"]
     }
     row = next(
-        row for row in rows_where(tables, **STATED) if row["finding_id"] not in named
+        row
+        for row in rows_where(tables, **STATED)
+        if row["finding_id"] not in referenced_ids
     )
     tables["lunguage_plus_plus"].remove(row)
 
@@ -485,8 +498,8 @@ def broken(frames: Mapping[str, pd.DataFrame]) -> set[str]:
     )
     explained = explained_studies(accounts)
     guarantees = {
-        one.guarantee
-        for one in violations(rows, frames["reports"]["study_id"], explained)
+        violation.guarantee
+        for violation in violations(rows, frames["reports"]["study_id"], explained)
     }
     rules = [*belief_rules(rows), *fit_rules(fitted)]
     return guarantees | {rule for rule, wrong in rules if wrong.any()}
@@ -505,9 +518,11 @@ def test_every_guarantee_and_every_rule_about_probabilities_has_a_case() -> None
 @pytest.fixture(scope="module")
 def frames(sound: Stored) -> Mapping[str, pd.DataFrame]:
     """The rows that the cases change; they break no rule."""
-    found = {name: table.frame(sound[name]) for name, table in TABLES_PER_BATCH.items()}
-    assert broken(found) == set()
-    return found
+    frame_by_table = {
+        name: table.frame(sound[name]) for name, table in TABLES_PER_BATCH.items()
+    }
+    assert broken(frame_by_table) == set()
+    return frame_by_table
 
 
 @pytest.mark.parametrize(("rule", "change"), [*OF_ROWS, *OF_ALL])
@@ -523,19 +538,19 @@ def test_rows_that_break_exactly_this_rule_seal_nothing(
 ) -> None:
     tables = copy.deepcopy(sound)
     change(tables)
-    other = {
+    changed_tables = {
         name: table
         for name, table in TABLES_PER_BATCH.items()
         if tables[name] != sound[name]
     }
-    now = {
+    frames_now = {
         **frames,
-        **{name: table.frame(tables[name]) for name, table in other.items()},
+        **{name: table.frame(tables[name]) for name, table in changed_tables.items()},
     }
-    assert broken(now) - ALSO.get(rule, set()) == {rule} & set(dict(OF_ROWS))
+    assert broken(frames_now) - ALSO.get(rule, set()) == {rule} & set(dict(OF_ROWS))
     paths = {
-        name: written(table, tables[name], tmp_path / name)
-        for name, table in other.items()
+        name: write_parquet(table, tables[name], tmp_path / name)
+        for name, table in changed_tables.items()
     }
     assert rule in refused(
         opened(invented.ranking, {"first": {**files, **paths}}), invented, older

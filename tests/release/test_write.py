@@ -62,22 +62,22 @@ def test_the_data_dictionary_holds_every_column_and_no_other_file(
     version: Path,
 ) -> None:
     page = (version / "open" / "data_dictionary.md").read_text(encoding="utf-8")
-    described = {
-        file: re.findall(r"^\| `(.+?)` \|", body, re.MULTILINE)
-        for heading, body in re.findall(
-            r"^## (.+?)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL
-        )
-        for file in re.findall(r"`([^`]+)`", heading)
-    }
+    sections = re.findall(
+        r"^## (.+?)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL
+    )
+    described = {}
+    for heading, body in sections:
+        for file in re.findall(r"`([^`]+)`", heading):
+            described[file] = re.findall(r"^\| `(.+?)` \|", body, re.MULTILINE)
     columns = {}
     for path in version.glob("*/*"):
         if path.suffix in (".csv", ".parquet"):
-            read = (
+            frame = (
                 pd.read_parquet(path)
                 if path.suffix == ".parquet"
                 else pd.read_csv(path, nrows=0)
             )
-            columns[str(path.relative_to(version))] = list(read.columns)
+            columns[str(path.relative_to(version))] = list(frame.columns)
     assert described == columns
 
 
@@ -145,27 +145,30 @@ def test_a_release_has_the_same_bytes_for_any_order_of_rows(
             for name in ("lunguage_plus_plus", "reports")
         }
         batches[key] = tables | mixed
-    there = UPath("memory://release-tables")
+    remote_folder = UPath("memory://release-tables")
     for paths in stored(tmp_path / "stored", batches).values():
         for path in paths.values():
-            remote = there / str(path.relative_to(tmp_path))
+            remote = remote_folder / str(path.relative_to(tmp_path))
             remote.parent.mkdir(parents=True, exist_ok=True)
             remote.write_bytes(path.read_bytes())
     remote_paths = {
-        key: {name: there / f"stored/{key}/{name}.parquet" for name in TABLES_PER_BATCH}
+        key: {
+            name: remote_folder / f"stored/{key}/{name}.parquet"
+            for name in TABLES_PER_BATCH
+        }
         for key in batches
     }
-    again = Release(
+    remote_release = Release(
         "panel", invented.ranking, NewestStudies(duckdb.connect(), remote_paths)
     )
-    written = write_bundle(
-        again, tmp_path / "panel", invented.origin(), {}, invented.examples
+    bundle = write_bundle(
+        remote_release, tmp_path / "panel", invented.origin(), {}, invented.examples
     )
     assert contents(tmp_path / "panel") == contents(version.parent)
     once_more = write_bundle(
-        again, tmp_path / "panel", invented.origin(), {}, invented.examples
+        remote_release, tmp_path / "panel", invented.origin(), {}, invented.examples
     )
-    assert (once_more.version, once_more.is_new) == (written.version, False)
+    assert (once_more.version, once_more.is_new) == (bundle.version, False)
 
 
 @pytest.mark.lengthy
@@ -202,21 +205,21 @@ def test_read_by_five_studies_in_two_processes_the_release_is_the_same(
 
 def test_of_a_study_that_came_again_the_newest_delivery_is_read(invented: Made) -> None:
     release = invented.release()
-    (part,) = (
-        one.frames()
-        for one in release.studies.parts("batch", ["reports", "lunguage_plus_plus"])
+    (frame_by_table,) = (
+        part.frames()
+        for part in release.studies.parts("batch", ["reports", "lunguage_plus_plus"])
     )
     first, second = (
         set(invented.batches[key]["reports"]["study_id"]) for key in ("first", "second")
     )
     assert first & second
-    for table in part.values():
+    for table in frame_by_table.values():
         batch_of = dict(zip(table["study_id"], table["report_batch"], strict=True))
         assert all(
             batch == ("second" if study in second else "first")
             for study, batch in batch_of.items()
         )
-    assert len(part["reports"]) == len(first | second)
+    assert len(frame_by_table["reports"]) == len(first | second)
 
 
 def test_rows_without_a_readable_study_are_kept_of_every_batch(
@@ -225,8 +228,8 @@ def test_rows_without_a_readable_study_are_kept_of_every_batch(
     rejected = {"rejected": REJECTED.frame([REFUSED])}
     batches = {key: tables | rejected for key, tables in invented.batches.items()}
     studies = opened(invented.ranking, stored(tmp_path, batches)).studies
-    (part,) = (one.frames() for one in studies.parts("batch", ["rejected"]))
-    assert part["rejected"]["report_batch"].tolist() == ["first", "second"]
+    (frame_by_table,) = (part.frames() for part in studies.parts("batch", ["rejected"]))
+    assert frame_by_table["rejected"]["report_batch"].tolist() == ["first", "second"]
 
 
 @pytest.mark.usefixtures("unreported")
@@ -234,23 +237,26 @@ def test_rejected_rows_hold_no_formula_and_the_published_cells_are_exact(
     invented: Made, tmp_path: Path
 ) -> None:
     tables = invented.batches["first"]
-    odd = tables["lunguage_plus_plus"].assign(ent="=1+1")
-    made = tables | {"rejected": REJECTED.frame([REFUSED]), "lunguage_plus_plus": odd}
-    release = opened(invented.ranking, stored(tmp_path / "tables", {"first": made}))
-    written = write_bundle(
+    rows_with_formula = tables["lunguage_plus_plus"].assign(ent="=1+1")
+    changed_tables = tables | {
+        "rejected": REJECTED.frame([REFUSED]),
+        "lunguage_plus_plus": rows_with_formula,
+    }
+    release = opened(
+        invented.ranking, stored(tmp_path / "tables", {"first": changed_tables})
+    )
+    bundle = write_bundle(
         release, tmp_path / "release", invented.origin(), {}, invented.examples
     ).folder
-    shown = pd.read_csv(
-        written / "restricted" / "rejected.csv", dtype=str, keep_default_na=False
+    rejected = pd.read_csv(
+        bundle / "restricted" / "rejected.csv", dtype=str, keep_default_na=False
     )
-    assert (shown["found"][0], shown["content"][0], shown["line"][0]) == (
+    assert (rejected["found"][0], rejected["content"][0], rejected["line"][0]) == (
         "'-1",
         "'=1+1",
         "1",
     )
-    published = pd.read_csv(
-        written / "restricted" / "Lunguage_plus_plus.csv", dtype=str
-    )
+    published = pd.read_csv(bundle / "restricted" / "Lunguage_plus_plus.csv", dtype=str)
     assert set(published["ent"]) == {"=1+1"}
 
 
@@ -270,10 +276,10 @@ def test_the_name_of_a_corpus_stands_in_the_pages_as_it_is(
         card = (folder / "README.md").read_text(encoding="utf-8")
         _, front, page = card.split("---\n", 2)
         assert yaml.safe_load(front)["pretty_name"] == f"Lunguage++ of {name}"
-        shown = MarkdownIt("commonmark").render(page)
+        html_page = MarkdownIt("commonmark").render(page)
         assert (
             "<h1>Lunguage++ of A*B* # &lt;b&gt;C&lt;/b&gt; [d](http://e) \\x1b[31m</h1>"
-            in shown
+            in html_page
         )
         assert "\x1b" not in card + (folder / "LICENSE").read_text(encoding="utf-8")
 
@@ -281,34 +287,33 @@ def test_the_name_of_a_corpus_stands_in_the_pages_as_it_is(
 def test_a_release_of_no_batch_has_every_file_with_its_header(
     invented: Made, tmp_path: Path
 ) -> None:
-    written = write_bundle(
+    bundle = write_bundle(
         opened(invented.ranking, {}), tmp_path, invented.origin(), {}, invented.examples
     )
     assert pd.read_csv(
-        written.folder / "restricted" / "Lunguage_plus_plus.csv"
+        bundle.folder / "restricted" / "Lunguage_plus_plus.csv"
     ).shape == (0, 30)
-    assert pd.read_csv(written.folder / "restricted" / "labels.csv").empty
-    assert written.summary["rows_out"] == 0
+    assert pd.read_csv(bundle.folder / "restricted" / "labels.csv").empty
+    assert bundle.summary["rows_out"] == 0
 
 
-def said(path: Path) -> str:
+def text_of_file(path: Path) -> str:
     """Everything that a file says: its bytes as text, columns unpacked, words of pictures."""
     data = path.read_bytes()
-    parts = [data.decode("utf-8", "replace"), data.decode("utf-16-le", "replace")]
+    texts = [data.decode("utf-8", "replace"), data.decode("utf-16-le", "replace")]
     if path.suffix == ".parquet":
-        parts += [
+        texts += [
             str(pq.read_table(path).to_pylist()),
             str(pq.read_metadata(path).metadata),
         ]
-    inside = re.findall(rb"data:image/png;base64,([A-Za-z0-9+/=]+)", data)
+    encoded_pictures = re.findall(rb"data:image/png;base64,([A-Za-z0-9+/=]+)", data)
     pictures = (
         [data]
         if path.suffix == ".png"
-        else [base64.b64decode(found) for found in inside]
+        else [base64.b64decode(encoded) for encoded in encoded_pictures]
     )
-    return "\n".join(
-        [*parts, *(str(Image.open(io.BytesIO(png)).info) for png in pictures)]
-    )
+    texts += [str(Image.open(io.BytesIO(png)).info) for png in pictures]
+    return "\n".join(texts)
 
 
 def outside_restricted(version: Path) -> list[Path]:
@@ -341,28 +346,28 @@ def test_words_of_a_patients_report_are_in_the_restricted_part_alone(
     files = outside_restricted(of_patients)
     names = {"README.md", "provenance.json", "ranking.csv", "data_dictionary.md"}
     assert {path.name for path in files} >= names
-    assert [path.name for path in files if secrets.search(said(path))] == []
-    inside = (path for path in (of_patients / "restricted").iterdir() if path.is_file())
-    held = {path.name for path in inside if secrets.search(said(path))}
+    assert [path.name for path in files if secrets.search(text_of_file(path))] == []
+    restricted = [*filter(Path.is_file, (of_patients / "restricted").iterdir())]
+    naming_files = {
+        path.name for path in restricted if secrets.search(text_of_file(path))
+    }
     expected = {
         "Lunguage_plus_plus.csv",
         "Lunguage_plus_plus.parquet",
         "rejected.csv",
         "labels.parquet",
     }
-    assert held >= expected, "the search finds them"
+    assert naming_files >= expected, "the search finds them"
 
 
 def test_what_counts_reports_of_patients_is_in_the_restricted_part_alone(
     of_patients: Path,
 ) -> None:
     counting = {"report.html", "figures", "table_certainty.csv", "pathway_audit.csv"}
-    parts = {
-        part: {path.name for path in (of_patients / part).iterdir()}
-        for part in ("open", "restricted")
-    }
-    assert counting <= parts["restricted"]
-    assert parts["open"] == {
+    restricted_names = {path.name for path in (of_patients / "restricted").iterdir()}
+    open_names = {path.name for path in (of_patients / "open").iterdir()}
+    assert counting <= restricted_names
+    assert open_names == {
         "ranking.csv", "phrase_scale.csv", "pathways.yaml", "blacklist.yaml", "provenance.json",
         "data_dictionary.md", "USE.md", "SHA256SUMS",
     }  # fmt: skip
@@ -377,10 +382,10 @@ def test_a_phrase_that_may_be_a_sentence_is_not_released(
         phrase=patients.ranking["phrase"].replace("may be", sentence)
     )
     release = replace(patients.release(), ranking=ranking)
-    written = write_bundle(
+    bundle = write_bundle(
         release, tmp_path, patients.origin(), {}, patients.examples
     ).folder
     for name in ("ranking", "phrase_scale"):
-        phrases = pd.read_csv(written / "open" / f"{name}.csv")["phrase"].tolist()
+        phrases = pd.read_csv(bundle / "open" / f"{name}.csv")["phrase"].tolist()
         assert "(a phrase of 7 words)" in phrases
         assert sentence not in phrases

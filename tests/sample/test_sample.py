@@ -27,7 +27,7 @@ from lunguage_assets.settings import CorpusSettings
 ATTRIBUTES = slice(17, None)
 
 
-def read(path: Path) -> pd.DataFrame:
+def read_cells(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
@@ -44,7 +44,9 @@ def test_intake_takes_every_row_of_any_sample(
         intake = take_in(delivery, CorpusSettings())
         assert delivery.declared.data_class == "synthetic"
         assert (len(intake.rejected), len(intake.reports)) == (0, reports)
-        assert len(intake.findings) == len(read(tmp_path / str(seed) / "Lunguage.csv"))
+        assert len(intake.findings) == len(
+            read_cells(tmp_path / str(seed) / "Lunguage.csv")
+        )
         intended = {
             "bare-reference",
             "finding-not-located",
@@ -58,10 +60,8 @@ def test_ids_are_in_order_and_of_no_real_corpus(
     tmp_path: Path,
 ) -> None:
     write_sample(tmp_path, 900, 3)
-    rows, images = (
-        read(tmp_path / "Lunguage.csv"),
-        read(tmp_path / "mimic-cxr-2.0.0-metadata.csv"),
-    )
+    rows = read_cells(tmp_path / "Lunguage.csv")
+    images = read_cells(tmp_path / "mimic-cxr-2.0.0-metadata.csv")
     assert list(rows.iloc[:, 0]) == [str(number) for number in range(len(rows))]
     assert list(rows["study_id"].unique()) == [
         f"s{90_000_001 + number}" for number in range(900)
@@ -84,19 +84,20 @@ def test_a_sample_is_byte_identical_for_its_seed_whatever_the_hash_seed(
         "write_sample(folder / 'sample', 60, 5)\n"
         "write_raw_sample(folder / 'raw', folder / 'truth', 60, 5)\n"
         "files = sorted(path for path in folder.rglob('*') if path.is_file())\n"
-        "print([(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in files])\n"
+        "print([(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) "
+        "for file in files])\n"
     )
-    here, elsewhere = printed_here_and_elsewhere(program)
-    assert here == elsewhere
-    assert all(name in here for name in (*FILES, "reports.csv"))
+    printed, elsewhere = printed_here_and_elsewhere(program)
+    assert printed == elsewhere
+    assert all(name in printed for name in (*FILES, "reports.csv"))
 
 
 def test_a_smaller_sample_begins_a_larger_one() -> None:
     for prose in ("plain", "varied"):
         large = {seed: sample_studies(1700, seed, prose) for seed in (0, 20, 21)}
         for seed, studies in large.items():
-            for few in (1, 799, 801):
-                assert sample_studies(few, seed, prose).equals(studies.iloc[:few])
+            for size in (1, 799, 801):
+                assert sample_studies(size, seed, prose).equals(studies.iloc[:size])
             assert studies["packaged"].iloc[:800].is_unique
         assert not large[20]["packaged"].equals(large[21]["packaged"])
         assert list(large[0]["packaged"].iloc[:800]) == [
@@ -108,13 +109,14 @@ def test_a_smaller_sample_begins_a_larger_one() -> None:
 def test_raw_reports_and_their_truth_are_of_the_same_studies(
     form: RawFormat, tmp_path: Path
 ) -> None:
-    out, truth = tmp_path / "raw", tmp_path / "truth"
+    out = tmp_path / "raw"
+    truth = tmp_path / "truth"
     assert write_raw_sample(out, truth, 25, 4, form=form).startswith("25 reports of ")
-    rows = read(truth / "Lunguage.csv")
+    rows = read_cells(truth / "Lunguage.csv")
     reports = dict(zip(rows["study_id"], rows["report"], strict=True))
     if form == "table":
-        table = read(out / "reports.csv")
-        written = dict(zip(table["study_id"], table["report"], strict=True))
+        table = read_cells(out / "reports.csv")
+        texts = dict(zip(table["study_id"], table["report"], strict=True))
         assert list(table.columns) == [
             "study_id",
             "subject_id",
@@ -124,12 +126,12 @@ def test_raw_reports_and_their_truth_are_of_the_same_studies(
         ]
     else:
         paths = [path.relative_to(out).as_posix() for path in out.rglob("*.txt")]
-        place = r"files/p90/p900000\d\d/" if form == "mimic" else ""
-        assert all(re.fullmatch(rf"{place}s900000\d\d\.txt", path) for path in paths)
-        written = {path.stem: path.read_text() for path in out.rglob("s*.txt")}
+        folder = r"files/p90/p900000\d\d/" if form == "mimic" else ""
+        assert all(re.fullmatch(rf"{folder}s900000\d\d\.txt", path) for path in paths)
+        texts = {path.stem: path.read_text() for path in out.rglob("s*.txt")}
     assert (out / "mimic-cxr-2.0.0-metadata.csv").exists() == (form == "mimic")
-    assert len(written) == 25
-    assert written == reports
+    assert len(texts) == 25
+    assert texts == reports
     assert 'data_class = "synthetic"' in (out / "corpus.toml").read_text()
     assert not list(out.rglob("Lunguage*.csv"))
 
@@ -139,10 +141,8 @@ def test_every_row_of_the_truth_quotes_its_report() -> None:
         columns="place_open"
     )
     for row in rows.itertuples(index=False):
-        sentence, values = (
-            str(row.sent).lower(),
-            [row.ent, *f"{row.location}, {', '.join(row[ATTRIBUTES])}".split(", ")],
-        )
+        sentence = str(row.sent).lower()
+        values = [row.ent, *f"{row.location}, {', '.join(row[ATTRIBUTES])}".split(", ")]
         assert flat(row.sent) in flat(row.report)
         assert all(
             re.search(rf"(?<!\w){re.escape(value.lower())}(?!\w)", sentence)
@@ -158,7 +158,7 @@ def test_a_sample_replaces_a_sample_but_no_corpus_of_another_kind(
 ) -> None:
     write_sample(tmp_path / "out", 5)
     write_sample(tmp_path / "out", 3)
-    assert read(tmp_path / "out" / "Lunguage.csv")["study_id"].nunique() == 3
+    assert read_cells(tmp_path / "out" / "Lunguage.csv")["study_id"].nunique() == 3
     (tmp_path / "out" / "corpus.toml").write_text('data_class = "credentialed"\n')
     before = (tmp_path / "out" / "Lunguage.csv").read_bytes()
     with pytest.raises(ConfigurationError, match="not declared synthetic"):

@@ -30,12 +30,12 @@ from lunguage_assets.tables import INTAKE_NOTES, REJECTED
 from lunguage_assets.tables.corpus import REPORT_TEXTS
 
 
-def received(place: Path) -> Received:
-    taken = receive(find_delivery(place), CorpusSettings())
-    REPORT_TEXTS.to_arrow(taken.report_texts)
-    REJECTED.to_arrow(taken.rejected)
-    INTAKE_NOTES.to_arrow(taken.intake_notes)
-    return taken
+def received(folder: Path) -> Received:
+    receipt = receive(find_delivery(folder), CorpusSettings())
+    REPORT_TEXTS.to_arrow(receipt.report_texts)
+    REJECTED.to_arrow(receipt.rejected)
+    INTAKE_NOTES.to_arrow(receipt.intake_notes)
+    return receipt
 
 
 def files(folder: Path, **contents: bytes) -> Received:
@@ -53,13 +53,13 @@ def table(folder: Path, *records: tuple[str, str]) -> Received:
     return received(folder)
 
 
-def outcome(taken: Received) -> tuple[int, list[str], list[str]]:
+def outcome(receipt: Received) -> tuple[int, list[str], list[str]]:
     """Reports, reasons of rejections, reasons of notes about single records."""
-    noted = taken.intake_notes[taken.intake_notes["line"].notna()]
+    notes_of_lines = receipt.intake_notes[receipt.intake_notes["line"].notna()]
     return (
-        len(taken.report_texts),
-        taken.rejected["reason"].tolist(),
-        noted["reason"].tolist(),
+        len(receipt.report_texts),
+        receipt.rejected["reason"].tolist(),
+        notes_of_lines["reason"].tolist(),
     )
 
 
@@ -90,9 +90,9 @@ def test_odd_text_is_a_report_or_is_rejected_with_its_reason(
     tmp_path: Path, case: str
 ) -> None:
     content, rejected, notes = CASES[case]
-    taken = files(tmp_path, s50000002=content)
-    assert outcome(taken) == (2 - len(rejected), rejected, notes)
-    assert taken.report_texts["study_id"].tolist()[0] == "s50000001"
+    receipt = files(tmp_path, s50000002=content)
+    assert outcome(receipt) == (2 - len(rejected), rejected, notes)
+    assert receipt.report_texts["study_id"].tolist()[0] == "s50000001"
 
 
 def test_each_record_is_read_in_its_own_encoding(
@@ -104,14 +104,15 @@ def test_each_record_is_read_in_its_own_encoding(
         "2,Ghon\u2019s focus.".encode("cp1252"),
     ]
     (tmp_path / "reports.csv").write_bytes(b"\n".join(records))
-    taken = received(tmp_path)
-    assert taken.report_texts["report"].tolist() == ["Ghon\u2019s focus."] * 2
-    assert outcome(taken)[2] == ["encoding-guessed"]
+    receipt = received(tmp_path)
+    assert receipt.report_texts["report"].tolist() == ["Ghon\u2019s focus."] * 2
+    assert outcome(receipt)[2] == ["encoding-guessed"]
 
 
 def test_the_words_of_a_page_stay_apart_and_comparisons_are_no_marks() -> None:
     page = decoded(
-        b"<p>Small effusion.<p>No<b> pneumothorax</b>.<br/>Nodule &lt; 5 mm<script>x</script></p>"
+        b"<p>Small effusion.<p>No<b> pneumothorax</b>.<br/>"
+        b"Nodule &lt; 5 mm<script>x</script></p>"
     )
     assert page.text.split("\n") == [
         "Small effusion.",
@@ -141,7 +142,10 @@ def test_marks_that_never_end_are_read_once(mark: str) -> None:
 
 
 def test_scripts_and_comments_go_unless_they_never_end() -> None:
-    page = "<!DOCTYPE html>No<SCRIPT a>x</p></style></script >edema<!-- <p> y -->.<style>z</STYLE>"
+    page = (
+        "<!DOCTYPE html>No<SCRIPT a>x</p></style></script >edema"
+        "<!-- <p> y -->.<style>z</STYLE>"
+    )
     page += " a <script < b"
     assert decoded(page.encode()).text.split("\n") == [
         "No",
@@ -170,11 +174,11 @@ def test_an_unforeseen_failure_rejects_its_record_alone(
         return decoded(content)
 
     monkeypatch.setattr(receiving, "decoded", failing)
-    taken = table(
+    receipt = table(
         tmp_path, ("1", "No effusion."), ("2", "A zebrafish."), ("3", "No edema.")
     )
-    assert outcome(taken) == (2, ["unexpected"], [])
-    assert taken.rejected["found"].tolist() == ["ValueError"]
+    assert outcome(receipt) == (2, ["unexpected"], [])
+    assert receipt.rejected["found"].tolist() == ["ValueError"]
 
 
 def test_entities_of_an_xml_file_in_utf_16_are_not_resolved_either(
@@ -206,17 +210,17 @@ def test_ends_of_lines_are_those_of_unix() -> None:
 
 
 def test_of_two_reports_of_a_study_the_first_stays(tmp_path: Path) -> None:
-    taken = table(
+    receipt = table(
         tmp_path,
         ("50000001", "No effusion."),
         ("s50000001", "No effusion."),
         ("50000001", "An effusion."),
     )
-    assert outcome(taken) == (1, ["report-repeated"], ["same-report-again"])
-    assert taken.report_texts["report"].tolist() == ["No effusion."]
-    assert taken.rejected["line"].tolist() == [3]
-    assert "addendum" in taken.rejected["remedy"][0]
-    assert json.loads(taken.rejected["content"][0])["report"] == "An effusion."
+    assert outcome(receipt) == (1, ["report-repeated"], ["same-report-again"])
+    assert receipt.report_texts["report"].tolist() == ["No effusion."]
+    assert receipt.rejected["line"].tolist() == [3]
+    assert "addendum" in receipt.rejected["remedy"][0]
+    assert json.loads(receipt.rejected["content"][0])["report"] == "An effusion."
 
 
 def test_dates_and_views_that_nobody_understands_are_noted(tmp_path: Path) -> None:
@@ -228,22 +232,22 @@ def test_dates_and_views_that_nobody_understands_are_noted(tmp_path: Path) -> No
         report="No effusion."
     )
     frame.to_csv(tmp_path / "reports.csv", index=False)
-    taken = received(tmp_path)
-    assert taken.report_texts["taken_at"].tolist() == [
+    receipt = received(tmp_path)
+    assert receipt.report_texts["taken_at"].tolist() == [
         "20140508103000",
         "20140508000000",
         "",
         "",
         "",
     ]
-    assert taken.report_texts["view_information"].tolist() == [
+    assert receipt.report_texts["view_information"].tolist() == [
         "pa",
         "ap",
         "lateral",
         "",
         "pa, lateral",
     ]
-    assert outcome(taken)[2] == [
+    assert outcome(receipt)[2] == [
         "study-date-ignored",
         "view-ignored",
         "study-date-ignored",
@@ -278,12 +282,12 @@ def test_a_package_with_any_bytes_exchanged_is_read_or_refused(
         for name in ("p1/1.txt", "../2.txt.gz", "/3.txt"):
             package.writestr(name, b"No effusion.")
     content = bytearray(stream.getvalue())
-    for place, value in exchanged:
-        content[-1 - place % len(content)] = value
+    for offset, value in exchanged:
+        content[-1 - offset % len(content)] = value
     (tmp_path / "reports.zip").write_bytes(content)
     with contextlib.suppress(InputError):
-        taken = received(tmp_path)
-        assert len(taken.report_texts) + len(taken.rejected) <= 3
+        receipt = received(tmp_path)
+        assert len(receipt.report_texts) + len(receipt.rejected) <= 3
 
 
 _TEXTS = st.one_of(
@@ -309,11 +313,11 @@ def test_every_record_of_a_table_ends_somewhere(
             b",".join(b'"' + cell.replace(b'"', b'""') + b'"' for cell in cells)
         )
     (tmp_path / "reports.csv").write_bytes(b"\n".join(lines))
-    taken = received(tmp_path)
-    again = int((taken.intake_notes["reason"] == "same-report-again").sum())
-    assert len(taken.report_texts) + len(taken.rejected) + again == len(records)
-    assert set(taken.rejected["reason"]) <= reasons()["rejections"].keys()
-    assert set(taken.intake_notes["reason"]) <= reasons()["notes"].keys()
+    receipt = received(tmp_path)
+    repeated = int((receipt.intake_notes["reason"] == "same-report-again").sum())
+    assert len(receipt.report_texts) + len(receipt.rejected) + repeated == len(records)
+    assert set(receipt.rejected["reason"]) <= reasons()["rejections"].keys()
+    assert set(receipt.intake_notes["reason"]) <= reasons()["notes"].keys()
 
 
 def test_words_of_reports_stand_in_restricted_columns_only(tmp_path: Path) -> None:
@@ -326,19 +330,19 @@ def test_words_of_reports_stand_in_restricted_columns_only(tmp_path: Path) -> No
         "large": sentence.encode() * 40_000,
         "windows": f"\u2013{sentence}".encode("cp1252"),
     }
-    taken = files(tmp_path, **contents)
-    assert outcome(taken)[0] == 5
+    receipt = files(tmp_path, **contents)
+    assert outcome(receipt)[0] == 5
     for table_of, frame in (
-        (REPORT_TEXTS, taken.report_texts),
-        (REJECTED, taken.rejected),
-        (INTAKE_NOTES, taken.intake_notes),
+        (REPORT_TEXTS, receipt.report_texts),
+        (REJECTED, receipt.rejected),
+        (INTAKE_NOTES, receipt.intake_notes),
     ):
         open_columns = [
             column.name for column in table_of.columns if not column.restricted
         ]
         assert WORD.lower() not in frame[open_columns].to_json().lower()
-    assert WORD not in taken.intake_notes.to_json()
-    assert WORD not in repr(taken.report_texts["source_id"].tolist())
+    assert WORD not in receipt.intake_notes.to_json()
+    assert WORD not in repr(receipt.report_texts["source_id"].tolist())
 
 
 @pytest.mark.parametrize(
@@ -362,13 +366,13 @@ def test_errors_about_whole_files_quote_nothing(
 def test_circular_links_and_a_fifo_stop_nothing(
     tmp_path: Path,
 ) -> None:
-    place = tmp_path / "files"
-    place.mkdir()
-    (place / "s50000001.txt").write_bytes(b"No effusion.")
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "s50000001.txt").write_bytes(b"No effusion.")
     for name in ("x", "y"):  # walked again and again, two to the power of forty folders
-        (place / name).symlink_to(".")
-    (place / "s50000002.txt").symlink_to("s50000002.txt")
-    os.mkfifo(place / "s50000003.txt")
+        (folder / name).symlink_to(".")
+    (folder / "s50000002.txt").symlink_to("s50000002.txt")
+    os.mkfifo(folder / "s50000003.txt")
     assert outcome(received(tmp_path)) == (1, ["unreadable-file"] * 2, [])
 
 
@@ -387,9 +391,9 @@ def test_half_a_character_in_the_id_of_a_patient_costs_its_record(
     (tmp_path / "x_metadata_view_position.json").write_text(
         json.dumps({"one": good | {"PatientID": "\ud800"}, "two": good})
     )
-    taken = received(tmp_path)
-    assert taken.report_texts["source_id"].tolist() == ["two"]
-    assert taken.rejected["reason"].tolist() == ["broken-encoding"]
+    receipt = received(tmp_path)
+    assert receipt.report_texts["source_id"].tolist() == ["two"]
+    assert receipt.rejected["reason"].tolist() == ["broken-encoding"]
 
 
 @pytest.mark.parametrize("field", ["StudyDate", "ImageViewPosition"])
@@ -402,9 +406,9 @@ def test_half_a_character_in_a_date_or_a_view_costs_that_cell(
 
 
 def test_half_a_character_in_an_id_costs_its_record(tmp_path: Path) -> None:
-    taken = graph_file(tmp_path, **{"\ud800": GOOD_GRAPH, "two": GOOD_GRAPH})
-    assert taken.report_texts["source_id"].tolist() == ["two"]
-    assert taken.rejected["reason"].tolist() == ["broken-encoding"]
+    receipt = graph_file(tmp_path, **{"\ud800": GOOD_GRAPH, "two": GOOD_GRAPH})
+    assert receipt.report_texts["source_id"].tolist() == ["two"]
+    assert receipt.rejected["reason"].tolist() == ["broken-encoding"]
 
 
 def test_relations_that_hold_lists_cost_their_record(tmp_path: Path) -> None:
@@ -413,9 +417,9 @@ def test_relations_that_hold_lists_cost_their_record(tmp_path: Path) -> None:
         "text": "No effusion .",
         "entities": {"1": entity | {"relations": [["modify", [["2"]]]]}},
     }
-    taken = graph_file(tmp_path, one=nested, two=GOOD_GRAPH)
-    assert taken.report_texts["source_id"].tolist() == ["two"]
-    assert taken.rejected["reason"].tolist() == ["radgraph-entry"]
+    receipt = graph_file(tmp_path, one=nested, two=GOOD_GRAPH)
+    assert receipt.report_texts["source_id"].tolist() == ["two"]
+    assert receipt.rejected["reason"].tolist() == ["radgraph-entry"]
 
 
 def test_words_of_a_file_are_in_no_message(tmp_path: Path) -> None:
@@ -426,12 +430,12 @@ def test_words_of_a_file_are_in_no_message(tmp_path: Path) -> None:
         "end_ix": 1,
         "relations": 0,
     }
-    taken = graph_file(
+    receipt = graph_file(
         tmp_path,
         one={"text": "No effusion .", "entities": {WORD: entity}},
         two=GOOD_GRAPH,
     )
-    assert taken.rejected["column"].tolist() == ["entities.1.relations"]
+    assert receipt.rejected["column"].tolist() == ["entities.1.relations"]
     (tmp_path / "graphs.json").write_text(
         json.dumps({"a": {"text": 1, "entities": 2, WORD: 3}})
     )

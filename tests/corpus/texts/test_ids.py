@@ -18,29 +18,31 @@ from lunguage_assets.tables.columns import A_PATIENT, A_STUDY
 
 
 @pytest.mark.parametrize(
-    ("written", "study"),
+    ("delivered_id", "study"),
     [
         ("50414267", "s50414267"), ("s50414267", "s50414267"), ("S50414267.0", "s50414267"),
         ("7", "s00000007"), ("0123456789012345", "s123456789012345"),
         ("123456789012345678", "s123456789012345678"),
     ],
 )  # fmt: skip
-def test_numbers_of_up_to_eighteen_digits_are_kept(written: str, study: str) -> None:
-    assert study_of(written) == study
-    assert is_number(written)
+def test_numbers_of_up_to_eighteen_digits_are_kept(
+    delivered_id: str, study: str
+) -> None:
+    assert study_of(delivered_id) == study
+    assert is_number(delivered_id)
 
 
 @given(st.text(min_size=1))
-def test_every_id_has_the_form_of_the_tables(written: str) -> None:
-    assert re.fullmatch(A_STUDY, study_of(written))
-    assert re.fullmatch(A_PATIENT, patient_of(written))
+def test_every_id_has_the_form_of_the_tables(delivered_id: str) -> None:
+    assert re.fullmatch(A_STUDY, study_of(delivered_id))
+    assert re.fullmatch(A_PATIENT, patient_of(delivered_id))
 
 
 def test_other_ids_are_numbered_the_same_everywhere() -> None:
     assert study_of("ACC-2014/17") == study_of(" ACC-2014/17 ")
     ids = {study_of(f"ACC-{number}") for number in range(5000)}
     assert len(ids) == 5000
-    assert all(len(one) == 18 for one in ids)
+    assert all(len(study_id) == 18 for study_id in ids)
 
 
 def test_a_study_without_a_patient_shares_none() -> None:

@@ -31,27 +31,26 @@ STUDIES = [f"s{report.study}" for report in REPORTS]
 TEXTS = [report.text.strip() for report in REPORTS]
 
 
-def received(place: Path) -> Received:
-    delivery = find_delivery(place)
+def received(folder: Path) -> Received:
+    delivery = find_delivery(folder)
     assert delivery.kind == "text"
     return receive(delivery, CorpusSettings())
 
 
-def notes(taken: Received) -> set[str]:
-    return set(taken.intake_notes["reason"]) - {"vocabulary-missing"}
+def notes(receipt: Received) -> set[str]:
+    return set(receipt.intake_notes["reason"]) - {"vocabulary-missing"}
 
 
 def zipped(folder: Path, form: str) -> Path:
     """Everything of a form that lies in a folder, as a package of the collection's own name."""
-    inside = sorted(folder.rglob(form))
+    members = sorted(folder.rglob(form))
     path = folder / "mimic-cxr-reports.zip"
     with zipfile.ZipFile(path, "w") as package:
-        for one in inside:
-            package.write(one, one.relative_to(folder))
-            one.unlink()
-    for empty in sorted(
-        (one for one in folder.rglob("*") if one.is_dir()), reverse=True
-    ):
+        for member in members:
+            package.write(member, member.relative_to(folder))
+            member.unlink()
+    empty_folders = [member for member in folder.rglob("*") if member.is_dir()]
+    for empty in sorted(empty_folders, reverse=True):
         empty.rmdir()
     return path
 
@@ -100,8 +99,8 @@ def odd_headers(folder: Path) -> Path:
 def test_texts_ids_views_and_times_are_read_in_every_layout(
     tmp_path: Path, write: Callable[[Path], Path]
 ) -> None:
-    taken = received(write(tmp_path))
-    texts = taken.report_texts
+    receipt = received(write(tmp_path))
+    texts = receipt.report_texts
     assert texts["study_id"].tolist() == STUDIES
     assert texts["report"].tolist() == TEXTS
     assert texts["subject_id"].tolist() == [f"p{report.subject}" for report in REPORTS]
@@ -112,20 +111,20 @@ def test_texts_ids_views_and_times_are_read_in_every_layout(
     assert [taken_at[:8] for taken_at in texts["taken_at"]] == [
         str(21500101 + number) for number in range(len(REPORTS))
     ]
-    assert len(taken.rejected) == 0
-    assert notes(taken) == set()
+    assert len(receipt.rejected) == 0
+    assert notes(receipt) == set()
 
 
-@pytest.mark.parametrize("part", ["files", "files/p10", "files/p10/p10000032"])
+@pytest.mark.parametrize("subfolder", ["files", "files/p10", "files/p10/p10000032"])
 def test_any_part_of_the_tree_is_read_with_the_metadata_above_it(
-    tmp_path: Path, part: str
+    tmp_path: Path, subfolder: str
 ) -> None:
     write_mimic_tree(tmp_path)
     (tmp_path / "files" / "LICENSE.txt").write_text("Not a report.", encoding="utf-8")
-    taken = received(tmp_path / part)
-    assert set(taken.report_texts["study_id"]) <= set(STUDIES)
-    assert set(taken.report_texts["view_source"]) == {"metadata"}
-    first = taken.report_texts.iloc[0]
+    receipt = received(tmp_path / subfolder)
+    assert set(receipt.report_texts["study_id"]) <= set(STUDIES)
+    assert set(receipt.report_texts["view_source"]) == {"metadata"}
+    first = receipt.report_texts.iloc[0]
     assert (first["study_id"], first["subject_id"], first["source_id"]) == (
         "s50000001",
         "p10000032",
@@ -140,21 +139,21 @@ def test_patients_that_a_table_does_not_name_are_those_of_the_metadata(
     (tmp_path / "mimic-cxr-2.0.0-metadata.csv").write_text(
         image_metadata(REPORTS[:-2]), encoding="utf-8"
     )
-    taken = received(tmp_path)
-    named = dict(
+    receipt = received(tmp_path)
+    patient_by_study = dict(
         zip(
-            taken.report_texts["study_id"],
-            taken.report_texts["subject_id"],
+            receipt.report_texts["study_id"],
+            receipt.report_texts["subject_id"],
             strict=True,
         )
     )
     of_reports = {f"s{report.study}": f"p{report.subject}" for report in REPORTS}
     assert (
-        sum(named[study] == patient for study, patient in of_reports.items())
+        sum(patient_by_study[study] == patient for study, patient in of_reports.items())
         == len(REPORTS) - 2
     )
     assert (
-        taken.intake_notes.set_index("reason")["found"]["patient-unknown"]
+        receipt.intake_notes.set_index("reason")["found"]["patient-unknown"]
         == "2 reports"
     )
 
@@ -165,9 +164,9 @@ def test_the_open_i_table_is_put_together_under_its_headings(
 ) -> None:
     path, _ = write_openi_tables(tmp_path)
     path.rename(tmp_path / name)
-    for place in (tmp_path, tmp_path / name):
-        taken = received(place)
-        texts = taken.report_texts
+    for source in (tmp_path, tmp_path / name):
+        receipt = received(source)
+        texts = receipt.report_texts
         assert texts["study_id"].tolist() == [
             f"s{number:08}" for number in range(1, len(REPORTS) + 1)
         ]
@@ -184,7 +183,7 @@ def test_the_open_i_table_is_put_together_under_its_headings(
         assert "IMPRESSION" not in texts["report"][3]
         views = dict(zip(texts["view_information"], texts["view_source"], strict=True))
         assert views == {"pa, lateral": "procedure text", "ap": "procedure text"}
-        assert notes(taken) == {"patient-unknown"}
+        assert notes(receipt) == {"patient-unknown"}
 
 
 def test_views_of_open_i_images_count_where_the_examination_names_none(
@@ -209,8 +208,8 @@ def test_the_open_i_files_say_what_the_table_says(tmp_path: Path) -> None:
     assert sorted(ids) == sorted(
         f"CXR{number}" for number in range(1, len(REPORTS) + 1)
     )
-    own = dict(zip(files["source_id"], files["report"], strict=True))
-    assert [own[f"CXR{uid}"].split() for uid in tables["source_id"]] == [
+    text_by_id = dict(zip(files["source_id"], files["report"], strict=True))
+    assert [text_by_id[f"CXR{uid}"].split() for uid in tables["source_id"]] == [
         text.split() for text in tables["report"]
     ]
     assert set(files["view_information"]) == {"pa, lateral", "ap"}
@@ -222,27 +221,28 @@ def test_entities_of_an_xml_file_are_never_resolved(tmp_path: Path) -> None:
     write_openi_xml(tmp_path / "d", REPORTS[:1])
     hostile = (
         f'<!DOCTYPE e [<!ENTITY x SYSTEM "{secret.as_uri()}"><!ENTITY y "yyyy">]>'
-        '<eCitation><AbstractText Label="FINDINGS">No effusion &x; &y;.</AbstractText></eCitation>'
+        '<eCitation><AbstractText Label="FINDINGS">'
+        "No effusion &x; &y;.</AbstractText></eCitation>"
     )
     (tmp_path / "d" / "ecgen-radiology" / "2.xml").write_text(hostile, encoding="utf-8")
-    taken = received(tmp_path / "d")
-    assert taken.rejected[["file", "reason"]].to_numpy().tolist() == [
+    receipt = received(tmp_path / "d")
+    assert receipt.rejected[["file", "reason"]].to_numpy().tolist() == [
         ["ecgen-radiology/2.xml", "unreadable-file"]
     ]
-    assert len(taken.report_texts) == 1
-    assert "Zanzibarquartz" not in taken.rejected.to_json()
+    assert len(receipt.report_texts) == 1
+    assert "Zanzibarquartz" not in receipt.rejected.to_json()
 
 
 def test_plain_text_files_are_named_after_their_studies(tmp_path: Path) -> None:
     write_text_files(tmp_path)
     (tmp_path / "README.txt").write_text("These are reports.", encoding="utf-8")
-    taken = received(tmp_path)
-    assert sorted(taken.report_texts["source_id"]) == sorted(
+    receipt = received(tmp_path)
+    assert sorted(receipt.report_texts["source_id"]) == sorted(
         f"report {number}" for number in range(1, len(REPORTS) + 1)
     )
-    assert sorted(taken.report_texts["report"]) == sorted(TEXTS)
-    assert taken.report_texts["study_id"].str.fullmatch("s[1-9][0-9]{16}").all()
-    assert notes(taken) == {"id-numbered", "patient-unknown"}
+    assert sorted(receipt.report_texts["report"]) == sorted(TEXTS)
+    assert receipt.report_texts["study_id"].str.fullmatch("s[1-9][0-9]{16}").all()
+    assert notes(receipt) == {"id-numbered", "patient-unknown"}
 
 
 def test_the_same_reports_packed_otherwise_are_the_same_content(tmp_path: Path) -> None:
@@ -282,7 +282,10 @@ def test_what_is_no_delivery_says_what_is_accepted(tmp_path: Path) -> None:
     path.write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(
         InputError,
-        match=r"found a file of another kind with the columns .*; expected a file Lunguage\.csv",
+        match=(
+            r"found a file of another kind with the columns .*; "
+            r"expected a file Lunguage\.csv"
+        ),
     ):
         find_delivery(path)
 

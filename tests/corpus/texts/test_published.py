@@ -35,14 +35,14 @@ GRAPH = graph("No effusion .", ("effusion", "OBS-DA", []))
 TRAIN = "train_metadata_view_position.json"
 
 
-def received(place: Path) -> Received:
-    return receive(find_delivery(place), CorpusSettings())
+def received(path: Path) -> Received:
+    return receive(find_delivery(path), CorpusSettings())
 
 
 def test_chexpert_plus_has_one_report_per_study_of_its_images_paths(
     tmp_path: Path,
 ) -> None:
-    said = {
+    sections = {
         "clinical_history": "Cough.",
         "findings": "Clear lungs.",
         "impression": "Normal chest.",
@@ -51,20 +51,24 @@ def test_chexpert_plus_has_one_report_per_study_of_its_images_paths(
         tmp_path,
         [
             chexpert_row(
-                "patient00001/study1/view1_frontal", "PA", report="ignored", **said
+                "patient00001/study1/view1_frontal", "PA", report="ignored", **sections
             ),
             chexpert_row(
                 "patient00001/study2/view1_frontal",
                 "AP",
                 report="Small effusion.\nEdema.",
             ),
-            chexpert_row("patient00001/study1/view2_lateral", report="ignored", **said),
+            chexpert_row(
+                "patient00001/study1/view2_lateral", report="ignored", **sections
+            ),
         ],
     )
     texts = received(tmp_path).report_texts.set_index("source_id")
-    first, second = texts.loc["patient00001/study1"], texts.loc["patient00001/study2"]
+    first = texts.loc["patient00001/study1"]
+    second = texts.loc["patient00001/study2"]
     assert first["report"] == (
-        "CLINICAL HISTORY: Cough.\n\nFINDINGS: Clear lungs.\n\nIMPRESSION: Normal chest."
+        "CLINICAL HISTORY: Cough.\n\n"
+        "FINDINGS: Clear lungs.\n\nIMPRESSION: Normal chest."
     )
     assert (first["view_information"], second["view_information"]) == (
         "pa, lateral",
@@ -80,20 +84,22 @@ def test_rows_of_chexpert_plus_that_cannot_be_read_cost_nothing_but_themselves(
     tmp_path: Path,
 ) -> None:
     good = chexpert_row("patient00001/study1/view1_frontal", findings="Clear lungs.")
-    other = chexpert_row("patient00001/study1/view2_frontal", findings="Edema.")
-    write_chexpert_plus(tmp_path, [good, good | {"path_to_image": "view.jpg"}, other])
-    taken = received(tmp_path)
-    assert taken.report_texts["report"].tolist() == ["FINDINGS: Clear lungs."]
-    assert taken.rejected[["line", "reason", "column"]].to_numpy().tolist() == [
+    other_report = chexpert_row("patient00001/study1/view2_frontal", findings="Edema.")
+    write_chexpert_plus(
+        tmp_path, [good, good | {"path_to_image": "view.jpg"}, other_report]
+    )
+    receipt = received(tmp_path)
+    assert receipt.report_texts["report"].tolist() == ["FINDINGS: Clear lungs."]
+    assert receipt.rejected[["line", "reason", "column"]].to_numpy().tolist() == [
         [2, "chexpert-plus-path", "path_to_image"],
         [3, "report-repeated", "report"],
     ]
 
 
-def in_order(place: Path) -> dict[str, int]:
+def in_order(path: Path) -> dict[str, int]:
     """The place of every study in its patient's time line, by its own id."""
-    taken = received(place)
-    intake = take_in_structured(taken, STRUCTURED_FINDINGS.frame(), CorpusSettings())
+    receipt = received(path)
+    intake = take_in_structured(receipt, STRUCTURED_FINDINGS.frame(), CorpusSettings())
     return dict(
         zip(intake.reports["source_id"], intake.reports["sequence"], strict=True)
     )
@@ -125,9 +131,9 @@ def test_an_order_that_is_no_number_is_noted_and_costs_no_report(
         tmp_path,
         [chexpert_row(image, findings="Clear.", patient_report_date_order="soon")],
     )
-    taken = received(tmp_path)
-    assert taken.report_texts["sequence"].tolist() == [0]
-    assert "study-order-ignored" in set(taken.intake_notes["reason"])
+    receipt = received(tmp_path)
+    assert receipt.report_texts["sequence"].tolist() == [0]
+    assert "study-order-ignored" in set(receipt.intake_notes["reason"])
 
 
 def test_a_table_of_rexgradient_alone_is_read_by_its_ids(tmp_path: Path) -> None:
@@ -142,9 +148,9 @@ def test_a_table_of_rexgradient_alone_is_read_by_its_ids(tmp_path: Path) -> None
         tmp_path / "test_metadata.csv", {"id": "st2", "Findings": "Clear."}
     )
     texts = received(tmp_path).report_texts.set_index("source_id")
-    own = texts.loc["pINVENTED_st1"]
-    assert own["report"] == "INDICATION: Cough.\n\nIMPRESSION: Edema."
-    assert (own["subject_id"], own["taken_at"]) == (
+    report = texts.loc["pINVENTED_st1"]
+    assert report["report"] == "INDICATION: Cough.\n\nIMPRESSION: Edema."
+    assert (report["subject_id"], report["taken_at"]) == (
         patient_of("GRDNINVENTED0001"),
         "20150102000000",
     )
@@ -159,9 +165,9 @@ def test_a_row_of_rexgradient_without_an_id_is_rejected_by_its_column(
         {"Findings": "Clear."},
         {"id": "st2", "Findings": "Clear."},
     )
-    taken = received(tmp_path)
-    assert taken.report_texts["source_id"].tolist() == ["st2"]
-    assert taken.rejected[["line", "reason", "column"]].to_numpy().tolist() == [
+    receipt = received(tmp_path)
+    assert receipt.report_texts["source_id"].tolist() == ["st2"]
+    assert receipt.rejected[["line", "reason", "column"]].to_numpy().tolist() == [
         [1, "rexgradient-id", "id"]
     ]
 
@@ -190,22 +196,26 @@ def test_a_table_of_another_split_beside_json_is_refused_with_both_names(
 def test_rexgradient_is_read_from_its_splits_with_views_of_all_images(
     tmp_path: Path,
 ) -> None:
-    one = rexgradient_entry(
+    entry = rexgradient_entry(
         views=["POSTERO_ANTERIOR", "LL", None, "N/A"], Impression="Edema."
     )
-    write_json(tmp_path / TRAIN, {"pINVENTED_st1": one})
-    write_json(tmp_path / "train_metadata.json", {"pINVENTED_st1": one})
+    write_json(tmp_path / TRAIN, {"pINVENTED_st1": entry})
+    write_json(tmp_path / "train_metadata.json", {"pINVENTED_st1": entry})
     write_json(
         tmp_path / "test_metadata_view_position.json",
         {"st2": rexgradient_entry(Findings="Clear.")},
     )
     texts = received(tmp_path).report_texts.set_index("source_id")
-    own = texts.loc["pINVENTED_st1"]
+    report = texts.loc["pINVENTED_st1"]
     assert (
-        own["report"] == "INDICATION: Cough.\n\nCOMPARISON: None.\n\nIMPRESSION: Edema."
+        report["report"]
+        == "INDICATION: Cough.\n\nCOMPARISON: None.\n\nIMPRESSION: Edema."
     )
-    assert (own["view_information"], own["view_source"]) == ("pa, lateral", "metadata")
-    assert (own["subject_id"], own["taken_at"]) == (
+    assert (report["view_information"], report["view_source"]) == (
+        "pa, lateral",
+        "metadata",
+    )
+    assert (report["subject_id"], report["taken_at"]) == (
         patient_of("GRDNINVENTED0001"),
         "20150102000000",
     )
@@ -216,17 +226,17 @@ def test_padchest_gr_takes_patients_from_the_master_table(
     tmp_path: Path,
 ) -> None:
     study = "216840111366964012" * 2
-    place = write_json(
+    file = write_json(
         tmp_path / "grounded_reports_1.json",
         [padchest_study(study, "No edema.", "Scoliosis")],
     )
     (tmp_path / "master_table.csv").write_text(
         f"StudyID,ImageID,PatientID\n{study},1.png,12\n"
     )
-    for where in (tmp_path, place):
-        (own,) = received(where).report_texts.to_dict("records")
-        assert own["report"] == "FINDINGS: No edema.\nScoliosis."
-        assert (own["source_id"], own["subject_id"]) == (study, "p00000012")
+    for delivered_path in (tmp_path, file):
+        (report,) = received(delivered_path).report_texts.to_dict("records")
+        assert report["report"] == "FINDINGS: No edema.\nScoliosis."
+        assert (report["source_id"], report["subject_id"]) == (study, "p00000012")
 
 
 def padchest_texts(study: str) -> tuple[str, str]:
@@ -246,8 +256,11 @@ def test_padchest_gr_is_read_whole_from_a_package(tmp_path: Path) -> None:
     reports, table = padchest_texts("1" * 36)
     package = tmp_path / "PadChest_GR.zip"
     write_package(package, grounded_reports_1__json=reports, master_table__csv=table)
-    (own,) = received(package).report_texts.to_dict("records")
-    assert (own["report"], own["subject_id"]) == ("FINDINGS: No edema.", "p00000012")
+    (report,) = received(package).report_texts.to_dict("records")
+    assert (report["report"], report["subject_id"]) == (
+        "FINDINGS: No edema.",
+        "p00000012",
+    )
 
 
 def test_a_damaged_package_is_refused_by_its_name(tmp_path: Path) -> None:
@@ -263,9 +276,11 @@ def test_a_finding_without_an_english_sentence_costs_itself_and_is_noted(
 ) -> None:
     study = padchest_study("1" * 36, "No edema.", "lost", "Scoliosis")
     del study["findings"][1]["sentence_en"]
-    taken = received(write_json(tmp_path / "grounded_reports_1.json", [study]))
-    assert taken.report_texts["report"].tolist() == ["FINDINGS: No edema.\nScoliosis."]
-    notes = taken.intake_notes.set_index("reason").loc["padchest-gr-sentence"]
+    receipt = received(write_json(tmp_path / "grounded_reports_1.json", [study]))
+    assert receipt.report_texts["report"].tolist() == [
+        "FINDINGS: No edema.\nScoliosis."
+    ]
+    notes = receipt.intake_notes.set_index("reason").loc["padchest-gr-sentence"]
     assert (notes["study_id"], notes["column"]) == (
         study_of("1" * 36),
         "findings.1.sentence_en",
@@ -277,10 +292,12 @@ def test_a_study_without_any_english_sentence_is_rejected_by_its_first(
 ) -> None:
     silent = padchest_study("2" * 36, "lost")
     silent["findings"][0]["sentence_en"] = None
-    told = padchest_study("1" * 36, "No edema.")
-    taken = received(write_json(tmp_path / "grounded_reports_1.json", [told, silent]))
-    assert taken.rejected["column"].tolist() == ["findings.0.sentence_en"]
-    assert len(taken.report_texts) == 1
+    with_sentence = padchest_study("1" * 36, "No edema.")
+    receipt = received(
+        write_json(tmp_path / "grounded_reports_1.json", [with_sentence, silent])
+    )
+    assert receipt.rejected["column"].tolist() == ["findings.0.sentence_en"]
+    assert len(receipt.report_texts) == 1
 
 
 @pytest.mark.parametrize(
@@ -305,17 +322,18 @@ def test_radgraph_names_studies_as_mimic_chexpert_or_its_package_does(
 ) -> None:
     path = tmp_path / "graphs.json.gz"
     path.write_bytes(gzip.compress(json.dumps(content).encode()))
-    (own,) = received(path).report_texts.to_dict("records")
-    assert (own["source_id"], own["report"]) == (source, "No effusion .")
-    assert patient in (None, own["subject_id"])
+    (report,) = received(path).report_texts.to_dict("records")
+    assert (report["source_id"], report["report"]) == (source, "No effusion .")
+    assert patient in (None, report["subject_id"])
 
 
 def test_what_two_people_annotated_is_read_apart(tmp_path: Path) -> None:
-    other = graph("No effusion .", ("effusion", "OBS-U", []))
-    entry = {"text": GRAPH["text"], "labeler_1": GRAPH, "labeler_2": other}
+    second_graph = graph("No effusion .", ("effusion", "OBS-U", []))
+    entry = {"text": GRAPH["text"], "labeler_1": GRAPH, "labeler_2": second_graph}
     delivery = find_delivery(write_json(tmp_path / "test.json", {"1": entry}))
-    (own,) = delivery.raw_reports()
-    assert [json.loads(one)["1"]["label"] for one in (own.graph, own.second_graph)] == [
+    (report,) = delivery.raw_reports()
+    graphs = [json.loads(report.graph), json.loads(report.second_graph)]
+    assert [entities["1"]["label"] for entities in graphs] == [
         "OBS-DA",
         "OBS-U",
     ]
@@ -324,8 +342,8 @@ def test_what_two_people_annotated_is_read_apart(tmp_path: Path) -> None:
 def test_a_wrong_entity_of_the_second_person_is_told_as_theirs(tmp_path: Path) -> None:
     wrong = graph("No effusion .", ("effusion", "OBS-MAYBE", []))
     entry = {"text": GRAPH["text"], "labeler_1": GRAPH, "labeler_2": wrong}
-    taken = received(write_json(tmp_path / "test.json", {"1": entry, "2": GRAPH}))
-    assert taken.rejected["column"].tolist() == ["labeler_2.entities.1.label"]
+    receipt = received(write_json(tmp_path / "test.json", {"1": entry, "2": GRAPH}))
+    assert receipt.rejected["column"].tolist() == ["labeler_2.entities.1.label"]
 
 
 def test_what_is_learnt_of_a_report_is_stored_with_it(
@@ -345,21 +363,21 @@ def test_what_is_learnt_of_a_report_is_stored_with_it(
     (tmp_path / "stored").mkdir()
     write_packed([*delivery.raw_reports()], tmp_path / "stored" / "raw_reports.parquet")
     stored = find_delivery(tmp_path / "stored")
-    assert [one.sequence for one in stored.raw_reports()] == ["4"]
+    assert [report.sequence for report in stored.raw_reports()] == ["4"]
     assert content_hash(stored) == content_hash(delivery)
 
 
 def test_reports_that_an_earlier_version_stored_are_read(tmp_path: Path) -> None:
     delivery = find_delivery(write_json(tmp_path / "graphs.json", {"1": GRAPH}))
     (tmp_path / "stored").mkdir()
-    place = tmp_path / "stored" / "raw_reports.parquet"
-    write_packed([*delivery.raw_reports()], place)
+    file = tmp_path / "stored" / "raw_reports.parquet"
+    write_packed([*delivery.raw_reports()], file)
     pq.write_table(
-        pq.read_table(place).drop_columns(["second_graph", "sequence", "noted"]), place
+        pq.read_table(file).drop_columns(["second_graph", "sequence", "noted"]), file
     )
     stored = find_delivery(tmp_path / "stored")
-    assert [one.graph for one in stored.raw_reports()] == [
-        one.graph for one in delivery.raw_reports()
+    assert [report.graph for report in stored.raw_reports()] == [
+        report.graph for report in delivery.raw_reports()
     ]
     assert content_hash(stored) == content_hash(delivery)
 
@@ -370,7 +388,7 @@ def test_entities_stay_with_their_report_where_a_home_stores_it(tmp_path: Path) 
     write_packed([*delivery.raw_reports()], tmp_path / "stored" / "raw_reports.parquet")
     stored = find_delivery(tmp_path / "stored")
     assert stored.texts is not None
-    assert [one.graph for one in raw_reports(stored.texts)] == [
+    assert [report.graph for report in raw_reports(stored.texts)] == [
         json.dumps(GRAPH["entities"], separators=(",", ":"))
     ]
     assert content_hash(stored) == content_hash(delivery)
@@ -411,15 +429,15 @@ def test_a_file_without_a_fitting_entry_is_refused_by_row_and_key(
 def test_an_entry_that_does_not_fit_is_rejected_with_its_key(
     tmp_path: Path,
 ) -> None:
-    odd = json.loads(json.dumps(GRAPH))
-    odd["entities"]["1"]["label"] = "OBS-MAYBE"
+    odd_graph = json.loads(json.dumps(GRAPH))
+    odd_graph["entities"]["1"]["label"] = "OBS-MAYBE"
     path = write_json(
         tmp_path / "graphs.json",
-        {"s1": odd, "s2": GRAPH, "s3": 5, "s4": {"0": 5, "labeler_1": 5}},
+        {"s1": odd_graph, "s2": GRAPH, "s3": 5, "s4": {"0": 5, "labeler_1": 5}},
     )
-    taken = received(path)
-    assert taken.report_texts["source_id"].tolist() == ["s2"]
-    assert taken.rejected[
+    receipt = received(path)
+    assert receipt.report_texts["source_id"].tolist() == ["s2"]
+    assert receipt.rejected[
         ["line", "study_id", "column", "reason"]
     ].to_numpy().tolist() == [
         [1, "s00000001", "entities.1.label", "radgraph-entry"],
@@ -429,9 +447,13 @@ def test_an_entry_that_does_not_fit_is_rejected_with_its_key(
 
 
 def test_an_entity_is_told_by_its_number_and_never_by_its_name(tmp_path: Path) -> None:
-    odd = {"a word of the report": GRAPH["entities"]["1"], "another": {"tokens": 5}}
+    odd_entities = {
+        "a word of the report": GRAPH["entities"]["1"],
+        "another": {"tokens": 5},
+    }
     path = write_json(
-        tmp_path / "graphs.json", {"s1": GRAPH | {"entities": odd}, "s2": GRAPH}
+        tmp_path / "graphs.json",
+        {"s1": GRAPH | {"entities": odd_entities}, "s2": GRAPH},
     )
     assert received(path).rejected["column"].tolist() == ["entities.2.tokens"]
 
@@ -462,26 +484,32 @@ ODD_ENTRIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("place", ["first", "last"])
+@pytest.mark.parametrize("position", ["first", "last"])
 @pytest.mark.parametrize("case", ODD_ENTRIES)
 def test_an_entry_that_cannot_be_read_or_stored_is_rejected(
-    tmp_path: Path, case: str, place: str
+    tmp_path: Path, case: str, position: str
 ) -> None:
     key, entry, rejected = ODD_ENTRIES[case]
-    odd = f"{key}: " + json.dumps(entry).replace('"BRACKETS"', deep(60_000))
-    good = [
-        f'"good {n}": ' + json.dumps(rexgradient_entry(Findings="Clear."))
-        for n in range(2)
+    odd_entry = f"{key}: " + json.dumps(entry).replace('"BRACKETS"', deep(60_000))
+    good_entries = [
+        f'"good {number}": ' + json.dumps(rexgradient_entry(Findings="Clear."))
+        for number in range(2)
     ]
     path = tmp_path / TRAIN
     path.write_text(
-        "{" + ",\n".join([odd, *good] if place == "first" else [*good, odd]) + "}"
+        "{"
+        + ",\n".join(
+            [odd_entry, *good_entries]
+            if position == "first"
+            else [*good_entries, odd_entry]
+        )
+        + "}"
     )
-    taken = received(path)
-    assert sorted(taken.report_texts["source_id"]) == ["good 0", "good 1"]
-    assert [tuple(row) for row in taken.rejected[["reason", "column"]].to_numpy()] == [
-        rejected
-    ]
+    receipt = received(path)
+    assert sorted(receipt.report_texts["source_id"]) == ["good 0", "good 1"]
+    assert [
+        tuple(row) for row in receipt.rejected[["reason", "column"]].to_numpy()
+    ] == [rejected]
     Home(tmp_path / "home").register(path, "batch")
 
 
@@ -495,10 +523,10 @@ def test_dates_views_and_numbers_that_nobody_can_store_cost_no_report(
     }
     path = tmp_path / TRAIN
     path.write_text(json.dumps(entries).replace("5000000000", "9" * 5_000))
-    taken = received(path)
-    assert taken.report_texts["taken_at"].tolist() == ["", "20150102000000", ""]
-    assert taken.report_texts["view_information"].tolist() == ["pa", "", "pa"]
-    assert {"study-date-ignored", "view-ignored"} <= {*taken.intake_notes["reason"]}
+    receipt = received(path)
+    assert receipt.report_texts["taken_at"].tolist() == ["", "20150102000000", ""]
+    assert receipt.report_texts["view_information"].tolist() == ["pa", "", "pa"]
+    assert {"study-date-ignored", "view-ignored"} <= {*receipt.intake_notes["reason"]}
 
 
 @pytest.mark.parametrize(
@@ -507,11 +535,13 @@ def test_dates_views_and_numbers_that_nobody_can_store_cost_no_report(
 def test_a_relation_with_more_than_a_kind_and_an_entity_is_rejected(
     tmp_path: Path, relations: Any
 ) -> None:
-    odd = json.loads(json.dumps(GRAPH))
-    odd["entities"]["1"]["relations"] = relations
-    taken = received(write_json(tmp_path / "graphs.json", {"s1": odd, "s2": GRAPH}))
-    assert taken.report_texts["source_id"].tolist() == ["s2"]
-    assert taken.rejected["column"].tolist() == ["entities.1.relations"]
+    odd_graph = json.loads(json.dumps(GRAPH))
+    odd_graph["entities"]["1"]["relations"] = relations
+    receipt = received(
+        write_json(tmp_path / "graphs.json", {"s1": odd_graph, "s2": GRAPH})
+    )
+    assert receipt.report_texts["source_id"].tolist() == ["s2"]
+    assert receipt.rejected["column"].tolist() == ["entities.1.relations"]
 
 
 def test_a_json_file_that_breaks_off_is_refused_with_the_row(tmp_path: Path) -> None:
@@ -533,7 +563,7 @@ def test_two_files_of_entities_are_refused_with_both_names(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("header", "found"),
+    ("header", "columns"),
     [
         (
             "path_to_image,Section Findings,ap_pa",
@@ -550,10 +580,10 @@ def test_two_files_of_entities_are_refused_with_both_names(tmp_path: Path) -> No
     ],
 )
 def test_wrong_columns_are_answered_with_those_that_are_there(
-    tmp_path: Path, header: str, found: str
+    tmp_path: Path, header: str, columns: str
 ) -> None:
     path = tmp_path / "table.csv"
     path.write_text(f"{header}\n{header}\n")
     with pytest.raises(InputError) as refused:
         received(path)
-    assert found in str(refused.value)
+    assert columns in str(refused.value)
