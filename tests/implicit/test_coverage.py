@@ -11,7 +11,7 @@ from functools import lru_cache
 import pandas as pd
 import pytest
 from generated_reports import ENTS, PLACES
-from invented_reports import Outcome, Said, dictionary, in_mode, run, said
+from invented_reports import Outcome, StatedFinding, dictionary, in_mode, run, stated
 from resolution_oracle import oracle_violations
 
 from lunguage_assets.implicit.resolution import rules as rules_module
@@ -43,11 +43,11 @@ THEMES = (
 
 
 @lru_cache(maxsize=1)
-def sample() -> tuple[Said, ...]:
+def sample() -> tuple[StatedFinding, ...]:
     """Three hundred invented reports, the same every time; each speaks of few things, so that they meet."""
     dice = random.Random(7)
     of_time = random.Random(10)
-    rows: list[Said] = []
+    rows: list[StatedFinding] = []
     for study in range(300):
         view = dice.choice(["", "ap", "pa, lateral", "lateral"])
         ents = dice.sample(ENTS, 4)
@@ -65,7 +65,7 @@ def sample() -> tuple[Said, ...]:
             measurements = ["", "normal"]
         for _ in range(dice.randrange(2, 10)):
             rows.append(
-                said(
+                stated(
                     dice.choice(ents),
                     dice.choice(["dp", "dp", "dn", "tp", "tp", "tn"]),
                     location=dice.choice(locations),
@@ -182,7 +182,7 @@ def test_children_resolved_before_their_parents_decide_although_they_are_gone(
     """The denied edema's consolidation would deny a volume loss that the atelectasis shows: definite against
     definite, both gone.
     """
-    rows = [said("CHF"), said("pulmonary edema", "dn"), said("atelectasis")]
+    rows = [stated("CHF"), stated("pulmonary edema", "dn"), stated("atelectasis")]
     assert "volume loss" in in_mode(rows, "paper").names()
     in_order = StudyResolver.rank_of
     monkeypatch.setattr(

@@ -20,7 +20,7 @@ import pytest
 import tiny_encoder
 from hypothesis import given
 from hypothesis import strategies as st
-from invented_reports import AlikeEmbedder, blacklist, frames, said, vocabulary
+from invented_reports import AlikeEmbedder, blacklist, frames, stated, vocabulary
 from plain_merging import cosine_of
 
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
@@ -40,10 +40,10 @@ from lunguage_assets.implicit.similarity import close_pairs
 from lunguage_assets.settings import ImplicitSettings
 
 ROWS = [
-    said("opacity", location="right"),
-    said("opacity", location="right", section="impr"),
-    said("nodule"),
-    said("scar", "dn"),
+    stated("opacity", location="right"),
+    stated("opacity", location="right", section="impr"),
+    stated("nodule"),
+    stated("scar", "dn"),
 ]
 PHRASES = (
     "pleural effusion",

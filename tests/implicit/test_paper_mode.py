@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 from generated_reports import reports
 from hypothesis import given
-from invented_reports import STUDY, AlikeEmbedder, Said, identity, in_mode, said
+from invented_reports import (
+    STUDY,
+    AlikeEmbedder,
+    StatedFinding,
+    identity,
+    in_mode,
+    stated,
+)
 from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError
@@ -29,7 +36,9 @@ def test_the_page_lists_exactly_the_points_at_which_the_modes_differ() -> None:
 def test_a_weak_suspicion_outlives_a_certain_denial_in_mode_paper_only(
     mode: str, kept: str
 ) -> None:
-    outcome = in_mode([said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)], mode)
+    outcome = in_mode(
+        [stated("pneumonia", "dn"), stated("pneumonia", "tp", p=0.2)], mode
+    )
     assert outcome.rows.loc[
         outcome.rows["source"] == "original", "status"
     ].tolist() == [kept]
@@ -45,7 +54,7 @@ def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
     """Pneumothorax with p 0.6, at least 0.3, denies markings: P(markings) is at most 1 - 0.8 * 0.3, and the
     paper stores 0.6.
     """
-    outcome = in_mode([said("pneumothorax", "tp", p=0.6)], mode)
+    outcome = in_mode([stated("pneumothorax", "tp", p=0.6)], mode)
     marking = outcome.row(identity(0) + "/1")
     assert (marking["name"], marking["status"]) == ("marking", "tn")
     np.testing.assert_allclose(
@@ -59,8 +68,8 @@ def test_the_papers_pairs_hold_in_both_modes() -> None:
     blacklist = Blacklist(
         [("scar", "nodule")], [("blunting", "fluid")], [("left", "right")]
     )
-    sides = [said("opacity", location="left"), said("opacity", location="right")]
-    rows = [said("scar"), said("nodule"), said("blunting"), said("fluid")]
+    sides = [stated("opacity", location="left"), stated("opacity", location="right")]
+    rows = [stated("scar"), stated("nodule"), stated("blunting"), stated("fluid")]
     for mode, merged in (("method", 0), ("paper", 1)):
         frame = in_mode(
             sides, mode, embedder=AlikeEmbedder(), listed=blacklist
@@ -84,13 +93,13 @@ def test_a_blacklist_without_the_papers_pairs_is_refused_in_mode_paper(
     file = tmp_path / "blacklist.yaml"
     file.write_text("term_pairs:\n  - [left, right]\n")
     with pytest.raises(ConfigurationError, match="paper_pairs"):
-        in_mode([said("opacity")], "paper", listed=load_blacklist(file))
+        in_mode([stated("opacity")], "paper", listed=load_blacklist(file))
 
 
 @examples(20)
 @given(reports)
 def test_the_winner_in_mode_paper_has_the_highest_stated_p(
-    rows: list[Said],
+    rows: list[StatedFinding],
 ) -> None:
     """Told without the resolver: of the stated rows of a key that do not contradict each other definitely,
     none left had a higher p.
@@ -116,17 +125,17 @@ def test_the_winner_in_mode_paper_has_the_highest_stated_p(
     ("rows", "row_id", "expected_modes"),
     [
         (
-            [said("CHF", location="right"), said("pulmonary edema", "dn")],
+            [stated("CHF", location="right"), stated("pulmonary edema", "dn")],
             "0/1",
             ["paper"],
         ),
-        ([said("lung cancer"), said("opacity", location="RUL")], "0/0", ["method"]),
-        ([said("consolidation", improved="resolved")], "0/0", ["paper"]),
+        ([stated("lung cancer"), stated("opacity", location="RUL")], "0/0", ["method"]),
+        ([stated("consolidation", improved="resolved")], "0/0", ["paper"]),
         (
             [
-                said("scar", location="RUL"),
-                said("scar", "dn", location="upper lobe, right"),
-                said("fever"),
+                stated("scar", location="RUL"),
+                stated("scar", "dn", location="upper lobe, right"),
+                stated("fever"),
             ],
             "1",
             ["paper"],
@@ -135,7 +144,7 @@ def test_the_winner_in_mode_paper_has_the_highest_stated_p(
     ids=["spoken against", "already stated", "resolved", "same place"],
 )
 def test_a_departure_decides_in_which_mode_a_row_is(
-    rows: list[Said], row_id: str, expected_modes: list[str]
+    rows: list[StatedFinding], row_id: str, expected_modes: list[str]
 ) -> None:
     assert [
         mode
@@ -148,7 +157,7 @@ def test_a_departure_decides_in_which_mode_a_row_is(
 def test_a_pair_of_the_paper_counts_inside_words_in_mode_paper_only(
     mode: str, merged: int
 ) -> None:
-    rows = [said("cardiomegaly"), said("pulmonary vascular congestion")]
+    rows = [stated("cardiomegaly"), stated("pulmonary vascular congestion")]
     frame = in_mode(rows, mode, embedder=AlikeEmbedder()).deduplicated
     assert frame["merged_into"].notna().sum() == merged
 
@@ -159,7 +168,7 @@ def test_a_pair_of_the_paper_counts_inside_words_in_mode_paper_only(
 def test_a_denied_sign_has_the_diagnosis_own_attributes_in_mode_paper_only(
     mode: str, severity: str, course: str
 ) -> None:
-    row = said(
+    row = stated(
         "pneumothorax", location="right apex", severity="mild", no_change="stable"
     )
     marking = in_mode([row], mode).row(identity(0) + "/1")
@@ -168,7 +177,10 @@ def test_a_denied_sign_has_the_diagnosis_own_attributes_in_mode_paper_only(
 
 
 def test_attributes_that_exclude_each_other_are_kept_apart_in_the_method_only() -> None:
-    rows = [said("mass", severity="mild"), said("mass", "tp", p=0.4, severity="dense")]
+    rows = [
+        stated("mass", severity="mild"),
+        stated("mass", "tp", p=0.4, severity="dense"),
+    ]
     row_1, row_2 = (
         in_mode(rows, mode).row(identity(0))["severity"] for mode in ("method", "paper")
     )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from invented_reports import (
     AlikeEmbedder,
     Outcome,
-    Said,
+    StatedFinding,
     dictionary,
     frames,
     in_mode,
@@ -42,7 +42,7 @@ modes = st.sampled_from(["method", "method", "paper"])
 @examples(20)
 @given(reports, embedders)
 def test_no_stage_changes_what_a_stated_row_says(
-    rows: list[Said], embedder: object
+    rows: list[StatedFinding], embedder: object
 ) -> None:
     findings, _, _ = frames(rows)
     fixed = [
@@ -71,7 +71,7 @@ def test_no_stage_changes_what_a_stated_row_says(
 @examples(30)
 @given(reports, embedders, histories, modes)
 def test_the_guarantees_hold_and_every_row_is_accounted_for(
-    rows: list[Said], embedder: object, history: str, mode: str
+    rows: list[StatedFinding], embedder: object, history: str, mode: str
 ) -> None:
     outcome = run(rows, mode=mode, embedder=embedder, history=history)
     assert violations(outcome.rows) == []
@@ -119,7 +119,7 @@ def assert_every_table_fits_its_schema(outcome: Outcome) -> None:
 @examples(12)
 @given(reports, embedders, st.integers(0, 1000), modes)
 def test_the_result_does_not_depend_on_the_order_of_any_input(
-    rows: list[Said], embedder: object, seed: int, mode: str
+    rows: list[StatedFinding], embedder: object, seed: int, mode: str
 ) -> None:
     result, reordered_result = (
         run(rows, mode=mode, embedder=embedder, shuffle=shuffle)
@@ -146,7 +146,7 @@ def assert_resolving_again_changes_nothing(outcome: Outcome) -> None:
 @examples(20)
 @given(reports, st.sampled_from(["method", "paper"]))
 def test_every_probability_is_what_a_second_computation_says(
-    rows: list[Said], mode: str
+    rows: list[StatedFinding], mode: str
 ) -> None:
     _, fitted, _ = frames(rows)
     assert wrong_beliefs(in_mode(rows, mode).rows, fitted) == {}

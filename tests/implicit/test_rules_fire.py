@@ -14,10 +14,10 @@ import pytest
 from invented_reports import (
     AlikeEmbedder,
     Outcome,
-    Said,
+    StatedFinding,
     identity,
     run,
-    said,
+    stated,
     vocabulary,
 )
 
@@ -82,86 +82,86 @@ def without(answer: Any) -> Callable[..., Any]:
 RULES: list[Any] = [
     pytest.param(
         deduplicate, "blocks_of", one_block,
-        [said("opacity"), said("opacity", "dn")], merged, 0, 1, id="polarity keeps apart",
+        [stated("opacity"), stated("opacity", "dn")], merged, 0, 1, id="polarity keeps apart",
     ),
     pytest.param(
         deduplicate, "blocks_of", one_block,
-        [said("mass"), said("mass", past_hx="old")], merged, 0, 1, id="currency keeps apart",
+        [stated("mass"), stated("mass", past_hx="old")], merged, 0, 1, id="currency keeps apart",
     ),
     pytest.param(
         ExclusionTerms, "exclude", without(False),
-        [said("mass", location="left"), said("mass", location="right")], merged, 0, 1, id="blacklist",
+        [stated("mass", location="left"), stated("mass", location="right")], merged, 0, 1, id="blacklist",
     ),
     pytest.param(
         merge_constraints, "values_differ", without(False),
-        [said("mass", measurement="5 mm"), said("mass", measurement="8 mm")], merged, 0, 1, id="numbers",
+        [stated("mass", measurement="5 mm"), stated("mass", measurement="8 mm")], merged, 0, 1, id="numbers",
     ),
     pytest.param(
         merge_constraints, "courses_differ", without(False),
-        [said("mass", improved="smaller"), said("mass", worsened="larger")], merged, 0, 1, id="courses",
+        [stated("mass", improved="smaller"), stated("mass", worsened="larger")], merged, 0, 1, id="courses",
     ),
     pytest.param(
         similar_findings, "complete_link", single_link,
-        [said("mass", location="right"), said("mass"), said("mass", location="left")], merged, 1, 2,
+        [stated("mass", location="right"), stated("mass"), stated("mass", location="left")], merged, 1, 2,
         id="complete link",
     ),
     pytest.param(
         matching, "reason_not_expanding", without(""),
-        [said("pneumonia", "dn")], reason_of(0), "negative", "matched", id="negatives do not expand",
+        [stated("pneumonia", "dn")], reason_of(0), "negative", "matched", id="negatives do not expand",
     ),
     pytest.param(
         matching, "reason_not_taking_part", without(""),
-        [said("pneumonia", section="hist")], reason_of(0), "history section", "past diagnosis",
+        [stated("pneumonia", section="hist")], reason_of(0), "history section", "past diagnosis",
         id="history takes no part",
     ),
     pytest.param(
         matching, "is_of_device", without(False),
-        [said("fracture", location="lead")], reason_of(0), "device", "matched", id="devices",
+        [stated("fracture", location="lead")], reason_of(0), "device", "matched", id="devices",
     ),
     pytest.param(
         pathways, "is_elsewhere", without(False),
-        [said("effusion", location="pericardial")], reason_of(0), "not a diagnosis", "matched",
+        [stated("effusion", location="pericardial")], reason_of(0), "not a diagnosis", "matched",
         id="elsewhere",
     ),
     pytest.param(
         pathway_file, "read_cell", lambda cell: tuple(map(tokens, cell.split(","))),
-        [said("tuberculosis", onset="non-active")], pathway_of(0), "tuberculosis_2", "tuberculosis_1",
+        [stated("tuberculosis", onset="non-active")], pathway_of(0), "tuberculosis_2", "tuberculosis_1",
         id="negated words",
     ),
     pytest.param(
         stated_signs, "compatible_locations", without(True),
-        [said("consolidation", location="left"), said("opacity", location="right")],
+        [stated("consolidation", location="left"), stated("opacity", location="right")],
         outcome_of_child("/0"), "generated", "already stated", id="a sign elsewhere does not state one here",
     ),
     pytest.param(
         stated_signs, "is_near", without(False),
-        [said("consolidation"), said("opacity", location="airspace")],
+        [stated("consolidation"), stated("opacity", location="airspace")],
         outcome_of_child("/0"), "already stated", "generated", id="what is stated is not repeated",
     ),
     pytest.param(
         PathwayDictionary, "contradictory", without(False),
-        [said("cardiomegaly"), said("heart size", location="cardiothoracic", measurement="normal")],
+        [stated("cardiomegaly"), stated("heart size", location="cardiothoracic", measurement="normal")],
         outcome_of_child("/0"), "spoken against", "generated",
         id="a contradicting measurement speaks against",
     ),
     pytest.param(
         Statements, "against", without(None),
-        [said("atelectasis"), said("opacity", "dn")],
+        [stated("atelectasis"), stated("opacity", "dn")],
         outcome_of_child("/0"), "spoken against", "generated", id="what is denied is not generated",
     ),
     pytest.param(
         exceptions, "denies_at", without(False),
-        [said("pulmonary edema"), said("infiltrate", "dn")],
+        [stated("pulmonary edema"), stated("infiltrate", "dn")],
         outcome_of_child("/0"), "spoken against", "generated", id="denials of the pathway file",
     ),
     pytest.param(
         stated_signs, "defines", without(True),
-        [said("lung cancer"), said("opacity", location="right")],
+        [stated("lung cancer"), stated("opacity", location="right")],
         outcome_of_child("/0"), "generated", "already stated", id="defining attributes",
     ),
     pytest.param(
         matching, "says_resolved", without(False),
-        [said("pneumonia", improved="resolved")], reason_of(0), "resolved", "matched",
+        [stated("pneumonia", improved="resolved")], reason_of(0), "resolved", "matched",
         id="what has resolved does not expand",
     ),
 ]  # fmt: skip
@@ -175,7 +175,7 @@ def test_a_rule_that_is_switched_off_is_missed(
     module: object,
     name: str,
     off: object,
-    rows: list[Said],
+    rows: list[StatedFinding],
     seen: Seen,
     on_result: object,
     off_result: object,

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from generated_reports import reports as reported
 from hypothesis import given
-from invented_reports import Said, frames, run, said
+from invented_reports import StatedFinding, frames, run, stated
 from profiles import examples
 
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
@@ -38,7 +38,7 @@ def listed() -> LabelList:
     return load_label_list()
 
 
-def both(rows: Sequence[Said]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def both(rows: Sequence[StatedFinding]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The two frames of some rows, the schemas asserted."""
     outcome = run(rows)
     (_, _, delivered) = frames(list(rows))
@@ -56,7 +56,7 @@ def both(rows: Sequence[Said]) -> tuple[pd.DataFrame, pd.DataFrame]:
     return labels, p
 
 
-def cells(*rows: Said) -> dict[str, float]:
+def cells(*rows: StatedFinding) -> dict[str, float]:
     """The cells of one study that are not blank."""
     labels, _ = both(rows)
     return {
@@ -72,33 +72,38 @@ def cells(*rows: Said) -> dict[str, float]:
 def test_doubt_in_either_direction_is_minus_one_whatever_p_is(
     status: str, p: float | None, cell: float
 ) -> None:
-    assert cells(said("pneumonia", status, p=p)).get("Pneumonia") == cell
+    assert cells(stated("pneumonia", status, p=p)).get("Pneumonia") == cell
 
 
 def test_an_implied_label_is_blank_and_its_p_in_another_file() -> None:
-    labels, p = both([said("CHF", "dp")])
+    labels, p = both([stated("CHF", "dp")])
     assert labels[list(CHEXPERT)].iloc[0].isna().all()
     assert p["Cardiomegaly"].iloc[0] > 0.5
 
 
 def test_a_hedged_sign_keeps_its_doubt_when_it_is_implied() -> None:
-    rows = [said("CHF", "dp"), said("cardiomegaly", "tp", p=0.4)]
+    rows = [stated("CHF", "dp"), stated("cardiomegaly", "tp", p=0.4)]
     assert cells(*rows)["Cardiomegaly"] == -1.0
 
 
 def test_no_finding_follows_from_the_other_columns() -> None:
-    assert cells(said("pneumothorax", "dn")) == {"Pneumothorax": 0.0, "No Finding": 1.0}
-    assert cells(said("picc", "dp")) == {"Support Devices": 1.0, "No Finding": 1.0}
-    assert "No Finding" not in cells(said("pneumothorax", "tn", p=0.1))
-    assert "No Finding" not in cells(said("acute cardiopulmonary process", "tn", p=0.2))
-    assert "No Finding" not in cells(said("pneumothorax", "dn"), said("COPD", "dp"))
+    assert cells(stated("pneumothorax", "dn")) == {
+        "Pneumothorax": 0.0,
+        "No Finding": 1.0,
+    }
+    assert cells(stated("picc", "dp")) == {"Support Devices": 1.0, "No Finding": 1.0}
+    assert "No Finding" not in cells(stated("pneumothorax", "tn", p=0.1))
+    assert "No Finding" not in cells(
+        stated("acute cardiopulmonary process", "tn", p=0.2)
+    )
+    assert "No Finding" not in cells(stated("pneumothorax", "dn"), stated("COPD", "dp"))
 
 
 def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:
     rows = [
-        said("pneumonia", "tp", p=0.7),
-        said("pneumothorax", "dn"),
-        said("edema", study="s00000002"),
+        stated("pneumonia", "tp", p=0.7),
+        stated("pneumothorax", "dn"),
+        stated("edema", study="s00000002"),
     ]
     by_former_code = []
     for frame in both(rows):
@@ -118,7 +123,7 @@ def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:
 @examples(15)
 @given(reported)
 def test_a_cell_follows_the_label_where_the_report_decides(
-    rows: list[Said],
+    rows: list[StatedFinding],
 ) -> None:
     outcome = run(rows)
     (_, _, delivered) = frames(rows)

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from generated_reports import reports as reported
 from hypothesis import given
-from invented_reports import Said, dictionary, frames, in_mode, run, said
+from invented_reports import StatedFinding, dictionary, frames, in_mode, run, stated
 from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError
@@ -35,7 +35,9 @@ def listed() -> LabelList:
     return load_label_list()
 
 
-def labels(rows: Sequence[Said], mode: str = "method", **options: Any) -> pd.DataFrame:
+def labels(
+    rows: Sequence[StatedFinding], mode: str = "method", **options: Any
+) -> pd.DataFrame:
     outcome = (
         in_mode(rows, mode, **options) if mode == "paper" else run(rows, **options)
     )
@@ -49,7 +51,7 @@ def labels(rows: Sequence[Said], mode: str = "method", **options: Any) -> pd.Dat
     )
 
 
-def label(name: str, *rows: Said, **options: Any) -> dict[str, Any]:
+def label(name: str, *rows: StatedFinding, **options: Any) -> dict[str, Any]:
     """The one label of one study."""
     frame = labels(rows, **options)
     return {
@@ -58,82 +60,82 @@ def label(name: str, *rows: Said, **options: Any) -> dict[str, Any]:
     }
 
 
-NODULE = said("nodule", location="LLL")
-LEAD = said("fracture", location="pacemaker lead")
-LEFT = [said("effusion", status, location="left") for status in ("dp", "dn")]
-HEART = said("heart size", "dn", section="impr")
-MILD = said("cardiomegaly", severity="mild")
-NORMAL = said("acute cardiopulmonary process", "dn")
+NODULE = stated("nodule", location="LLL")
+LEAD = stated("fracture", location="pacemaker lead")
+LEFT = [stated("effusion", status, location="left") for status in ("dp", "dn")]
+HEART = stated("heart size", "dn", section="impr")
+MILD = stated("cardiomegaly", severity="mild")
+NORMAL = stated("acute cardiopulmonary process", "dn")
 HEALED = [
-    ("lung lesion", said("granuloma")), ("lung lesion", said("nodule", morphology="calcified")),
-    ("fracture", said("fracture", onset="healed", location="left rib")),
-    ("fracture", said("fracture", onset="old")), ("fracture", said("compression fracture", onset="chronic")),
-    ("tuberculosis", said("tuberculosis", onset="old")),
+    ("lung lesion", stated("granuloma")), ("lung lesion", stated("nodule", morphology="calcified")),
+    ("fracture", stated("fracture", onset="healed", location="left rib")),
+    ("fracture", stated("fracture", onset="old")), ("fracture", stated("compression fracture", onset="chronic")),
+    ("tuberculosis", stated("tuberculosis", onset="old")),
 ]  # fmt: skip
 REAL = ("hyperinflation", "fibrosis", "bulla", "hernia", "compression deformity")
 HARMLESS = ("degenerative changes", "tortuosity", "sternotomy", "pacemaker")
 MAY_BE_NEW = [
     *(
-        ("lung lesion", said("nodule", morphology=kind))
+        ("lung lesion", stated("nodule", morphology=kind))
         for kind in ("non-calcified", "partially calcified")
     ),
     *(
-        ("fracture", said("fracture", onset=onset))
+        ("fracture", stated("fracture", onset=onset))
         for onset in ("healing", "acute on chronic")
     ),
 ]
 
-CASES: list[tuple[str, list[Said], str]] = [
+CASES: list[tuple[str, list[StatedFinding], str]] = [
     # What is a label and more states it, and denies nothing of it.
-    ("pleural effusion", [said("hydropneumothorax")], "stated"),
-    ("pneumothorax", [said("hydropneumothorax")], "stated"),
-    ("pleural effusion", [said("hydropneumothorax", "dn")], "unmentioned"),
-    ("pleural effusion", [said("effusion"), said("hydropneumothorax", "dn")], "stated"),
+    ("pleural effusion", [stated("hydropneumothorax")], "stated"),
+    ("pneumothorax", [stated("hydropneumothorax")], "stated"),
+    ("pleural effusion", [stated("hydropneumothorax", "dn")], "unmentioned"),
+    ("pleural effusion", [stated("effusion"), stated("hydropneumothorax", "dn")], "stated"),
     # One place is enough; a denial contradicts what lies within its place; no place contains every place.
-    ("pleural effusion", [said("effusion", "dn", location="left"), said("effusion", location="right")],
+    ("pleural effusion", [stated("effusion", "dn", location="left"), stated("effusion", location="right")],
      "stated"),
-    ("pleural effusion", [said("effusion", "dn"), said("effusion", location="right")], "contradictory"),
-    ("pleural effusion", [said("effusion", "dn"), said("effusion", "tp", p=0.6, location="right")],
+    ("pleural effusion", [stated("effusion", "dn"), stated("effusion", location="right")], "contradictory"),
+    ("pleural effusion", [stated("effusion", "dn"), stated("effusion", "tp", p=0.6, location="right")],
      "contradictory"),
     # The report says both, so that resolution removed one, or both.
-    ("pneumonia", [said("pneumonia", "dp"), said("pneumonia", "dn")], "contradictory"),
-    ("pneumonia", [said("fever", "dp"), said("fever", "dn")], "unmentioned"),
-    ("pleural effusion", [*LEFT, said("effusion", location="right")], "stated"),
-    ("pleural effusion", [*LEFT, said("effusion", "dn", location="right")], "contradictory"),
-    ("pneumonia", [said("pneumonia"), said("pneumonia", "tn", p=0.2)], "contradictory"),
-    ("pneumonia", [said("pneumonia", location="LLL"), said("pneumonia", "tn", p=0.2, location="RUL")],
+    ("pneumonia", [stated("pneumonia", "dp"), stated("pneumonia", "dn")], "contradictory"),
+    ("pneumonia", [stated("fever", "dp"), stated("fever", "dn")], "unmentioned"),
+    ("pleural effusion", [*LEFT, stated("effusion", location="right")], "stated"),
+    ("pleural effusion", [*LEFT, stated("effusion", "dn", location="right")], "contradictory"),
+    ("pneumonia", [stated("pneumonia"), stated("pneumonia", "tn", p=0.2)], "contradictory"),
+    ("pneumonia", [stated("pneumonia", location="LLL"), stated("pneumonia", "tn", p=0.2, location="RUL")],
      "stated"),
     # Of a family of findings the denial of one denies no other.
-    ("lung lesion", [NODULE, said("hamartoma", "tn", p=0.2)], "stated"),
-    ("lung lesion", [NODULE, said("mass", "dn")], "stated"),
-    ("lung lesion", [said("mass", "dn")], "denied"),
-    ("lung lesion", [NODULE, said("nodule", "dn")], "contradictory"),
-    ("lung lesion", [said("granuloma", "dn")], "unmentioned"),
+    ("lung lesion", [NODULE, stated("hamartoma", "tn", p=0.2)], "stated"),
+    ("lung lesion", [NODULE, stated("mass", "dn")], "stated"),
+    ("lung lesion", [stated("mass", "dn")], "denied"),
+    ("lung lesion", [NODULE, stated("nodule", "dn")], "contradictory"),
+    ("lung lesion", [stated("granuloma", "dn")], "unmentioned"),
     # What has resolved is denied.
-    ("pulmonary edema", [said("edema", improved="resolved")], "denied"),
-    ("pulmonary edema", [said("edema", improved="nearly resolved")], "stated"),
+    ("pulmonary edema", [stated("edema", improved="resolved")], "denied"),
+    ("pulmonary edema", [stated("edema", improved="nearly resolved")], "stated"),
     # What the report denies outranks what a diagnosis implies (rule 1).
-    ("pleural effusion", [said("pulmonary edema", location="right"), said("effusion", "tn", p=0.4)],
+    ("pleural effusion", [stated("pulmonary edema", location="right"), stated("effusion", "tn", p=0.4)],
      "denied"),
     # The same word elsewhere is another finding.
     ("fracture", [LEAD], "unmentioned"),
-    ("fracture", [said("fracture", location="sternal wire")], "unmentioned"),
-    ("fracture", [LEAD, said("fracture", "dn")], "denied"),
-    ("pleural effusion", [said("effusion", location="pericardial")], "unmentioned"),
-    ("lung lesion", [said("mass", location="right breast")], "unmentioned"),
-    ("lung lesion", [said("mass", location="right upper lobe")], "stated"),
-    ("lung opacity", [said("pleural effusion", view="ap, supine")], "unmentioned"),
-    ("lung opacity", [said("consolidation")], "implied"),
+    ("fracture", [stated("fracture", location="sternal wire")], "unmentioned"),
+    ("fracture", [LEAD, stated("fracture", "dn")], "denied"),
+    ("pleural effusion", [stated("effusion", location="pericardial")], "unmentioned"),
+    ("lung lesion", [stated("mass", location="right breast")], "unmentioned"),
+    ("lung lesion", [stated("mass", location="right upper lobe")], "stated"),
+    ("lung opacity", [stated("pleural effusion", view="ap, supine")], "unmentioned"),
+    ("lung opacity", [stated("consolidation")], "implied"),
     # A size is read by its measurement; a normal whole denies its part, an enlarged one states none.
-    *(("cardiomegaly", [said("heart size", status, measurement=size)], source) for status, size, source in (
+    *(("cardiomegaly", [stated("heart size", status, measurement=size)], source) for status, size, source in (
         ("dn", "normal", "denied"), ("dp", "normal", "denied"), ("dp", "within normal limits", "denied"),
         ("dp", "increased", "stated"), ("dn", "enlarged", "denied"), ("dp", "not enlarged", "denied"),
         ("dp", "", "unmentioned"), ("dp", "decreased", "unmentioned"), ("dn", "top normal", "denied"))),
-    *(("cardiomegaly", [said("cardiomediastinal silhouette", status, measurement=size)], source)
+    *(("cardiomegaly", [stated("cardiomediastinal silhouette", status, measurement=size)], source)
       for status, size, source in (
         ("dn", "normal", "denied"), ("dp", "enlarged", "unmentioned"), ("dn", "", "unmentioned"))),
-    ("cardiomegaly", [said("heart size", "dn", measurement="upper limits of normal"), MILD], "stated"),
-    ("cardiomegaly", [said("heart size", "dn", measurement="normal"), MILD], "contradictory"),
+    ("cardiomegaly", [stated("heart size", "dn", measurement="upper limits of normal"), MILD], "stated"),
+    ("cardiomegaly", [stated("heart size", "dn", measurement="normal"), MILD], "contradictory"),
     # What is calcified or healed is a label of its own.
     *(("benign or healed", [row], "stated") for _, row in HEALED),
     *((name, [row], "unmentioned") for name, row in HEALED),
@@ -141,34 +143,36 @@ CASES: list[tuple[str, list[Said], str]] = [
     # What may be new is not healed, and what an operation left behind is no support device.
     *((name, [row], "stated") for name, row in MAY_BE_NEW),
     *(("benign or healed", [row], "unmentioned") for _, row in MAY_BE_NEW),
-    *(("support devices", [said(name)], "unmentioned")
+    *(("support devices", [stated(name)], "unmentioned")
       for name in ("surgical clips", "sternotomy wires", "sternotomy", "surgery")),
-    ("support devices", [said("chest tube"), said("surgical clips")], "stated"),
+    ("support devices", [stated("chest tube"), stated("surgical clips")], "stated"),
     # No finding is stated by a general denial, or an impression of normality; every real abnormality speaks
     # against it, changes of age, operations and devices do not.
-    *(("no finding", [NORMAL, said(name)], "denied") for name in REAL),
-    *(("no finding", [NORMAL, said(name, "dn")], "stated") for name in REAL),
-    *(("no finding", [NORMAL, said(name, past_hx="history of")], "stated") for name in REAL),
-    *(("no finding", [NORMAL, said(name)], "stated") for name in HARMLESS),
+    *(("no finding", [NORMAL, stated(name)], "denied") for name in REAL),
+    *(("no finding", [NORMAL, stated(name, "dn")], "stated") for name in REAL),
+    *(("no finding", [NORMAL, stated(name, past_hx="history of")], "stated") for name in REAL),
+    *(("no finding", [NORMAL, stated(name)], "stated") for name in HARMLESS),
     ("no finding", [NORMAL], "stated"),
-    ("no finding", [said("pneumothorax", "dn")], "unmentioned"),
-    ("no finding", [said("endotracheal tube")], "unmentioned"),
-    ("no finding", [NORMAL, said("diaphragm", measurement="elevated")], "denied"),
-    ("no finding", [NORMAL, said("heart size", measurement="normal")], "stated"),
+    ("no finding", [stated("pneumothorax", "dn")], "unmentioned"),
+    ("no finding", [stated("endotracheal tube")], "unmentioned"),
+    ("no finding", [NORMAL, stated("diaphragm", measurement="elevated")], "denied"),
+    ("no finding", [NORMAL, stated("heart size", measurement="normal")], "stated"),
     ("no finding", [NORMAL, *LEFT], "contradictory"),
-    ("no finding", [NORMAL, *LEFT, said("pneumonia")], "denied"),
-    ("no finding", [said("chest", "dn")], "stated"),
-    ("no finding", [HEART, said("lungs", "dn", section="impr")], "stated"),
+    ("no finding", [NORMAL, *LEFT, stated("pneumonia")], "denied"),
+    ("no finding", [stated("chest", "dn")], "stated"),
+    ("no finding", [HEART, stated("lungs", "dn", section="impr")], "stated"),
     ("no finding", [HEART], "unmentioned"),
-    ("no finding", [HEART, said("lungs", "dn")], "unmentioned"),
-    ("no finding", [HEART, said("lungs", "dn", section="impr", location="right")], "unmentioned"),
-    ("no finding", [said("osseous abnormality", "dn")], "unmentioned"),
-    ("no finding", [said("acute abnormality", "dn", location="ribs")], "unmentioned"),
+    ("no finding", [HEART, stated("lungs", "dn")], "unmentioned"),
+    ("no finding", [HEART, stated("lungs", "dn", section="impr", location="right")], "unmentioned"),
+    ("no finding", [stated("osseous abnormality", "dn")], "unmentioned"),
+    ("no finding", [stated("acute abnormality", "dn", location="ribs")], "unmentioned"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "rows", "source"), CASES)
-def test_what_rows_say_of_a_label(name: str, rows: list[Said], source: str) -> None:
+def test_what_rows_say_of_a_label(
+    name: str, rows: list[StatedFinding], source: str
+) -> None:
     assert label(name, *rows)["source"] == source
 
 
@@ -179,7 +183,7 @@ def test_the_list_has_the_14_diagnoses_and_the_14_chexpert_names() -> None:
 
 
 def test_unmentioned_is_null_everywhere_and_never_zero() -> None:
-    frame = labels([said("nodule")])
+    frame = labels([stated("nodule")])
     silent = frame[frame["source"] == "unmentioned"]
     assert LABELS.description.startswith("UNMENTIONED IS NOT ABSENT")
     assert (
@@ -201,7 +205,7 @@ def test_unmentioned_is_null_everywhere_and_never_zero() -> None:
 def test_the_four_statuses_have_their_usual_targets(
     status: str, p: float | None, source: str, targets: list[float | None]
 ) -> None:
-    frame = labels([said("pneumonia", status, p=p)])
+    frame = labels([stated("pneumonia", status, p=p)])
     rows = frame[frame["label"] == "pneumonia"]
     assert rows[["source", "status"]].to_numpy().tolist() == [[source, status]]
     assert targets_of(rows) == targets
@@ -220,7 +224,7 @@ def targets_of(frame: pd.DataFrame) -> list[float | None]:
 
 
 def test_an_implied_sign_keeps_the_certainty_of_its_diagnosis() -> None:
-    row = label("cardiomegaly", said("CHF", "tp", p=0.6))
+    row = label("cardiomegaly", stated("CHF", "tp", p=0.6))
     names = ("source", "status", "p", "p_high", "p_source", "p_is_bound")
     assert [row[name] for name in names] == [
         "implied",
@@ -233,24 +237,24 @@ def test_an_implied_sign_keeps_the_certainty_of_its_diagnosis() -> None:
 
 
 def test_a_past_finding_is_not_present_and_not_mentioned() -> None:
-    row = label("fracture", said("fracture", past_hx="history of"))
+    row = label("fracture", stated("fracture", past_hx="history of"))
     assert (row["source"], row["past"]) == ("unmentioned", True)
     assert np.isnan(row["p"])
-    assert not label("fracture", said("fracture"))["past"]
+    assert not label("fracture", stated("fracture"))["past"]
 
 
 def test_a_denied_kind_leaves_the_finding_open_without_a_hedge() -> None:
-    denied = said("effusion", "dn", sent="No large effusion.", measurement="large")
+    denied = stated("effusion", "dn", sent="No large effusion.", measurement="large")
     frame = labels([denied])
     rows = frame[frame["label"] == "pleural effusion"]
     assert rows[["source", "p_source"]].to_numpy().tolist() == [["denied", "qualifier"]]
     assert 0.0 < rows["p"].iloc[0] < 0.1
     assert targets_of(rows)[:3] == [0, 0, 0]
-    assert label("pleural effusion", denied, said("effusion"))["p"] == 1.0
-    assert label("pleural effusion", denied, said("effusion", "dn"))["p"] == 0.0
+    assert label("pleural effusion", denied, stated("effusion"))["p"] == 1.0
+    assert label("pleural effusion", denied, stated("effusion", "dn"))["p"] == 0.0
 
 
-TENSION = said(
+TENSION = stated(
     "pneumothorax", "dn", sent="No tension pneumothorax.", morphology="tension"
 )
 
@@ -271,8 +275,8 @@ def test_the_certain_denial_of_a_kind_denies_the_whole_with_doubt() -> None:
 
 
 def test_the_certain_denial_of_a_kind_contradicts_no_statement() -> None:
-    assert label("pneumothorax", TENSION, said("pneumothorax"))["p"] == 1.0
-    assert label("pneumothorax", TENSION, said("pneumothorax", "dn"))["p"] == 0.0
+    assert label("pneumothorax", TENSION, stated("pneumothorax"))["p"] == 1.0
+    assert label("pneumothorax", TENSION, stated("pneumothorax", "dn"))["p"] == 0.0
 
 
 def test_in_mode_paper_the_denial_of_a_kind_denies_the_whole() -> None:
@@ -281,13 +285,13 @@ def test_in_mode_paper_the_denial_of_a_kind_denies_the_whole() -> None:
 
 
 def test_a_denial_at_one_place_is_marked_as_such() -> None:
-    assert label("consolidation", said("consolidation", "dn", location="right"))[
+    assert label("consolidation", stated("consolidation", "dn", location="right"))[
         "denied_at_place"
     ]
-    assert not label("consolidation", said("consolidation", "dn"))["denied_at_place"]
+    assert not label("consolidation", stated("consolidation", "dn"))["denied_at_place"]
     denials = [
-        said("consolidation", "dn", location="right"),
-        said("consolidation", "dn"),
+        stated("consolidation", "dn", location="right"),
+        stated("consolidation", "dn"),
     ]
     assert not label("consolidation", *denials)["denied_at_place"]
 
@@ -295,10 +299,10 @@ def test_a_denial_at_one_place_is_marked_as_such() -> None:
 @pytest.mark.parametrize(
     ("rows", "source", "status", "p", "low", "high"),
     [
-        ([NORMAL, said("emphysema", "tp", p=0.3)], "stated", "tp", 0.7, 0.35, 0.85),
-        ([NORMAL, said("emphysema", "tp", p=0.6)], "denied", "tn", 0.4, 0.2, 0.7),
+        ([NORMAL, stated("emphysema", "tp", p=0.3)], "stated", "tp", 0.7, 0.35, 0.85),
+        ([NORMAL, stated("emphysema", "tp", p=0.6)], "denied", "tn", 0.4, 0.2, 0.7),
         (
-            [NORMAL, said("emphysema", "tp", p=0.5), said("nodule", "tp", p=0.6)],
+            [NORMAL, stated("emphysema", "tp", p=0.5), stated("nodule", "tp", p=0.6)],
             "denied",
             "tn",
             0.2,
@@ -306,7 +310,7 @@ def test_a_denial_at_one_place_is_marked_as_such() -> None:
             0.7,
         ),
         (
-            [NORMAL, said("emphysema", "tp", p=0.3), said("hernia")],
+            [NORMAL, stated("emphysema", "tp", p=0.3), stated("hernia")],
             "denied",
             "dn",
             0,
@@ -314,17 +318,17 @@ def test_a_denial_at_one_place_is_marked_as_such() -> None:
             0,
         ),
         (
-            [NORMAL, said("effusion", "tn", p=0.1), said("nodule", "tn", p=0.2)],
+            [NORMAL, stated("effusion", "tn", p=0.1), stated("nodule", "tn", p=0.2)],
             "stated",
             "tp",
             0.8,
             0,
             0.9,
         ),
-        ([NORMAL, said("lung cancer", "tp", p=0.4)], "stated", "tp", 0.6, 0.3, 0.8),
-        ([NORMAL, said("CHF", "tp", p=0.4)], "stated", "tp", 0.6, 0.3, 0.8),
+        ([NORMAL, stated("lung cancer", "tp", p=0.4)], "stated", "tp", 0.6, 0.3, 0.8),
+        ([NORMAL, stated("CHF", "tp", p=0.4)], "stated", "tp", 0.6, 0.3, 0.8),
         (
-            [said("pneumonia", "tp", p=0.3), said("nodule", "tp", p=0.8)],
+            [stated("pneumonia", "tp", p=0.3), stated("nodule", "tp", p=0.8)],
             "denied",
             "tn",
             0.14,
@@ -344,7 +348,12 @@ def test_a_denial_at_one_place_is_marked_as_such() -> None:
     ],
 )
 def test_everything_that_is_found_speaks_against_no_finding(
-    rows: list[Said], source: str, status: str, p: float, low: float, high: float
+    rows: list[StatedFinding],
+    source: str,
+    status: str,
+    p: float,
+    low: float,
+    high: float,
 ) -> None:
     row = label("no finding", *rows)
     assert (row["source"], row["status"], row["p_is_bound"]) == (
@@ -363,11 +372,11 @@ def test_everything_that_is_found_speaks_against_no_finding(
 def test_a_shadow_outside_the_lung_is_no_opacity_or_lesion(
     sign: str, name: str
 ) -> None:
-    rows = [said(sign), said("nipple shadow", "tp", p=0.7, evidence=[0])]
+    rows = [stated(sign), stated("nipple shadow", "tp", p=0.7, evidence=[0])]
     assert label(name, *rows)["source"] == "unmentioned"
     assert label("no finding", *rows, NORMAL)["p"] == 1.0
     assert (
-        label(name, *rows, said("pneumonia", "tp", p=0.4, evidence=[0]))["source"]
+        label(name, *rows, stated("pneumonia", "tp", p=0.4, evidence=[0]))["source"]
         == "stated"
     )
 
@@ -380,8 +389,8 @@ def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> 
     file.write_text(
         "labels:\n  - name: volume loss\n    findings:\n      - names: [volume loss]\n"
     )
-    outcome = in_mode([said("consolidation", "tp", p=0.6)], "paper")
-    _, _, delivered = frames([said("consolidation", "tp", p=0.6)])
+    outcome = in_mode([stated("consolidation", "tp", p=0.6)], "paper")
+    _, _, delivered = frames([stated("consolidation", "tp", p=0.6)])
     row = study_labels(
         outcome.rows,
         outcome.expansion.matches,
@@ -398,7 +407,7 @@ def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> 
 @examples(15)
 @given(reported)
 def test_labels_fit_their_schema_and_never_say_what_no_row_says(
-    rows: list[Said],
+    rows: list[StatedFinding],
 ) -> None:
     outcome = run(rows)
     _, _, delivered = frames(rows)

@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 from generated_reports import reports as reported
 from hypothesis import given
-from invented_reports import STUDY, Said, frames, identity, run, said
+from invented_reports import STUDY, StatedFinding, frames, identity, run, stated
 from profiles import examples
 from rich.console import Console
 from stored_tables import store_table
@@ -64,7 +64,7 @@ REFUSED = {
 
 
 def tables_of(
-    rows: Sequence[Said], rejected: Sequence[dict[str, Any]] = ()
+    rows: Sequence[StatedFinding], rejected: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
     """The tables that a run stores, by name; every sentence is the invented secret one."""
     outcome = run(rows)
@@ -114,7 +114,9 @@ def announce(home: Home, batch: str) -> None:
     (folder / "batch.json").write_text(json.dumps(values))
 
 
-def home_of(root: Path, data_class: DataClass, **batches: Sequence[Said]) -> Home:
+def home_of(
+    root: Path, data_class: DataClass, **batches: Sequence[StatedFinding]
+) -> Home:
     home = Home(root / "home")
     home.claim(Corpus("test", data_class))
     for batch, rows in batches.items():
@@ -132,7 +134,7 @@ def record_in(tables: dict[str, Any], study: str = STUDY) -> StudyRecord:
 
 
 def explained(
-    rows: Sequence[Said], finding: str | None = None, **options: Any
+    rows: Sequence[StatedFinding], finding: str | None = None, **options: Any
 ) -> StudyExplanation:
     return explain_study(record_in(tables_of(rows, **options)), finding)
 
@@ -155,7 +157,9 @@ def ids_of(rows: Sequence[dict[str, Any]]) -> set[str]:
 
 @examples(15)
 @given(reported)
-def test_every_row_of_a_study_is_explained_once_with_its_fate(rows: list[Said]) -> None:
+def test_every_row_of_a_study_is_explained_once_with_its_fate(
+    rows: list[StatedFinding],
+) -> None:
     tables = tables_of(rows)
     for study in sorted({row.study for row in rows}):
         record = record_in(tables, study)
@@ -188,15 +192,15 @@ def test_every_row_of_a_study_is_explained_once_with_its_fate(rows: list[Said]) 
 
 
 IDENTIFIED = ("deduplicated_findings", "expansions", "lunguage_plus_plus")
-HEART = [said("CHF", "tp", p=0.6, view="pa"), said("cardiomegaly", "dp")]
+HEART = [stated("CHF", "tp", p=0.6, view="pa"), stated("cardiomegaly", "dp")]
 TWICE = [
-    said("nodule", location="right"),
-    said("nodules", location="right", section="impr"),
+    stated("nodule", location="right"),
+    stated("nodules", location="right", section="impr"),
 ]
-BOTH = [said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)]
-LOBAR = [said("lobar pneumonia", "dp")]
-REFERRING = [said("opacity", evidence=[1, "~haze"]), said("nodule", "tp", p=0.6),
-             said("blunting", associate=[3]), said("mass", "dp"), said("mass", "dn")]  # fmt: skip
+BOTH = [stated("pneumonia", "dn"), stated("pneumonia", "tp", p=0.2)]
+LOBAR = [stated("lobar pneumonia", "dp")]
+REFERRING = [stated("opacity", evidence=[1, "~haze"]), stated("nodule", "tp", p=0.6),
+             stated("blunting", associate=[3]), stated("mass", "dp"), stated("mass", "dn")]  # fmt: skip
 ROW = identity(0)
 SIGN = identity(0) + "/0"
 
@@ -226,20 +230,20 @@ REASONS = [
     (BOTH, f"{identity(1)}/0", "what became of it", "discarded: the diagnosis that implied it is gone"),
     (REFERRING, ROW, "refers to", "evidence: idx 2 (nodule, tp), haze"),
     (REFERRING, identity(2), "refers to", "(mass, dp; removed); the row that it refers to is gone"),
-    ([said("nodule")], ROW, "pathway", "it is no diagnosis"),
-    ([said("pneumonia", "dn")], ROW, "pathway", "it is denied"),
-    ([said("fracture", location="pacemaker lead")], ROW, "pathway", "about a device"),
-    ([said("pleural effusion", view="")], ROW, "pathway", "the views of the study are not known"),
-    ([said("cardiomegaly", view="lateral")], ROW, "pathway", "no pathway covers the views"),
-    ([said("pneumonia", "tp", p=None)], ROW, "pathway", "nothing is known of its certainty"),
-    ([said("pneumonia", past_hx="prior")], ROW, "pathway", "it is past"),
-    ([said("pneumonia", section="hist")], ROW, "what became of it", "excluded: history rows take no part."),
+    ([stated("nodule")], ROW, "pathway", "it is no diagnosis"),
+    ([stated("pneumonia", "dn")], ROW, "pathway", "it is denied"),
+    ([stated("fracture", location="pacemaker lead")], ROW, "pathway", "about a device"),
+    ([stated("pleural effusion", view="")], ROW, "pathway", "the views of the study are not known"),
+    ([stated("cardiomegaly", view="lateral")], ROW, "pathway", "no pathway covers the views"),
+    ([stated("pneumonia", "tp", p=None)], ROW, "pathway", "nothing is known of its certainty"),
+    ([stated("pneumonia", past_hx="prior")], ROW, "pathway", "it is past"),
+    ([stated("pneumonia", section="hist")], ROW, "what became of it", "excluded: history rows take no part."),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rows", "finding_id", "heading", "words"), REASONS)
 def test_a_row_is_explained(
-    rows: list[Said], finding_id: str, heading: str, words: str
+    rows: list[StatedFinding], finding_id: str, heading: str, words: str
 ) -> None:
     assert words in passages(explained(rows), finding_id)[heading]
 
@@ -264,7 +268,7 @@ def test_a_row_names_the_words_that_decided_it(finding: str, line: str) -> None:
         [report], RuleStructurer().structure([report])
     ).structured_findings
     row = findings[findings["normed_ent"].str.contains(finding)].iloc[0]
-    tables = tables_of([said(finding, row["status"])])
+    tables = tables_of([stated(finding, row["status"])])
     tables["reports"]["report"] = READ
     for name in ("deduplicated_findings", "lunguage_plus_plus"):
         tables[name]["cues"] = row["cues"]
@@ -283,7 +287,7 @@ def test_every_kind_of_cue_that_decides_a_row_has_its_words() -> None:
 
 
 def test_the_words_of_a_cue_cannot_command_a_terminal() -> None:
-    tables = tables_of([said("nodule", "dn")])
+    tables = tables_of([stated("nodule", "dn")])
     tables["reports"]["report"] = "no\x1b[2J"
     for name in ("deduplicated_findings", "lunguage_plus_plus"):
         tables[name].loc[tables[name]["finding_id"] == ROW, "cues"] = "negated.no 0-6"
@@ -292,9 +296,9 @@ def test_the_words_of_a_cue_cannot_command_a_terminal() -> None:
 
 def test_any_row_is_chosen_by_its_number_or_id() -> None:
     rows = [
-        said("nodule"),
-        said("pneumonia"),
-        said("pneumonia", location="right", section="hist"),
+        stated("nodule"),
+        stated("pneumonia"),
+        stated("pneumonia", location="right", section="hist"),
     ]
     assert [row.finding_id for row in explained(rows, "2").rows] == [identity(1)]
     assert [row.fate for row in explained(rows, identity(2)).rows] == ["excluded"]
@@ -303,7 +307,7 @@ def test_any_row_is_chosen_by_its_number_or_id() -> None:
 
 
 def test_rejected_rows_are_explained_too() -> None:
-    explanation = explained([said("pneumonia", section="hist")], rejected=[REFUSED])
+    explanation = explained([stated("pneumonia", section="hist")], rejected=[REFUSED])
     assert [row.fate for row in explanation.rows] == ["excluded", "rejected"]
     passage = passages(explanation, "Lunguage.csv, row 7")["unknown status"]
     assert "column 'dx_status': found 'maybe', expected positive or negative" in passage
@@ -317,7 +321,7 @@ def test_every_code_of_the_tables_has_its_words() -> None:
 
 def test_text_of_a_report_cannot_command_a_terminal() -> None:
     hostile = "a\x1b[2Jb [red]c[/red]\r\n"
-    record = record_in(tables_of([said("nodule")]))
+    record = record_in(tables_of([stated("nodule")]))
     for name in ("deduplicated_findings", "lunguage_plus_plus"):
         record.tables[name][0].update(sent=hostile, ent=hostile)  # type: ignore[attr-defined]
     printed = text(explain_study(record))
@@ -326,7 +330,7 @@ def test_text_of_a_report_cannot_command_a_terminal() -> None:
 
 
 def test_a_study_delivered_again_is_explained_as_delivered_last(tmp_path: Path) -> None:
-    home = home_of(tmp_path, "synthetic", old=[said("nodule")], new=[said("mass")])
+    home = home_of(tmp_path, "synthetic", old=[stated("nodule")], new=[stated("mass")])
     record = read_study(home.tables, "panel", ["old", "new"], STUDY.removeprefix("s"))
     explanation = explain_study(record)
     assert [row.title.split(":")[0] for row in explanation.rows] == ["mass"]
@@ -344,7 +348,9 @@ def test_an_unknown_study_or_ranker_is_answered_with_those_there(
     tmp_path: Path,
 ) -> None:
     home = home_of(
-        tmp_path, "synthetic", first=[said("nodule"), said("mass", study="s00000002")]
+        tmp_path,
+        "synthetic",
+        first=[stated("nodule"), stated("mass", study="s00000002")],
     )
     record = read_study(home.tables, "panel", ["first"], STUDY)
     assert {row["study_id"] for rows in record.tables.values() for row in rows} == {
@@ -367,7 +373,7 @@ def call(home: Home, *arguments: str | Path) -> Result:
 def test_text_of_patients_or_undeclared_goes_into_no_pipe(
     tmp_path: Path,
 ) -> None:
-    home = home_of(tmp_path, "synthetic", b=[said("nodule")])
+    home = home_of(tmp_path, "synthetic", b=[stated("nodule")])
     assert SECRET in " ".join(call(home).output.split())
     (home.root / "corpus.json").unlink()
     for arguments in ((), ("--finding", "1")):
@@ -379,7 +385,7 @@ def test_text_of_patients_or_undeclared_goes_into_no_pipe(
 def test_text_of_patients_is_shown_on_a_terminal(
     tmp_path: Path,
 ) -> None:
-    home = home_of(tmp_path, "credentialed", b=[said("nodule")])
+    home = home_of(tmp_path, "credentialed", b=[stated("nodule")])
     process, terminal = pty.fork()
     if process == 0:  # the command, on a terminal of its own
         os.environ["COLUMNS"] = "200"
@@ -402,7 +408,7 @@ def test_text_of_patients_is_shown_on_a_terminal(
 def test_a_finding_id_in_the_place_of_the_study_explains_that_row(
     tmp_path: Path,
 ) -> None:
-    home = home_of(tmp_path, "synthetic", b=[said("nodule"), said("effusion")])
+    home = home_of(tmp_path, "synthetic", b=[stated("nodule"), stated("effusion")])
     of_study = call(home, "--finding", identity(1))
     of_id = CliRunner().invoke(explain, [identity(1), "--home", str(home.root)])
     assert of_id.exit_code == 0
@@ -431,7 +437,7 @@ def test_a_denial_of_a_kind_alone_is_told_as_one() -> None:
 
 
 def test_no_error_carries_text_of_the_report(tmp_path: Path) -> None:
-    home = home_of(tmp_path, "synthetic", b=[said("nodule")])
+    home = home_of(tmp_path, "synthetic", b=[stated("nodule")])
     for arguments in (
         ["s12345678"],
         [STUDY, "--finding", "99"],

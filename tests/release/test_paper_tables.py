@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from generated_reports import reports as reported
 from hypothesis import given
-from invented_reports import Outcome, Said, dictionary, frames, run, said
+from invented_reports import Outcome, StatedFinding, dictionary, frames, run, stated
 from profiles import examples
 from small_release import paper_tables
 
@@ -28,7 +28,7 @@ from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.tables.released import PAPER_TABLES
 
 
-def stored(rows: list[Said]) -> tuple[Outcome, dict[str, pd.DataFrame]]:
+def stored(rows: list[StatedFinding]) -> tuple[Outcome, dict[str, pd.DataFrame]]:
     outcome = run(rows)
     _, fitted, delivered = frames(rows)
     return outcome, {
@@ -42,7 +42,7 @@ def stored(rows: list[Said]) -> tuple[Outcome, dict[str, pd.DataFrame]]:
     }
 
 
-def tables_of(*rows: Said) -> SimpleNamespace:
+def tables_of(*rows: StatedFinding) -> SimpleNamespace:
     return paper_tables(stored(list(rows))[1], dictionary().statistics())
 
 
@@ -68,12 +68,12 @@ def statuses(values: dict[str, Any]) -> list[int]:
 
 def test_certainty_counts_stated_current_rows_and_the_p_of_tentative_ones() -> None:
     rows = [
-        said("pneumonia", "dp", location="right upper lobe"),
-        said("pneumonia", "tp", p=0.4, location="left upper lobe"),
-        said("aspiration pneumonia", "tp", p=0.8, location="right"),
-        said("pneumonia", "tp", p=None, location="left"),
-        said("pneumonia", "dn", past_hx="history of"),
-        said("nodule", "tn", p=0.1),
+        stated("pneumonia", "dp", location="right upper lobe"),
+        stated("pneumonia", "tp", p=0.4, location="left upper lobe"),
+        stated("aspiration pneumonia", "tp", p=0.8, location="right"),
+        stated("pneumonia", "tp", p=None, location="left"),
+        stated("pneumonia", "dn", past_hx="history of"),
+        stated("nodule", "tn", p=0.1),
     ]
     table = tables_of(*rows).certainty
     pneumonia = line(table, diagnosis="pneumonia")
@@ -90,7 +90,7 @@ def test_certainty_counts_stated_current_rows_and_the_p_of_tentative_ones() -> N
 
 
 def test_the_structure_of_the_pathways_is_that_of_the_method() -> None:
-    tables = tables_of(said("nodule"))
+    tables = tables_of(stated("nodule"))
     published = published_values()
     for name, structure in published["structure"].items():
         assert {
@@ -113,7 +113,7 @@ def test_expansion_is_counted_below_the_stated_diagnosis_to_the_leaves() -> None
     """CHF -> cardiomegaly -> heart size; pulmonary edema -> consolidation (opacity), effusion by
     view (blunting). No symptom.
     """
-    tables = tables_of(said("CHF", view="pa"))
+    tables = tables_of(stated("CHF", view="pa"))
     failure = line(tables.expansion, diagnosis="congestive heart failure")
     assert (
         failure["stated"],
@@ -130,11 +130,15 @@ def test_expansion_is_counted_below_the_stated_diagnosis_to_the_leaves() -> None
 
 
 def test_conflicts_are_counted_by_type_source_and_outcome() -> None:
-    rows = [said("fever", "dn"), said("pneumonia", "tp", p=0.6), said("opacity", "dp")]
-    rows += [said("mass", "dp"), said("mass", "dn")]
+    rows = [
+        stated("fever", "dn"),
+        stated("pneumonia", "tp", p=0.6),
+        stated("opacity", "dp"),
+    ]
+    rows += [stated("mass", "dp"), stated("mass", "dn")]
     rows += [
-        said("nodule", "tp", p=0.4, measurement="5 mm"),
-        said("nodule", "tp", p=0.6, measurement="8 mm"),
+        stated("nodule", "tp", p=0.4, measurement="5 mm"),
+        stated("nodule", "tp", p=0.6, measurement="8 mm"),
     ]
     table = tables_of(*rows).conflicts
     counts = ["conflicts", "suppressed", "merged", "removed"]
@@ -159,7 +163,9 @@ def test_conflicts_are_counted_by_type_source_and_outcome() -> None:
 
 @examples(25)
 @given(reported)
-def test_the_tables_agree_with_the_rows_they_are_counted_from(rows: list[Said]) -> None:
+def test_the_tables_agree_with_the_rows_they_are_counted_from(
+    rows: list[StatedFinding],
+) -> None:
     outcome, tables = stored(rows)
     if not len(outcome.deduplicated):
         return
@@ -193,7 +199,7 @@ def test_the_tables_agree_with_the_rows_they_are_counted_from(rows: list[Said]) 
 
 
 def test_fits_stand_beside_the_published_values() -> None:
-    _, tables = stored([said("pneumonia", "tp", p=0.4), said("edema", "tp", p=0.6)])
+    _, tables = stored([stated("pneumonia", "tp", p=0.4), stated("edema", "tp", p=0.6)])
     fits = tables["fitted_probabilities"].sort_values("p")
     placed = {
         "steps": [10, 11],
@@ -219,13 +225,13 @@ def test_fits_stand_beside_the_published_values() -> None:
         43,
     )
     assert line(table, measure="mu")["published_mean"] == 22.62
-    assert tables_of(said("nodule")).fit["mean"].isna().all()
+    assert tables_of(stated("nodule")).fit["mean"].isna().all()
 
 
 def test_published_values_stand_beside_the_published_corpus_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _, tables = stored([said("pneumonia", "tp", p=0.6), said("nodule", "dp")])
+    _, tables = stored([stated("pneumonia", "tp", p=0.6), stated("nodule", "dp")])
     paper_elsewhere = paper_tables(tables, dictionary().statistics())
     monkeypatch.setattr(counting, "is_the_published_corpus", lambda *_: True)
     paper = paper_tables(tables, dictionary().statistics())
@@ -269,7 +275,7 @@ def test_published_values_stand_beside_the_published_corpus_only(
 def test_counts_of_table_2_stand_beside_the_published_corpus_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _, tables = stored([said("pneumonia", "tp", p=0.6)])
+    _, tables = stored([stated("pneumonia", "tp", p=0.6)])
     certainty_elsewhere = paper_tables(tables, dictionary().statistics()).certainty
     monkeypatch.setattr(counting, "is_the_published_corpus", lambda *_: True)
     certainty = paper_tables(tables, dictionary().statistics()).certainty
@@ -286,7 +292,7 @@ def test_counts_of_table_2_stand_beside_the_published_corpus_only(
 
 
 def test_p_of_table_2_stands_beside_any_corpus() -> None:
-    table = tables_of(said("nodule")).certainty
+    table = tables_of(stated("nodule")).certainty
     names = [f"published_p_{statistic}" for statistic in ("mean", "sd", "min", "max")]
     assert [line(table, diagnosis="fracture")[name] for name in names] == [
         0.219,
@@ -306,7 +312,7 @@ def test_p_of_table_2_stands_beside_any_corpus() -> None:
 def test_both_halves_of_table_3_stand_beside_the_published_corpus(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _, tables = stored([said("pneumonia", "dp")])
+    _, tables = stored([stated("pneumonia", "dp")])
     monkeypatch.setattr(counting, "is_the_published_corpus", lambda *_: True)
     table = paper_tables(tables, dictionary().statistics()).expansion
     names = ["published_width", "published_expanded", "published_added"]
@@ -319,7 +325,7 @@ def test_both_halves_of_table_3_stand_beside_the_published_corpus(
 
 def test_conflicts_are_told_by_source_with_the_share_of_polarity() -> None:
     paper = tables_of(
-        said("pneumonia", "tp", p=0.6), said("opacity", "dp")
+        stated("pneumonia", "tp", p=0.6), stated("opacity", "dp")
     )  # less surely implied than stated
     assert (
         figure(paper, "conflicts with expansions")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from invented_reports import Said, said
+from invented_reports import StatedFinding, stated
 
 ENTS = (
     "CHF", "congestive heart failure", "pulmonary edema", "interstitial edema", "consolidation",
@@ -43,9 +43,9 @@ VIEWS = ("", "ap", "pa, lateral", "lateral", "erect, supine, recumbent")
 
 
 @st.composite
-def statements(draw: st.DrawFn) -> Said:
+def statements(draw: st.DrawFn) -> StatedFinding:
     status, p = draw(st.sampled_from(CLAIMS))
-    return said(
+    return stated(
         draw(st.sampled_from(ENTS)),
         status,
         p=p,

@@ -53,7 +53,7 @@ def blacklist() -> Blacklist:
 
 
 @dataclass
-class Said:
+class StatedFinding:
     """One finding of an invented report; `p` only for tentative ones (None: never fitted)."""
 
     ent: str
@@ -72,19 +72,21 @@ class Said:
     phrases: Sequence[str] = ()
 
 
-def said(ent: str, status: str = "dp", **options: Any) -> Said:
+def stated(ent: str, status: str = "dp", **options: Any) -> StatedFinding:
     """A finding; options that are attributes of a finding are taken as such."""
     attributes = {
         name: options.pop(name) for name in list(options) if name in ATTRIBUTES
     }
-    return Said(ent, status, attributes=attributes, **options)
+    return StatedFinding(ent, status, attributes=attributes, **options)
 
 
 def identity(row: int, study: str = STUDY) -> str:
     return f"{study}:{row}"
 
 
-def frames(rows: Iterable[Said]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def frames(
+    rows: Iterable[StatedFinding],
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """FINDINGS, FITTED_PROBABILITIES and REPORTS; a row's number is its position unless given, references are
     row numbers or tokens.
     """
@@ -224,7 +226,7 @@ def record(frame: pd.DataFrame, finding_id: str) -> dict[str, Any]:
 
 
 def deduplicated(
-    rows: Iterable[Said],
+    rows: Iterable[StatedFinding],
     *,
     embedder: Any = None,
     history: str = "exclude",
@@ -243,7 +245,7 @@ def deduplicated(
 
 
 def run(
-    rows: Iterable[Said],
+    rows: Iterable[StatedFinding],
     *,
     mode: str = "method",
     embedder: Any = None,
@@ -276,7 +278,7 @@ def run(
     )
 
 
-def in_mode(rows: Iterable[Said], mode: str, **options: Any) -> Outcome:
+def in_mode(rows: Iterable[StatedFinding], mode: str, **options: Any) -> Outcome:
     """All stages in one mode."""
     return run(rows, mode=mode, **options)
 

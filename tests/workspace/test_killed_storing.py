@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
-from invented_reports import Said, dictionary, run, said
+from invented_reports import StatedFinding, dictionary, run, stated
 from killed_process import killed_at
 from platform_support import contents
 from stored_tables import store_table
@@ -25,16 +25,16 @@ from lunguage_assets.workspace.store import (
 )
 
 Frames = tuple[pd.DataFrame, ...]
-OLD = [said("nodule")]
+OLD = [stated("nodule")]
 NEW = [
-    said("CHF", "tp", p=0.6, view="pa"),
-    said("pneumonia", "tp", p=0.4),
-    said("nodule"),
+    stated("CHF", "tp", p=0.6, view="pa"),
+    stated("pneumonia", "tp", p=0.4),
+    stated("nodule"),
 ]
 TABLES = (PATHWAY_MATCHES, EXPANSIONS)
 
 
-def expanded(rows: list[Said]) -> Frames:
+def expanded(rows: list[StatedFinding]) -> Frames:
     expansion = expand(run(rows).deduplicated, dictionary())
     return expansion.matches, expansion.expansions
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from generated_reports import reports as reported
 from hypothesis import given
-from invented_reports import Said, dictionary, run, said
+from invented_reports import StatedFinding, dictionary, run, stated
 from profiles import examples
 
 from lunguage_assets.implicit.expansion.audit import Counts, audit_table, edge_counts
@@ -21,7 +21,7 @@ def counts(rows: pd.DataFrame) -> Counts:
     return edge_counts(rows, dictionary(), load_label_list(dictionary=dictionary()))
 
 
-def audited(*rows: Said) -> pd.DataFrame:
+def audited(*rows: StatedFinding) -> pd.DataFrame:
     """The edges whose diagnosis some study states without doubt; without any, all."""
     frame = audit_table(counts(run(rows).rows), dictionary())
     PATHWAY_AUDIT.to_arrow(frame)
@@ -29,7 +29,7 @@ def audited(*rows: Said) -> pd.DataFrame:
     return stated if len(stated) else frame
 
 
-def edge(sub_finding: str, *rows: Said) -> dict[str, Any]:
+def edge(sub_finding: str, *rows: StatedFinding) -> dict[str, Any]:
     frame = audited(*rows)
     return {
         str(k): v
@@ -50,33 +50,37 @@ def test_a_denial_speaks_against_the_edge_and_a_doubtful_presence_for_it(
 ) -> None:
     p = {"tp": 0.6, "tn": 0.2}.get(status)
     counts_of_edge = edge(
-        "pulmonary edema", said("CHF"), said("pulmonary edema", status, p=p)
+        "pulmonary edema", stated("CHF"), stated("pulmonary edema", status, p=p)
     )
     assert counted(counts_of_edge)[1:4] == (1, agrees, 1 - agrees)
 
 
 def test_the_size_of_the_heart_states_or_denies_that_it_is_enlarged() -> None:
     normal = edge(
-        "cardiomegaly", said("CHF", view="pa"), said("heart size", measurement="normal")
+        "cardiomegaly",
+        stated("CHF", view="pa"),
+        stated("heart size", measurement="normal"),
     )
     enlarged = edge(
         "cardiomegaly",
-        said("CHF", view="pa"),
-        said("heart size", measurement="enlarged"),
+        stated("CHF", view="pa"),
+        stated("heart size", measurement="enlarged"),
     )
     assert (normal["otherwise"], enlarged["as_implied"]) == (1, 1)
 
 
 def test_a_mention_at_another_place_does_not_count() -> None:
     rows = (
-        said("consolidation", location="right upper lobe"),
-        said("opacity", location="left lower lobe"),
+        stated("consolidation", location="right upper lobe"),
+        stated("opacity", location="left lower lobe"),
     )
     assert edge("opacity", *rows)["mentioned"] == 0
 
 
 def test_of_a_doubtful_diagnosis_nothing_follows_so_it_is_in_no_share() -> None:
-    counts_of_edge = edge("opacity", said("pneumonia", "tp", p=0.7), said("opacity"))
+    counts_of_edge = edge(
+        "opacity", stated("pneumonia", "tp", p=0.7), stated("opacity")
+    )
     assert counted(counts_of_edge) == (0, 0, 0, 0, 0)
 
 
@@ -105,7 +109,7 @@ def test_the_interval_is_wilsons_and_is_set_beside_the_experts() -> None:
 @given(reported)
 @examples(15)
 def test_every_study_is_counted_once_for_an_edge_and_parts_add_up(
-    rows: list[Said],
+    rows: list[StatedFinding],
 ) -> None:
     result = run(rows).rows
     all_counts = counts(result)

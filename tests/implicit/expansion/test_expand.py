@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from invented_reports import Outcome, TableEmbedder, identity, in_mode, run, said
+from invented_reports import Outcome, TableEmbedder, identity, in_mode, run, stated
 
 from lunguage_assets.implicit.rows import (
     ALREADY_STATED,
@@ -28,7 +28,7 @@ def tree(outcome: Outcome) -> dict[str, list[str]]:
 
 
 def test_heart_failure_expands_to_its_leaves() -> None:
-    outcome = run([said("CHF", view="pa, lateral")])
+    outcome = run([stated("CHF", view="pa, lateral")])
     assert tree(outcome) == {
         identity(0): ["cardiomegaly dp", "pulmonary edema dp"],
         identity(0) + "/0": ["heart size dp"],
@@ -42,7 +42,7 @@ def test_heart_failure_expands_to_its_leaves() -> None:
 
 def test_a_child_inherits_the_location_and_attributes_of_its_parent() -> None:
     course = {"severity": "mild", "no_change": "stable", "comparison": "prior"}
-    row = said(
+    row = stated(
         "consolidation",
         "tp",
         p=0.7,
@@ -51,7 +51,7 @@ def test_a_child_inherits_the_location_and_attributes_of_its_parent() -> None:
         sent_idx=3,
         **course,
     )
-    outcome = run([said("filler", "dn"), row])
+    outcome = run([stated("filler", "dn"), row])
     opacity = outcome.child(identity(1) + "/0")
     expected = {
         "section": "impr", "sent_idx": 3, "sent": "", "sequence": 1, "ent": "opacity", "cat": "PF",
@@ -65,7 +65,9 @@ def test_a_child_inherits_the_location_and_attributes_of_its_parent() -> None:
 
 def test_a_denied_child_takes_the_place_of_the_parent_alone() -> None:
     course = {"severity": "mild", "no_change": "stable", "comparison": "prior"}
-    outcome = run([said("pneumothorax", "tp", p=0.7, location="right apex", **course)])
+    outcome = run(
+        [stated("pneumothorax", "tp", p=0.7, location="right apex", **course)]
+    )
     marking = outcome.child(identity(0) + "/1")
     denied = [
         marking[name]
@@ -77,7 +79,7 @@ def test_a_denied_child_takes_the_place_of_the_parent_alone() -> None:
 def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
     clinical = dict.fromkeys(CLINICAL_ATTRIBUTES, "5 mm")
     outcome = in_mode(
-        [said("pneumonia", location="RUL", other_source="nurse", **clinical)], "paper"
+        [stated("pneumonia", location="RUL", other_source="nurse", **clinical)], "paper"
     )
     fever = outcome.row(identity(0) + "/1")
     said_of_it = [fever[name] for name in ("name", "cat", "location", "location_parts")]
@@ -87,16 +89,16 @@ def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
 
 
 def test_a_symptom_is_linked_where_the_report_states_it_and_never_generated() -> None:
-    assert "fever" not in run([said("pneumonia")]).names()
+    assert "fever" not in run([stated("pneumonia")]).names()
     assert (
         "fever"
-        not in run([said("pneumonia"), said("fever", "dn", section="hist")]).names()
+        not in run([stated("pneumonia"), stated("fever", "dn", section="hist")]).names()
     )
-    result = run([said("pneumonia"), said("fever", section="hist")])
+    result = run([stated("pneumonia"), stated("fever", section="hist")])
     child = result.child(identity(0) + "/1")
     assert (child["outcome"], child["linked_to"]) == ("already stated", identity(1))
     assert result.row(identity(0))["evidence"] == [identity(0) + "/0", "~fever"]
-    beside = run([said("pneumonia"), said("fever")])
+    beside = run([stated("pneumonia"), stated("fever")])
     assert beside.row(identity(0))["evidence"] == [identity(0) + "/0", identity(1)]
 
 
@@ -109,29 +111,29 @@ def implied(*rows: Any) -> set[str]:
 @pytest.mark.parametrize(
     ("rows", "sign", "holds"),
     [
-        ([said("atelectasis")], "volume loss", True),
-        ([said("subsegmental atelectasis")], "volume loss", False),
-        ([said("atelectasis", evidence=[1]), said("linear opacity")], "volume loss", False),
-        ([said("atelectasis", sent_idx=1), said("opacity", morphology="streaky", sent_idx=1)],
+        ([stated("atelectasis")], "volume loss", True),
+        ([stated("subsegmental atelectasis")], "volume loss", False),
+        ([stated("atelectasis", evidence=[1]), stated("linear opacity")], "volume loss", False),
+        ([stated("atelectasis", sent_idx=1), stated("opacity", morphology="streaky", sent_idx=1)],
          "volume loss", False),
-        ([said("pneumothorax")], "marking", True),
-        ([said("pneumothorax", measurement="tiny")], "marking", False),
-        ([said("pneumothorax", measurement="large")], "marking", True),
-        ([said("tension pneumothorax", measurement="small")], "marking", True),
-        ([said("pulmonary edema")], "consolidation", True),
-        ([said("pulmonary edema"), said("edema", section="impr", morphology="interstitial")],
+        ([stated("pneumothorax")], "marking", True),
+        ([stated("pneumothorax", measurement="tiny")], "marking", False),
+        ([stated("pneumothorax", measurement="large")], "marking", True),
+        ([stated("tension pneumothorax", measurement="small")], "marking", True),
+        ([stated("pulmonary edema")], "consolidation", True),
+        ([stated("pulmonary edema"), stated("edema", section="impr", morphology="interstitial")],
          "consolidation", False),
-        ([said("pulmonary edema"), said("airspace disease", "dn")], "consolidation", False),
-        ([said("pulmonary edema", location="RUL"), said("airspace disease", "dn", location="left")],
+        ([stated("pulmonary edema"), stated("airspace disease", "dn")], "consolidation", False),
+        ([stated("pulmonary edema", location="RUL"), stated("airspace disease", "dn", location="left")],
          "consolidation", True),
-        ([said("pneumonia", location="RUL"), said("opacity", "dn")], "opacity", False),
-        ([said("pneumonia", location="RUL"), said("infiltrate", "dn", sent="no new infiltrate")],
+        ([stated("pneumonia", location="RUL"), stated("opacity", "dn")], "opacity", False),
+        ([stated("pneumonia", location="RUL"), stated("infiltrate", "dn", sent="no new infiltrate")],
          "opacity", True),
-        ([said("CHF"), said("cardiomediastinal silhouette", "dn", morphology="normal")],
+        ([stated("CHF"), stated("cardiomediastinal silhouette", "dn", morphology="normal")],
          "cardiomegaly", False),
-        ([said("effusion", view="ap", measurement="small")], "opacity", False),
-        ([said("effusion", view="pa"), said("costophrenic angle", "dn")], "blunting", False),
-        ([said("fracture", location="rib", onset="healing")], "disruption", False),
+        ([stated("effusion", view="ap", measurement="small")], "opacity", False),
+        ([stated("effusion", view="pa"), stated("costophrenic angle", "dn")], "blunting", False),
+        ([stated("fracture", location="rib", onset="healing")], "disruption", False),
     ],
 )  # fmt: skip
 def test_conditions_of_the_pathway_file(
@@ -151,8 +153,8 @@ PAPER_ONLY = [
 def test_what_readers_struck_out_is_implied_in_mode_paper_alone(
     diagnosis: str, sign: str
 ) -> None:
-    assert sign not in run([said(diagnosis)]).names()
-    assert sign in in_mode([said(diagnosis)], "paper").names()
+    assert sign not in run([stated(diagnosis)]).names()
+    assert sign in in_mode([stated(diagnosis)], "paper").names()
 
 
 def test_absent_markings_beside_a_small_pneumothorax_are_implied_in_mode_paper() -> (
@@ -160,19 +162,19 @@ def test_absent_markings_beside_a_small_pneumothorax_are_implied_in_mode_paper()
 ):
     assert (
         "marking"
-        in in_mode([said("pneumothorax", measurement="small")], "paper").names()
+        in in_mode([stated("pneumothorax", measurement="small")], "paper").names()
     )
 
 
 def test_what_is_struck_out_still_supports_its_diagnosis_where_it_is_stated() -> None:
-    outcome = run([said("COPD"), said("emphysema", location="lungs")])
+    outcome = run([stated("COPD"), stated("emphysema", location="lungs")])
     assert outcome.child(identity(0) + "/1")["outcome"] == "already stated"
 
 
 def test_what_lies_elsewhere_has_nothing_of_the_diagnosis() -> None:
     outcome = run(
         [
-            said(
+            stated(
                 "pulmonary edema",
                 location="left lung",
                 severity="severe",
@@ -191,15 +193,15 @@ def test_what_lies_elsewhere_has_nothing_of_the_diagnosis() -> None:
         "severe",
     )
     paper = in_mode(
-        [said("pulmonary edema", location="left lung", severity="mild")], "paper"
+        [stated("pulmonary edema", location="left lung", severity="mild")], "paper"
     )
     assert paper.row(identity(0) + "/1")["location"] == "left lung"
 
 
-RUL = said("consolidation", location="RUL")  # implies an opacity there
-PNEUMONIA = said("pneumonia", location="RLL")
-CANCER = said("lung cancer", location="RUL")  # a nodular opacity
-HEART = said("cardiomegaly")  # a heart size that is increased
+RUL = stated("consolidation", location="RUL")  # implies an opacity there
+PNEUMONIA = stated("pneumonia", location="RLL")
+CANCER = stated("lung cancer", location="RUL")  # a nodular opacity
+HEART = stated("cardiomegaly")  # a heart size that is increased
 
 
 @pytest.mark.parametrize(
@@ -208,94 +210,94 @@ HEART = said("cardiomegaly")  # a heart size that is increased
         # by its name, at a compatible place, now
         (
             RUL,
-            said("opacity", location="right upper lobe"),
+            stated("opacity", location="right upper lobe"),
             0,
             ALREADY_STATED,
         ),  # contained in the child's
         (
             RUL,
-            said("opacity", location="RUL, airspace, posterior"),
+            stated("opacity", location="RUL, airspace, posterior"),
             0,
             ALREADY_STATED,
         ),  # contains the child's
-        (RUL, said("opacity", "tp", p=0.3, location="right"), 0, ALREADY_STATED),
-        (RUL, said("opacity", location="left lung"), 0, GENERATED),
+        (RUL, stated("opacity", "tp", p=0.3, location="right"), 0, ALREADY_STATED),
+        (RUL, stated("opacity", location="left lung"), 0, GENERATED),
         (
             RUL,
-            said("opacity"),
+            stated("opacity"),
             0,
             GENERATED,
         ),  # a row without a place does not state the child's place
-        (RUL, said("opacity", location="RUL", past_hx="old"), 0, GENERATED),
-        (PNEUMONIA, said("opacity", location="medial right base"), 0, ALREADY_STATED),
-        (PNEUMONIA, said("opacity", location="right apex"), 0, GENERATED),
+        (RUL, stated("opacity", location="RUL", past_hx="old"), 0, GENERATED),
+        (PNEUMONIA, stated("opacity", location="medial right base"), 0, ALREADY_STATED),
+        (PNEUMONIA, stated("opacity", location="right apex"), 0, GENERATED),
         (
-            said("COPD", location="upper lobes"),
-            said("emphysema", section="impr"),
+            stated("COPD", location="upper lobes"),
+            stated("emphysema", section="impr"),
             1,
             ALREADY_STATED,
         ),  # a diagnosis
         (
-            said("pulmonary edema"),
-            said("effusion", location="pericardial"),
+            stated("pulmonary edema"),
+            stated("effusion", location="pericardial"),
             1,
             GENERATED,
         ),
         # in other words
         (
-            said("COPD", "tp", p=0.4),
-            said("hyperinflation"),
+            stated("COPD", "tp", p=0.4),
+            stated("hyperinflation"),
             0,
             ALREADY_STATED,
         ),  # of the lungs: of no narrower place
         (
-            said("consolidation", location="RLL"),
-            said("airspace opacity", location="RLL"),
+            stated("consolidation", location="RLL"),
+            stated("airspace opacity", location="RLL"),
             0,
             ALREADY_STATED,
         ),
         (
-            said("pneumonia", location="left base"),
-            said("haziness", location="left base"),
+            stated("pneumonia", location="left base"),
+            stated("haziness", location="left base"),
             0,
             ALREADY_STATED,
         ),
-        (CANCER, said("nodule", location="RUL"), 0, ALREADY_STATED),
-        (said("pulmonary edema"), said("pleural fluid"), 1, ALREADY_STATED),
+        (CANCER, stated("nodule", location="RUL"), 0, ALREADY_STATED),
+        (stated("pulmonary edema"), stated("pleural fluid"), 1, ALREADY_STATED),
         (
-            said("bronchitis"),
-            said("peribronchial opacity", location="both lower lobes"),
-            0,
-            ALREADY_STATED,
-        ),
-        (
-            said("pneumothorax", evidence=(identity(1),)),
-            said("lucency", location="right apex"),
+            stated("bronchitis"),
+            stated("peribronchial opacity", location="both lower lobes"),
             0,
             ALREADY_STATED,
         ),
         (
-            said("effusion", view="supine"),
-            said("haziness", location="right lower lobe"),
+            stated("pneumothorax", evidence=(identity(1),)),
+            stated("lucency", location="right apex"),
+            0,
+            ALREADY_STATED,
+        ),
+        (
+            stated("effusion", view="supine"),
+            stated("haziness", location="right lower lobe"),
             0,
             GENERATED,
         ),
         # with the attributes that define it
         (
             CANCER,
-            said("opacity", location="RUL", morphology="nodular"),
+            stated("opacity", location="RUL", morphology="nodular"),
             0,
             ALREADY_STATED,
         ),
         (
-            said("tuberculosis"),
-            said("mass", location="bilateral upper lung"),
+            stated("tuberculosis"),
+            stated("mass", location="bilateral upper lung"),
             0,
             GENERATED,
         ),  # not calcified
         (
             HEART,
-            said(
+            stated(
                 "heart size",
                 location="cardiothoracic",
                 measurement="normal to enlarged",
@@ -305,36 +307,46 @@ HEART = said("cardiomegaly")  # a heart size that is increased
         ),
         (
             HEART,
-            said("heart size", location="cardiothoracic", measurement="not enlarged"),
+            stated("heart size", location="cardiothoracic", measurement="not enlarged"),
             0,
             SPOKEN_AGAINST,
         ),
-        (HEART, said("heart size", location="cardiothoracic"), 0, GENERATED),
+        (HEART, stated("heart size", location="cardiothoracic"), 0, GENERATED),
         # against it, at a place that contains its
-        (said("CHF"), said("pulmonary edema", "dn"), 1, SPOKEN_AGAINST),
-        (said("CHF"), said("pulmonary edema", improved="resolved"), 1, SPOKEN_AGAINST),
+        (stated("CHF"), stated("pulmonary edema", "dn"), 1, SPOKEN_AGAINST),
         (
-            said("CHF"),
-            said("heart size", "dn", measurement="normal"),
+            stated("CHF"),
+            stated("pulmonary edema", improved="resolved"),
+            1,
+            SPOKEN_AGAINST,
+        ),
+        (
+            stated("CHF"),
+            stated("heart size", "dn", measurement="normal"),
             0,
             SPOKEN_AGAINST,
         ),
         (
-            said("lobar pneumonia", location="RLL"),
-            said("consolidation", "dn", location="right"),
+            stated("lobar pneumonia", location="RLL"),
+            stated("consolidation", "dn", location="right"),
             0,
             SPOKEN_AGAINST,
         ),
-        (said("pulmonary edema"), said("pleural effusion", "dn"), 1, SPOKEN_AGAINST),
         (
-            said("pulmonary edema"),
-            said("pleural effusion", "dn", location="left"),
+            stated("pulmonary edema"),
+            stated("pleural effusion", "dn"),
+            1,
+            SPOKEN_AGAINST,
+        ),
+        (
+            stated("pulmonary edema"),
+            stated("pleural effusion", "dn", location="left"),
             1,
             GENERATED,
         ),
         (
-            said("pulmonary edema"),
-            said("effusion", "dn", location="pericardial"),
+            stated("pulmonary edema"),
+            stated("effusion", "dn", location="pericardial"),
             1,
             GENERATED,
         ),
@@ -360,9 +372,9 @@ def test_a_merged_row_states_a_child_through_its_survivor() -> None:
     linked.
     """
     rows = [
-        said("consolidation", location="RUL"),
-        said("opacity", "tp", p=0.5, location="RUL"),
-        said("density", location="apex"),
+        stated("consolidation", location="RUL"),
+        stated("opacity", "tp", p=0.5, location="RUL"),
+        stated("density", location="apex"),
     ]
     outcome = run(rows, embedder=TableEmbedder({("opacity rul", "density apex"): 0.95}))
     assert outcome.child(identity(0) + "/0")["linked_to"] == identity(2)
@@ -386,11 +398,11 @@ def test_what_excludes_a_sign_is_looked_for_among_its_own_names(
     counts = []
     for count in (100, 200):
         rows = [
-            said("consolidation", location=f"{side} upper lobe", sent_idx=1)
+            stated("consolidation", location=f"{side} upper lobe", sent_idx=1)
             for side in sides
         ]
         rows += [
-            said(f"sign number {number}", sent_idx=number + 2)
+            stated(f"sign number {number}", sent_idx=number + 2)
             for number in range(count)
         ]
         readings = 0
@@ -403,7 +415,7 @@ def test_what_excludes_a_sign_is_looked_for_among_its_own_names(
 
 
 def test_recursion_stops_at_a_stated_row_which_expands_as_itself() -> None:
-    outcome = run([said("CHF"), said("pulmonary edema", "tp", p=0.5)])
+    outcome = run([stated("CHF"), stated("pulmonary edema", "tp", p=0.5)])
     assert outcome.child(identity(0) + "/1")["outcome"] == "already stated"
     parents = (
         identity(0),

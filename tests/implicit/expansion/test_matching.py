@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from invented_reports import dictionary, frames, identity, run, said, vocabulary
+from invented_reports import dictionary, frames, identity, run, stated, vocabulary
 
 from lunguage_assets.implicit.expansion.matching import match
 from lunguage_assets.implicit.pathways.pathway_file import view_situations
@@ -19,7 +19,7 @@ SIGNS = {"erect": "blunting", "supine": "opacity", "recumbent": "fluid"}
 
 def matched(ent: str, **options: Any) -> tuple[str, str]:
     """Pathway id and reason of a single certain finding."""
-    row = read_rows(frames([said(ent, **options)])[0])[0]
+    row = read_rows(frames([stated(ent, **options)])[0])[0]
     row.p_source = "definitive"
     outcome = match(row, dictionary())
     return outcome.matched.id if outcome.matched else "", outcome.reason
@@ -43,7 +43,7 @@ def test_an_effusion_shows_what_the_view_shows() -> None:
     situations = list(view_situations())
     named = (", ".join(view for view in VIEWS if view in views) for views in situations)
     outcome = run(
-        said("effusion", view=view, study=f"s{n:08d}", row=0)
+        stated("effusion", view=view, study=f"s{n:08d}", row=0)
         for n, view in enumerate(named)
     )
     for number, views in enumerate(situations):
@@ -133,7 +133,7 @@ def test_refinement_words_and_bones_choose_among_the_pathways(
 def test_every_row_without_a_pathway_says_why(
     options: dict[str, Any], reason: str
 ) -> None:
-    outcome = run([said(**options)])
+    outcome = run([stated(**options)])
     pathway_match = outcome.match(identity(0))
     assert pathway_match["reason"] == reason
     assert (
@@ -153,6 +153,6 @@ def test_a_refinement_without_a_pathway_is_a_reason_of_its_own(tmp_path: Path) -
         "    pathways:\n      - {id: flu_1, implies: [{finding: fever, status: dp}]}\n"
     )
     outcome = run(
-        [said("flu", severity="mild")], pathways=load_dictionary(file, vocabulary())
+        [stated("flu", severity="mild")], pathways=load_dictionary(file, vocabulary())
     )
     assert outcome.match(identity(0))["reason"] == "no pathway for this refinement"

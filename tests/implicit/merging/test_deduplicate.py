@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from invented_reports import (
     AlikeEmbedder,
-    Said,
+    StatedFinding,
     TableEmbedder,
     blacklist,
     deduplicated,
     frames,
     identity,
     record,
-    said,
+    stated,
 )  # fmt: skip
 from plain_merging import plain_groups
 from profiles import examples
@@ -59,17 +59,20 @@ def groups(frame: pd.DataFrame) -> set[frozenset[int]]:
 @pytest.mark.parametrize(
     ("row_1", "row_2"),
     [
-        (said("opacity", "tp"), said("opacity", "tn")),
-        (said("opacity"), said("opacity", study="s00000002", row=1)),
-        (said("opacity", location="RUL"), said("opacity", location="left")),
-        (said("fracture", location="T8"), said("fracture", location="T9")),
-        (said("opacity", improved="a", worsened="b"), said("opacity", improved="a")),
-        (said("opacity", no_change="stable"), said("opacity", worsened="worse")),
+        (stated("opacity", "tp"), stated("opacity", "tn")),
+        (stated("opacity"), stated("opacity", study="s00000002", row=1)),
+        (stated("opacity", location="RUL"), stated("opacity", location="left")),
+        (stated("fracture", location="T8"), stated("fracture", location="T9")),
         (
-            said("tube", placement="4 cm above the carina"),
-            said("tube", placement="6 cm above the carina"),
+            stated("opacity", improved="a", worsened="b"),
+            stated("opacity", improved="a"),
         ),
-        (said("effusions"), said("edema")),
+        (stated("opacity", no_change="stable"), stated("opacity", worsened="worse")),
+        (
+            stated("tube", placement="4 cm above the carina"),
+            stated("tube", placement="6 cm above the carina"),
+        ),
+        (stated("effusions"), stated("edema")),
     ],
 )
 def test_what_must_not_merge_does_not_whatever_the_encoder_finds(
@@ -81,11 +84,11 @@ def test_what_must_not_merge_does_not_whatever_the_encoder_finds(
 @pytest.mark.parametrize(
     ("row_1", "row_2"),
     [
-        (said("opacity"), said("opacity", "tp")),
-        (said("opacity", improved="a"), said("opacity")),
-        (said("tube", placement="4 cm above the carina"), said("tube")),
-        (said("nodule", measurement="1 cm"), said("nodule", measurement="10 mm")),
-        (said("opacity", location="bilateral"), said("opacity", location="medial")),
+        (stated("opacity"), stated("opacity", "tp")),
+        (stated("opacity", improved="a"), stated("opacity")),
+        (stated("tube", placement="4 cm above the carina"), stated("tube")),
+        (stated("nodule", measurement="1 cm"), stated("nodule", measurement="10 mm")),
+        (stated("opacity", location="bilateral"), stated("opacity", location="medial")),
     ],
 )
 def test_everything_else_may(row_1: object, row_2: object) -> None:
@@ -95,7 +98,7 @@ def test_everything_else_may(row_1: object, row_2: object) -> None:
 
 
 def test_the_threshold_is_compared_with_the_rounded_cosine() -> None:
-    rows = [said("opacity"), said("shadow")]
+    rows = [stated("opacity"), stated("shadow")]
     for cosine, threshold, merged in (
         (0.8999996, 0.9, 1),
         (0.8999994, 0.9, 0),
@@ -111,7 +114,7 @@ def test_the_threshold_is_compared_with_the_rounded_cosine() -> None:
 def test_the_similarity_kept_is_the_highest_to_a_member_of_the_group() -> None:
     listed = {("a", "b"): 0.93, ("b", "c"): 0.97, ("a", "c"): 0.91}
     frame = deduplicated(
-        [said("a"), said("b"), said("c")], embedder=TableEmbedder(listed)
+        [stated("a"), stated("b"), stated("c")], embedder=TableEmbedder(listed)
     )
     kept = [record(frame, identity(number))["merge_similarity"] for number in range(3)]
     assert pd.isna(kept[0])
@@ -121,20 +124,26 @@ def test_the_similarity_kept_is_the_highest_to_a_member_of_the_group() -> None:
 @pytest.mark.parametrize(
     ("rows", "survivor"),
     [
-        ([said("opacity", "tp", p=0.6), said("opacity", "tp", p=0.7)], 1),
+        ([stated("opacity", "tp", p=0.6), stated("opacity", "tp", p=0.7)], 1),
         (
-            [said("opacity", "tn", p=0.3), said("opacity", "tn", p=0.2)],
+            [stated("opacity", "tn", p=0.3), stated("opacity", "tn", p=0.2)],
             1,
         ),  # support is 1 - p
-        ([said("opacity"), said("opacity", section="impr")], 1),
-        ([said("opacity", section="hist"), said("opacity", past_hx="old")], 1),
-        ([said("opacity", sent_idx=4), said("opacity", sent_idx=3)], 1),
-        ([said("opacity", "tp", p=None), said("opacity", "tp", p=0.51)], 1),
+        ([stated("opacity"), stated("opacity", section="impr")], 1),
+        ([stated("opacity", section="hist"), stated("opacity", past_hx="old")], 1),
+        ([stated("opacity", sent_idx=4), stated("opacity", sent_idx=3)], 1),
+        ([stated("opacity", "tp", p=None), stated("opacity", "tp", p=0.51)], 1),
         (
-            [said("opacity", "tp", p=0.41), said("opacity", "tp", p=None)],
+            [stated("opacity", "tp", p=0.41), stated("opacity", "tp", p=None)],
             0,
         ),  # no information never wins
-        ([said("opacity", row=11, sent_idx=0), said("opacity", row=2, sent_idx=0)], 2),
+        (
+            [
+                stated("opacity", row=11, sent_idx=0),
+                stated("opacity", row=2, sent_idx=0),
+            ],
+            2,
+        ),
     ],
 )
 def test_the_survivor_is_best_claimed_then_in_the_impression_then_first(
@@ -147,12 +156,12 @@ def test_the_survivor_is_best_claimed_then_in_the_impression_then_first(
 
 def test_the_survivor_keeps_its_own_words_and_probability_and_unites_the_rest() -> None:
     rows = [
-        said("shadow", "tp", p=0.4, location="base", severity="mild, Faint", morphology="hazy",
+        stated("shadow", "tp", p=0.4, location="base", severity="mild, Faint", morphology="hazy",
              evidence=[2, "~cough"], associate=[3]),
-        said("opacity", "tp", p=0.7, location="lung base", severity="moderate, mild",
+        stated("opacity", "tp", p=0.7, location="lung base", severity="moderate, mild",
              evidence=["~cough", 0, 1], section="impr"),
-        said("blunting", evidence=[0, 1]),
-        said("scar", associate=[0]),
+        stated("blunting", evidence=[0, 1]),
+        stated("scar", associate=[0]),
     ]  # fmt: skip
     frame = deduplicated(
         rows,
@@ -179,9 +188,9 @@ def test_the_survivor_keeps_its_own_words_and_probability_and_unites_the_rest() 
 
 def test_history_rows_are_excluded_unless_asked_for() -> None:
     rows = [
-        said("opacity", section="hist"),
-        said("opacity", past_hx="old"),
-        said("opacity"),
+        stated("opacity", section="hist"),
+        stated("opacity", past_hx="old"),
+        stated("opacity"),
     ]
     excluded = deduplicated(rows)
     assert excluded["disposition"].tolist() == ["excluded", "kept", "kept"]
@@ -191,12 +200,12 @@ def test_history_rows_are_excluded_unless_asked_for() -> None:
 
 def test_every_finding_gets_a_probability_an_interval_and_their_source() -> None:
     rows = [
-        said("a"),
-        said("b", "dn"),
-        said("c", "tp", p=0.4),
-        said("d", "tn", p=0.4),
-        said("e", "tp", p=None),
-        said("f", "tn", section="hist", p=None),
+        stated("a"),
+        stated("b", "dn"),
+        stated("c", "tp", p=0.4),
+        stated("d", "tn", p=0.4),
+        stated("e", "tp", p=None),
+        stated("f", "tn", section="hist", p=None),
     ]
     frame = deduplicated(rows)
     probabilities = frame.set_index("ent")[
@@ -215,7 +224,7 @@ def test_every_finding_gets_a_probability_an_interval_and_their_source() -> None
 
 SIDES_AND_LOBES = ("right", "left", "upper", "lower")
 findings_said = st.builds(
-    said,
+    stated,
     st.sampled_from(
         [
             "opacity",
@@ -246,7 +255,7 @@ findings_said = st.builds(
     p=st.sampled_from([None, 0.3, 0.5, 0.7]),
     section=st.sampled_from(
         ["find", "find", "hist"]
-    ),  # what both sections state is `test_restated.py`
+    ),  # what both sections state is `test_repeated_across_sections.py`
     sent_idx=st.integers(0, 2),
     measurement=st.sampled_from(["", "", "5 mm", "0.8 cm"]),
     past_hx=st.sampled_from(["", "", "", "history of"]),
@@ -257,7 +266,7 @@ reports = st.lists(findings_said, max_size=10)
 any_cosines = st.builds(AnyCosines, st.integers(0, 10_000))
 
 
-def merged_groups(rows: list[Said], frame: pd.DataFrame) -> list[list[object]]:
+def merged_groups(rows: list[StatedFinding], frame: pd.DataFrame) -> list[list[object]]:
     """The delivered rows of every group, survivor first."""
     findings, _, _ = frames(rows)
     delivered = {row.finding_id: row for row in read_rows(findings)}
@@ -278,7 +287,7 @@ def merged_groups(rows: list[Said], frame: pd.DataFrame) -> list[list[object]]:
     st.sampled_from([0.9, 0.97, 1.0]),
 )
 def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
-    rows: list[Said], encoder: AnyCosines, history: str, threshold: float
+    rows: list[StatedFinding], encoder: AnyCosines, history: str, threshold: float
 ) -> None:
     frame = deduplicated(rows, embedder=encoder, history=history, threshold=threshold)
     for group in merged_groups(rows, frame):
@@ -316,7 +325,7 @@ def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
     st.sampled_from(["method", "paper"]),
 )
 def test_the_phrases_that_are_exported_are_those_that_an_encoder_is_asked(
-    rows: list[Said], encoder: AnyCosines, history: str, mode: str
+    rows: list[StatedFinding], encoder: AnyCosines, history: str, mode: str
 ) -> None:
     findings, fitted, _ = frames(rows)
     options = ImplicitSettings(history=history, mode=mode)
@@ -327,16 +336,18 @@ def test_the_phrases_that_are_exported_are_those_that_an_encoder_is_asked(
 # reports that repeat themselves: merged as the plain rules merge them, however often
 
 repeated = st.builds(
-    said,
+    stated,
     st.sampled_from(["opacity", "opacities", "nodule"]),
     st.sampled_from(["dp", "dp", "dn"]),
     location=st.sampled_from(["", "right", "right and left", "RUL", "upper and lower"]),
-    section=st.just("find"),  # what both sections state is `test_restated.py`
+    section=st.just(
+        "find"
+    ),  # what both sections state is `test_repeated_across_sections.py`
     sent_idx=st.integers(0, 3),
     evidence=st.lists(st.integers(0, 12), max_size=2),
 )
 changed = st.builds(
-    said,
+    stated,
     st.sampled_from(["opacity", "shadow"]),
     measurement=st.sampled_from(["", "5 mm", "8 mm"]),
     severity=st.sampled_from(["", "mild", "severe"]),
@@ -356,7 +367,7 @@ changed = st.builds(
     st.sampled_from(["method", "method", "paper"]),
 )
 def test_groups_are_those_of_the_plain_rules(
-    rows: list[Said], encoder: AnyCosines, threshold: float, mode: str
+    rows: list[StatedFinding], encoder: AnyCosines, threshold: float, mode: str
 ) -> None:
     findings, fitted, _ = frames(rows)
     options = ImplicitSettings(merge_threshold=threshold, mode=mode)
@@ -392,10 +403,10 @@ def test_groups_are_those_of_the_plain_rules(
 
 def test_thousands_of_rows_that_say_the_same_become_one() -> None:
     rows = [
-        said("opacity", location="RUL", severity="mild", evidence=[number // 2])
+        stated("opacity", location="RUL", severity="mild", evidence=[number // 2])
         for number in range(2_998)
     ]
-    rows += [said("opacity", location="right upper lobe"), said("nodule")]
+    rows += [stated("opacity", location="right upper lobe"), stated("nodule")]
     frame = deduplicated(rows, embedder=AlikeEmbedder())
     assert frame["disposition"].value_counts().to_dict() == {"merged": 2_999, "kept": 1}
 
@@ -414,7 +425,7 @@ def test_a_long_study_is_merged_without_comparing_every_two_of_its_rows(
     monkeypatch.setattr(Wording, "separated", counted)
     words = [f"{first}{second}" for first in "bcdfghjklm" for second in "aeiou"]
     names = [f"{word_1}{word_2} sign" for word_1 in words for word_2 in words[:16]]
-    rows = [said(name, sent_idx=number) for number, name in enumerate(names, 1)]
+    rows = [stated(name, sent_idx=number) for number, name in enumerate(names, 1)]
     merged = deduplicated(rows)
     assert len(merged) == len(names) == 800
     assert compared < 10 * len(names)
@@ -434,10 +445,10 @@ def test_rows_of_one_name_inside_a_section_are_no_pairs(
 
     monkeypatch.setattr(repeated_statements.Statement, "repeats", counted)
     rows = [
-        said("sign", location=f"place {number}", sent_idx=number)
+        stated("sign", location=f"place {number}", sent_idx=number)
         for number in range(1, 401)
     ]
-    rows.append(said("sign", location="place 7", section="impr"))
+    rows.append(stated("sign", location="place 7", section="impr"))
     merged = deduplicated(rows)
     assert compared <= 400
     assert merged["disposition"].value_counts().to_dict() == {"kept": 400, "merged": 1}

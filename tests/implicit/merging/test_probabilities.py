@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from invented_reports import (
     AlikeEmbedder,
-    Said,
+    StatedFinding,
     deduplicated,
     identity,
     in_mode,
     record,
-    said,
+    stated,
 )
 from profiles import examples
 
@@ -25,8 +25,8 @@ from lunguage_assets.implicit.statements.contradictions import qualifying
 from lunguage_assets.quality.rules import refuse_broken
 
 
-def alternative(ent: str, phrase: str = "or", **options: Any) -> Said:
-    return said(
+def alternative(ent: str, phrase: str = "or", **options: Any) -> StatedFinding:
+    return stated(
         ent, **{"status": "tp", "p": 0.4, "sent_idx": 7, "phrases": [phrase], **options}
     )
 
@@ -41,7 +41,7 @@ def belief(frame: pd.DataFrame, row: int) -> tuple[float, float, float, str]:
     )
 
 
-def shares(*rows: Said) -> list[float]:
+def shares(*rows: StatedFinding) -> list[float]:
     frame = deduplicated(list(rows))
     return [
         pytest.approx(belief(frame, number)[0], abs=1e-9) for number in range(len(rows))
@@ -92,7 +92,7 @@ def test_alternatives_that_are_hedged_alike_share_one() -> None:
         "not fitted",
     ],
 )
-def test_fits_stay_where_they_are_coherent(rows: list[Said]) -> None:
+def test_fits_stay_where_they_are_coherent(rows: list[StatedFinding]) -> None:
     frame = deduplicated(rows, embedder=AlikeEmbedder())
     assert "alternative" not in set(frame["p_source"])
 
@@ -116,11 +116,12 @@ def test_alternatives_sum_to_one_or_less_inside_their_intervals(
         for name, p in zip(names, probabilities, strict=False)
     ]
     outcome = in_mode(rows, "method")
-    stated = outcome.rows[outcome.rows["source"] == "original"]
+    stated_rows = outcome.rows[outcome.rows["source"] == "original"]
     expected = min(1.0, sum(probabilities)) if hedges else 1.0
-    assert stated["prob"].sum() == pytest.approx(expected, abs=1e-9)
+    assert stated_rows["prob"].sum() == pytest.approx(expected, abs=1e-9)
     assert (
-        (stated["p_low"] <= stated["prob"]) & (stated["prob"] <= stated["p_high"])
+        (stated_rows["p_low"] <= stated_rows["prob"])
+        & (stated_rows["prob"] <= stated_rows["p_high"])
     ).all()
     refuse_broken("lunguage_plus_plus", outcome.rows)
 
@@ -194,7 +195,7 @@ def stated_belief(row: Any) -> tuple[str, str, float]:
 
 
 def test_the_denial_of_a_kind_has_the_p_of_its_qualifier() -> None:
-    row = said("effusion", "dn", sent="No sizable effusion.", measurement="sizable")
+    row = stated("effusion", "dn", sent="No sizable effusion.", measurement="sizable")
     status, source, p = stated_belief(row)
     assert (status, source) == ("tn", "qualifier")
     assert p == pytest.approx((2 + 0.5) / (157 + 1))
@@ -214,22 +215,24 @@ def test_the_denial_of_a_kind_has_the_p_of_its_qualifier() -> None:
 def test_the_denial_of_a_named_kind_is_certain(
     ent: str, sentence: str, word: str
 ) -> None:
-    row = said(ent, "dn", sent=sentence, morphology=word)
+    row = stated(ent, "dn", sent=sentence, morphology=word)
     assert stated_belief(row) == ("dn", "definitive", 0.0)
 
 
 @pytest.mark.parametrize(
     "row",
     [
-        said(
+        stated(
             "effusion",
             "dn",
             sent="The large effusion has resolved.",
             measurement="large",
             improved="resolved",
         ),
-        said("effusion", "dn", sent="No effusion."),
-        said("effusion", sent="No pneumothorax, large effusion.", measurement="large"),
+        stated("effusion", "dn", sent="No effusion."),
+        stated(
+            "effusion", sent="No pneumothorax, large effusion.", measurement="large"
+        ),
     ],
 )
 def test_what_has_resolved_or_is_there_is_not_restricted(row: Any) -> None:
@@ -237,14 +240,14 @@ def test_what_has_resolved_or_is_there_is_not_restricted(row: Any) -> None:
 
 
 def test_mode_paper_takes_the_status_as_it_is() -> None:
-    row = said("effusion", "dn", sent="No large effusion.", measurement="large")
+    row = stated("effusion", "dn", sent="No large effusion.", measurement="large")
     survivor = in_mode([row], "paper").rows.iloc[0]
     assert (survivor["status"], survivor["prob"]) == ("dn", 0.0)
 
 
 def test_denials_of_a_kind_and_of_all_are_no_duplicates() -> None:
     rows = [
-        said("effusion", "dn", sent="No effusion."),
-        said("effusion", "dn", sent="No new effusion."),
+        stated("effusion", "dn", sent="No effusion."),
+        stated("effusion", "dn", sent="No new effusion."),
     ]
     assert deduplicated(rows)["merged_into"].isna().all()

@@ -9,7 +9,15 @@ import pandas as pd
 import pytest
 from generated_reports import reports
 from hypothesis import given
-from invented_reports import Said, deduplicated, identity, in_mode, record, run, said
+from invented_reports import (
+    StatedFinding,
+    deduplicated,
+    identity,
+    in_mode,
+    record,
+    run,
+    stated,
+)
 from profiles import examples
 
 from lunguage_assets.implicit.statements.locations import anatomy
@@ -28,25 +36,25 @@ def merged(frame: pd.DataFrame) -> int:
 @pytest.mark.parametrize(
     ("rows", "name", "location"),
     [
-        (both(said("effusion", location="left"), said("effusion")), "pleural effusion", "left"),
-        (both(said("atelectasis", location="basilar"), said("atelectasis", location="left base")),
+        (both(stated("effusion", location="left"), stated("effusion")), "pleural effusion", "left"),
+        (both(stated("atelectasis", location="basilar"), stated("atelectasis", location="left base")),
          "atelectasis", "left base"),
-        (both(said("fracture", location="rib"), said("fracture", location="right 5th rib")),
+        (both(stated("fracture", location="rib"), stated("fracture", location="right 5th rib")),
          "fracture", "right 5th rib"),
-        (both(said("heart size", measurement="increased"), said("cardiomegaly")), "cardiomegaly", ""),
-        (both(said("cardiomegaly"), said("enlarged heart")), "cardiomegaly", ""),
-        ([said("heart", measurement="enlarged"), said("cardiomegaly")], "cardiomegaly", ""),
-        (both(said("effusion", "dn", location="left"), said("effusion", "dn")), "pleural effusion", ""),
+        (both(stated("heart size", measurement="increased"), stated("cardiomegaly")), "cardiomegaly", ""),
+        (both(stated("cardiomegaly"), stated("enlarged heart")), "cardiomegaly", ""),
+        ([stated("heart", measurement="enlarged"), stated("cardiomegaly")], "cardiomegaly", ""),
+        (both(stated("effusion", "dn", location="left"), stated("effusion", "dn")), "pleural effusion", ""),
     ],
 )  # fmt: skip
 def test_a_repeated_statement_at_a_narrower_location_is_one(
     rows: list[Any], name: str, location: str
 ) -> None:
     outcome = run(rows)
-    stated = outcome.rows[outcome.rows["source"] == "original"]
-    assert stated[["name", "location"]].to_numpy().tolist() == [[name, location]]
+    stated_rows = outcome.rows[outcome.rows["source"] == "original"]
+    assert stated_rows[["name", "location"]].to_numpy().tolist() == [[name, location]]
     log = outcome.resolution.log.set_index("finding_id")
-    (gone,) = {identity(0), identity(1)} - set(stated["finding_id"])
+    (gone,) = {identity(0), identity(1)} - set(stated_rows["finding_id"])
     assert (log.loc[gone, "event"], log.loc[gone, "rule"]) == (
         "merged",
         "same statement",
@@ -57,16 +65,16 @@ def test_a_repeated_statement_at_a_narrower_location_is_one(
 @pytest.mark.parametrize(
     "rows",
     [
-        both(said("opacity", location="left base"), said("opacity", location="right base")),
-        both(said("opacity", location="left"), said("opacity", location="bilateral")),
-        both(said("nodule", measurement="4 mm"), said("nodule", location="RUL", measurement="9 mm")),
-        both(said("effusion", improved="smaller"), said("effusion", location="left", worsened="larger")),
-        both(said("nodule", location="RUL"), said("mass", location="RUL")),
-        both(said("pneumothorax"), said("hydropneumothorax")),
-        both(said("effusion", "dn"), said("effusion", "dn", location="left", measurement="large",
+        both(stated("opacity", location="left base"), stated("opacity", location="right base")),
+        both(stated("opacity", location="left"), stated("opacity", location="bilateral")),
+        both(stated("nodule", measurement="4 mm"), stated("nodule", location="RUL", measurement="9 mm")),
+        both(stated("effusion", improved="smaller"), stated("effusion", location="left", worsened="larger")),
+        both(stated("nodule", location="RUL"), stated("mass", location="RUL")),
+        both(stated("pneumothorax"), stated("hydropneumothorax")),
+        both(stated("effusion", "dn"), stated("effusion", "dn", location="left", measurement="large",
                                           sent="no large left effusion")),
-        both(said("acute abnormality", "dn", location="bone"), said("acute abnormality", "dn")),
-        [said("opacity", location="RLL"), said("opacity")],
+        both(stated("acute abnormality", "dn", location="bone"), stated("acute abnormality", "dn")),
+        [stated("opacity", location="RLL"), stated("opacity")],
     ],
 )  # fmt: skip
 def test_what_is_not_the_same_statement_stays(rows: list[Any]) -> None:
@@ -74,7 +82,7 @@ def test_what_is_not_the_same_statement_stays(rows: list[Any]) -> None:
 
 
 def test_the_stronger_claim_survives_and_takes_over_the_place() -> None:
-    rows = both(said("pneumonia", "tp", p=0.4, location="RLL"), said("pneumonia"))
+    rows = both(stated("pneumonia", "tp", p=0.4, location="RLL"), stated("pneumonia"))
     survivor = record(deduplicated(rows), identity(1))
     assert (survivor["status"], survivor["location"], survivor["prob"]) == (
         "dp",
@@ -85,14 +93,14 @@ def test_the_stronger_claim_survives_and_takes_over_the_place() -> None:
 
 
 def test_mode_paper_merges_by_similarity_alone() -> None:
-    rows = both(said("heart size", measurement="increased"), said("cardiomegaly"))
+    rows = both(stated("heart size", measurement="increased"), stated("cardiomegaly"))
     assert merged(in_mode(rows, "paper").deduplicated) == 0
 
 
 @examples(60)
 @given(reports)
 def test_whatever_is_stated_no_group_has_two_sides_or_polarities(
-    rows: list[Said],
+    rows: list[StatedFinding],
 ) -> None:
     frame = deduplicated(rows, history="keep").set_index("finding_id")
     lost = frame[frame["disposition"] == "merged"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from invented_reports import dictionary, run, said, vocabulary
+from invented_reports import dictionary, run, stated, vocabulary
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import ConfigurationError
@@ -235,7 +235,9 @@ def test_a_diagnosis_that_a_person_adds_is_shown_and_expanded_without_code(
         "        consolidation (strength 0.5; a diagnosis)",
         "        absent: fluid (strength 0.5)",
     ]
-    rows = run([said("silicosis", "tp", p=0.8, onset="acute")], pathways=extended).rows
+    rows = run(
+        [stated("silicosis", "tp", p=0.8, onset="acute")], pathways=extended
+    ).rows
     assert rows["support"].tolist() == pytest.approx([0.8, 0.4, 0.4, 0.4])
     assert rows.set_index("name").loc[
         "fluid", ["prob", "p_high"]

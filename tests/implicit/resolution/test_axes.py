@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from invented_reports import in_mode, said
+from invented_reports import in_mode, stated
 
 import lunguage_assets
 from lunguage_assets.implicit.resolution.guarantees import violations
@@ -14,39 +14,42 @@ MODES = ("method", "paper")
 
 TWO_AXES = [
     [
-        said("heart", measurement="large"),
-        said("heart", "dn", morphology="contour is normal"),
+        stated("heart", measurement="large"),
+        stated("heart", "dn", morphology="contour is normal"),
     ],
     [
-        said("aorta", morphology="elongated"),
-        said("aorta", "dn", measurement="not dilated"),
+        stated("aorta", morphology="elongated"),
+        stated("aorta", "dn", measurement="not dilated"),
     ],
     [
-        said("trachea", "dn", morphology="midline"),
-        said("trachea", measurement="narrow"),
+        stated("trachea", "dn", morphology="midline"),
+        stated("trachea", measurement="narrow"),
     ],
     [
-        said("hemidiaphragm", measurement="raised"),
-        said("hemidiaphragm", "dn", morphology="smooth"),
+        stated("hemidiaphragm", measurement="raised"),
+        stated("hemidiaphragm", "dn", morphology="smooth"),
     ],
     [
-        said("hilum", measurement="prominent"),
-        said("hilum", "dn", morphology="normal density"),
+        stated("hilum", measurement="prominent"),
+        stated("hilum", "dn", morphology="normal density"),
     ],
 ]
 
 ONE_AXIS = [
     [
-        said("heart", measurement="large"),
-        said("heart", "dn", measurement="normal size"),
+        stated("heart", measurement="large"),
+        stated("heart", "dn", measurement="normal size"),
     ],
-    [said("heart", measurement="large"), said("heart", "dn", measurement="normal")],
+    [stated("heart", measurement="large"), stated("heart", "dn", measurement="normal")],
     [
-        said("heart", morphology="lobulated"),
-        said("heart", "dn", measurement="normal in size and contour"),
+        stated("heart", morphology="lobulated"),
+        stated("heart", "dn", measurement="normal in size and contour"),
     ],
-    [said("aorta"), said("aorta", "dn", measurement="not dilated")],
-    [said("opacity", measurement="large"), said("opacity", "dn", morphology="smooth")],
+    [stated("aorta"), stated("aorta", "dn", measurement="not dilated")],
+    [
+        stated("opacity", measurement="large"),
+        stated("opacity", "dn", morphology="smooth"),
+    ],
 ]
 
 
@@ -69,9 +72,9 @@ def test_rows_along_one_axis_or_none_contradict_each_other(
 @pytest.mark.parametrize("mode", MODES)
 def test_presences_along_two_axes_are_still_one_row(mode: str) -> None:
     rows = [
-        said("aorta", morphology="tortuous"),
-        said("aorta", morphology="calcified", section="impr"),
-        said("aorta", "dn", measurement="not dilated"),
+        stated("aorta", morphology="tortuous"),
+        stated("aorta", morphology="calcified", section="impr"),
+        stated("aorta", "dn", measurement="not dilated"),
     ]
     assert in_mode(rows, mode).rows["status"].tolist() == ["dn", "dp"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from invented_reports import STUDY, Outcome, identity, in_mode, run, said
+from invented_reports import STUDY, Outcome, identity, in_mode, run, stated
 
 from lunguage_assets.implicit.resolution.guarantees import (
     LIVING_PARENT,
@@ -52,7 +52,7 @@ def lost_references(outcome: Outcome) -> set[tuple[str, str]]:
 
 
 def test_rule_1_an_expansion_never_outweighs_what_the_report_says() -> None:
-    outcome = in_mode([said("CHF"), said("pulmonary edema", "tn", p=0.4)], "paper")
+    outcome = in_mode([stated("CHF"), stated("pulmonary edema", "tn", p=0.4)], "paper")
     assert identity(1) in outcome.ids()
     entry = logged(outcome, identity(0) + "/1")
     assert (
@@ -71,9 +71,9 @@ def test_rule_1_an_expansion_never_outweighs_what_the_report_says() -> None:
 def test_rule_2_a_definite_contradiction_leaves_nothing() -> None:
     outcome = run(
         [
-            said("opacity", location="RUL"),
-            said("opacity", "dn", location="right upper lobe"),
-            said("scar"),
+            stated("opacity", location="RUL"),
+            stated("opacity", "dn", location="right upper lobe"),
+            stated("scar"),
         ]
     )
     assert outcome.names() == ["scar"]
@@ -87,29 +87,35 @@ def test_rule_2_a_definite_contradiction_leaves_nothing() -> None:
     ("rows", "kept"),
     [
         (
-            [said("opacity", "tp", p=0.3), said("opacity", "tn", p=0.4)],
+            [stated("opacity", "tp", p=0.3), stated("opacity", "tn", p=0.4)],
             1,
         ),  # 0.3 against 0.6
         (
-            [said("opacity", "tp", p=0.7), said("opacity", "tn", p=0.3)],
+            [stated("opacity", "tp", p=0.7), stated("opacity", "tn", p=0.3)],
             0,
         ),  # a tie: tp before tn
         (
-            [said("opacity", "tp", p=1.0), said("opacity", "dp", measurement="5 mm")],
+            [
+                stated("opacity", "tp", p=1.0),
+                stated("opacity", "dp", measurement="5 mm"),
+            ],
             1,
         ),  # a tie: dp before tp
         (
-            [said("opacity", "tn", p=0.0), said("opacity", "dn", measurement="large")],
+            [
+                stated("opacity", "tn", p=0.0),
+                stated("opacity", "dn", measurement="large"),
+            ],
             0,
         ),  # tn before dn
         (
             [
-                said("opacity", measurement="5 mm"),
-                said("opacity", measurement="8 mm", section="impr"),
+                stated("opacity", measurement="5 mm"),
+                stated("opacity", measurement="8 mm", section="impr"),
             ],
             1,
         ),
-        ([said("opacity", "dn"), said("opacity", "tp", p=0.2)], 0),
+        ([stated("opacity", "dn"), stated("opacity", "tp", p=0.2)], 0),
     ],
 )
 def test_rule_3_keeps_the_highest_support_then_certainty_then_place(
@@ -122,8 +128,8 @@ def test_rule_3_keeps_the_highest_support_then_certainty_then_place(
 
 def test_a_loser_is_merged_or_of_the_other_polarity_removed() -> None:
     rows = [
-        said("opacity", "tp", p=0.8, measurement="5 mm", severity="mild"),
-        said(
+        stated("opacity", "tp", p=0.8, measurement="5 mm", severity="mild"),
+        stated(
             "opacity",
             "tp",
             p=0.6,
@@ -132,10 +138,10 @@ def test_a_loser_is_merged_or_of_the_other_polarity_removed() -> None:
             evidence=[3],
             associate=["~a"],
         ),
-        said(
+        stated(
             "opacity", "tn", p=0.6, measurement="9 mm", severity="dense", evidence=[3]
         ),
-        said("nodule", evidence=[1, 2], associate=[1]),
+        stated("nodule", evidence=[1, 2], associate=[1]),
     ]
     outcome = run(rows)
     survivor = outcome.row(identity(0))
@@ -169,7 +175,10 @@ def test_stated_rows_that_contradict_each_other_by_containment_stay_and_are_list
     None
 ):
     outcome = run(
-        [said("pleural effusion", "dn"), said("effusion", "tp", p=0.6, location="left")]
+        [
+            stated("pleural effusion", "dn"),
+            stated("effusion", "tp", p=0.6, location="left"),
+        ]
     )
     assert outcome.rows["source"].tolist()[:2] == ["original", "original"]
     assert (
@@ -179,8 +188,8 @@ def test_stated_rows_that_contradict_each_other_by_containment_stay_and_are_list
     ) in conflicts(outcome)
     apart = run(
         [
-            said("effusion", "dn", location="right"),
-            said("effusion", "tp", p=0.6, location="left"),
+            stated("effusion", "dn", location="right"),
+            stated("effusion", "tp", p=0.6, location="left"),
         ]
     )
     assert conflicts(apart) == set()
@@ -188,13 +197,13 @@ def test_stated_rows_that_contradict_each_other_by_containment_stay_and_are_list
 
 def test_idx11_is_not_idx1() -> None:
     """Row 1 is removed; references to row 11 and the bare name `pleural effusion, idx11` stay whole."""
-    filler = [said(f"filler{number}", "dn") for number in range(2, 11)]
+    filler = [stated(f"filler{number}", "dn") for number in range(2, 11)]
     rows = [
-        said("effusion", "dn"),
-        said("effusion", "tp", p=0.4),
+        stated("effusion", "dn"),
+        stated("effusion", "tp", p=0.4),
         *filler,
-        said("pleural effusion", location="left", view=""),
-        said("scar", evidence=[1, 11, "~pleural effusion, idx11"]),
+        stated("pleural effusion", location="left", view=""),
+        stated("scar", evidence=[1, 11, "~pleural effusion, idx11"]),
     ]
     outcome = run(rows)
     assert outcome.row(identity(12))["evidence"] == [
@@ -205,7 +214,7 @@ def test_idx11_is_not_idx1() -> None:
 
 
 def test_a_sub_finding_of_what_has_resolved_has_no_living_parent() -> None:
-    rows = run([said("pulmonary edema")]).rows
+    rows = run([stated("pulmonary edema")]).rows
     assert violations(rows) == []
     rows.loc[rows["source"] == "original", "improved"] = "resolved"
     assert {violation.guarantee for violation in violations(rows)} == {LIVING_PARENT}
@@ -213,7 +222,7 @@ def test_a_sub_finding_of_what_has_resolved_has_no_living_parent() -> None:
 
 def test_references_to_excluded_history_rows_go_and_are_logged() -> None:
     outcome = run(
-        [said("cancer", section="hist"), said("scar", evidence=[0, "s00000001:99"])]
+        [stated("cancer", section="hist"), stated("scar", evidence=[0, "s00000001:99"])]
     )
     assert outcome.row(identity(1))["evidence"] == []
     assert lost_references(outcome) == {
@@ -224,11 +233,11 @@ def test_references_to_excluded_history_rows_go_and_are_logged() -> None:
 
 
 def test_a_suppressed_child_of_other_certainty_counts_as_a_conflict() -> None:
-    denied = said("volume loss", "tn", p=0.3)
+    denied = stated("volume loss", "tn", p=0.3)
     outcome = run(
         [
-            said("consolidation"),
-            said("opacity", "tp", p=0.3, location="airspace"),
+            stated("consolidation"),
+            stated("opacity", "tp", p=0.3, location="airspace"),
             denied,
         ]
     )
@@ -242,8 +251,12 @@ def test_a_suppressed_child_of_other_certainty_counts_as_a_conflict() -> None:
 
 
 def test_idx_counts_the_stated_rows_first_and_every_child_after_its_parent() -> None:
-    rows = [said("scar", section="impr"), said("CHF"), said("fracture", sent_idx=0)]
-    outcome = run([*rows, said("x", study="s00000002", row=0)])
+    rows = [
+        stated("scar", section="impr"),
+        stated("CHF"),
+        stated("fracture", sent_idx=0),
+    ]
+    outcome = run([*rows, stated("x", study="s00000002", row=0)])
     assert outcome.rows["idx"].tolist() == [*range(1, len(outcome.rows)), 1]
     first = outcome.rows[outcome.rows["study_id"] == STUDY]
     assert first["finding_id"].tolist()[:3] == [identity(2), identity(1), identity(0)]
@@ -261,22 +274,25 @@ def test_idx_counts_the_stated_rows_first_and_every_child_after_its_parent() -> 
 @pytest.mark.parametrize(
     ("denial", "presence"),
     [
-        (said("loculated pleural effusion", "dn"), said("effusion", location="left")),
         (
-            said("acute fracture", "dn"),
-            said("fracture", onset="old", location="left rib"),
+            stated("loculated pleural effusion", "dn"),
+            stated("effusion", location="left"),
         ),
         (
-            said("fracture", "dn", sent="No other fracture is seen."),
-            said("fracture", location="left rib"),
+            stated("acute fracture", "dn"),
+            stated("fracture", onset="old", location="left rib"),
         ),
         (
-            said("effusion", "dn", sent="No large effusion.", measurement="large"),
-            said("effusion"),
+            stated("fracture", "dn", sent="No other fracture is seen."),
+            stated("fracture", location="left rib"),
         ),
         (
-            said("nodule", "tn", p=0.05, sent="No definite nodule."),
-            said("nodule", "tp", p=0.4),
+            stated("effusion", "dn", sent="No large effusion.", measurement="large"),
+            stated("effusion"),
+        ),
+        (
+            stated("nodule", "tn", p=0.05, sent="No definite nodule."),
+            stated("nodule", "tp", p=0.4),
         ),
     ],
 )
@@ -288,10 +304,10 @@ def test_a_denial_denies_no_more_than_it_says(denial: Any, presence: Any) -> Non
 
 def test_a_study_of_which_nothing_is_left_is_listed_and_explained() -> None:
     rows = [
-        said("opacity", study="s00000001", row=0),
-        said("opacity", "dn", study="s00000001", row=1),
-        said("cancer", section="hist", study="s00000002", row=2),
-        said("scar", study="s00000003", row=3),
+        stated("opacity", study="s00000001", row=0),
+        stated("opacity", "dn", study="s00000001", row=1),
+        stated("cancer", section="hist", study="s00000002", row=2),
+        stated("scar", study="s00000003", row=3),
     ]
     outcome = run(rows)
     accounts = outcome.accounting.set_index("study_id")
@@ -322,7 +338,7 @@ def delivered(rows: int, rejected: int) -> pd.DataFrame:
 
 
 def test_rejected_rows_are_counted_also_where_no_study_can_be_read() -> None:
-    outcome = run([said("scar")])
+    outcome = run([stated("scar")])
     reports = delivered(3, rejected=2)
     refused = [("s00000001", 1), ("s00000001", 2), ("s00000009", 3), ("", 4)]
     texts = dict.fromkeys(
@@ -344,7 +360,7 @@ def test_rejected_rows_are_counted_also_where_no_study_can_be_read() -> None:
 
 
 def test_accounts_do_not_balance_when_a_row_vanishes() -> None:
-    outcome = run([said("scar"), said("CHF")])
+    outcome = run([stated("scar"), stated("CHF")])
     reports = delivered(3, rejected=0)
     short = account(
         reports,
@@ -359,7 +375,7 @@ def test_accounts_do_not_balance_when_a_row_vanishes() -> None:
 
 @cache
 def good_records() -> list[dict[str, Any]]:
-    rows = run([said("CHF"), said("scar", evidence=["~cough"])]).rows
+    rows = run([stated("CHF"), stated("scar", evidence=["~cough"])]).rows
     assert violations(rows) == []
     return rows.to_dict("records")
 
