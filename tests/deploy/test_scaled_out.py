@@ -16,6 +16,7 @@ import pytest
 import scaled_out
 from click.testing import CliRunner
 from dagster._cli.instance import instance_cli
+from dagster._core.storage.tags import PARENT_RUN_ID_TAG
 from platform_support import environment, without_expectations
 from scaled_out import Services, eventually
 from upath import UPath
@@ -35,8 +36,9 @@ pytestmark = [
 BATCHES = ("first", "second")
 WORKERS = ("one", "two", "three")
 JUDGE = "lexicon"
-BACKFILL = "__ASSET_JOB"
-"""Dagster's name for the job of a backfill of assets."""
+FIRST_JOB = "ingest"
+"""The job of which a worker is killed; it needs no other."""
+MAX_RUNTIME = "dagster/max_runtime"
 QUICK = "[explicit]\nrepetitions = 1\norders = 3\nbootstrap = 10\n"
 STAGES = {
     "extract_hedges": [f"{JUDGE}|{batch}" for batch in BATCHES],
@@ -112,9 +114,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
 
 
 def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
-    """The whole chain on two workers, one of which is killed during the first backfill; returns the run that
-    it had.
-    """
+    """The whole chain on two workers; returns the run of the one that is killed during the first job."""
     instance.add_dynamic_partitions(REPORT_BATCH.name, list(BATCHES))
     assert CliRunner().invoke(instance_cli, ["migrate"]).exit_code == 0
     # offline judges have no rate limits
@@ -126,16 +126,25 @@ def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
     )
     scaled_out.wait_for_workers(instance, 2)
     services.wait_for_code()
-    scaled_out.request_backfill(instance, "findings", BATCHES)
+    for batch in BATCHES:
+        scaled_out.launch(instance, FIRST_JOB, batch)
     services.start_service("daemon")
-    victim = scaled_out.freeze_a_run(instance, BACKFILL)
+    victim = scaled_out.freeze_a_run(instance, FIRST_JOB)
     services.kill(victim.worker)
-    instance.add_run_tags(victim.run_id, {"dagster/max_runtime": "45"})  # not a day
+    instance.add_run_tags(victim.run_id, {MAX_RUNTIME: "1"})  # not a day
     services.start_worker(WORKERS[2])  # as an engine restarts a container
+    retry = eventually(
+        "the run is tried again",
+        lambda: instance.get_runs(
+            dg.RunsFilter(tags={PARENT_RUN_ID_TAG: victim.run_id})
+        ),
+    )
+    # it has the tags of the run that it follows
+    instance.add_run_tags(retry[0].run_id, {MAX_RUNTIME: "86400"})
     done = set(BATCHES)
     eventually(
         "every partition is done",
-        lambda: scaled_out.succeeded(instance, BACKFILL) == done,
+        lambda: scaled_out.succeeded(instance, FIRST_JOB) == done,
     )
     for job, partitions in STAGES.items():
         scaled_out.submit(instance, job, partitions)
@@ -161,7 +170,7 @@ def test_tables_on_object_storage_equal_those_of_an_embedded_run(
 def test_only_the_run_of_a_killed_worker_is_started_again(
     deployment: Deployment,
 ) -> None:
-    runs = deployment.instance.get_runs(dg.RunsFilter(job_name=BACKFILL))
+    runs = deployment.instance.get_runs(dg.RunsFilter(job_name=FIRST_JOB))
     ended = {run.run_id: run.status for run in runs}
     assert ended.pop(deployment.killed) is dg.DagsterRunStatus.FAILURE
     assert list(ended.values()) == [dg.DagsterRunStatus.SUCCESS] * len(BATCHES)

@@ -1,9 +1,10 @@
 """The scaled-out deployment without containers: each service of deploy/compose.yaml as a local process on a
-port of its own, driven as its users do: backfills by the daemon, runs, a worker that dies at a known moment.
+port of its own, driven as its users do: runs, backfills, a worker that dies at a known moment.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
@@ -22,9 +23,8 @@ from typing import TYPE_CHECKING, TypeVar
 import dagster as dg
 import postgres_server
 from compose_file import DEPLOY, REPOSITORY, of_the_package
-from dagster._cli.job import execute_backfill_command
-from dagster._cli.workspace.cli_target import WorkspaceOpts, get_workspace_from_cli_opts
-from dagster._core.execution.backfill import PartitionBackfill
+from dagster._cli.job import execute_backfill_command, execute_launch_command
+from dagster._cli.workspace.cli_target import WorkspaceOpts
 from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 if TYPE_CHECKING:
@@ -240,29 +240,16 @@ def wait_for_workers(instance: dg.DagsterInstance, count: int) -> None:
     )
 
 
-def request_backfill(
-    instance: dg.DagsterInstance, asset: str, partitions: Sequence[str]
-) -> None:
-    """What the UI does when a person materialises partitions of an asset: the daemon launches a run for each
-    and follows them. (A backfill of a job may end before a run of it is tried again.)
+def launch(instance: dg.DagsterInstance, job: str, partition: str) -> None:
+    """`dagster job launch`: one run of its own, as a person starts it for one partition. Dagster tries it again
+    whatever became of its neighbours; of a run of a backfill it does not, once the backfill counts as ended.
     """
-    with get_workspace_from_cli_opts(
-        instance, version="", workspace_opts=WORKSPACE
-    ) as workspace:
-        backfill = PartitionBackfill.from_asset_partitions(
-            backfill_id=asset,
-            asset_graph=workspace.asset_graph,
-            partition_names=partitions,
-            asset_selection=[dg.AssetKey(asset)],
-            backfill_timestamp=time.time(),
-            tags={},
-            dynamic_partitions_store=instance,
-            all_partitions=False,
-            title=None,
-            description=None,
-            run_config=None,
-        )
-    instance.add_backfill(backfill)
+    execute_launch_command(
+        instance=instance,
+        workspace_opts=WORKSPACE,
+        job_name=job,
+        tags=json.dumps({PARTITION_NAME_TAG: partition}),
+    )
 
 
 def submit(instance: dg.DagsterInstance, job: str, partitions: Sequence[str]) -> None:
