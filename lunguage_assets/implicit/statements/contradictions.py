@@ -103,7 +103,8 @@ def qualifying(
     Returns:
         The qualifier with its word; None of a denial that nothing restricts.
     """
-    if not _any_qualifying_word().search(sentence):
+    # Reading a sentence costs far more than looking for such a word in it.
+    if not _qualifying_words(name).search(sentence):
         return None
     description = set(tokens(ent))
     for cell in cells:
@@ -112,25 +113,29 @@ def qualifying(
         for described in denial.words:
             # "No large effusion or opacity": `large` may be said of the whole list.
             may_reach = described.is_of_list or described.is_own
-            for qualifier in _qualifiers_with(described.word, name):
+            for qualifier in _qualifiers_of(name):
+                if described.word not in qualifier.words:
+                    continue
                 if described.word in description or (may_reach and qualifier.lists):
                     return QualifierWord(qualifier, described.word)
     return None
 
 
-def _qualifiers_with(word: str, name: str) -> Iterator[Qualifier]:
-    """Yield the qualifiers that a word is of, where a finding of this name has them."""
-    for qualifier in statements_file().qualifiers:
-        if word not in qualifier.words:
-            continue
-        if not qualifier.of or qualifier.of.intersection(tokens(name)):
-            yield qualifier
+@lru_cache(maxsize=ENTRIES)
+def _qualifiers_of(name: str) -> tuple[Qualifier, ...]:
+    """List the qualifiers that a finding of this name may have."""
+    words_of_name = set(tokens(name))
+    return tuple(
+        qualifier
+        for qualifier in statements_file().qualifiers
+        if not qualifier.of or not words_of_name.isdisjoint(qualifier.of)
+    )
 
 
-@cache
-def _any_qualifying_word() -> re.Pattern[str]:
+@lru_cache(maxsize=ENTRIES)
+def _qualifying_words(name: str) -> re.Pattern[str]:
     words: set[str] = set()
-    for qualifier in statements_file().qualifiers:
+    for qualifier in _qualifiers_of(name):
         words.update(qualifier.words)
     alternatives = "|".join(map(re.escape, sorted(words)))
     return re.compile(rf"\b(?:{alternatives})\b", re.IGNORECASE)
