@@ -88,7 +88,6 @@ def kind_denied(row: Row) -> str:
     return qualifier.name if qualifier is not None else ""
 
 
-@lru_cache(maxsize=ENTRIES)
 def qualifying(
     name: str, ent: str, sentence: str, cells: tuple[str, ...]
 ) -> QualifierWord | None:
@@ -103,9 +102,17 @@ def qualifying(
     Returns:
         The qualifier with its word; None of a denial that nothing restricts.
     """
-    # Reading a sentence costs far more than looking for such a word in it.
+    # Reading a sentence costs far more than looking for such a word in it; so only what
+    # was read is worth remembering.
     if not _qualifying_words(name).search(sentence):
         return None
+    return _nearest_qualifying(name, ent, sentence, cells)
+
+
+@lru_cache(maxsize=ENTRIES)
+def _nearest_qualifying(
+    name: str, ent: str, sentence: str, cells: tuple[str, ...]
+) -> QualifierWord | None:
     description = set(tokens(ent))
     for cell in cells:
         description.update(tokens(cell))
