@@ -1,10 +1,12 @@
-"""A model distilled from a simulated panel, and how fast it scores: `python benchmarks/distilled.py HOME
-[--batch first] [--judges 4] [--encoder NAME] [--tune] [--score 20000]`.
+"""A model distilled from a simulated panel, and how fast it scores: `python
+benchmarks/distilled.py HOME [--batch first] [--judges 4] [--encoder NAME] [--tune]
+[--score 20000]`.
 
-Takes the hedged sentences and phrases of a home that was run. Simulated judges (each with readings of its
-own, deviation 3, and TrueSkill's noise) know the score that the judge `lexicon` gives a sentence; they rank,
-fit and teach. Prints the evaluation, the coverage against what the judges knew, and sentences a second on one
-core: from stored vectors, and end to end, for sentences that differ in a number.
+Takes the hedged sentences and phrases of a home that was run. Simulated judges (each
+with readings of its own, deviation 3, and TrueSkill's noise) know the score that the
+judge `lexicon` gives a sentence; they rank, fit and teach. Prints the evaluation, the
+coverage against what the judges knew, and sentences a second on one core: from stored
+vectors, and end to end, for sentences that differ in a number.
 """
 
 from __future__ import annotations
@@ -128,7 +130,9 @@ def main() -> None:
 
 
 def speed(scorer: DistilledScorer, sentences: pd.Series, count: int) -> None:
-    """Print sentences a second of processor time, from vectors and end to end, and the highest memory."""
+    """Print sentences a second of processor time, from vectors and end to end, and the
+    highest memory.
+    """
     parameters = sum(tensor.numel() for tensor in scorer.encoder.loaded[0].parameters())
     vectors = scorer.encoder.encode(sentences.tolist())
     archive_vectors = np.resize(vectors, (ARCHIVE, vectors.shape[1]))

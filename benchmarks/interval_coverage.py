@@ -1,11 +1,12 @@
 """How often the 95% interval of p holds the truth, on simulated corpora: python
 benchmarks/interval_coverage.py [corpora] [phrases].
 
-Every corpus is taken through the whole pipeline: matches by simulated judges, TrueSkill ranking, bootstrap,
-fit, calibration by anchors whose ratings err, interval. Prints the table of docs/trust.md. `width` is
-the mean width of the interval, `error` the root mean square error of p, `agreement` how often two judges
-agree about a match (0.87 published), `readings` the deviation of judges' readings that was estimated, or
-assumed for a single judge.
+Every corpus is taken through the whole pipeline: matches by simulated judges, TrueSkill
+ranking, bootstrap, fit, calibration by anchors whose ratings err, interval. Prints the
+table of docs/trust.md. `width` is the mean width of the interval, `error` the root mean
+square error of p, `agreement` how often two judges agree about a match (0.87
+published), `readings` the deviation of judges' readings that was estimated, or assumed
+for a single judge.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ NOISES = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """One corpus: whether each interval held, shape (targets,); widths and errors; agreement of the judges
-    (nan for one); the deviation of their readings that the ranking states.
+    """One corpus: whether each interval held, shape (targets,); widths and errors;
+    agreement of the judges (nan for one); the deviation of their readings that the
+    ranking states.
     """
 
     held: NDArray[np.bool_]
@@ -81,7 +83,9 @@ def outcome(seed: int, noise: Noise, judges: int, phrases: int) -> Outcome:
 
 
 def agreement(matches: dict[str, pd.DataFrame]) -> float:
-    """Mean over pairs of judges of the share of matches in which they name the same phrase."""
+    """Mean over pairs of judges of the share of matches in which they name the same
+    phrase.
+    """
     winners = [frame["winner"].tolist() for frame in matches.values()]
     shares = [
         np.mean([rank_1 == rank_2 for rank_1, rank_2 in zip(a, b, strict=True)])

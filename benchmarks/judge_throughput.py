@@ -1,12 +1,13 @@
-"""How many answers a second language models give: python benchmarks/judge_throughput.py [calls per judge] [in
-flight] [latency in ms].
+"""How many answers a second language models give: python benchmarks/judge_throughput.py
+[calls per judge] [in flight] [latency in ms].
 
-Four judges behind the real SDKs, asked at the same time, each with a SQLite ledger entry for every answer,
-against a loopback server in a process of its own that answers after a fixed time. Beside it a serial loop
-over the plain SDK on the same server, and what a call costs the processor when the server answers at once.
-Bounds: calls in flight / latency; and what the processor time of a call allows on one core, because one
-Python process computes on one at a time, and on two. Then the same four judges in two processes that share
-the ledger, as two runs of a backfill are.
+Four judges behind the real SDKs, asked at the same time, each with a SQLite ledger
+entry for every answer, against a loopback server in a process of its own that answers
+after a fixed time. Beside it a serial loop over the plain SDK on the same server, and
+what a call costs the processor when the server answers at once. Bounds: calls in flight
+/ latency; and what the processor time of a call allows on one core, because one Python
+process computes on one at a time, and on two. Then the same four judges in two
+processes that share the ledger, as two runs of a backfill are.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ SERIAL_CALLS = 12
 
 
 # --- the server, in its own process
-# -------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------
 
 
 def serve(latency_s: float) -> None:
@@ -81,12 +82,14 @@ def servers_time(url: str) -> float:
 
 
 # --- what is measured
-# ------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Measured:
-    """`calls` answers in `wall` seconds, with so many processor seconds of this process and of the server."""
+    """`calls` answers in `wall` seconds, with so many processor seconds of this process
+    and of the server.
+    """
 
     calls: int
     wall: float
@@ -150,7 +153,9 @@ def together(judges: list[ModelJudge], comparisons: list[ComparisonQuestion]) ->
 def panel(
     url: str, providers: tuple[ModelProvider, ...], calls: int, in_flight: int
 ) -> Measured:
-    """These judges at once, `calls` questions each; connections are opened before the clock starts."""
+    """These judges at once, `calls` questions each; connections are opened before the
+    clock starts.
+    """
     with tempfile.TemporaryDirectory() as folder:
         ledger = Ledger.open(Path(folder) / "ledger.sqlite")
         judges = [judge_of(provider, url, ledger, in_flight) for provider in providers]
@@ -168,8 +173,8 @@ def panel(
 def ask_as_child(
     url: str, ledger: str, providers: list[ModelProvider], calls: int, in_flight: int
 ) -> None:
-    """One of several processes: connections first, then at a sign the questions; prints its processor
-    seconds.
+    """One of several processes: connections first, then at a sign the questions; prints
+    its processor seconds.
     """
     judges = [
         judge_of(provider, url, Ledger.open(ledger), in_flight)
@@ -276,8 +281,8 @@ def serial(url: str, provider: ModelProvider, calls: int) -> Measured:
 
 
 def plain_concurrent(url: str, calls: int, in_flight: int) -> Measured:
-    """The plain asynchronous SDK of OpenAI with as many calls in flight, and nothing around it: no ledger, no
-    limits.
+    """The plain asynchronous SDK of OpenAI with as many calls in flight, and nothing
+    around it: no ledger, no limits.
     """
     import openai
 
@@ -304,11 +309,13 @@ def plain_concurrent(url: str, calls: int, in_flight: int) -> Measured:
 
 
 # --- the report
-# ------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------
 
 
 def report_costs(calls: int, in_flight: int) -> tuple[float, float]:
-    """Mean processor seconds of a call over the panel: of this process, and of the server."""
+    """Mean processor seconds of a call over the panel: of this process, and of the
+    server.
+    """
     print(
         f"{'processor time of a call, server answering at once':<52}{'judge':>10}{'plain SDK':>12} "
         "  (ms, this process)"

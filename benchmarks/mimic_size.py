@@ -1,12 +1,13 @@
-"""A corpus of MIMIC-CXR's size from text to release: `python benchmarks/mimic_size.py [--studies 227835]
-[--batch 12000] [--processes 2] [--findings]`.
+"""A corpus of MIMIC-CXR's size from text to release: `python benchmarks/mimic_size.py
+[--studies 227835] [--batch 12000] [--processes 2] [--findings]`.
 
-Puts the sentences of the invented reports into new company, or with `--findings` draws Lunguage files; the
-clock leaves this out. Two sentences of five get a number of their own, so that they repeat about as often as
-in an archive. Registers them as batches, and runs `lunguage run` with the offline judges in a process of its
-own. Prints wall and processor time, the highest memory of all processes together, and for each stage its time
-and its processor milliseconds a study in the first and in the last tenth of the batches, whose ratio says
-whether the cost grows faster than the corpus.
+Puts the sentences of the invented reports into new company, or with `--findings` draws
+Lunguage files; the clock leaves this out. Two sentences of five get a number of their
+own, so that they repeat about as often as in an archive. Registers them as batches, and
+runs `lunguage run` with the offline judges in a process of its own. Prints wall and
+processor time, the highest memory of all processes together, and for each stage its
+time and its processor milliseconds a study in the first and in the last tenth of the
+batches, whose ratio says whether the cost grows faster than the corpus.
 """
 
 from __future__ import annotations
@@ -112,7 +113,9 @@ class Sample(NamedTuple):
 
 
 class Usage:
-    """Processor time and memory of a command and of all that it starts, looked at again and again."""
+    """Processor time and memory of a command and of all that it starts, looked at again
+    and again.
+    """
 
     def __init__(self, command: list[str]) -> None:
         self._process = psutil.Popen(command)
@@ -152,7 +155,9 @@ class Usage:
 
 
 class StageRun(NamedTuple):
-    """A stage on one partition: when it ran, and the processor seconds of all processes meanwhile."""
+    """A stage on one partition: when it ran, and the processor seconds of all processes
+    meanwhile.
+    """
 
     job: str
     wall_s: float
@@ -177,7 +182,9 @@ def stage_runs(home: Home, usage: Usage) -> dict[str, list[StageRun]]:
 def print_stages(
     runs_by_job: Mapping[str, Sequence[StageRun]], studies: int, batch: int
 ) -> None:
-    """A line per stage; of those that ran once a batch, the first and the last tenth of the batches."""
+    """A line per stage; of those that ran once a batch, the first and the last tenth of
+    the batches.
+    """
     print(
         f"{'job':<20}{'runs':>6}{'wall s':>10}{'cpu s':>10}   cpu ms a study: first tenth, last, ratio"
     )

@@ -1,24 +1,27 @@
-"""Labels against what people coded: `python benchmarks/openi.py indiana_reports.csv [--picture PNG]
-[--errors FILE]`.
+"""Labels against what people coded: `python benchmarks/openi.py indiana_reports.csv
+[--picture PNG] [--errors FILE]`.
 
-Takes the reports of the open chest X-ray collection of Indiana University as the web has them (columns `uid,
-MeSH, Problems, image, indication, comparison, findings, impression`), reads them with
-`lunguage_assets.annotate`, and compares with the terms that people coded. Reports without codes ("no
-indexing") are left out. A diagnosis counts as present when the report states it without doubt or p is at
-least 0.5; what a pathway implies does not count, because people coded what the report says. Nothing is
+Takes the reports of the open chest X-ray collection of Indiana University as the web
+has them (columns `uid, MeSH, Problems, image, indication, comparison, findings,
+impression`), reads them with `lunguage_assets.annotate`, and compares with the terms
+that people coded. Reports without codes ("no indexing") are left out. A diagnosis
+counts as present when the report states it without doubt or p is at least 0.5; what a
+pathway implies does not count, because people coded what the report says. Nothing is
 written but the picture and counts of errors by kind: never text, never a report's id.
 
-`F1` over all diagnoses is macro (mean of the diagnoses) and micro (all decisions together), with 95%
-intervals from resampled reports. AUROC and Brier score use p, and 0 for what is not mentioned. Hedged
-statements are sorted by p into fifths: the share that people coded should rise with p.
+`F1` over all diagnoses is macro (mean of the diagnoses) and micro (all decisions
+together), with 95% intervals from resampled reports. AUROC and Brier score use p, and 0
+for what is not mentioned. Hedged statements are sorted by p into fifths: the share that
+people coded should rise with p.
 
-With `--implied` the signs that pathways imply, and the report does not state, are ranked by their bound
-(implicit.md section 4), against whether people coded the sign: AUROC with its 95% interval from resampled
-reports, and Brier score. Views are taken to be PA and lateral.
+With `--implied` the signs that pathways imply, and the report does not state, are
+ranked by their bound (implicit.md section 4), against whether people coded the sign:
+AUROC with its 95% interval from resampled reports, and Brier score. Views are taken to
+be PA and lateral.
 
-With `--recombined N` the sentences of the reports are put into new company instead: N reports go through a
-whole `lunguage run` under the defaults, in a temporary home, and the studies that a rule set aside are
-counted. There should be none.
+With `--recombined N` the sentences of the reports are put into new company instead: N
+reports go through a whole `lunguage run` under the defaults, in a temporary home, and
+the studies that a rule set aside are counted. There should be none.
 """
 
 from __future__ import annotations
@@ -51,7 +54,9 @@ NOT_CODED = "no indexing"
 FIFTHS = 5
 
 Reader = Callable[[pd.DataFrame], pd.DataFrame]
-"""From `study_id, report` to labels: `study_id, label, source, status, p, p_source, past`, a row per both."""
+"""From `study_id, report` to labels: `study_id, label, source, status, p, p_source,
+past`, a row per both.
+"""
 
 
 @dataclass(frozen=True)
@@ -61,9 +66,10 @@ class Diagnosis:
     Args:
         label: name of the label.
         coded: terms that people coded, before the first '/', lower case.
-        near: terms, up to any '/', with which people code what others would call the diagnosis.
-        words: beginnings of words that name it, to tell a finding that was overlooked from one that has no
-            word in the report.
+        near: terms, up to any '/', with which people code what others would call the
+            diagnosis.
+        words: beginnings of words that name it, to tell a finding that was overlooked
+            from one that has no word in the report.
     """
 
     label: str
@@ -131,13 +137,14 @@ DIAGNOSES = (
         r"\b(copd|chronic obstructive|obstructive (pulmonary|lung|airway))",
     ),
 )
-"""People's codes to labels. Subcutaneous emphysema is none of the lung; "Cardiac Shadow/enlarged" is near
-cardiomegaly and not the same code, so it counts as not coded.
+"""People's codes to labels. Subcutaneous emphysema is none of the lung; "Cardiac
+Shadow/enlarged" is near cardiomegaly and not the same code, so it counts as not coded.
 """
 
 
 def read_collection(file: Path) -> pd.DataFrame:
-    """The coded reports: `study_id`, `report`, `body` (findings and impression), `codes` (a set per report).
+    """The coded reports: `study_id`, `report`, `body` (findings and impression),
+    `codes` (a set per report).
 
     Raises:
         SystemExit: the file has not the columns of the collection.
@@ -186,7 +193,9 @@ def is_coded(codes: frozenset[str], terms: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class Compared:
-    """What people coded and what was read; arrays have the shape (reports, diagnoses)."""
+    """What people coded and what was read; arrays have the shape (reports,
+    diagnoses).
+    """
 
     coded: NDArray[np.bool_]
     present: NDArray[np.bool_]
@@ -219,7 +228,8 @@ class Compared:
         return pd.DataFrame(rows)
 
     def f1(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Macro and micro F1, shape (samples, 2), with reports weighted as in `weights` (samples, reports).
+        """Macro and micro F1, shape (samples, 2), with reports weighted as in `weights`
+        (samples, reports).
 
         A diagnosis that a sample has not is left out of its mean.
         """
@@ -233,7 +243,9 @@ class Compared:
         return np.stack([macro, micro], axis=1)
 
     def intervals(self, resamples: int, seed: int = 0) -> NDArray[np.float64]:
-        """95% intervals of macro and micro F1 over resampled reports, shape (2, 2): lower, upper."""
+        """95% intervals of macro and micro F1 over resampled reports, shape (2, 2):
+        lower, upper.
+        """
         size = len(self.coded)
         weights = np.random.default_rng(seed).multinomial(
             size, np.full(size, 1 / size), size=resamples
@@ -241,7 +253,9 @@ class Compared:
         return np.quantile(self.f1(weights.astype(float)), (0.025, 0.975), axis=0)
 
     def fifths(self) -> pd.DataFrame:
-        """Hedged statements by fifth of p: how many, mean p, share that people coded."""
+        """Hedged statements by fifth of p: how many, mean p, share that people
+        coded.
+        """
         p = self.p[self.hedged]
         coded = self.coded[self.hedged]
         order = np.argsort(p, kind="stable")
@@ -281,7 +295,9 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def auroc(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
-    """Chance that a true one scores above a false one, ties half; nan when there are only such or such."""
+    """Chance that a true one scores above a false one, ties half; nan when there are
+    only such or such.
+    """
     positives = int(truth.sum())
     negatives = int((~truth).sum())
     if not positives or not negatives:
@@ -360,8 +376,8 @@ def _kind(
 
 
 def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
-    """Labels by the public functions of the package. People code a fracture however old it is, so one that is
-    labelled as healed counts as a fracture here.
+    """Labels by the public functions of the package. People code a fracture however old
+    it is, so one that is labelled as healed counts as a fracture here.
     """
     from lunguage_assets import annotate
 
@@ -453,7 +469,9 @@ _SIGNS = {
     "deformity": ("deformity",), "blunting": ("costophrenic angle",), "volume loss": ("volume loss",),
     "lucency": ("lucency", "lung, hyperlucent"), "thickening": ("thickening",),
 }  # fmt: skip
-"""Signs that people code by a term of their own, which is not that of the diagnosis that implies them."""
+"""Signs that people code by a term of their own, which is not that of the diagnosis
+that implies them.
+"""
 
 
 def implied_signs(collection: pd.DataFrame) -> pd.DataFrame:
@@ -515,7 +533,9 @@ def implied_report(signs: pd.DataFrame, resamples: int) -> str:
 
 
 def recombined_run(collection: pd.DataFrame, reports: int) -> str:
-    """Run `reports` reports of sentences in new company to the release; says what was set aside."""
+    """Run `reports` reports of sentences in new company to the release; says what was
+    set aside.
+    """
     import duckdb
 
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))

@@ -1,14 +1,17 @@
 """Labels on Open-i beside published ones, as the tables of docs/compared.md: `python
-benchmarks/openi_compared.py indiana_reports.csv [--reports IDS] [--gold CSV] [--labels CSV]`.
+benchmarks/openi_compared.py indiana_reports.csv [--reports IDS] [--gold CSV] [--labels
+CSV]`.
 
-Reads the collection as `benchmarks/openi.py` does, and compares with what people coded. `--reports` keeps the
-reports of a list (one `CXR12` a line, as NegBio's `openi-testset.txt`), `--gold` takes the truth from
-NegBio's `openi_gld_std14.csv` instead of the codes, and `--labels` adds another labeler's answers: a CSV with
-`uid` and CheXpert's columns of 1, 0, -1 and blank. Published figures, in `openi_published.csv`: table 18 of
-Wang et al., ChestX-ray8 (arXiv 1705.02315v5), whose "our method" became NegBio.
+Reads the collection as `benchmarks/openi.py` does, and compares with what people coded.
+`--reports` keeps the reports of a list (one `CXR12` a line, as NegBio's
+`openi-testset.txt`), `--gold` takes the truth from NegBio's `openi_gld_std14.csv`
+instead of the codes, and `--labels` adds another labeler's answers: a CSV with `uid`
+and CheXpert's columns of 1, 0, -1 and blank. Published figures, in
+`openi_published.csv`: table 18 of Wang et al., ChestX-ray8 (arXiv 1705.02315v5), whose
+"our method" became NegBio.
 
-An answer of -1 (hedged, in either direction) becomes a decision by a policy; each is named. Printed are
-counts and scores, never text and never a report's id.
+An answer of -1 (hedged, in either direction) becomes a decision by a policy; each is
+named. Printed are counts and scores, never text and never a report's id.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ GOLD = {
     "pneumonia": "Pneumonia", "pneumothorax": "Pneumothorax", "consolidation": "Consolidation",
     "pulmonary edema": "Edema", "emphysema": "Emphysema",
 }  # fmt: skip
-"""Columns of NegBio's gold standard by label: those of its 14 that are labels of this project."""
+"""Columns of NegBio's gold standard by label: those of its 14 that are labels of this
+project.
+"""
 CHEXPERT = {"pleural effusion": "Pleural Effusion"}
 """CheXpert's name, where it is another one than NegBio's."""
 NUMBERS = [number for number, one in enumerate(DIAGNOSES) if one.label in GOLD]
@@ -49,7 +54,9 @@ POLICIES = {
 def decided(
     answers: Answers, policy: str, p: NDArray[np.float64] | None = None
 ) -> Answers:
-    """Predictions from 0 to 1 under a policy of -1; nan: left out. The last two policies need `p`."""
+    """Predictions from 0 to 1 under a policy of -1; nan: left out. The last two
+    policies need `p`.
+    """
     if p is None:
         by_policy: Mapping[str, object] = {
             "U-Zeros": 0.0,
@@ -68,12 +75,16 @@ def decided(
 
 
 def answers_of(compared: Compared) -> Answers:
-    """What was read, in the values of CheXpert's files; unmentioned is 0, as a score needs an answer."""
+    """What was read, in the values of CheXpert's files; unmentioned is 0, as a score
+    needs an answer.
+    """
     return np.where(compared.hedged, -1.0, compared.present.astype(float))
 
 
 def scores(truth: NDArray[np.bool_], predicted: Answers) -> tuple[float, float, float]:
-    """Precision, recall and F1 of some cells (predicted from 0.5 on); those of nan are left out."""
+    """Precision, recall and F1 of some cells (predicted from 0.5 on); those of nan are
+    left out.
+    """
     is_asked = ~np.isnan(predicted)
     is_predicted = predicted[is_asked] >= 0.5
     is_true = truth[is_asked]
@@ -95,7 +106,9 @@ def brier(truth: NDArray[np.bool_], predicted: Answers) -> float:
 
 
 def beside_published(compared: Compared, other_answers: Answers | None) -> pd.DataFrame:
-    """F1 per label: published, ours by two policies, another labeler's; the mean of the labels last."""
+    """F1 per label: published, ours by two policies, another labeler's; the mean of the
+    labels last.
+    """
     published = (
         pd.read_csv(PUBLISHED).pivot(index="label", columns="tool", values="f1") / 100
     )
@@ -131,7 +144,9 @@ def beside_published(compared: Compared, other_answers: Answers | None) -> pd.Da
 def by_policy(
     compared: Compared, answers: Answers, p: NDArray[np.float64] | None, reader: str
 ) -> pd.DataFrame:
-    """F1 (mean of the labels, all decisions together) and Brier score of every policy."""
+    """F1 (mean of the labels, all decisions together) and Brier score of every
+    policy.
+    """
     rows = []
     for policy, policy_text in POLICIES.items():
         if p is None and policy.startswith("p"):
@@ -160,8 +175,8 @@ def by_policy(
 
 
 def by_certainty(compared: Compared) -> pd.DataFrame:
-    """What people coded of each class of certainty, per label: cells, share coded, and Brier scores of the
-    hedged cells, as p and as the two policies.
+    """What people coded of each class of certainty, per label: cells, share coded, and
+    Brier scores of the hedged cells, as p and as the two policies.
     """
     rows = []
     for at, number in [*enumerate(NUMBERS), (slice(None), None)]:

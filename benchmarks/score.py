@@ -1,18 +1,20 @@
 """How `lunguage_assets.score` agrees with people: `python benchmarks/score.py FILE`.
 
-FILE (.csv, .csv.gz or .parquet) has a reference, a generated report and a rating in every
-row. Printed is the rank correlation of every measure with the ratings (Kendall's tau-b,
-which counts ties), with its 95% interval by a bootstrap over references, and beside them
-that of the share of words that both reports have.
+FILE (.csv, .csv.gz or .parquet) has a reference, a generated report and a rating in
+every row. Printed is the rank correlation of every measure with the ratings (Kendall's
+tau-b, which counts ties), with its 95% interval by a bootstrap over references, and
+beside them that of the share of words that both reports have.
 
-Without FILE: how the score answers reports that were changed on purpose. Invented reports
-of eight statements are changed in one, two or three of them, in one way at a time. The
-table has the score of the findings by the Brier and the logarithmic score, what it lost of
-which kind, the score of the labels, and beside them the F1 of the 14 CheXpert labels,
-counted over all reports, with hedged labels as positive, as it is usual.
+Without FILE: how the score answers reports that were changed on purpose. Invented
+reports of eight statements are changed in one, two or three of them, in one way at a
+time. The table has the score of the findings by the Brier and the logarithmic score,
+what it lost of which kind, the score of the labels, and beside them the F1 of the 14
+CheXpert labels, counted over all reports, with hedged labels as positive, as it is
+usual.
 
-With `--ladders FILE` (tests/fixtures/score_ladders.csv) it prints the first ladder of every
-behaviour, with scores; with `--speed FILE` (the Open-i collection) pairs a CPU second.
+With `--ladders FILE` (tests/fixtures/score_ladders.csv) it prints the first ladder of
+every behaviour, with scores; with `--speed FILE` (the Open-i collection) pairs a CPU
+second.
 """
 
 from __future__ import annotations
@@ -125,7 +127,9 @@ CHANGES: dict[str, tuple[Callable[[Statement], bool], Change]] = {
 
 
 def reports(count: int, seed: int = 0) -> list[Report]:
-    """Invented reports: three findings with a place stated, three possible, two denied."""
+    """Invented reports: three findings with a place stated, three possible, two
+    denied.
+    """
     draw = np.random.default_rng(seed)
     placed = [name for name, locations in FINDINGS.items() if locations]
     reports_drawn = []
@@ -146,7 +150,9 @@ def reports(count: int, seed: int = 0) -> list[Report]:
 
 
 def changed(report: Report, name: str, size: int, draw: np.random.Generator) -> Report:
-    """A report with a change of `size` statements; one that is invented is of a finding not spoken of."""
+    """A report with a change of `size` statements; one that is invented is of a finding
+    not spoken of.
+    """
     if name == "finding invented":
         spoken_of = {statement.finding for statement in report}
         unspoken = [finding for finding in FINDINGS if finding not in spoken_of]
@@ -243,7 +249,9 @@ def markdown(scores: pd.DataFrame) -> str:
 
 
 def speed(file: Path) -> str:
-    """Pairs a CPU second: of texts that were never read, with references that were, and with both."""
+    """Pairs a CPU second: of texts that were never read, with references that were, and
+    with both.
+    """
     read = pd.read_csv(file, dtype="str").fillna("")
     texts = list(
         dict.fromkeys(
@@ -275,8 +283,9 @@ def agreement(rated: pd.DataFrame, lower_is_better: bool = False) -> pd.DataFram
         lower_is_better: the ratings count errors.
 
     Returns:
-        A row per measure, and one for the words in common: `tau` and its 95% interval `low` to `high`, from
-        references that are drawn again with all their candidates (candidates of one report are alike).
+        A row per measure, and one for the words in common: `tau` and its 95% interval
+        `low` to `high`, from references that are drawn again with all their candidates
+        (candidates of one report are alike).
     """
     references = rated["reference"].fillna("").tolist()
     candidates = rated["candidate"].fillna("").tolist()
@@ -308,7 +317,9 @@ def agreement(rated: pd.DataFrame, lower_is_better: bool = False) -> pd.DataFram
 
 
 def words_in_common(reference: str, candidate: str) -> float:
-    """F1 of the words of two texts, each as often as it stands there: a baseline that knows no medicine."""
+    """F1 of the words of two texts, each as often as it stands there: a baseline that
+    knows no medicine.
+    """
     first = Counter(re.findall(r"[a-z0-9.]+", reference.lower()))
     second = Counter(re.findall(r"[a-z0-9.]+", candidate.lower()))
     return 2.0 * (first & second).total() / max(first.total() + second.total(), 1)
@@ -318,7 +329,8 @@ def read_rated(file: Path, reference: str, candidate: str, rating: str) -> pd.Da
     """The pairs of a file and their ratings, from the columns that are named.
 
     Raises:
-        InputError: a column is missing, a rating is no number, or there are fewer than two rows.
+        InputError: a column is missing, a rating is no number, or there are fewer than
+            two rows.
     """
     table = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
     for name in (reference, candidate, rating):
@@ -353,7 +365,9 @@ def read_rated(file: Path, reference: str, candidate: str, rating: str) -> pd.Da
 
 
 def behaviours(file: Path) -> str:
-    """The first ladder of every behaviour, from the best generated report to the worst, with its scores."""
+    """The first ladder of every behaviour, from the best generated report to the worst,
+    with its scores.
+    """
     ladders = pd.read_csv(file)
     first_ladders = ladders.drop_duplicates("behaviour")["ladder"]
     chosen_ladders = ladders[ladders["ladder"].isin(first_ladders)]

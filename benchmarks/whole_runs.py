@@ -1,10 +1,12 @@
-"""What whole runs of the command cost, in processor seconds, beside another commit in the same session.
+"""What whole runs of the command cost, in processor seconds, beside another commit in
+the same session.
 
-    python benchmarks/whole_runs.py --against 8e36038
+python benchmarks/whole_runs.py --against 8e36038
 
-Measured: a first run of 800 reports with its ranking (`make run`), the same again with nothing to do, a
-further batch of five reports, and one of 100. Each command is a process of its own; user and system time
-of it and of its children count, not the time that passes. The commits take turns on a busy machine.
+Measured: a first run of 800 reports with its ranking (`make run`), the same again with
+nothing to do, a further batch of five reports, and one of 100. Each command is a
+process of its own; user and system time of it and of its children count, not the time
+that passes. The commits take turns on a busy machine.
 """
 
 from __future__ import annotations

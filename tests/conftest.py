@@ -1,8 +1,9 @@
 """Which tests run, in which order, with how many generated examples.
 
-One worker makes the finished home first, for `lineage`, while the others have tests that need none. Tests
-that start processes follow: several workers then wait beside each other, and none is left alone at the end.
-Tests marked `lengthy` run in CI only (`CI=true make test`, as `.ci/run` does).
+One worker makes the finished home first, for `lineage`, while the others have tests
+that need none. Tests that start processes follow: several workers then wait beside each
+other, and none is left alone at the end. Tests marked `lengthy` run in CI only
+(`CI=true make test`, as `.ci/run` does).
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ os.environ["OMP_NUM_THREADS"] = (
 )
 gc.set_threshold(100_000, 20, 20)  # as the command has it
 
-# A script started in the background ignores SIGINT; its tests interrupt what they start all the same.
+# A script started in the background ignores SIGINT; its tests interrupt what they start
+# all the same.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Dagster's migrations, a hundred files, are read once in a process and not for the database of each run.
+# Dagster's migrations, a hundred files, are read once in a process and not for the
+# database of each run.
 _read_migrations = ScriptDirectory.from_config
 _migrations = dict[str | None, ScriptDirectory]()
 

@@ -1,5 +1,6 @@
-"""The name of a model says where its files are: a folder, an installed package, or the hub. It is loaded from
-the folder of its files, whatever it is called; the process keeps its environment.
+"""The name of a model says where its files are: a folder, an installed package, or the
+hub. It is loaded from the folder of its files, whatever it is called; the process keeps
+its environment.
 """
 
 from __future__ import annotations

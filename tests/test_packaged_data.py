@@ -1,4 +1,6 @@
-"""Templates under `resources/`: pages escape what is put into them, Markdown shows it as it is."""
+"""Templates under `resources/`: pages escape what is put into them, Markdown shows it
+as it is.
+"""
 
 from __future__ import annotations
 

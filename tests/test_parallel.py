@@ -1,4 +1,6 @@
-"""Chunks of studies in several processes: the same bytes as all studies at once, and no process is left."""
+"""Chunks of studies in several processes: the same bytes as all studies at once, and no
+process is left.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Report text is for one account: what is made is private, and a folder that others can read is refused."""
+"""Report text is for one account: what is made is private, and a folder that others can
+read is refused.
+"""
 
 from __future__ import annotations
 

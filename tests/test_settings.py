@@ -1,4 +1,6 @@
-"""Options of the method: single ones are overridden, wrong ones are named with their file."""
+"""Options of the method: single ones are overridden, wrong ones are named with their
+file.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Files for spreadsheets and pages: nothing in them is run or drawn, and nothing is lost."""
+"""Files for spreadsheets and pages: nothing in them is run or drawn, and nothing is
+lost.
+"""
 
 from __future__ import annotations
 

@@ -71,7 +71,9 @@ def test_the_wheel_carries_every_data_file_and_no_top_level_data_package(
 def test_an_installed_wheel_runs_from_sample_to_release(
     wheel: Path, tmp_path: Path
 ) -> None:
-    """Beside the libraries of this environment, which `make` installs from the lock file."""
+    """Beside the libraries of this environment, which `make` installs from the lock
+    file.
+    """
     zipfile.ZipFile(wheel).extractall(installed := tmp_path / "installed")
     home = without_expectations(tmp_path / ".lunguage")
     (tmp_path / "report.txt").write_text(

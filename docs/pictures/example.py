@@ -1,7 +1,9 @@
-"""Draws the picture of the README: one invented sentence, the findings it states, and what they imply.
+"""Draws the picture of the README: one invented sentence, the findings it states, and
+what they imply.
 
-`python docs/pictures/example.py` writes `example.svg` beside this file. Everything in it comes from
-`lunguage_assets.read`, so a test holds the stored picture, and the rows of the README, against the program.
+`python docs/pictures/example.py` writes `example.svg` beside this file. Everything in
+it comes from `lunguage_assets.read`, so a test holds the stored picture, and the rows
+of the README, against the program.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ def in_order(
 
 
 def drawn_sentence(rows: list[Row], spans: list[Row], y: float) -> Iterator[str]:
-    """The sentence: findings marked and hedges underlined in the colour of their row, places dotted."""
+    """The sentence: findings marked and hedges underlined in the colour of their row,
+    places dotted.
+    """
     status = {row["finding_id"]: row["status"] for row in rows}
     for span in spans:
         colour = COLOURS[status[span["finding_id"]]]
@@ -77,7 +81,9 @@ def drawn_sentence(rows: list[Row], spans: list[Row], y: float) -> Iterator[str]
 
 
 def drawn_row(row: Row, depth: int, y: float) -> Iterator[str]:
-    """Name and place, bar from 0 to 1 with interval and p (hollow where it is a bound), figures, words."""
+    """Name and place, bar from 0 to 1 with interval and p (hollow where it is a bound),
+    figures, words.
+    """
     colour, bound = COLOURS[row["status"]], row["prob_is_bound"]
     x = MARGIN + 26 * depth
     if depth:

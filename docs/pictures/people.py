@@ -75,7 +75,9 @@ def diamond(x: float, y: float) -> str:
 
 
 def told(row: Row) -> str:
-    """A phrase with both numbers, as the picture's hidden title and the test have it."""
+    """A phrase with both numbers, as the picture's hidden title and the test have
+    it.
+    """
     return f"{row['phrase']}: people {row['people']:.2f}, chain {row['p']:.2f}"
 
 

@@ -1,10 +1,10 @@
-"""Makes the pictures of docs/ui.md and the README: `python docs/screenshots/make.py [HOME]`; needs Chromium
-and the extra `llm`.
+"""Makes the pictures of docs/ui.md and the README: `python docs/screenshots/make.py
+[HOME]`; needs Chromium and the extra `llm`.
 
-An invented corpus goes through the pipeline, its UI is served, and a browser visits the pages. A second home
-asks language models, imitated by a server on this machine at invented prices, so that there are costs to be
-seen. HOME (default /tmp/lunguage-tour) and HOME-paid are kept: with them there already, only the pictures are
-made again.
+An invented corpus goes through the pipeline, its UI is served, and a browser visits the
+pages. A second home asks language models, imitated by a server on this machine at
+invented prices, so that there are costs to be seen. HOME (default /tmp/lunguage-tour)
+and HOME-paid are kept: with them there already, only the pictures are made again.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def make_home(home: Path) -> None:
-    """Three batches of invented reports all the way to the release, and the analyses."""
+    """Three batches of invented reports all the way to the release, and the
+    analyses.
+    """
     for number, (batch, reports) in enumerate(BATCHES.items()):
         data = home.parent / f"{home.name}-delivery" / batch
         lunguage(
@@ -111,7 +113,9 @@ def make_home(home: Path) -> None:
 
 
 def make_paid_home(home: Path) -> None:
-    """One batch whose phrases, comparisons and fits were asked of two imitated language models."""
+    """One batch whose phrases, comparisons and fits were asked of two imitated language
+    models.
+    """
     home.mkdir(parents=True)
     data = home.parent / f"{home.name}-delivery" / PAID_BATCH
     lunguage(home, "sample", "--reports", "60", "--seed", "3", "--out", str(data))

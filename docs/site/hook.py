@@ -1,9 +1,10 @@
 """Hooks of mkdocs: the site shows what GitHub shows, and loads nothing from a network.
 
-On GitHub a link to `../resources/judges.toml` shows the file. The site holds what is in docs/, so every file
-or folder of the repository that a page links to becomes a page itself. The two also read Markdown with
-different parsers, and a list that one of them does not see is nothing that a strict build notices. What
-follows from schemas and pathways is written behind the pages about them.
+On GitHub a link to `../resources/judges.toml` shows the file. The site holds what is in
+docs/, so every file or folder of the repository that a page links to becomes a page
+itself. The two also read Markdown with different parsers, and a list that one of them
+does not see is nothing that a strict build notices. What follows from schemas and
+pathways is written behind the pages about them.
 """
 
 from __future__ import annotations
@@ -164,8 +165,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(
     markdown: str, page: Page, config: MkDocsConfig, files: Files
 ) -> str:
-    """Write what follows from the package behind its page, and point links into the site; what is inside
-    <details> is Markdown, as on GitHub.
+    """Write what follows from the package behind its page, and point links into the
+    site; what is inside <details> is Markdown, as on GitHub.
     """
     uri = page.file.src_uri
     markdown += f"\n{GENERATED[uri]()}" if uri in GENERATED else ""
@@ -177,7 +178,9 @@ def on_page_markdown(
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Refuse a page whose lists, tables, code and headings are others than on GitHub."""
+    """Refuse a page whose lists, tables, code and headings are others than on
+    GitHub.
+    """
     if "\n::: " in page.markdown:
         return html
     there = Counter(

@@ -1,4 +1,6 @@
-"""`lunguage_assets.read` and `annotate`: what a person gets who has a text and nothing else."""
+"""`lunguage_assets.read` and `annotate`: what a person gets who has a text and nothing
+else.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +132,9 @@ def test_reports_that_cannot_say_anything_are_noted_and_stop_nobody() -> None:
 
 
 HALF = pd.Series(["a", "b\ud800"], dtype=object)
-"""Ids, of which one has half a character; pandas itself refuses it in a column of text."""
+"""Ids, of which one has half a character; pandas itself refuses it in a column of
+text.
+"""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Labels of whole reports of which one sentence answers the other: addenda, explanations, general denials."""
+"""Labels of whole reports of which one sentence answers the other: addenda,
+explanations, general denials.
+"""
 
 from __future__ import annotations
 

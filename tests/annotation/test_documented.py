@@ -1,4 +1,6 @@
-"""docs/read.md says what is there: its examples run, and it names every frame with every column."""
+"""docs/read.md says what is there: its examples run, and it names every frame with
+every column.
+"""
 
 from __future__ import annotations
 

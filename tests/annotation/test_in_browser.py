@@ -92,7 +92,9 @@ EMPTY_SIDE = """(() => {
     below.length,
   ];
 })()"""
-"""Pixels of the text beside which nothing stands, pixels that stay empty before rows below it, such rows."""
+"""Pixels of the text beside which nothing stands, pixels that stay empty before rows
+below it, such rows.
+"""
 
 
 @pytest.mark.parametrize(("text", "is_long_in"), [

@@ -1,4 +1,6 @@
-"""What `annotate` says of reports is what a run with the published ruler stores of them."""
+"""What `annotate` says of reports is what a run with the published ruler stores of
+them.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ OWN = (
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tables of a home that took the reports in as a file of texts; without the release."""
+    """Tables of a home that took the reports in as a file of texts; without the
+    release.
+    """
     folder = tmp_path_factory.mktemp("run")
     home = folder / "home"
     delivery = folder / "reports"

@@ -1,4 +1,6 @@
-"""What a radiologist expects of the score, on ladders of invented reports from the best to the worst."""
+"""What a radiologist expects of the score, on ladders of invented reports from the best
+to the worst.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 LADDERS = FIXTURES / "score_ladders.csv"
 LADDER_NAMES = pd.read_csv(LADDERS)["ladder"].unique().tolist()
 NOTHING = 0.1
-"""What a score may fall short of 1 by where words are read less exactly than they were meant."""
+"""What a score may fall short of 1 by where words are read less exactly than they were
+meant.
+"""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,6 @@
-"""The score as trainers and RadEval call it, and its agreement with ratings of a file."""
+"""The score as trainers and RadEval call it, and its agreement with ratings of a
+file.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A score of generated reports in which doubt counts: what costs how much, and what costs nothing."""
+"""A score of generated reports in which doubt counts: what costs how much, and what
+costs nothing.
+"""
 
 from __future__ import annotations
 

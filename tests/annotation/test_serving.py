@@ -1,4 +1,6 @@
-"""The page on the loopback address: what it answers to whom, and that it keeps nothing."""
+"""The page on the loopback address: what it answers to whom, and that it keeps
+nothing.
+"""
 
 from __future__ import annotations
 

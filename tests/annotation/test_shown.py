@@ -1,4 +1,6 @@
-"""The same report on a terminal, on a page and as JSON: everything is there, and nothing of it acts."""
+"""The same report on a terminal, on a page and as JSON: everything is there, and
+nothing of it acts.
+"""
 
 from __future__ import annotations
 
@@ -185,7 +187,9 @@ def test_the_page_shows_everything_and_nothing_in_it_acts_or_is_loaded(
 
 @in_a_browser
 def test_no_script_of_a_report_runs(tmp_path: Path) -> None:
-    """In the text, beside a finding, in its words and in the reasons that a reader can open."""
+    """In the text, beside a finding, in its words and in the reasons that a reader can
+    open.
+    """
     text = HEDGED.replace("pneumonia", f"pneumonia {SCRIPT}").replace("Cough", SCRIPT)
     report = _shown(text)
     require_harmless(read_page([report], ReportForm(text, SCRIPT, SCRIPT)), tmp_path)

@@ -1,4 +1,6 @@
-"""A home's own cues: what they change, and what is refused, with file, entry, found, expected."""
+"""A home's own cues: what they change, and what is refused, with file, entry, found,
+expected.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def file(tmp_path: Path) -> Path:
 
 
 def meant_with(file: Path, entry: str, text: str) -> dict[str, str]:
-    """How the mentions of a sentence are meant, by their words, with a file of one cue."""
+    """How the mentions of a sentence are meant, by their words, with a file of
+    one cue.
+    """
     file.write_text(entry)
     vocabulary = build_vocabulary(read_own_cues(file))
     assertions = read_assertions(text, "find", vocabulary)

@@ -1,4 +1,6 @@
-"""The comparison with published labels, on an invented file of the collection's columns."""
+"""The comparison with published labels, on an invented file of the collection's
+columns.
+"""
 
 from __future__ import annotations
 

@@ -105,7 +105,9 @@ def test_every_comparison_becomes_a_match_in_its_position(everybody: PeopleSet) 
 def test_the_range_of_another_reader_is_nearer_to_people_by_position(
     everybody: PeopleSet,
 ) -> None:
-    """Each phrase by the people of the others: what is measured is no copy of itself."""
+    """Each phrase by the people of the others: what is measured is no copy of
+    itself.
+    """
     ranges = people.reader_ranges(everybody.numbers)
     by_position = people.range_error(ranges, "by_position")
     assert by_position <= 0.03

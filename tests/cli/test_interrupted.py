@@ -1,4 +1,6 @@
-"""A command that is asked to stop does, and says one line; its run counts as cancelled, wherever it was."""
+"""A command that is asked to stop does, and says one line; its run counts as cancelled,
+wherever it was.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ TableStore.handle_output = lambda *_: time.sleep(300)
 from lunguage_assets.cli.main import main
 main()
 """
-"""The command whose first run does not get on: it is under way for as long as somebody looks at it."""
+"""The command whose first run does not get on: it is under way for as long as somebody
+looks at it.
+"""
 
 
 @pytest.fixture(scope="module")

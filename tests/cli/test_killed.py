@@ -1,4 +1,6 @@
-"""Killed at any moment and run again, a run ends with the bytes of an uninterrupted one."""
+"""Killed at any moment and run again, a run ends with the bytes of an uninterrupted
+one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`lunguage calibrate` and `lunguage compare-labels` on a finished home, and the asset of the same table."""
+"""`lunguage calibrate` and `lunguage compare-labels` on a finished home, and the asset
+of the same table.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def restricted(finished: Finished) -> Path:
 
 
 def outcomes(restricted: Path, file: Path) -> pd.DataFrame:
-    """An outcome for every label with p, drawn with this p, and one of a study that nobody delivered."""
+    """An outcome for every label with p, drawn with this p, and one of a study that
+    nobody delivered.
+    """
     labels = pd.read_parquet(restricted / "labels.parquet")
     labels = labels[labels["p"].notna()]
     happened = np.random.default_rng(0).random(len(labels)) < labels["p"]

@@ -34,7 +34,9 @@ LOOKING = {
 
 @pytest.fixture
 def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with a home that is in use, `.lunguage-sample`, and a file to be given."""
+    """A working directory with a home that is in use, `.lunguage-sample`, and a file to
+    be given.
+    """
     folder = tmp_path / "work"
     (folder / ".lunguage-sample").mkdir(parents=True)
     corpus = '{"name": "invented", "data_class": "synthetic"}'

@@ -1,4 +1,6 @@
-"""What commands say: short helps, mistyped names, what would stop a run, signs of life."""
+"""What commands say: short helps, mistyped names, what would stop a run, signs of
+life.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,9 @@ def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -
 def learning_shown(
     monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
 ) -> tuple[str, list[str]]:
-    """What a display draws on stderr, and the lines that it prints, of work that gets on."""
+    """What a display draws on stderr, and the lines that it prints, of work that gets
+    on.
+    """
 
     class Screen(io.StringIO):
         def isatty(self) -> bool:

@@ -1,4 +1,6 @@
-"""Every published corpus becomes labels by one command, and its studies keep their own ids."""
+"""Every published corpus becomes labels by one command, and its studies keep their own
+ids.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`lunguage run`: Lunguage files in, Lunguage++ out; a second time there is nothing to do."""
+"""`lunguage run`: Lunguage files in, Lunguage++ out; a second time there is nothing to
+do.
+"""
 
 from __future__ import annotations
 
@@ -174,7 +176,9 @@ def test_an_unusable_delivery_stops_with_one_line_and_leaves_no_release(
 
 
 def fill_in(responses: Path) -> None:
-    """Six experts who choose the first phrase, but one who leaves every other pair out."""
+    """Six experts who choose the first phrase, but one who leaves every other
+    pair out.
+    """
     rows = pd.read_csv(responses, dtype=str, keep_default_na=False)
     experts = [name for name in rows if name.startswith("expert")]
     for name in experts:

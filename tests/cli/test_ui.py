@@ -1,5 +1,5 @@
-"""`lunguage ui` on a finished home: the same runs, tables and checks, in a real webserver, in a real browser,
-and materialising from there.
+"""`lunguage ui` on a finished home: the same runs, tables and checks, in a real
+webserver, in a real browser, and materialising from there.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class UI:
 pytestmark = pytest.mark.lengthy
 
 IN_THE_BACKGROUND = ["bash", "-c", 'trap "" INT; exec "$@"', "bash"]
-"""As a script starts a command with `&`: what it starts ignores SIGINT, unless it says otherwise itself."""
+"""As a script starts a command with `&`: what it starts ignores SIGINT, unless it says
+otherwise itself.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -287,7 +289,9 @@ def test_a_foreign_page_in_the_same_browser_launches_nothing_and_reads_nothing(
 def test_a_server_on_another_port_is_sent_nothing_that_opens_the_ui(
     ui: UI, browser: Page
 ) -> None:
-    """Browsers keep no cookie apart by port, and a link that is followed may name where it was."""
+    """Browsers keep no cookie apart by port, and a link that is followed may name where
+    it was.
+    """
     request_texts: list[str] = []
 
     class Listening(BaseHTTPRequestHandler):

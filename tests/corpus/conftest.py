@@ -15,8 +15,8 @@ from lunguage_assets.settings import CorpusSettings
 
 @pytest.fixture
 def deliver(tmp_path: Path) -> Deliver:
-    """Take in rows (or the raw text or bytes of the findings file) with optional side files; a later call
-    starts from nothing.
+    """Take in rows (or the raw text or bytes of the findings file) with optional side
+    files; a later call starts from nothing.
     """
 
     def taken(

@@ -1,4 +1,6 @@
-"""An archive is unpacked up to a stated limit, and never onto the disk; what was cut is no delivery."""
+"""An archive is unpacked up to a stated limit, and never onto the disk; what was cut is
+no delivery.
+"""
 
 from __future__ import annotations
 

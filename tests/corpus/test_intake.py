@@ -1,4 +1,6 @@
-"""A delivery as a whole: nothing disappears, nothing depends on order, nothing bad harms anything good."""
+"""A delivery as a whole: nothing disappears, nothing depends on order, nothing bad
+harms anything good.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ ENTS = ["opacity", "effusions", "edema", "nodules", "ptx"]
 
 
 def corpus(count: int, seed: int = 0) -> list[dict[str, str]]:
-    """Invented rows of several studies and sections, with references and tentative ones."""
+    """Invented rows of several studies and sections, with references and tentative
+    ones.
+    """
     dice = random.Random(seed)
     rows = []
     for number in range(count):

@@ -1,4 +1,6 @@
-"""Each delivered row becomes a finding or is rejected with its reason (implicit.md section 1)."""
+"""Each delivered row becomes a finding or is rejected with its reason (implicit.md
+section 1).
+"""
 
 from __future__ import annotations
 

@@ -147,7 +147,9 @@ def test_a_value_of_parquet_that_is_no_text_costs_its_record(tmp_path: Path) -> 
 def test_quotes_left_open_on_every_line_are_no_quotes(
     tmp_path: Path,
 ) -> None:
-    """Read from any line on, such a record goes on to the last one: each would be read for each."""
+    """Read from any line on, such a record goes on to the last one: each would be read
+    for each.
+    """
     with pytest.raises(InputError, match="too many quotes that are not closed"):
         records_of(tmp_path, "a,b\n" + 'a",",x\n' * 300_000)
 
@@ -200,8 +202,8 @@ def test_whatever_text_was_written_is_read_back(
 def test_good_records_survive_any_neighbours(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]
 ) -> None:
-    """Records alternate between any text and a good one: every good one is there, and every begun record is
-    accounted for.
+    """Records alternate between any text and a good one: every good one is there, and
+    every begun record is accounted for.
     """
     content = HEADER + "".join(
         f"{2 * n},p10000001,s50000001,{text}\n{2 * n + 1},p10000001,s50000001,fine\n"

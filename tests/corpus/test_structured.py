@@ -1,4 +1,6 @@
-"""Structured rows become the findings that the same rows would be in a delivered file."""
+"""Structured rows become the findings that the same rows would be in a delivered
+file.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ def received(studies: int, rejected: pd.DataFrame | None = None) -> Received:
 
 
 def structured(studies: int, rows: int, seed: int) -> pd.DataFrame:
-    """Invented rows with references among each other, shuffled; every study has some."""
+    """Invented rows with references among each other, shuffled; every study has
+    some.
+    """
     dice = random.Random(seed)
     numbers: dict[tuple[str, str], int] = {}
     findings = []
@@ -101,7 +105,9 @@ def structured(studies: int, rows: int, seed: int) -> pd.DataFrame:
 
 
 def as_raw_reports_number_them(delivered: pd.DataFrame) -> pd.DataFrame:
-    """Findings of a file, which numbers its rows, with numbers and ids inside each study."""
+    """Findings of a file, which numbers its rows, with numbers and ids inside each
+    study.
+    """
     number = delivered.groupby("study_id").cumcount() + 1
     ids = pd.Series(map(row_of_a_study, delivered["study_id"], number), dtype="str")
     new_id = dict(zip(delivered["finding_id"], ids, strict=True))

@@ -1,5 +1,5 @@
-"""deploy/ holds together: what it uses exists, what it says is documented, and every command is one that the
-package has.
+"""deploy/ holds together: what it uses exists, what it says is documented, and every
+command is one that the package has.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The scaled-out deployment, started from deploy/ without containers: PostgreSQL, Redis, object storage,
-daemon, two Celery workers, one of which is killed in the middle.
+"""The scaled-out deployment, started from deploy/ without containers: PostgreSQL,
+Redis, object storage, daemon, two Celery workers, one of which is killed in the middle.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ STAGES = {
 
 @dataclass(frozen=True)
 class Deployment:
-    """A scaled-out deployment after all its runs, and the tables of an embedded run of the same
-    deliveries.
+    """A scaled-out deployment after all its runs, and the tables of an embedded run of
+    the same deliveries.
     """
 
     services: Services
@@ -114,7 +114,9 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
 
 
 def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
-    """The whole chain on two workers; returns the run of the one that is killed during the first job."""
+    """The whole chain on two workers; returns the run of the one that is killed during
+    the first job.
+    """
     instance.add_dynamic_partitions(REPORT_BATCH.name, list(BATCHES))
     assert CliRunner().invoke(instance_cli, ["migrate"]).exit_code == 0
     # offline judges have no rate limits

@@ -1,4 +1,6 @@
-"""What code and documents refer to exists: sections of the method, files, modules, links."""
+"""What code and documents refer to exists: sections of the method, files, modules,
+links.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every `lunguage` command on a page is one: it exists, and has the options that the page gives it."""
+"""Every `lunguage` command on a page is one: it exists, and has the options that the
+page gives it.
+"""
 
 from __future__ import annotations
 

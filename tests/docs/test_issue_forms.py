@@ -1,4 +1,6 @@
-"""Forms for issues that may show a report ask for an invented one; workflows can be read."""
+"""Forms for issues that may show a report ask for an invented one; workflows can be
+read.
+"""
 
 from __future__ import annotations
 

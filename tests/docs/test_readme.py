@@ -1,4 +1,6 @@
-"""The first pages a stranger reads: their rows and picture are what the program prints."""
+"""The first pages a stranger reads: their rows and picture are what the program
+prints.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The tutorial's claim about itself: every command was run, and the output is what it printed."""
+"""The tutorial's claim about itself: every command was run, and the output is what it
+printed.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ def answered(query: str, file: Path) -> str:
 
 
 def plain(text: str) -> str:
-    """Lines without what stands around them and around the bars of a table, and without signs of life."""
+    """Lines without what stands around them and around the bars of a table, and without
+    signs of life.
+    """
     lines = (line.strip() for line in text.strip().splitlines())
     return "\n".join(
         re.sub(r" *│ *", "│", line)

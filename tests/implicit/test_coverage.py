@@ -1,5 +1,5 @@
-"""Proof that the generated cases reach every rule, event and kind of conflict, and that no rule can be left
-out unnoticed.
+"""Proof that the generated cases reach every rule, event and kind of conflict, and that
+no rule can be left out unnoticed.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 POSSIBLE_CONFLICTS = {
     (kind, source) for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES
 } - {
-    # A generated negative row with the key of a stated negative one is always "already stated": the place is
-    # the same, and no packaged negative sub-finding has a measurement that could contradict.
+    # A generated negative row with the key of a stated negative one is always "already
+    # stated": the place is the same, and no packaged negative sub-finding has a
+    # measurement that could contradict.
     ("duplicate_neg", "original-expansion"),
     ("repeat_dn", "original-expansion"),
     # Only stated rows contradict each other and stay.
@@ -44,7 +45,9 @@ THEMES = (
 
 @lru_cache(maxsize=1)
 def sample() -> tuple[StatedFinding, ...]:
-    """Three hundred invented reports, the same every time; each speaks of few things, so that they meet."""
+    """Three hundred invented reports, the same every time; each speaks of few things,
+    so that they meet.
+    """
     dice = random.Random(7)
     of_time = random.Random(10)
     rows: list[StatedFinding] = []
@@ -98,7 +101,9 @@ def outcome() -> Outcome:
 
 @lru_cache(maxsize=1)
 def as_the_paper() -> Outcome:
-    """The sample in mode `paper`, where generated rows contradict what is stated and each other."""
+    """The sample in mode `paper`, where generated rows contradict what is stated and
+    each other.
+    """
     return in_mode(sample(), "paper")
 
 
@@ -179,8 +184,8 @@ def test_the_order_of_the_rules_matters(monkeypatch: pytest.MonkeyPatch) -> None
 def test_children_resolved_before_their_parents_decide_although_they_are_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The denied edema's consolidation would deny a volume loss that the atelectasis shows: definite against
-    definite, both gone.
+    """The denied edema's consolidation would deny a volume loss that the atelectasis
+    shows: definite against definite, both gone.
     """
     rows = [stated("CHF"), stated("pulmonary edema", "dn"), stated("atelectasis")]
     assert "volume loss" in in_mode(rows, "paper").names()

@@ -1,5 +1,5 @@
-"""Encoders: the built-in one, a model in this process, and vectors from a file. None is ever replaced by
-another in silence.
+"""Encoders: the built-in one, a model in this process, and vectors from a file. None is
+ever replaced by another in silence.
 """
 
 from __future__ import annotations
@@ -296,7 +296,9 @@ def test_vectors_made_elsewhere_merge_as_the_model_itself_does(
 
 
 class Encoder:
-    """Unit vectors that are a function of the phrase, but for `noise`; counts what it is asked."""
+    """Unit vectors that are a function of the phrase, but for `noise`; counts what it
+    is asked.
+    """
 
     identity = "invented@1"
 

@@ -1,4 +1,6 @@
-"""Mode `paper`: where it follows the paper and the method does not (docs/method.md section 10)."""
+"""Mode `paper`: where it follows the paper and the method does not (docs/method.md
+section 10).
+"""
 
 from __future__ import annotations
 
@@ -51,8 +53,8 @@ def test_a_weak_suspicion_outlives_a_certain_denial_in_mode_paper_only(
 def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
     mode: str, prob: float, low: float, high: float
 ) -> None:
-    """Pneumothorax with p 0.6, at least 0.3, denies markings: P(markings) is at most 1 - 0.8 * 0.3, and the
-    paper stores 0.6.
+    """Pneumothorax with p 0.6, at least 0.3, denies markings: P(markings) is at most 1
+    - 0.8 * 0.3, and the paper stores 0.6.
     """
     outcome = in_mode([stated("pneumothorax", "tp", p=0.6)], mode)
     marking = outcome.row(identity(0) + "/1")
@@ -101,8 +103,8 @@ def test_a_blacklist_without_the_papers_pairs_is_refused_in_mode_paper(
 def test_the_winner_in_mode_paper_has_the_highest_stated_p(
     rows: list[StatedFinding],
 ) -> None:
-    """Told without the resolver: of the stated rows of a key that do not contradict each other definitely,
-    none left had a higher p.
+    """Told without the resolver: of the stated rows of a key that do not contradict
+    each other definitely, none left had a higher p.
     """
     outcome = in_mode(rows, "paper")
     kept = outcome.deduplicated[outcome.deduplicated["disposition"] == "kept"]

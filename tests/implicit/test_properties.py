@@ -84,7 +84,9 @@ def test_the_guarantees_hold_and_every_row_is_accounted_for(
 
 
 def assert_everything_is_explained(outcome: Outcome) -> None:
-    """Every stated or generated row is in the result, or exactly once in the log as gone."""
+    """Every stated or generated row is in the result, or exactly once in the log as
+    gone.
+    """
     generated = outcome.expansion.expansions.query("outcome == 'generated'")[
         "finding_id"
     ]

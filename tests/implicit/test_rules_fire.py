@@ -1,8 +1,8 @@
-"""Every rule of merging, matching, expansion and resolution decides something: switched off, the same report
-has another result.
+"""Every rule of merging, matching, expansion and resolution decides something: switched
+off, the same report has another result.
 
-The three rules of resolution, their order, and the care for subtrees and references are in
-`test_coverage.py`.
+The three rules of resolution, their order, and the care for subtrees and references are
+in `test_coverage.py`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,9 @@ from lunguage_assets.judges.ledger.ledger import Ledger
 
 @pytest.fixture(scope="module", autouse=True)
 def certificates() -> Iterator[None]:
-    """None are read: the tests' servers speak http, and reading them is most of what a new client costs."""
+    """None are read: the tests' servers speak http, and reading them is most of what a
+    new client costs.
+    """
     with mock.patch.object(ssl.SSLContext, "load_verify_locations", return_value=None):
         yield
 

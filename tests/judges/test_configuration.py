@@ -1,5 +1,5 @@
-"""The judges file: presets, what a table must say, and what is refused by file and field; and the policy:
-patients' text goes only where somebody has attested that it may.
+"""The judges file: presets, what a table must say, and what is refused by file and
+field; and the policy: patients' text goes only where somebody has attested that it may.
 """
 
 from __future__ import annotations

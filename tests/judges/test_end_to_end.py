@@ -1,5 +1,5 @@
-"""`lunguage run` with language models: the real SDK against a loopback server, through Dagster, from reports
-to release.
+"""`lunguage run` with language models: the real SDK against a loopback server, through
+Dagster, from reports to release.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ def test_a_run_stopped_by_a_budget_goes_on_and_replays(
     )
     assert summary["judges"] == ["one", "two"]
     assert summary["p_source"]["fitted"] > 0
-    # the server is gone, and the models retired: what follows can only come from the ledger
+    # the server is gone, and the models retired: what follows can only come from the
+    # ledger
     before = tables(home)
     shutil.rmtree(home / "tables")
     shutil.rmtree(home / "release")

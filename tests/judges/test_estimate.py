@@ -1,5 +1,5 @@
-"""`lunguage estimate` says beforehand what a run asks: calls, tokens, dollars, minutes; and what the paper's
-own run cost.
+"""`lunguage estimate` says beforehand what a run asks: calls, tokens, dollars, minutes;
+and what the paper's own run cost.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def estimate(delivery: Path, scratch: Path, *options: str) -> dict[str, Any]:
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:
-    """Files and folders; of SQLite's -shm file, in which readers leave marks, only that it is there."""
+    """Files and folders; of SQLite's -shm file, in which readers leave marks, only that
+    it is there.
+    """
     files = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*"))}
     return {
         name: path.read_bytes()

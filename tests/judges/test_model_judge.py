@@ -1,5 +1,6 @@
-"""A model behind the Judge protocol answers like any other judge and can be used from anywhere. The bundled
-prompts say what the method asks, a person's own replace them, and answers are read strictly.
+"""A model behind the Judge protocol answers like any other judge and can be used from
+anywhere. The bundled prompts say what the method asks, a person's own replace them, and
+answers are read strictly.
 """
 
 from __future__ import annotations

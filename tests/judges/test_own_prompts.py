@@ -1,4 +1,6 @@
-"""Prompts of one's own, in a folder as docs/method.md section 11 says, are what judges are asked with."""
+"""Prompts of one's own, in a folder as docs/method.md section 11 says, are what judges
+are asked with.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""No sentence of a patient's report leaves the places where report text belongs, whatever fails, and however
-much is logged.
+"""No sentence of a patient's report leaves the places where report text belongs,
+whatever fails, and however much is logged.
 
-The corpus counts as credentialed, three real SDKs speak to a server that quotes prompts back in error
-messages, model names, refusals and garbage, everything that Python logs is kept at level DEBUG, and errors
-burst in the middle of assets. Where text belongs is in `planted`.
+The corpus counts as credentialed, three real SDKs speak to a server that quotes prompts
+back in error messages, model names, refusals and garbage, everything that Python logs
+is kept at level DEBUG, and errors burst in the middle of assets. Where text belongs is
+in `planted`.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ ANCHORS = "rater,phrase,sentence,rating\n" + "".join(
 
 
 class Runs:
-    """Homes after their runs: `first` after one that went well, `second` after it and failures of its fit,
-    `third` after others.
+    """Homes after their runs: `first` after one that went well, `second` after it and
+    failures of its fit, `third` after others.
     """
 
     def __init__(self, folder: Path, url: str) -> None:
@@ -96,7 +97,9 @@ class Runs:
         return (self.logs / f"{name}.status").read_text()
 
     def environment(self, home: Path, behaviour: str) -> dict[str, str]:
-        """Variables of a run, with a ledger of its own for every behaviour of the server."""
+        """Variables of a run, with a ledger of its own for every behaviour of the
+        server.
+        """
         judges = planted.write_judges(self.folder, self.url, behaviour)
         ledger = (
             "ledger.sqlite" if behaviour == "troubled" else f"ledger-{behaviour}.sqlite"

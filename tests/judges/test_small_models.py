@@ -1,5 +1,5 @@
-"""The pipeline with models in its own process: the small real ones answer, and a run whose judge and encoder
-are models is killed, resumed, and replayed without them.
+"""The pipeline with models in its own process: the small real ones answer, and a run
+whose judge and encoder are models is killed, resumed, and replayed without them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""p against outcomes whose calibration is known, refitted anchors, and labels beside those of others."""
+"""p against outcomes whose calibration is known, refitted anchors, and labels beside
+those of others.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ SIZE = 6_000
 def hedged(
     truth: Callable[[Floats], Floats] = lambda p: p, size: int = SIZE
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Labels, fits and outcomes of one hedged label per study; `truth` is P(outcome) given p."""
+    """Labels, fits and outcomes of one hedged label per study; `truth` is P(outcome)
+    given p.
+    """
     numbers = np.random.default_rng(3)
     p = expit(numbers.normal(0.0, 1.5, size))
     outcome = numbers.random(size) < truth(p)

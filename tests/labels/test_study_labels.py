@@ -1,5 +1,5 @@
-"""Study-level labels: what a study says of each finding, and above all what it does not say (implicit.md
-section 6).
+"""Study-level labels: what a study says of each finding, and above all what it does not
+say (implicit.md section 6).
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ CASES: list[tuple[str, list[StatedFinding], str]] = [
     ("pneumothorax", [stated("hydropneumothorax")], "stated"),
     ("pleural effusion", [stated("hydropneumothorax", "dn")], "unmentioned"),
     ("pleural effusion", [stated("effusion"), stated("hydropneumothorax", "dn")], "stated"),
-    # One place is enough; a denial contradicts what lies within its place; no place contains every place.
+    # One place is enough; a denial contradicts what lies within its place; no place
+    # contains every place.
     ("pleural effusion", [stated("effusion", "dn", location="left"), stated("effusion", location="right")],
      "stated"),
     ("pleural effusion", [stated("effusion", "dn"), stated("effusion", location="right")], "contradictory"),
@@ -126,7 +127,8 @@ CASES: list[tuple[str, list[StatedFinding], str]] = [
     ("lung lesion", [stated("mass", location="right upper lobe")], "stated"),
     ("lung opacity", [stated("pleural effusion", view="ap, supine")], "unmentioned"),
     ("lung opacity", [stated("consolidation")], "implied"),
-    # A size is read by its measurement; a normal whole denies its part, an enlarged one states none.
+    # A size is read by its measurement; a normal whole denies its part, an enlarged one
+    # states none.
     *(("cardiomegaly", [stated("heart size", status, measurement=size)], source) for status, size, source in (
         ("dn", "normal", "denied"), ("dp", "normal", "denied"), ("dp", "within normal limits", "denied"),
         ("dp", "increased", "stated"), ("dn", "enlarged", "denied"), ("dp", "not enlarged", "denied"),
@@ -140,14 +142,15 @@ CASES: list[tuple[str, list[StatedFinding], str]] = [
     *(("benign or healed", [row], "stated") for _, row in HEALED),
     *((name, [row], "unmentioned") for name, row in HEALED),
     *(("no finding", [NORMAL, row], "stated") for _, row in HEALED),
-    # What may be new is not healed, and what an operation left behind is no support device.
+    # What may be new is not healed, and what an operation left behind is no support
+    # device.
     *((name, [row], "stated") for name, row in MAY_BE_NEW),
     *(("benign or healed", [row], "unmentioned") for _, row in MAY_BE_NEW),
     *(("support devices", [stated(name)], "unmentioned")
       for name in ("surgical clips", "sternotomy wires", "sternotomy", "surgery")),
     ("support devices", [stated("chest tube"), stated("surgical clips")], "stated"),
-    # No finding is stated by a general denial, or an impression of normality; every real abnormality speaks
-    # against it, changes of age, operations and devices do not.
+    # No finding is stated by a general denial, or an impression of normality; every
+    # real abnormality speaks against it, changes of age, operations and devices do not.
     *(("no finding", [NORMAL, stated(name)], "denied") for name in REAL),
     *(("no finding", [NORMAL, stated(name, "dn")], "stated") for name in REAL),
     *(("no finding", [NORMAL, stated(name, past_hx="history of")], "stated") for name in REAL),
@@ -382,8 +385,8 @@ def test_a_shadow_outside_the_lung_is_no_opacity_or_lesion(
 
 
 def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> None:
-    """Mode `paper` stores the diagnosis' p for a sign that the diagnosis denies; a label asks for the
-    presence of the sign.
+    """Mode `paper` stores the diagnosis' p for a sign that the diagnosis denies; a
+    label asks for the presence of the sign.
     """
     file = tmp_path / "labels.yaml"
     file.write_text(

@@ -1,4 +1,6 @@
-"""Labels as targets: in the order and under the policy that was asked for, and never a 0 for nothing."""
+"""Labels as targets: in the order and under the policy that was asked for, and never a
+0 for nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Corrections of before rows of raw reports were numbered inside their study get the ids of now, or are
-refused with their row.
+"""Corrections of before rows of raw reports were numbered inside their study get the
+ids of now, or are refused with their row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ SECOND = "s50000002"
 def stored_findings(
     home: Home, batch: str, numbers: dict[str, range], code: str = OLD
 ) -> None:
-    """Findings of a batch with these numbers of rows, by study, as that code of `findings` made them."""
+    """Findings of a batch with these numbers of rows, by study, as that code of
+    `findings` made them.
+    """
     rows = [
         finding(number, study_id=study)
         for study, of in numbers.items()
@@ -40,7 +42,9 @@ def stored_findings(
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    """A home with two batches of raw reports: `a` with rows of both studies, `b` without findings yet."""
+    """A home with two batches of raw reports: `a` with rows of both studies, `b`
+    without findings yet.
+    """
     home = Home(tmp_path / "home")
     for batch in "ab":
         table = tmp_path / batch / "reports.csv"

@@ -1,4 +1,6 @@
-"""Whatever is missing or stale, every stage of a plan finds what it reads, and none is planned twice."""
+"""Whatever is missing or stale, every stage of a plan finds what it reads, and none is
+planned twice.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""A change makes stale exactly what follows from it, says why, is planned for no further, and can be undone.
+"""A change makes stale exactly what follows from it, says why, is planned for no
+further, and can be undone.
 
-One row per kind of change. `FOLLOWS` is written by hand from the method: the steps below each step.
+One row per kind of change. `FOLLOWS` is written by hand from the method: the steps
+below each step.
 """
 
 from __future__ import annotations
@@ -82,7 +84,9 @@ Stale = dict[str, set[str]]
 
 
 def below(reason: str, *steps: str, batch: str = "") -> Stale:
-    """These steps and all that follow from them, of one batch or all, stale for this reason."""
+    """These steps and all that follow from them, of one batch or all, stale for this
+    reason.
+    """
     struck = {*steps, *(step for above in steps for step in FOLLOWS[above])}
     return {
         f"{table}/{'/'.join(keys)}": {reason}
@@ -168,7 +172,9 @@ def experts(small: SmallHome) -> None:
 
 
 def nothing_that_counts(small: SmallHome) -> None:
-    """Options of checks, landing, automation and kept versions; the device of an encoder that is not used."""
+    """Options of checks, landing, automation and kept versions; the device of an
+    encoder that is not used.
+    """
     with small.home.settings_file.open("a") as stream:
         stream.write(
             "[checks]\nrejected_share = 0.5\n[landing]\nstable_s = 1\n[automation]\nenabled = true\n"

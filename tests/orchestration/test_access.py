@@ -1,5 +1,5 @@
-"""Who may ask the UI: the requests of an attack, one by one, before a server that answers everything; and
-what `lunguage ui` refuses before anything is started.
+"""Who may ask the UI: the requests of an attack, one by one, before a server that
+answers everything; and what `lunguage ui` refuses before anything is started.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def entered(**options: str) -> TestClient:
 
 
 def test_the_token_is_the_first_part_of_every_path_and_no_cookie() -> None:
-    """A browser would send a cookie to the servers of other accounts on other ports too."""
+    """A browser would send a cookie to the servers of other accounts on other ports
+    too.
+    """
     for path in ("/", "/runs?view=all", "/graphql"):
         assert client().get(path).status_code == 401
         answer = entered().get(path)

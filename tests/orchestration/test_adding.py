@@ -1,4 +1,6 @@
-"""What assets and notebooks of other people read and store; the asset on the page about adding."""
+"""What assets and notebooks of other people read and store; the asset on the page about
+adding.
+"""
 
 from __future__ import annotations
 

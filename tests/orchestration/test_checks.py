@@ -1,5 +1,5 @@
-"""Every check is made by its asset before the table is stored, passes on honest tables, fails on the defect
-that it is there for, and then says what to do.
+"""Every check is made by its asset before the table is stored, passes on honest tables,
+fails on the defect that it is there for, and then says what to do.
 """
 
 from __future__ import annotations

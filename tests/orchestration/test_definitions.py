@@ -1,5 +1,5 @@
-"""The code location: its graph as a golden file, what its assets show of themselves, and that it loads
-without keys, extras, network and heavy libraries.
+"""The code location: its graph as a golden file, what its assets show of themselves,
+and that it loads without keys, extras, network and heavy libraries.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def dimensions(partitions: dg.PartitionsDefinition | None) -> str:
 
 
 def drawn(definitions: dg.Definitions) -> str:
-    """One paragraph per asset: group and partitions, what it reads and through which mapping, its checks."""
+    """One paragraph per asset: group and partitions, what it reads and through which
+    mapping, its checks.
+    """
     graph = definitions.resolve_asset_graph()
     lines = []
     for key in sorted(graph.get_all_asset_keys(), key=lambda k: k.to_user_string()):
@@ -200,8 +202,8 @@ repository = defs().get_repository_def()
 repository.load_all_definitions()
 print(json.dumps({"assets": len(repository.asset_graph.get_all_asset_keys()), "loaded": sorted(sys.modules)}))
 """
-"""Loads the code location in a process without network and as if the libraries named first were not
-installed.
+"""Loads the code location in a process without network and as if the libraries named
+first were not installed.
 """
 
 

@@ -1,4 +1,6 @@
-"""An edited file shows on the lineage: what rests on it is unsynced, and nothing else."""
+"""An edited file shows on the lineage: what rests on it is unsynced, and nothing
+else.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Power cuts, full disks, wrong clocks, two at once, and a person who cancels: nothing lost, nothing doubled,
-the same bytes in the end.
+"""Power cuts, full disks, wrong clocks, two at once, and a person who cancels: nothing
+lost, nothing doubled, the same bytes in the end.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ with dg.DagsterInstance.ephemeral() as instance:
             print(event.step_failure_data.user_failure_data.description)
         print("success" if result.success else "failure")
 """
-"""Taking a batch in when no file may become longer than so many bytes, and then when it may; the record of
-runs is in memory.
+"""Taking a batch in when no file may become longer than so many bytes, and then when it
+may; the record of runs is in memory.
 """
 
 

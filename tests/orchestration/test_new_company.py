@@ -1,4 +1,6 @@
-"""Sentences that never met before go through a whole run: nothing stops it, and no study is set aside."""
+"""Sentences that never met before go through a whole run: nothing stops it, and no
+study is set aside.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ PER_REPORT = 2
 
 
 def pools(folder: Path) -> Pools:
-    """Sentences of invented raw reports, and hard ones in findings and impression beside them."""
+    """Sentences of invented raw reports, and hard ones in findings and impression
+    beside them.
+    """
     write_raw_sample(folder / "raw", folder / "truth", reports=200, seed=3)
     pools_of_reports = pools_of(pd.read_csv(folder / "raw" / "reports.csv")["report"])
     hard = hard_sentences()

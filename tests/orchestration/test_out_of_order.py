@@ -1,4 +1,6 @@
-"""A job that is launched too early says what to launch first; a batch that nobody registered is refused."""
+"""A job that is launched too early says what to launch first; a batch that nobody
+registered is refused.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ KEYS = {
     "report_batch": "first",
 }
 NEEDS_NOTHING = ("read_reports", "ingest", "analyse_structuring")
-"""The last compares what is there, and of a batch of findings there is nothing to compare."""
+"""The last compares what is there, and of a batch of findings there is nothing to
+compare.
+"""
 
 
 @pytest.fixture(scope="module")

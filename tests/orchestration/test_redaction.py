@@ -1,5 +1,5 @@
-"""Of unexpected errors their kind and places are told, and their messages only of an invented corpus; also
-where an estimate runs steps without Dagster.
+"""Of unexpected errors their kind and places are told, and their messages only of an
+invented corpus; also where an estimate runs steps without Dagster.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def burst() -> None:
 
 
 def everything_told(error: BaseException) -> str:
-    """Description and metadata, and whatever Dagster would store of an error that this one came from."""
+    """Description and metadata, and whatever Dagster would store of an error that this
+    one came from.
+    """
     assert isinstance(error, dg.Failure)
     context = None if error.__suppress_context__ else error.__context__
     return f"{error.description} {error.metadata} {error.__cause__} {context}"

@@ -1,4 +1,6 @@
-"""Whoever may launch runs chooses what is run, not what the operator of the deployment has chosen."""
+"""Whoever may launch runs chooses what is run, not what the operator of the deployment
+has chosen.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
 def refused(
     definitions: dg.Definitions, job: str, resource: str, config: object
 ) -> str:
-    """What Dagster says of a launch with such a config; whatever launches validates so."""
+    """What Dagster says of a launch with such a config; whatever launches
+    validates so.
+    """
     with pytest.raises(DagsterInvalidConfigError) as refusal:
         dg.validate_run_config(
             definitions.resolve_job_def(job),

@@ -1,5 +1,5 @@
-"""The scale of the probabilities, chosen before comparisons and again after the ranking: defaults lead to a
-result, and it is kept from batch to batch.
+"""The scale of the probabilities, chosen before comparisons and again after the
+ranking: defaults lead to a result, and it is kept from batch to batch.
 """
 
 from __future__ import annotations

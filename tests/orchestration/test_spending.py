@@ -1,4 +1,6 @@
-"""What is shown as the cost of a partition is what the ledger has for it, whoever was killed before."""
+"""What is shown as the cost of a partition is what the ledger has for it, whoever was
+killed before.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def server() -> Iterator[LoopbackServer]:
 def asking(
     finished: Finished, tmp_path: Path, server: LoopbackServer
 ) -> Iterator[SmallHome]:
-    """A home with a vocabulary, of which judge `one` is still to compare the phrases."""
+    """A home with a vocabulary, of which judge `one` is still to compare the
+    phrases.
+    """
     home = home_of(
         tmp_path / "home",
         finished,

@@ -1,4 +1,6 @@
-"""A batch of raw reports beside one of findings: from registration to release, and what makes it stale."""
+"""A batch of raw reports beside one of findings: from registration to release, and what
+makes it stale.
+"""
 
 from __future__ import annotations
 

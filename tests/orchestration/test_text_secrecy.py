@@ -1,6 +1,6 @@
-"""No word of a raw report leaves the places where report text belongs: not when all goes well, not from a
-model that says what is not there, not when a step bursts, not from the landing folder. `planted` says where
-text belongs, and searches.
+"""No word of a raw report leaves the places where report text belongs: not when all
+goes well, not from a model that says what is not there, not when a step bursts, not
+from the landing folder. `planted` says where text belongs, and searches.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ GREAT_EXPECTATIONS = "lunguage_assets.orchestration.checks:examined"
 
 
 def write_reports(folder: Path) -> Path:
-    """A delivery that declares nothing, so that it counts as patients'; one study comes twice."""
+    """A delivery that declares nothing, so that it counts as patients'; one study comes
+    twice.
+    """
     folder.mkdir(parents=True)
     rows = [*SPOKEN.items(), ("s1", REPEATED)]
     lines = [f'{study},"{text}"' for study, text in rows]

@@ -1,5 +1,5 @@
-"""Pictures: readable at any size of the data, the same bytes for the same data, and no picture breaks on
-little or nothing.
+"""Pictures: readable at any size of the data, the same bytes for the same data, and no
+picture breaks on little or nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Every expectation in `expectations/` can fail and says what to do; none of them shows a value."""
+"""Every expectation in `expectations/` can fail and says what to do; none of them shows
+a value.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def plain(column: Column, number: int) -> Any:
 
 
 def rows(table: str, *changes: dict[str, Any]) -> pd.DataFrame:
-    """A frame of the table with a plain row for each change, and these columns changed."""
+    """A frame of the table with a plain row for each change, and these columns
+    changed.
+    """
     columns = TABLES[table].columns
     return TABLES[table].frame(
         [
@@ -126,7 +130,9 @@ SPOILT: dict[str, list[tuple[list[dict[str, Any]], list[dict[str, Any]]]]] = {
         ([PAIRWISE, ALPHA], [{**ALPHA, "value": 0.40}]),
     ],
 }
-"""Table -> of each expectation in its file, rows that meet all of them, and rows that do not meet it."""
+"""Table -> of each expectation in its file, rows that meet all of them, and rows that
+do not meet it.
+"""
 
 
 def unmet_by_suite(table: str, frame: pd.DataFrame) -> list[Examined]:

@@ -66,7 +66,9 @@ REFUSED = {
 def tables_of(
     rows: Sequence[StatedFinding], rejected: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """The tables that a run stores, by name; every sentence is the invented secret one."""
+    """The tables that a run stores, by name; every sentence is the invented
+    secret one.
+    """
     outcome = run(rows)
     _, fitted, delivered = frames(rows)
     tables = {

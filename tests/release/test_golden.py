@@ -1,7 +1,8 @@
-"""Releases of invented reports, file by file, as they were frozen: a change of any cell shows in review.
+"""Releases of invented reports, file by file, as they were frozen: a change of any cell
+shows in review.
 
-`LUNGUAGE_WRITE_GOLDEN=1 CI=true pytest tests/release/test_golden.py` freezes them again. A commit that does
-so says why.
+`LUNGUAGE_WRITE_GOLDEN=1 CI=true pytest tests/release/test_golden.py` freezes them
+again. A commit that does so says why.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A home for each kind; the reports of `paper` are those of `raw`, read and fitted there."""
+    """A home for each kind; the reports of `paper` are those of `raw`, read and fitted
+    there.
+    """
     folder = tmp_path_factory.mktemp("golden")
     write_sample(folder / "structured-delivery", REPORTS, seed=11)
     write_raw_sample(folder / "raw-delivery", folder / "truth", REPORTS, seed=11)

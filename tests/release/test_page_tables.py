@@ -1,4 +1,6 @@
-"""Tables of the page: an estimate with its interval in one cell, bars on the axis that they need."""
+"""Tables of the page: an estimate with its interval in one cell, bars on the axis that
+they need.
+"""
 
 from __future__ import annotations
 

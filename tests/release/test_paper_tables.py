@@ -1,5 +1,5 @@
-"""The paper's tables on any corpus: counted from the stored tables, each count named, published values beside
-the published corpus only.
+"""The paper's tables on any corpus: counted from the stored tables, each count named,
+published values beside the published corpus only.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def test_the_structure_of_the_pathways_is_that_of_the_method() -> None:
 
 
 def test_expansion_is_counted_below_the_stated_diagnosis_to_the_leaves() -> None:
-    """CHF -> cardiomegaly -> heart size; pulmonary edema -> consolidation (opacity), effusion by
-    view (blunting). No symptom.
+    """CHF -> cardiomegaly -> heart size; pulmonary edema -> consolidation (opacity),
+    effusion by view (blunting). No symptom.
     """
     tables = tables_of(stated("CHF", view="pa"))
     failure = line(tables.expansion, diagnosis="congestive heart failure")

@@ -1,4 +1,6 @@
-"""Provenance: everything that decides a release, nothing that does not, no path of a person."""
+"""Provenance: everything that decides a release, nothing that does not, no path of a
+person.
+"""
 
 from __future__ import annotations
 

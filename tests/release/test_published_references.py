@@ -1,4 +1,6 @@
-"""A published number points to the row that the delivered reference meant, whatever was delivered."""
+"""A published number points to the row that the delivered reference meant, whatever was
+delivered.
+"""
 
 from __future__ import annotations
 

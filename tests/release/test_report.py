@@ -1,5 +1,5 @@
-"""The report: one file that needs nothing else, says where every number comes from, and names what was not
-run.
+"""The report: one file that needs nothing else, says where every number comes from, and
+names what was not run.
 """
 
 from __future__ import annotations
@@ -134,7 +134,9 @@ def analyses(version: str) -> dict[str, pd.DataFrame]:
 
 @pytest.fixture(scope="module")
 def complete(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a version with all analyses, of a corpus with a name that must be escaped."""
+    """Folder of a version with all analyses, of a corpus with a name that must be
+    escaped.
+    """
     origin = invented.origin()
     origin = replace(
         origin,
@@ -186,7 +188,9 @@ def test_the_page_loads_nothing_and_runs_nothing(page: Page) -> None:
 
 @in_a_browser
 def test_no_word_of_a_corpus_runs_in_the_page(invented: Made, tmp_path: Path) -> None:
-    """Findings, hedges, ids, what was rejected, names of raters and of the corpus: all code at once."""
+    """Findings, hedges, ids, what was rejected, names of raters and of the corpus: all
+    code at once.
+    """
     hostile_batches = {}
     for key, batch in invented.batches.items():
         hostile_batches[key] = {name: _hostile(frame) for name, frame in batch.items()}

@@ -1,8 +1,9 @@
-"""Nothing is sealed, named as newest or overwritten unless every rule holds on exactly the rows that are
-written.
+"""Nothing is sealed, named as newest or overwritten unless every rule holds on exactly
+the rows that are written.
 
-One case for each rule: of the schemas, of the guarantees, of the beliefs, of the accounts. The cases are made
-from the lists of rules themselves, so that a new rule without a case fails.
+One case for each rule: of the schemas, of the guarantees, of the beliefs, of the
+accounts. The cases are made from the lists of rules themselves, so that a new rule
+without a case fails.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ Stored = dict[str, Rows]
 
 @pytest.fixture(scope="module")
 def sound(invented: Made) -> Stored:
-    """What the release reads of a batch; two of its delivered rows were rejected, two studies set aside."""
+    """What the release reads of a batch; two of its delivered rows were rejected, two
+    studies set aside.
+    """
     frames = invented.batches["first"].items()
     rows = {name: pa.Table.from_pandas(frame).to_pylist() for name, frame in frames}
     rejected_row = {
@@ -82,7 +85,9 @@ def sound(invented: Made) -> Stored:
 
 @pytest.fixture(scope="module")
 def older(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of releases in which an earlier, honest version is sealed, without figures."""
+    """A folder of releases in which an earlier, honest version is sealed, without
+    figures.
+    """
     folder = tmp_path_factory.mktemp("sealed") / "panel"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(write, "report_figures", lambda _: {})
@@ -101,7 +106,9 @@ def files(
 
 
 def write_parquet(table: Table, rows: Rows, path: Path) -> Path:
-    """A file as another program could have put it there: of the schema, its rows not looked at."""
+    """A file as another program could have put it there: of the schema, its rows not
+    looked at.
+    """
     pq.write_table(pa.Table.from_pylist(rows, schema=table.arrow), path)
     return path
 
@@ -109,7 +116,9 @@ def write_parquet(table: Table, rows: Rows, path: Path) -> Path:
 def refused(
     release: Release, inputs: Made, older: Path, **analyses: pd.DataFrame
 ) -> str:
-    """Try to seal the release beside the older one: why it was refused, nothing having changed."""
+    """Try to seal the release beside the older one: why it was refused, nothing having
+    changed.
+    """
     before = contents(older)
     with pytest.raises((InvalidTable, MethodError)) as refusal:
         write_bundle(release, older, inputs.origin(), analyses, inputs.examples)
@@ -193,7 +202,9 @@ KINDS: Mapping[str, Callable[..., None]] = {
 
 
 def breaking(table: Table, rule: str, rows: Rows) -> Rows:
-    """Rows that, beside the others, break a rule. A rule of an unknown kind has no case, and fails here."""
+    """Rows that, beside the others, break a rule. A rule of an unknown kind has no
+    case, and fails here.
+    """
     changed = [dict(row) for row in rows]
     ((kind, change),) = (
         (kind, change) for kind, change in KINDS.items() if re.fullmatch(kind, rule)

@@ -1,4 +1,6 @@
-"""A release as a version with two parts: what is in it, and that nothing of a report is in the open one."""
+"""A release as a version with two parts: what is in it, and that nothing of a report is
+in the open one.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +137,9 @@ def test_each_part_states_its_use_and_only_invented_reports_are_licensed(
 def test_a_release_has_the_same_bytes_for_any_order_of_rows(
     invented: Made, version: Path, tmp_path: Path
 ) -> None:
-    """Some tables are stored in another order, and all of them on another file system."""
+    """Some tables are stored in another order, and all of them on another file
+    system.
+    """
     batches = {}
     for key, tables in invented.batches.items():
         mixed = {
@@ -298,7 +302,9 @@ def test_a_release_of_no_batch_has_every_file_with_its_header(
 
 
 def text_of_file(path: Path) -> str:
-    """Everything that a file says: its bytes as text, columns unpacked, words of pictures."""
+    """Everything that a file says: its bytes as text, columns unpacked, words of
+    pictures.
+    """
     data = path.read_bytes()
     texts = [data.decode("utf-8", "replace"), data.decode("utf-16-le", "replace")]
     if path.suffix == ".parquet":

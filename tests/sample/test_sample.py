@@ -1,5 +1,5 @@
-"""Samples: the published formats, the same for the same seed, true about their text, and never over a corpus
-of another kind.
+"""Samples: the published formats, the same for the same seed, true about their text,
+and never over a corpus of another kind.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The offline structurer reads what many invented reports say, with floors a little below what it reaches.
-Prose and structurer share no words.
+"""The offline structurer reads what many invented reports say, with floors a little
+below what it reaches. Prose and structurer share no words.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from lunguage_assets.structuring.rows import (
 )
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 
-# The structurer says along which axis a part is normal ("trachea, midline"); the truth has no word for it.
+# The structurer says along which axis a part is normal ("trachea, midline"); the truth
+# has no word for it.
 FLOORS = {
     "finding": 0.985, "status": 0.985, "location": 0.9, "morphology": 0.9, "severity": 0.95, "onset": 0.95,
     "no_change": 0.95, "improved": 0.95, "worsened": 0.95, "past_hx": 0.95,

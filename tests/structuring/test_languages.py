@@ -1,4 +1,6 @@
-"""A report in another language is not read by rules that know English; no English report is taken for one."""
+"""A report in another language is not read by rules that know English; no English
+report is taken for one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Entities of RadGraph as findings: what they say, in the structure of every other reading, and no more."""
+"""Entities of RadGraph as findings: what they say, in the structure of every other
+reading, and no more.
+"""
 
 from __future__ import annotations
 

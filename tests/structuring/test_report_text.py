@@ -1,5 +1,5 @@
-"""Sections, sentences and views of a report, as radiologists write them (docs/reports.md): every word of
-findings and impression is in exactly one sentence.
+"""Sections, sentences and views of a report, as radiologists write them
+(docs/reports.md): every word of findings and impression is in exactly one sentence.
 """
 
 from __future__ import annotations
@@ -102,14 +102,18 @@ def test_every_word_behind_the_heading_is_in_a_sentence(pieces: list[str]) -> No
     ["\n", ":", "a. ", "_", "(1) ", "\n - ", "AP:\n", "\n\n a", "IMPRESSION ", "a.a."],
 )
 def test_a_long_text_of_one_piece_is_cut_to_the_end(piece: str) -> None:
-    """A pattern that looks back over the whole text at every character would not come back from this."""
+    """A pattern that looks back over the whole text at every character would not come
+    back from this.
+    """
     text = piece * (100_000 // len(piece))
     assert all(sentence.text.strip() for sentence in cut_report("1", text).sentences)
 
 
 @pytest.mark.parametrize("stop", ["?", "!", "?!", '?"'])
 def test_a_long_run_of_stops_before_a_small_letter_ends_no_sentence(stop: str) -> None:
-    """A pattern that tries every part of the run again would not come back from this."""
+    """A pattern that tries every part of the run again would not come back from
+    this.
+    """
     run = "Is it" + stop * (100_000 // len(stop)) + "no."
     (sentence,) = cut_report("1", f"FINDINGS: {run}").sentences
     assert sentence.text == run

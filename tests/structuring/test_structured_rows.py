@@ -1,4 +1,6 @@
-"""Answers of structurers as rows: what is stored quotes the report, and comes back as it was."""
+"""Answers of structurers as rows: what is stored quotes the report, and comes back as
+it was.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Agreement of structurers: rows are matched by their words, then compared column by column."""
+"""Agreement of structurers: rows are matched by their words, then compared column by
+column.
+"""
 
 from __future__ import annotations
 

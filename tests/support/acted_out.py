@@ -1,5 +1,5 @@
-"""A code location whose runs are acted out: they are created as the daemon creates them, and their events are
-written without computing anything.
+"""A code location whose runs are acted out: they are created as the daemon creates
+them, and their events are written without computing anything.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ Requested = dict[str, set[str]]
 
 
 NOT_CURRENT: dict[tuple[str, ...], Staleness] = {}
-"""Table and keys of partitions that are not current; what runs make is acted out, so no file says so."""
+"""Table and keys of partitions that are not current; what runs make is acted out, so no
+file says so.
+"""
 
 
 class ActedStaleness(StalenessChecker):
@@ -54,8 +56,8 @@ class ActedConfiguration(Configuration):
 
 
 class CodeLocation:
-    """Definitions, and the jobs with which runs of them are created; nothing is computed in it, so tests
-    share it.
+    """Definitions, and the jobs with which runs of them are created; nothing is
+    computed in it, so tests share it.
     """
 
     def __init__(self, definitions: dg.Definitions) -> None:
@@ -91,7 +93,9 @@ def located(root: Path, settings: str = "") -> CodeLocation:
 
 
 class Acted:
-    """An instance on which batches are delivered, the daemon ticks, and runs succeed or break off."""
+    """An instance on which batches are delivered, the daemon ticks, and runs succeed or
+    break off.
+    """
 
     def __init__(self, location: CodeLocation | None = None) -> None:
         self._location = location or defined()
@@ -172,7 +176,9 @@ class Acted:
             self.there(TAKEN_IN, batch)
 
     def there(self, tables: Iterable[str], partition: str) -> None:
-        """These tables of a partition are made; the run that did is not acted out, which costs most."""
+        """These tables of a partition are made; the run that did is not acted out,
+        which costs most.
+        """
         for table in tables:
             NOT_CURRENT.pop((table, *store_keys(partition, dimensions_of(table))), None)
             self.instance.report_runless_asset_event(
@@ -202,7 +208,9 @@ class Acted:
             self.done(requests, partition)
 
     def carry(self, limit: int = 6) -> list[Requested]:
-        """Tick and do what is requested, until nothing is; what was requested, tick by tick."""
+        """Tick and do what is requested, until nothing is; what was requested, tick by
+        tick.
+        """
         ticks = []
         for _ in range(limit):
             requested = self.tick()

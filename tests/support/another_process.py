@@ -10,7 +10,9 @@ from contextlib import redirect_stdout
 
 
 def printed_here_and_elsewhere(program: str) -> tuple[str, str]:
-    """What a Python program prints in this process, and in one that hashes strings differently."""
+    """What a Python program prints in this process, and in one that hashes strings
+    differently.
+    """
     output = io.StringIO()
     with redirect_stdout(output):
         exec(program, {})

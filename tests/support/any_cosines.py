@@ -12,8 +12,8 @@ from lunguage_assets.implicit.lexical_encoder import LexicalEmbedder
 
 
 class AnyCosines(LexicalEmbedder):
-    """Cosines of pairs that mean nothing, many of them alike and many at the threshold: what the worst
-    encoder may say.
+    """Cosines of pairs that mean nothing, many of them alike and many at the threshold:
+    what the worst encoder may say.
     """
 
     def __init__(self, salt: int) -> None:

@@ -1,5 +1,6 @@
-"""Invented reports cut into sentences, a model that reads them off the prompt (it knows six words), and
-structurers behind real SDKs at a loopback server, opened as a run opens them.
+"""Invented reports cut into sentences, a model that reads them off the prompt (it knows
+six words), and structurers behind real SDKs at a loopback server, opened as a run opens
+them.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ _LINE = re.compile(r'^\{"id": "[a-z]+:\d+", "text": ".*"\}$', re.MULTILINE)
 
 
 def report_of(study: str, **sections: list[str]) -> SectionedReport:
-    """A report whose sections (`hist`, `find`, `impr`, `other`) have these sentences."""
+    """A report whose sections (`hist`, `find`, `impr`, `other`) have these
+    sentences.
+    """
     text = ""
     sentences = list[Sentence]()
     for section, sentences_of_section in sections.items():
@@ -105,7 +108,9 @@ def answer_text(findings: list[Any], sentences: list[Any] | None = None) -> str:
 
 
 def read_off(user: str) -> str:
-    """What the model answers: its words, where they stand, and an account of every other sentence."""
+    """What the model answers: its words, where they stand, and an account of every
+    other sentence.
+    """
     findings = list[dict[str, Any]]()
     silent = list[dict[str, str]]()
     for name, text in asked_sentences(user).items():

@@ -37,7 +37,9 @@ extractor = "lexicon"
 
 
 def home_of(folder: Path, finished: Finished, urls: dict[str, str]) -> Path:
-    """A finished home with three models, and a vocabulary of which a test can compare all pairs."""
+    """A finished home with three models, and a vocabulary of which a test can compare
+    all pairs.
+    """
     shutil.copytree(finished.home, folder)
     judges = "".join(JUDGE.format(key=key, url=urls[key]) for key in MODELS)
     (folder / "judges.toml").write_text(PRESET + judges)

@@ -1,4 +1,6 @@
-"""Pictures that nobody looks at: one dot each, neither composed nor drawn, most of what a release costs."""
+"""Pictures that nobody looks at: one dot each, neither composed nor drawn, most of what
+a release costs.
+"""
 
 from __future__ import annotations
 

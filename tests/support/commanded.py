@@ -18,10 +18,11 @@ _WRITTEN = ("DAGSTER_HOME", "LUNGUAGE_BUDGET", "LUNGUAGE_PRESET")
 
 
 def lunguage(home: Path, *arguments: str) -> LunguageError | None:
-    """Run a command on a home with the judges file in it; the error that it ended with, if any.
+    """Run a command on a home with the judges file in it; the error that it ended with,
+    if any.
 
-    No other variable of ours is set meanwhile, and none stays set. Pictures are blank, and
-    no expectations are looked at: Great Expectations takes seconds to import.
+    No other variable of ours is set meanwhile, and none stays set. Pictures are blank,
+    and no expectations are looked at: Great Expectations takes seconds to import.
     """
     ours = [name for name in os.environ if name.startswith(("LUNGUAGE", "DAGSTER"))]
     variables: dict[str, str | None] = dict.fromkeys([*ours, *_WRITTEN])

@@ -1,4 +1,6 @@
-"""The `lunguage` command as a user meets it, in this process; pictures are blank unless asked for."""
+"""The `lunguage` command as a user meets it, in this process; pictures are blank unless
+asked for.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Said:
 def lunguage(
     home: Path, *arguments: str | Path, draws: bool = False, **variables: str | None
 ) -> Said:
-    """Run `lunguage ARGS` on a home; `variables` are set, or taken away with None, while it runs."""
+    """Run `lunguage ARGS` on a home; `variables` are set, or taken away with None,
+    while it runs.
+    """
     environment = {
         "DAGSTER_HOME": None,
         "LUNGUAGE_JUDGES": None,

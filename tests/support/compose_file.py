@@ -1,5 +1,6 @@
-"""deploy/compose.yaml as `docker compose` would read it: variables filled in from deploy/.env.example and,
-where that leaves the choice to people, with an invented value; anchors merged.
+"""deploy/compose.yaml as `docker compose` would read it: variables filled in from
+deploy/.env.example and, where that leaves the choice to people, with an invented value;
+anchors merged.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def used_variables() -> set[str]:
 
 
 def compose() -> dict[str, Any]:
-    """The parsed file. As in compose, variables are filled into what was parsed, not into the text."""
+    """The parsed file. As in compose, variables are filled into what was parsed, not
+    into the text.
+    """
     variables = example_variables()
 
     def fill(node: Any) -> Any:

@@ -20,7 +20,9 @@ Row = Mapping[str, str]
 
 
 def row(number: int, **cells: str) -> dict[str, str]:
-    """A good row; `cells` replace single values ("past_hx" stands for the column "past hx")."""
+    """A good row; `cells` replace single values ("past_hx" stands for the column "past
+    hx").
+    """
     cells_by_column = {
         ATTRIBUTES.get(name, name): value for name, value in cells.items()
     }
@@ -63,7 +65,9 @@ def reasons(notes_or_rejected: pd.DataFrame) -> list[str]:
 
 
 def noted(intake: Intake) -> set[str]:
-    """Reason codes of the notes, without those about side files that these tests do not deliver."""
+    """Reason codes of the notes, without those about side files that these tests do not
+    deliver.
+    """
     return set(intake.intake_notes["reason"]) - {
         "vocabulary-missing",
         "metadata-missing",

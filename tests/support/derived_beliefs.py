@@ -1,5 +1,5 @@
-"""The probability of every row computed a second time, plainly and row by row (explicit.md section 6,
-implicit.md section 4).
+"""The probability of every row computed a second time, plainly and row by row
+(explicit.md section 6, implicit.md section 4).
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ NAMES = ("prob", "p_low", "p_high", "p_source")
 
 
 def wrong_beliefs(rows: pd.DataFrame, fitted: pd.DataFrame) -> dict[str, Any]:
-    """What the LUNGUAGE_PLUS_PLUS rows have, and should have, by finding id; empty where both agree.
+    """What the LUNGUAGE_PLUS_PLUS rows have, and should have, by finding id; empty
+    where both agree.
 
-    FITTED_PROBABILITIES is of the same studies. The edges have no strength in the pathway file.
+    FITTED_PROBABILITIES is of the same studies. The edges have no strength in the
+    pathway file.
     """
     by_id = {row["finding_id"]: row for row in rows.to_dict("records")}
     fits = {row["finding_id"]: row for row in fitted.to_dict("records")}

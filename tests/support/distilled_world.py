@@ -24,7 +24,9 @@ DIMENSIONS = 12
 
 
 class World:
-    """A simulated panel's fits of sentences: those of a simulated corpus, or `worded` ones of known mu."""
+    """A simulated panel's fits of sentences: those of a simulated corpus, or `worded`
+    ones of known mu.
+    """
 
     def __init__(
         self, sentences: int = 150, worded: Sequence[tuple[str, float]] = ()

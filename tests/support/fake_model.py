@@ -1,5 +1,5 @@
-"""A language model in memory for the tests of ledger and engine: answers by hash, fails by hash, counts what
-it was asked.
+"""A language model in memory for the tests of ledger and engine: answers by hash, fails
+by hash, counts what it was asked.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def read_label(text: str) -> str | None:
 
 
 class FakeModel:
-    """`failing` of its calls bring no reply; `answer` may say anything; `log` gets the key of every call that
-    is sent.
+    """`failing` of its calls bring no reply; `answer` may say anything; `log` gets the
+    key of every call that is sent.
     """
 
     def __init__(

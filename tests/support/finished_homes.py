@@ -1,4 +1,5 @@
-"""One finished home, made once per test run and only read; a test that changes something copies it.
+"""One finished home, made once per test run and only read; a test that changes
+something copies it.
 
 Fixtures of this module are imported by the `conftest.py` of the folders that use them.
 """
@@ -42,7 +43,8 @@ SIZES = {"first": 40, "second": 5, "third": 5}
 
 @dataclass(frozen=True)
 class Finished:
-    """A home in which batches `first` and `second` went all the way, for ranker `panel`; tests only read it.
+    """A home in which batches `first` and `second` went all the way, for ranker
+    `panel`; tests only read it.
 
     Args:
         home: without the databases of Dagster.
@@ -57,7 +59,9 @@ class Finished:
 
 @contextmanager
 def brief_analyses() -> Iterator[None]:
-    """Assets of the analyses that repeat little: for tests of what becomes of the tables."""
+    """Assets of the analyses that repeat little: for tests of what becomes of the
+    tables.
+    """
     with (
         mock.patch.multiple(validation, OPPONENT_LIMITS=(), PANEL_STEPS=(), STEPS=30),
         mock.patch.object(
@@ -102,7 +106,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 
 @pytest.fixture
 def small(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
-    """A copy of the finished home, and an instance in memory that knows what was made in it."""
+    """A copy of the finished home, and an instance in memory that knows what was made
+    in it.
+    """
     shutil.copytree(finished.home, tmp_path / "home")
     with SmallHome.opened(tmp_path / "home", finished.record) as opened:
         yield opened
@@ -121,7 +127,9 @@ def five(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def ran(tmp_path_factory: pytest.TempPathFactory, five: Path) -> tuple[Path, str]:
-    """A home after `lunguage run` on five reports with the packaged settings, and what it said; only read."""
+    """A home after `lunguage run` on five reports with the packaged settings, and what
+    it said; only read.
+    """
 
     def make(folder: Path) -> None:
         done = lunguage(folder / "home", "run", "--data", five, "--batch", "first")

@@ -1,5 +1,5 @@
-"""Functions in processes of their own. These are forked from one process that has imported everything, and so
-begin at once.
+"""Functions in processes of their own. These are forked from one process that has
+imported everything, and so begin at once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def forked(
     errors: str | Path = os.devnull,
     **options: Any,
 ) -> Forked:
-    """A process that does `work`, a function of a module, and writes what it has to complain of to a file."""
+    """A process that does `work`, a function of a module, and writes what it has to
+    complain of to a file.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_IMPORTED)
     own_end, child_end = context.Pipe()

@@ -1,4 +1,6 @@
-"""Hypothesis strategies of invented reports: every kind of row, place, claim and reference."""
+"""Hypothesis strategies of invented reports: every kind of row, place, claim and
+reference.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Invented sentences that are hard to hold together: every hedge with every kind of list of alternatives,
-denials in lists, qualified denials, history, devices, courses.
+"""Invented sentences that are hard to hold together: every hedge with every kind of
+list of alternatives, denials in lists, qualified denials, history, devices, courses.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ def _filled(template: str, draw: random.Random, **values: str) -> str:
 
 @cache
 def hard_sentences(seed: int = 0) -> tuple[str, ...]:
-    """Every hedging phrase of the lexicon with every kind of list, and each whole template six times over."""
+    """Every hedging phrase of the lexicon with every kind of list, and each whole
+    template six times over.
+    """
     draw = random.Random(seed)
     sentences = [_filled(template, draw) for template in _WHOLE for _ in range(6)]
     for hedge in bundled_lexicon().hedges:

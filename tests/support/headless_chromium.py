@@ -1,8 +1,8 @@
-"""A headless Chromium that is told what to do over a pair of pipes: open a page, wait for words, click, take
-a picture.
+"""A headless Chromium that is told what to do over a pair of pipes: open a page, wait
+for words, click, take a picture.
 
-Chromium's own protocol (`--remote-debugging-pipe`: JSON messages that end in a zero byte) needs no driver and
-no package.
+Chromium's own protocol (`--remote-debugging-pipe`: JSON messages that end in a zero
+byte) needs no driver and no package.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ FLAGS = (
 )
 
 DEADLINE_S = 90.0
-"""Pages are waited for, however slow the machine; a test fails long after a person would have given up."""
+"""Pages are waited for, however slow the machine; a test fails long after a person
+would have given up.
+"""
 
 _CLICK = """((words, row) => {
   const fits = node => node.childElementCount === 0 && node.textContent.trim() === words;
@@ -67,7 +69,9 @@ class Page:
         )["sessionId"]
 
     def _tell(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Send one command and wait for its own answer; what Chromium says unasked is passed over."""
+        """Send one command and wait for its own answer; what Chromium says unasked is
+        passed over.
+        """
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters} | (
             {"sessionId": self._session} if self._session else {}
@@ -124,8 +128,8 @@ class Page:
             time.sleep(0.2)
 
     def click(self, words: str, *, row: str = "") -> None:
-        """Click what shows exactly these words, as soon as it is there; `row`: in the table row that begins
-        with this word.
+        """Click what shows exactly these words, as soon as it is there; `row`: in the
+        table row that begins with this word.
         """
         self.wait_until(
             _CLICK % (json.dumps(words), json.dumps(row)),
@@ -140,8 +144,8 @@ class Page:
             self._tell("Input.dispatchMouseEvent", type="mouseMoved", x=x + aside, y=y)
 
     def wait_for_picture(self) -> None:
-        """Wait until the page shows a PNG that came with its text, as pictures in Dagster's metadata do,
-        decoded and of a size to read.
+        """Wait until the page shows a PNG that came with its text, as pictures in
+        Dagster's metadata do, decoded and of a size to read.
         """
         is_shown = "picture.src.startsWith('data:image/png') && picture.complete && picture.naturalWidth > 300"
         self.wait_until(
@@ -164,8 +168,8 @@ def chromium(profile: Path, width: int = 1440, height: int = 900) -> Iterator[Pa
     )
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
-    # Chromium reads commands from descriptor 3 and writes answers to 4. (Other shells know descriptors of one
-    # digit only.)
+    # Chromium reads commands from descriptor 3 and writes answers to 4. (Other shells
+    # know descriptors of one digit only.)
     shell = [
         "bash",
         "-c",

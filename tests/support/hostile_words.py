@@ -1,4 +1,6 @@
-"""Words that are code where a page does not escape them, and a browser that tells whether they ran."""
+"""Words that are code where a page does not escape them, and a browser that tells
+whether they ran.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ def in_a_browser(test: Callable[..., None]) -> Callable[..., None]:
 
 
 def require_harmless(text: str, folder: Path, *visible_words: str) -> None:
-    """Open a page as it is, and without its policy: each time nothing may run, and the words are shown.
+    """Open a page as it is, and without its policy: each time nothing may run, and the
+    words are shown.
 
     A page into which the words are put as they are is opened last: there they do run.
     """

@@ -1,5 +1,5 @@
-"""Small invented comparison matches, one line per answer or of phrases whose true places are known, and the
-coefficients of agreement in plain loops.
+"""Small invented comparison matches, one line per answer or of phrases whose true
+places are known, and the coefficients of agreement in plain loops.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Answer = tuple[str, str, int, bool, str]
 
 
 def matches_frame(answers: Iterable[Answer], version: str = "v") -> pd.DataFrame:
-    """A `COMPARISON_MATCHES` frame; each repetition of a phrase pair has sentences of its own."""
+    """A `COMPARISON_MATCHES` frame; each repetition of a phrase pair has sentences of
+    its own.
+    """
     rows = []
     for a, b, repetition, swapped, answer in answers:
         winner = (
@@ -41,8 +43,8 @@ def matches_frame(answers: Iterable[Answer], version: str = "v") -> pd.DataFrame
 def winners_frame(
     winners: Iterable[tuple[str, str, str]], version: str = "v"
 ) -> pd.DataFrame:
-    """Matches that were never swapped, from (phrase_a, phrase_b, winner); '' is an invalid answer.
-    Repetitions are numbered.
+    """Matches that were never swapped, from (phrase_a, phrase_b, winner); '' is an
+    invalid answer. Repetitions are numbered.
     """
     seen: dict[tuple[str, str], int] = {}
     answers: list[Answer] = []
@@ -62,7 +64,9 @@ def winners_frame(
 
 
 Decide = Callable[[str, str, int, str], bool | None]
-"""(phrase_a, phrase_b, repetition, judge) -> phrase_a wins; None: the answer is invalid."""
+"""(phrase_a, phrase_b, repetition, judge) -> phrase_a wins; None: the answer is
+invalid.
+"""
 
 
 def names(size: int) -> list[str]:
@@ -72,8 +76,8 @@ def names(size: int) -> list[str]:
 def noisy(
     seed: int = 0, gap: float = 2.0, noise: float = 5.0, shared: float = 3.0
 ) -> Decide:
-    """Places `gap` apart, the first phrase highest; noise of the sentence pair, which judges share, and of
-    the judge.
+    """Places `gap` apart, the first phrase highest; noise of the sentence pair, which
+    judges share, and of the judge.
     """
 
     def decide(a: str, b: str, repetition: int, judge: str) -> bool:
@@ -92,7 +96,9 @@ def noisy(
 
 
 def decided_by_pair(seed: int = 0, upsets: float = 0.2) -> Decide:
-    """Every repetition of a pair has the same answer of a judge; a share of the pairs are upsets."""
+    """Every repetition of a pair has the same answer of a judge; a share of the pairs
+    are upsets.
+    """
 
     def decide(a: str, b: str, repetition: int, judge: str) -> bool:
         return bool(
@@ -108,7 +114,9 @@ def decided_by_pair(seed: int = 0, upsets: float = 0.2) -> Decide:
 def recorded(
     size: int, judges: list[str], decide: Decide, repetitions: int = 10
 ) -> dict[str, pd.DataFrame]:
-    """A `COMPARISON_MATCHES` frame per judge; the coin of the position is that of the repetition's number."""
+    """A `COMPARISON_MATCHES` frame per judge; the coin of the position is that of the
+    repetition's number.
+    """
 
     def answered(a: str, b: str, repetition: int, judge: str) -> Answer:
         won = decide(a, b, repetition, judge)
@@ -167,7 +175,9 @@ def plain_kappa(ratings: np.ndarray) -> float | None:
 
 
 def plain_alpha(ratings: np.ndarray) -> float | None:
-    """Nominal alpha from all ordered pairs of ratings within units and overall, in loops."""
+    """Nominal alpha from all ordered pairs of ratings within units and overall, in
+    loops.
+    """
     units = [[value for value in row if value >= 0] for row in ratings.tolist()]
     units = [row for row in units if len(row) > 1]
     pooled = [value for row in units for value in row]
@@ -193,7 +203,9 @@ def measured(
     coding: str = "none",
     **more: str,
 ) -> dict[str, Any]:
-    """The one row of an agreement table with these values; None where a value is null."""
+    """The one row of an agreement table with these values; None where a value is
+    null.
+    """
     values_wanted = {
         "measure": measure,
         "first": first,

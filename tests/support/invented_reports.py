@@ -1,5 +1,5 @@
-"""Small invented reports for the tests of the implicit half, and one call that takes them through all of its
-stages.
+"""Small invented reports for the tests of the implicit half, and one call that takes
+them through all of its stages.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def blacklist() -> Blacklist:
 
 @dataclass
 class StatedFinding:
-    """One finding of an invented report; `p` only for tentative ones (None: never fitted)."""
+    """One finding of an invented report; `p` only for tentative ones (None: never
+    fitted).
+    """
 
     ent: str
     status: str = "dp"
@@ -87,8 +89,8 @@ def identity(row: int, study: str = STUDY) -> str:
 def frames(
     rows: Iterable[StatedFinding],
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """FINDINGS, FITTED_PROBABILITIES and REPORTS; a row's number is its position unless given, references are
-    row numbers or tokens.
+    """FINDINGS, FITTED_PROBABILITIES and REPORTS; a row's number is its position unless
+    given, references are row numbers or tokens.
     """
     findings = []
     fitted = []
@@ -176,7 +178,9 @@ class TableEmbedder(LexicalEmbedder):
 
 @dataclass
 class Outcome:
-    """All tables of one run; rows are resolved and accounts made when a test looks at them."""
+    """All tables of one run; rows are resolved and accounts made when a test looks at
+    them.
+    """
 
     reports: pd.DataFrame
     deduplicated: pd.DataFrame
@@ -254,8 +258,8 @@ def run(
     listed: Blacklist | None = None,
     pathways: PathwayDictionary | None = None,
 ) -> Outcome:
-    """Deduplicate, expand, resolve and account; the later stages are told of the mode by the rows alone.
-    `shuffle` seeds a random order of the input rows of every stage.
+    """Deduplicate, expand, resolve and account; the later stages are told of the mode
+    by the rows alone. `shuffle` seeds a random order of the input rows of every stage.
     """
     findings, fitted, reports = frames(list(rows))
     merged = deduplicate(

@@ -1,7 +1,8 @@
 """A process of its own, by fork, that SIGKILL ends before its n-th change of the disk.
 
-Changes are found by Python's audit events (open for writing, rename, link, remove, chmod and their like) and,
-as there is no event for them, at every `fsync`: of a file that is written whole and not yet named.
+Changes are found by Python's audit events (open for writing, rename, link, remove,
+chmod and their like) and, as there is no event for them, at every `fsync`: of a file
+that is written whole and not yet named.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ FAILED = 1
 
 
 def killed_at(step: int, work: Callable[[], object]) -> bool:
-    """Whether the work was killed before its change number `step`, from 0; False: it came to its end first.
+    """Whether the work was killed before its change number `step`, from 0; False: it
+    came to its end first.
 
     Raises:
         AssertionError: it ended with an error instead.
@@ -42,10 +44,12 @@ def killed_at(step: int, work: Callable[[], object]) -> bool:
 
 
 def looked_at(look: Callable[[int], object], work: Callable[[], object]) -> None:
-    """Do the work once, and call `look` with the number of every change of the disk, from 0, before it.
+    """Do the work once, and call `look` with the number of every change of the disk,
+    from 0, before it.
 
-    What lies on the disk then is what a process that is killed there leaves: SIGKILL lets go of what was not
-    written yet. One run so shows what as many killed ones would.
+    What lies on the disk then is what a process that is killed there leaves: SIGKILL
+    lets go of what was not written yet. One run so shows what as many killed ones
+    would.
 
     Raises:
         AssertionError: the work, or a look, ended with an error.

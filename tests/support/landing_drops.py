@@ -26,7 +26,9 @@ COLUMNS = [
 ]
 DECLARED = 'name = "invented"\ndata_class = "synthetic"\n'
 SPOKEN = "zebrafish"
-"""A word of the invented sentences that must turn up nowhere but in the tables and the delivered files."""
+"""A word of the invented sentences that must turn up nowhere but in the tables and the
+delivered files.
+"""
 
 
 def rows(
@@ -62,8 +64,8 @@ def parquet(*studies: int, **cells: str) -> bytes:
 
 
 def score_output(passages: Mapping[str, str]) -> pd.DataFrame:
-    """Rows as `lunguage-score` writes them into pred_SR_df.csv: one per finding, the numbered passage of its
-    section beside it.
+    """Rows as `lunguage-score` writes them into pred_SR_df.csv: one per finding, the
+    numbered passage of its section beside it.
     """
     columns = [
         "custom_id", "report_type", "data_from", "study_id", "subject_id", "sentences", "sent_idx", "ent_idx",

@@ -1,15 +1,20 @@
-"""A server on this machine that speaks the three wire formats, answers like a judge, and misbehaves on
-demand; for tests only.
+"""A server on this machine that speaks the three wire formats, answers like a judge,
+and misbehaves on demand; for tests only.
 
-    with LoopbackServer() as server:                   # answers everything, at once; its address: server.url
-    LoopbackServer(latency=0.3)                        # every answer after 0.3 s, any number at once
-    LoopbackServer(plan=[Act("dropped")])              # the first call fails, later ones succeed
-    LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=7))  # one call in five fails
-    LoopbackServer(answer=lambda call: "sentence_1")   # instead of the rule-based judge
+    # answers everything, at once; its address is server.url
+    with LoopbackServer() as server:
+    # every answer after 0.3 s, any number at once
+    LoopbackServer(latency=0.3)
+    # the first call fails, later ones succeed
+    LoopbackServer(plan=[Act("dropped")])
+    # one call in five fails
+    LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=7))
+    # instead of the rule-based judge
+    LoopbackServer(answer=lambda call: "sentence_1")
 
-Every request that arrives is in `server.calls` (a `Call`), in order of arrival; `server.answered` counts the
-complete, well-formed answers sent, and `server.most_in_flight` the most requests that were open at one time.
-Other endpoints are added with `server.route(method, pattern, handler)`.
+Every request that arrives is in `server.calls` (a `Call`), in order of arrival;
+`server.answered` counts the complete, well-formed answers sent, and
+`server.most_in_flight` the most requests that were open at one time. Other endpoints are added with `server.route(method, pattern, handler)`.
 """
 
 from __future__ import annotations
@@ -50,22 +55,24 @@ WRONG_MODEL = "another-model-2031"
 class Act:
     """What the server does with one call.
 
-    `slow` sleeps `delay` seconds, then answers; `dropped`: half a body, then the connection closes; `reset`:
-    it closes without a byte; `garbage`: 200, not JSON; `wrong_shape`: JSON of another shape; `empty`: no
-    text; `no_choice`: an empty list of answers; `refusal` and `blocked`: safety, during and before the
-    answer; `cut_off`: stopped at the token limit with nothing said; `nonsense`: no label; `content_filter`:
-    400 with that code, as Azure refuses a prompt; `no_quota`: 429 with the code of an empty account;
-    `redirect`: 307 to the same place; `trickle`: a body in drops, one every `delay` seconds; `no_usage`: no
-    token counts; `many_tokens`: 10^30 of them. The others are HTTP errors (`_STATUS`), with `retry_after` as
-    header when given.
+    `slow` sleeps `delay` seconds, then answers; `dropped`: half a body, then the
+    connection closes; `reset`: it closes without a byte; `garbage`: 200, not JSON;
+    `wrong_shape`: JSON of another shape; `empty`: no text; `no_choice`: an empty list
+    of answers; `refusal` and `blocked`: safety, during and before the answer;
+    `cut_off`: stopped at the token limit with nothing said; `nonsense`: no label;
+    `content_filter`: 400 with that code, as Azure refuses a prompt; `no_quota`: 429
+    with the code of an empty account; `redirect`: 307 to the same place; `trickle`: a
+    body in drops, one every `delay` seconds; `no_usage`: no token counts;
+    `many_tokens`: 10^30 of them. The others are HTTP errors (`_STATUS`), with
+    `retry_after` as header when given.
     """
 
     kind: Kind = "answer"
     retry_after: str | None = None
     delay: float = 0.0
     text: str | None = None
-    """What is answered instead of the judge's answer; for a Gemini error the `retryDelay` in its body, such
-    as "13s".
+    """What is answered instead of the judge's answer; for a Gemini error the
+    `retryDelay` in its body, such as "13s".
     """
 
 
@@ -78,8 +85,9 @@ TROUBLES: tuple[Act, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request as it arrived. `labels`: the allowed answers when the request constrains them, by
-    `constraint` json or bare; `schema`: it constrains the answer to an object of another schema.
+    """One request as it arrived. `labels`: the allowed answers when the request
+    constrains them, by `constraint` json or bare; `schema`: it constrains the answer to
+    an object of another schema.
     """
 
     number: int
@@ -123,8 +131,8 @@ Handler = Callable[[Arrival], Awaitable[Outcome]]
 def failing_share(
     share: float, acts: Sequence[Act], seed: int = 0
 ) -> Callable[[Call], Act]:
-    """That share of calls fails in one of these ways, whatever the order of arrival: a hash of the prompt and
-    of how often it came.
+    """That share of calls fails in one of these ways, whatever the order of arrival: a
+    hash of the prompt and of how often it came.
     """
     seen: Counter[str] = Counter()
 
@@ -145,7 +153,9 @@ _LEXICON = LexiconJudge.bundled("loopback")
 
 
 def judge_like(call: Call) -> str:
-    """What a rule-based judge answers to the last question in the prompt; deterministic."""
+    """What a rule-based judge answers to the last question in the prompt;
+    deterministic.
+    """
     compared = _COMPARE.findall(call.user)
     if compared:
         return str(_CUES.compare([ComparisonQuestion(*compared[-1])])[0])
@@ -164,7 +174,9 @@ def judge_like(call: Call) -> str:
 
 
 class LoopbackServer:
-    """See the module; a context manager. The server runs in its own thread and event loop."""
+    """See the module; a context manager. The server runs in its own thread and event
+    loop.
+    """
 
     def __init__(
         self,
@@ -205,8 +217,8 @@ class LoopbackServer:
         self._plan.clear()
 
     def route(self, method: str, pattern: str, handler: Handler) -> None:
-        """Requests of this method whose path (with query) matches wholly go to `handler`, before anything
-        else.
+        """Requests of this method whose path (with query) matches wholly go to
+        `handler`, before anything else.
         """
         self._routes.append((method.upper(), re.compile(pattern), handler))
 

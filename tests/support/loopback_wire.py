@@ -1,4 +1,6 @@
-"""The three wire formats, from the server's side: what a request asks, and what an answer looks like."""
+"""The three wire formats, from the server's side: what a request asks, and what an
+answer looks like.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,9 @@ def _call(
     schema: dict[str, Any] | None,
     labels: tuple[str, ...],
 ) -> dict[str, Any]:
-    """`constraint`: labels inside an object, labels alone, an object of another schema, or nothing."""
+    """`constraint`: labels inside an object, labels alone, an object of another schema,
+    or nothing.
+    """
     constraint = (
         ("json" if schema else "bare") if labels else "schema" if schema else ""
     )
@@ -206,7 +210,9 @@ def _gemini(
 def error_body(
     wire: str, status: int, code: str | None = None, delay: str | None = None
 ) -> bytes:
-    """The body of an HTTP error in the provider's own shape; it repeats nothing of the request."""
+    """The body of an HTTP error in the provider's own shape; it repeats nothing of the
+    request.
+    """
     error: dict[str, Any] = {"message": f"loopback {status}"}
     if wire == "anthropic":
         return json.dumps(

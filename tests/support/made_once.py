@@ -14,7 +14,9 @@ import pytest
 def made_once(
     factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]
 ) -> Path:
-    """A folder that the first process filled with `make(folder)`, and that no test changes."""
+    """A folder that the first process filled with `make(folder)`, and that no test
+    changes.
+    """
     own_folder = factory.getbasetemp()
     shared = (
         own_folder.parent if "PYTEST_XDIST_WORKER" in os.environ else own_folder

@@ -1,4 +1,6 @@
-"""Groups of merging as implicit.md section 2 says them, row by row: what merging is held against."""
+"""Groups of merging as implicit.md section 2 says them, row by row: what merging is
+held against.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""A sentence planted in an invented corpus that counts as patients', a server that quotes it back, and a
-search for it; for tests only.
+"""A sentence planted in an invented corpus that counts as patients', a server that
+quotes it back, and a search for it; for tests only.
 
-The planted words stand in the sentences of tentative findings, in whole reports and in prompts. They may be
-in tables, batches, the review queue, the release and the ledger's answers: that is where report text belongs.
-Names of findings, hedging phrases and study numbers are no
-report text: runs, metadata and checks show them, so that a person can act.
+The planted words stand in the sentences of tentative findings, in whole reports and in
+prompts. They may be in tables, batches, the review queue, the release and the ledger's
+answers: that is where report text belongs. Names of findings, hedging phrases and study
+numbers are no report text: runs, metadata and checks show them, so that a person can
+act.
 """
 
 from __future__ import annotations
@@ -115,8 +116,8 @@ def write_judges(
 
 
 def write_corpus(folder: Path, reports: int) -> int:
-    """An invented corpus that declares nothing, so that it counts as credentialed; the number of tentative
-    rows with the planted words.
+    """An invented corpus that declares nothing, so that it counts as credentialed; the
+    number of tentative rows with the planted words.
     """
     write_sample(folder, reports=reports, seed=3)
     (folder / "corpus.toml").unlink()
@@ -161,7 +162,9 @@ def write_rows(
 
 
 def write_home(folder: Path) -> Path:
-    """A home whose Dagster instance logs everything that Python logs, at level DEBUG."""
+    """A home whose Dagster instance logs everything that Python logs, at level
+    DEBUG.
+    """
     (folder / "dagster").mkdir(parents=True)
     (folder / "dagster" / "dagster.yaml").write_text(TALKATIVE)
     (folder / "settings.toml").write_text(SETTINGS)
@@ -178,8 +181,8 @@ def quoting(
 ) -> None:
     """Make the server quote prompts back; it behaves by the first part of the path.
 
-    A behaviour names, from a prompt and how often it came, the way in which it is quoted; "" is a proper
-    answer.
+    A behaviour names, from a prompt and how often it came, the way in which it is
+    quoted; "" is a proper answer.
     """
     seen: Counter[tuple[str, str]] = Counter()
 
@@ -236,8 +239,8 @@ def _quoted(call: Call, way: str) -> Outcome:
 
 
 def troubled() -> Callable[[str, int], str]:
-    """Every other call is quoted back, in all ways in turn, up to the third call of a prompt; of one prompt
-    in five all calls are.
+    """Every other call is quoted back, in all ways in turn, up to the third call of a
+    prompt; of one prompt in five all calls are.
     """
     turn = itertools.cycle(way for quoted in _SCHEDULE for way in (quoted, ""))
 
@@ -253,8 +256,8 @@ def troubled() -> Callable[[str, int], str]:
 
 
 def forms(word: str = WORD) -> list[bytes]:
-    """The word as bytes in the encodings in which software writes text: plain (also in JSON, pickles and
-    URLs), UTF-16, base64 at any place.
+    """The word as bytes in the encodings in which software writes text: plain (also in
+    JSON, pickles and URLs), UTF-16, base64 at any place.
     """
     plain = [variant.encode() for variant in (word, word.lower(), word.upper())]
     wide = [
@@ -271,8 +274,8 @@ def forms(word: str = WORD) -> list[bytes]:
 
 
 def traces(home: Path, *outputs: bytes) -> list[str]:
-    """Where the planted word is though it does not belong there: files of the home (not `BELONGS`), the
-    ledger's other columns, what was shown.
+    """Where the planted word is though it does not belong there: files of the home (not
+    `BELONGS`), the ledger's other columns, what was shown.
     """
     leaks = [f"shown {number}" for number, text in enumerate(outputs) if _has(text)]
     for path in sorted(path for path in home.rglob("*") if path.is_file()):
@@ -296,7 +299,9 @@ def _has(data: bytes) -> bool:
 
 
 def _in_database(path: Path, apart: set[str]) -> Iterator[str]:
-    """Tables and columns; a value that is spread over several pages of the file is whole here."""
+    """Tables and columns; a value that is spread over several pages of the file is
+    whole here.
+    """
     with contextlib.closing(
         sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     ) as connection:

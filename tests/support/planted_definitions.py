@@ -1,5 +1,5 @@
-"""The code location with everything logged, one table that cannot be stored, and the planted words in the
-error; for the webserver's runs.
+"""The code location with everything logged, one table that cannot be stored, and the
+planted words in the error; for the webserver's runs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""`lunguage` commands, each as a scenario: {name, arguments, environment, crash, files, copy}.
+"""`lunguage` commands, each as a scenario: {name, arguments, environment, crash, files,
+copy}.
 
-What a command shows, with everything that Python logs, goes to NAME.out in a folder, its exit status to
-NAME.status. `crash` names functions, as module:function, that burst with the planted words in their message,
-cause and context; `idle` names functions that find nothing; `files` are written for the time of the command,
-and `copy` names a home that is copied before, and to where. Pictures are blank: nobody searches them.
+What a command shows, with everything that Python logs, goes to NAME.out in a folder,
+its exit status to NAME.status. `crash` names functions, as module:function, that burst
+with the planted words in their message, cause and context; `idle` names functions that
+find nothing; `files` are written for the time of the command, and `copy` names a home
+that is copied before, and to where. Pictures are blank: nobody searches them.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from planted import PLANTED
 
 
 def burst(*_: Any, **__: Any) -> Any:
-    """An unexpected error as libraries raise them: it quotes the value it stumbled over."""
+    """An unexpected error as libraries raise them: it quotes the value it stumbled
+    over.
+    """
     try:
         raise KeyError(f"There may be a nodule {PLANTED}.")
     except KeyError as error:

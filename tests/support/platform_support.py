@@ -19,7 +19,9 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def without_expectations(home: Path) -> Path:
-    """A home whose suites are empty: Great Expectations costs each process six seconds of imports."""
+    """A home whose suites are empty: Great Expectations costs each process six seconds
+    of imports.
+    """
     (home / "expectations").mkdir(parents=True)
     for suite in expectation().glob("*.yaml"):
         (home / "expectations" / suite.name).write_text("expectations: []\n")

@@ -1,4 +1,6 @@
-"""A PostgreSQL server of its own for a test session, on a socket in a temporary folder; gone afterwards."""
+"""A PostgreSQL server of its own for a test session, on a socket in a temporary folder;
+gone afterwards.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Hypothesis profiles: `quick` at a desk, `ci` in CI, `thorough` on request.
 
-CI draws the same examples every time: more of them would find nothing new in unchanged code. Whoever changes
-a property runs its tests with `--hypothesis-profile thorough`, which draws others each time.
+CI draws the same examples every time: more of them would find nothing new in unchanged
+code. Whoever changes a property runs its tests with `--hypothesis-profile thorough`,
+which draws others each time.
 """
 
 from __future__ import annotations
@@ -29,10 +30,14 @@ def choose_profile() -> None:
 
 
 def scaled(thorough: int) -> int:
-    """A number of repetitions: as given in profile `thorough`, half in `ci`, a fifth in `quick`, at least one."""
+    """A number of repetitions: as given in profile `thorough`, half in `ci`, a fifth in
+    `quick`, at least one.
+    """
     return max(1, thorough * settings.default.max_examples // _BASE)
 
 
 def examples(thorough: int, **options: object) -> settings:
-    """The settings of a test with `thorough` examples in the profile of that name, half in `ci`, a fifth in `quick`."""
+    """The settings of a test with `thorough` examples in the profile of that name, half
+    in `ci`, a fifth in `quick`.
+    """
     return settings(max_examples=scaled(thorough), **options)

@@ -1,4 +1,6 @@
-"""Invented reports in the exact shapes of published corpora; no tests here. The readers name the sources."""
+"""Invented reports in the exact shapes of published corpora; no tests here. The readers
+name the sources.
+"""
 
 from __future__ import annotations
 
@@ -108,8 +110,8 @@ def padchest_study(study: str, *sentences: str) -> Any:
 
 
 def graph(text: str, *entities: tuple[str, str, Sequence[tuple[str, str]]]) -> Any:
-    """An entry of RadGraph: a text of words between blanks, and (words, label, relations), each at its first
-    place behind the entity before.
+    """An entry of RadGraph: a text of words between blanks, and (words, label,
+    relations), each at its first place behind the entity before.
     """
     words = text.split()
     entities_by_number = {}

@@ -1,5 +1,5 @@
-"""Dagster's daemon with ticks of two seconds instead of thirty: a test waits for it. Arguments as of
-`dagster-daemon`.
+"""Dagster's daemon with ticks of two seconds instead of thirty: a test waits for it.
+Arguments as of `dagster-daemon`.
 """
 
 from __future__ import annotations

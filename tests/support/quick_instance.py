@@ -1,8 +1,8 @@
 """A Dagster instance in memory, for tests that ask it much.
 
-Dagster's own opens a connection for each statement, looks before each one whether the table is there, and
-reads a hundred migrations when it is made: most of what an event and a tick of the automation cost in it.
-Statements and tables are Dagster's here too.
+Dagster's own opens a connection for each statement, looks before each one whether the
+table is there, and reads a hundred migrations when it is made: most of what an event
+and a tick of the automation cost in it. Statements and tables are Dagster's here too.
 """
 
 from __future__ import annotations

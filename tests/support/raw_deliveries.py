@@ -1,4 +1,5 @@
-"""Twelve invented raw reports, the layouts in which raw reports come, and odd deliveries; no tests here.
+"""Twelve invented raw reports, the layouts in which raw reports come, and odd
+deliveries; no tests here.
 
 Every writer takes a folder and returns the paths that it wrote.
 """
@@ -16,16 +17,18 @@ from xml.sax.saxutils import escape
 import pandas as pd
 
 SPOKEN = "zebrafish"
-"""A word of one report that must turn up nowhere but in the tables and the delivered files."""
+"""A word of one report that must turn up nowhere but in the tables and the delivered
+files.
+"""
 
 
 @dataclass(frozen=True)
 class RawReport:
     """An invented report: its number and patient, and its parts.
 
-    `layout` says how `text` joins the parts: `mimic` (FINAL REPORT, indented, hard-wrapped), `plain`
-    (headings at the margin) or `bare` (no heading at all). `views` are those of `position`, as the image
-    metadata has them.
+    `layout` says how `text` joins the parts: `mimic` (FINAL REPORT, indented,
+    hard-wrapped), `plain` (headings at the margin) or `bare` (no heading at all).
+    `views` are those of `position`, as the image metadata has them.
     """
 
     study: int
@@ -172,7 +175,9 @@ ODD: dict[str, str] = {
     "control characters": "FINDINGS: There is no\x00 pneumothorax.\x0c Small\x1b[31m left "
     "effusion.\r\nIMPRESSION: Effusion.",
 }
-"""Odd texts by what is odd about them. Each must end in a finding, a rejected record or a note."""
+"""Odd texts by what is odd about them. Each must end in a finding, a rejected record or
+a note.
+"""
 
 MIXED_ENCODINGS: dict[str, bytes] = {
     "utf-8 with mark": "FINDINGS: Ghon’s focus in the left apex. No effusion.".encode(
@@ -195,7 +200,9 @@ def write_table(
     *,
     full: bool = True,
 ) -> list[Path]:
-    """`reports.csv`, `.csv.gz` or `.parquet`; `full` adds subject_id, view and study_date."""
+    """`reports.csv`, `.csv.gz` or `.parquet`; `full` adds subject_id, view and
+    study_date.
+    """
     rows = pd.DataFrame(
         {
             "study_id": [f"s{report.study}" for report in reports],
@@ -225,7 +232,9 @@ def write_mimic_tree(
     packed: bool = False,
     metadata: bool = True,
 ) -> list[Path]:
-    """`files/p10/p10000032/s50000001.txt` (or `.txt.gz`), with the image metadata beside `files`."""
+    """`files/p10/p10000032/s50000001.txt` (or `.txt.gz`), with the image metadata
+    beside `files`.
+    """
     paths = []
     for report in reports:
         patient_folder = (
@@ -283,7 +292,9 @@ def write_text_files(
 def write_openi_tables(
     folder: Path, reports: Sequence[RawReport] = REPORTS
 ) -> list[Path]:
-    """`indiana_reports.csv` and `indiana_projections.csv`, in the columns that the web has."""
+    """`indiana_reports.csv` and `indiana_projections.csv`, in the columns that the web
+    has.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "indiana_reports.csv"
     beside = folder / "indiana_projections.csv"

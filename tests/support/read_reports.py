@@ -1,5 +1,5 @@
-"""Invented reports for the tests of `read`: one that hedges, implies and contradicts, and sentences for
-others; no tests here.
+"""Invented reports for the tests of `read`: one that hedges, implies and contradicts,
+and sentences for others; no tests here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ There is no pneumothorax. Severe pulmonary edema is present.
 
 IMPRESSION: Pneumonia is possible. No left pleural effusion.
 """
-"""Pneumonia with doubt, an effusion that findings state and the impression denies, edema with its signs."""
+"""Pneumonia with doubt, an effusion that findings state and the impression denies,
+edema with its signs.
+"""
 
 SENTENCES = (
     "The lungs are clear.",

@@ -1,8 +1,8 @@
-"""Put the sentences of reports into new company: any number of invented reports, harder than those they come
-from.
+"""Put the sentences of reports into new company: any number of invented reports, harder
+than those they come from.
 
-Sentences that never met before contradict, repeat and qualify each other: what a corpus of ten times the size
-would bring sooner or later.
+Sentences that never met before contradict, repeat and qualify each other: what a corpus
+of ten times the size would bring sooner or later.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ Pools = Mapping[str, Sequence[Sequence[str]]]
 
 
 def pools_of(texts: Iterable[str]) -> Pools:
-    """The sentences of raw reports by section; reports without a section are left out of its pool."""
+    """The sentences of raw reports by section; reports without a section are left out
+    of its pool.
+    """
     pools: dict[str, list[list[str]]] = {code: [] for code in HEADINGS}
     for text in texts:
         sections: dict[str, list[str]] = {}
@@ -34,10 +36,11 @@ def pools_of(texts: Iterable[str]) -> Pools:
 
 
 def recombined(pools: Pools, reports: int, seed: int = 0) -> Iterator[str]:
-    """Yield `reports` raw reports whose sections have the lengths of real ones and sentences of any.
+    """Yield `reports` raw reports whose sections have the lengths of real ones and
+    sentences of any.
 
-    Sentences are drawn from all that the pool of the section has, each as often as it stands there. The same
-    arguments give the same reports.
+    Sentences are drawn from all that the pool of the section has, each as often as it
+    stands there. The same arguments give the same reports.
     """
     draw = random.Random(seed)
     sentences = {

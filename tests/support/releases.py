@@ -20,8 +20,8 @@ def invented(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 @pytest.fixture(scope="session")
 def patients(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """As `invented`, but undeclared, so that the reports count as patients', with a word planted into all of
-    them.
+    """As `invented`, but undeclared, so that the reports count as patients', with a
+    word planted into all of them.
     """
     return make(
         tmp_path_factory.mktemp("patients"),

@@ -1,4 +1,6 @@
-"""A second implementation of the three rules of resolution, for what the report itself says."""
+"""A second implementation of the three rules of resolution, for what the report itself
+says.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from lunguage_assets.implicit.statements.locations import anatomical_parts
 
 
 def oracle_violations(outcome: Outcome) -> list[str]:
-    """The rules of implicit.md section 5 for keys that the report itself speaks of, told independently of the
-    resolver.
+    """The rules of implicit.md section 5 for keys that the report itself speaks of,
+    told independently of the resolver.
     """
     kept = outcome.deduplicated[outcome.deduplicated["disposition"] == "kept"]
     keys: dict[tuple[object, ...], list[tuple[str, float, str]]] = {}

@@ -14,7 +14,9 @@ from lunguage_assets.implicit.rows import Row, by_study, read_rows
 
 
 def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary) -> Resolution:
-    """Resolve LUNGUAGE_PLUS_PLUS rows again; contradictions of stated rows, which stay, are not listed."""
+    """Resolve LUNGUAGE_PLUS_PLUS rows again; contradictions of stated rows, which stay,
+    are not listed.
+    """
     resolved: list[Row] = []
     log: list[Event] = []
     conflicts: list[Conflict] = []

@@ -1,5 +1,6 @@
-"""The scaled-out deployment without containers: each service of deploy/compose.yaml as a local process on a
-port of its own, driven as its users do: runs, backfills, a worker that dies at a known moment.
+"""The scaled-out deployment without containers: each service of deploy/compose.yaml as
+a local process on a port of its own, driven as its users do: runs, backfills, a worker
+that dies at a known moment.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def free_port() -> int:
 
 @dataclass
 class Services:
-    """Processes of the deployment, by name; each leads a process group, so that it can be killed with all its
-    children.
+    """Processes of the deployment, by name; each leads a process group, so that it can
+    be killed with all its children.
     """
 
     environment: dict[str, str]
@@ -97,7 +98,9 @@ class Services:
         return (self.logs / f"{name}.log").read_text(errors="replace")
 
     def wait_for_code(self) -> None:
-        """Until the code service serves, as the health check of compose.yaml, a process, asks it."""
+        """Until the code service serves, as the health check of compose.yaml, a
+        process, asks it.
+        """
         port = int(self.environment["LUNGUAGE_CODE_PORT"])
         healthcheck = of_the_package()["code"]["healthcheck"]["test"][2:]
         check = [
@@ -119,7 +122,9 @@ class Services:
         eventually("the code service serves", serves)
 
     def kill(self, name: str) -> None:
-        """SIGKILL, as a machine that loses power would have it: nothing is told to anybody."""
+        """SIGKILL, as a machine that loses power would have it: nothing is told to
+        anybody.
+        """
         process = self.processes.pop(name)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -129,8 +134,8 @@ class Services:
             self.kill(name)
 
     def start_service(self, service: str, name: str = "", *more: str) -> None:
-        """Start a service with the command of the image, except for the port, the place of the workspace
-        file, and a daemon that looks more often.
+        """Start a service with the command of the image, except for the port, the place
+        of the workspace file, and a daemon that looks more often.
         """
         own_variables = {
             "4266": self.environment["LUNGUAGE_CODE_PORT"],
@@ -155,8 +160,8 @@ class Services:
 
 @contextmanager
 def running(folder: Path, home: Path) -> Iterator[Services]:
-    """PostgreSQL, Redis and an S3-like store for a home, and what compose.yaml gives a service to know;
-    killed at the end.
+    """PostgreSQL, Redis and an S3-like store for a home, and what compose.yaml gives a
+    service to know; killed at the end.
     """
     from moto.server import ThreadedMotoServer
 
@@ -241,8 +246,9 @@ def wait_for_workers(instance: dg.DagsterInstance, count: int) -> None:
 
 
 def launch(instance: dg.DagsterInstance, job: str, partition: str) -> None:
-    """`dagster job launch`: one run of its own, as a person starts it for one partition. Dagster tries it again
-    whatever became of its neighbours; of a run of a backfill it does not, once the backfill counts as ended.
+    """`dagster job launch`: one run of its own, as a person starts it for one
+    partition. Dagster tries it again whatever became of its neighbours; of a run of a
+    backfill it does not, once the backfill counts as ended.
     """
     execute_launch_command(
         instance=instance,
@@ -253,7 +259,9 @@ def launch(instance: dg.DagsterInstance, job: str, partition: str) -> None:
 
 
 def submit(instance: dg.DagsterInstance, job: str, partitions: Sequence[str]) -> None:
-    """`dagster job backfill`: one run for each partition, all put into the queue at once."""
+    """`dagster job backfill`: one run for each partition, all put into the queue at
+    once.
+    """
     execute_backfill_command(
         workspace_opts=WORKSPACE,
         partitions=",".join(partitions),
@@ -273,7 +281,9 @@ def succeeded(instance: dg.DagsterInstance, job: str) -> set[str]:
 
 
 def freeze_a_run(instance: dg.DagsterInstance, job: str) -> Frozen:
-    """Stop the process of whichever run of a job is under way, so that it is certain to be unfinished."""
+    """Stop the process of whichever run of a job is under way, so that it is certain to
+    be unfinished.
+    """
     from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 
     def stopped() -> Frozen | None:
@@ -301,7 +311,9 @@ def freeze_a_run(instance: dg.DagsterInstance, job: str) -> Frozen:
 def start_and_cancel(
     instance: dg.DagsterInstance, job: str, partition: str
 ) -> dg.DagsterRun:
-    """What the UI does when a person cancels a run that is under way; the run as it ended."""
+    """What the UI does when a person cancels a run that is under way; the run as it
+    ended.
+    """
 
     def latest() -> dg.DagsterRun:
         return instance.get_runs(dg.RunsFilter(job_name=job), limit=1)[0]

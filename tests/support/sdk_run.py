@@ -1,5 +1,5 @@
-"""Judges behind a real SDK, processes that ask them and share a ledger, and one that asks a fake model until
-it is killed.
+"""Judges behind a real SDK, processes that ask them and share a ledger, and one that
+asks a fake model until it is killed.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def judge_of(
 
 
 def started(ledger_location: str, url: str, **options: Any) -> Forked:
-    """A process that tells its `answers` or its `error`; options: `count` and `start` of the questions,
-    `daily` dollars, `limits`.
+    """A process that tells its `answers` or its `error`; options: `count` and `start`
+    of the questions, `daily` dollars, `limits`.
     """
     return forked(_ask, ledger_location, url, **options)
 

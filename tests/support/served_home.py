@@ -1,5 +1,5 @@
-"""A home served as in use: code server, webserver and daemon as processes of their own, asked by GraphQL,
-killed and started again.
+"""A home served as in use: code server, webserver and daemon as processes of their own,
+asked by GraphQL, killed and started again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ QUICK = {"poll_interval_seconds: 30": "poll_interval_seconds: 2"}
 
 
 class ServedHome:
-    """Processes of one group, so that a power cut takes them all at once, with the runs that they started."""
+    """Processes of one group, so that a power cut takes them all at once, with the runs
+    that they started.
+    """
 
     def __init__(self, home: Path, **variables: str) -> None:
         self.home = home

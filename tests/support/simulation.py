@@ -1,8 +1,9 @@
-"""Simulated judges and corpora of known truth, to try intervals and fits on (explicit.md sections 5 and 6).
+"""Simulated judges and corpora of known truth, to try intervals and fits on
+(explicit.md sections 5 and 6).
 
-Nothing here is part of a run on reports. A simulated judge answers from the true certainty of a sentence and
-a noise model, as a function of a seed and the question alone; a simulated corpus is the vocabulary, the
-anchors and the sentences to be placed.
+Nothing here is part of a run on reports. A simulated judge answers from the true
+certainty of a sentence and a noise model, as a function of a seed and the question
+alone; a simulated corpus is the vocabulary, the anchors and the sentences to be placed.
 """
 
 from __future__ import annotations
@@ -35,16 +36,18 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise of simulated judges and sentences; all places and deviations in units of mu.
+    """Noise of simulated judges and sentences; places and deviations in units of mu.
 
     Attributes:
         deviation: of each side's momentary certainty, as TrueSkill's beta.
-        tails: degrees of freedom of that deviation's distribution (inf: normal, as the estimator assumes).
+        tails: degrees of freedom of that deviation's distribution (inf: normal, as the
+            estimator assumes).
         lapse: share of answers that are a coin toss.
         position: added to what is shown as sentence_1.
-        reading: deviation of how a judge reads a sentence, once and for all its answers about it, from how
-            judges read it on average.
-        wording: deviation of a phrase's example sentences from the phrase, the same for all judges.
+        reading: deviation of how a judge reads a sentence, once and for all its answers
+            about it, from how judges read it on average.
+        wording: deviation of a phrase's example sentences from the phrase, the same for
+            all judges.
     """
 
     deviation: float = trueskill.BETA
@@ -63,7 +66,8 @@ ADVERSE = Noise(
 )
 """Noise outside TrueSkill's assumptions.
 
-Heavy tails, coin tosses, a preferred position, persistent readings, sentences that stray from their phrase.
+Heavy tails, coin tosses, a preferred position, persistent readings, sentences that
+stray from their phrase.
 """
 
 
@@ -161,9 +165,9 @@ def _uniform(hashes: U64) -> Floats:
 class SimulatedCorpus:
     """A vocabulary, its anchors and sentences to be ranked_phrases, all of known truth.
 
-    `truth` is every sentence's certainty, `phrase_mu` every phrase's in the vocabulary's order; `targets` are
-    the sentences to be ranked_phrases, `target_mu` their certainties and `target_p` their probabilities, shape
-    (targets,).
+    `truth` is every sentence's certainty, `phrase_mu` every phrase's in the
+    vocabulary's order; `targets` are the sentences to be ranked_phrases, `target_mu`
+    their certainties and `target_p` their probabilities, shape (targets,).
     """
 
     vocabulary: pd.DataFrame
@@ -214,9 +218,9 @@ def simulated_corpus(
 ) -> SimulatedCorpus:
     """A corpus of known truth, with phrases spread as widely as the published ones.
 
-    Examples stray from their phrase by `noise.wording`; targets lie anywhere among the phrases. The anchors
-    are the lowest and the highest phrase; their ratings err as widely as their intervals say. At least two
-    phrases.
+    Examples stray from their phrase by `noise.wording`; targets lie anywhere among the
+    phrases. The anchors are the lowest and the highest phrase; their ratings err as
+    widely as their intervals say. At least two phrases.
     """
     random = np.random.default_rng(seed)
     phrase_mu = np.sort(

@@ -1,4 +1,6 @@
-"""Homes with a few tiny batches, made in this process, and a daemon's backfills without a daemon."""
+"""Homes with a few tiny batches, made in this process, and a daemon's backfills without
+a daemon.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def write_deliveries(
     seed: int = 3,
     batches: Sequence[str] = BATCHES,
 ) -> dict[str, Path]:
-    """One synthetic corpus cut into deliveries that share no study; `reports` of each, or one by one."""
+    """One synthetic corpus cut into deliveries that share no study; `reports` of each,
+    or one by one.
+    """
     sample = folder / "whole"
     sizes = [reports] * len(batches) if isinstance(reports, int) else reports
     write_sample(sample, reports=sum(sizes), seed=seed)
@@ -57,7 +61,9 @@ def write_deliveries(
 
 
 def store_unchecked(table: Table, frame: pd.DataFrame, path: Path) -> None:
-    """A Parquet file of the table's types whatever its rows say, as another program could put it there."""
+    """A Parquet file of the table's types whatever its rows say, as another program
+    could put it there.
+    """
     path = Path(str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     columns = [
@@ -68,7 +74,9 @@ def store_unchecked(table: Table, frame: pd.DataFrame, path: Path) -> None:
 
 
 def contradicting_itself(rows: pd.DataFrame) -> pd.DataFrame:
-    """A result of the right form in which one study says one thing twice, once denying it."""
+    """A result of the right form in which one study says one thing twice, once denying
+    it.
+    """
     first, second = rows.index[rows["study_id"] == rows["study_id"].iloc[0]][:2]
     changed = rows.copy()
     for column in ("name", "currency"):
@@ -81,9 +89,9 @@ def contradicting_itself(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 class SmallHome:
-    """A home and a Dagster instance in memory, which executes runs here and at once: what a test changes in
-    this process holds in them. Its pictures are blank, and Great Expectations, which takes seconds to import,
-    runs only where it is asked for.
+    """A home and a Dagster instance in memory, which executes runs here and at once:
+    what a test changes in this process holds in them. Its pictures are blank, and Great
+    Expectations, which takes seconds to import, runs only where it is asked for.
 
     `record` has what was materialised, so that another instance can be told of it.
     """
@@ -106,9 +114,11 @@ class SmallHome:
         expectations: bool = False,
         **fields: Any,
     ) -> Iterator[SmallHome]:
-        """The home `root`, its batches known as partitions, with the record of earlier materialisations.
+        """The home `root`, its batches known as partitions, with the record of earlier
+        materialisations.
 
-        `expectations`: whether the suites are run; `fields`: of the configuration, such as `judges_file`.
+        `expectations`: whether the suites are run; `fields`: of the configuration, such
+        as `judges_file`.
         """
         configuration = Configuration(Home(root), **fields)
         without = (

@@ -1,4 +1,6 @@
-"""A release made from a small delivery by the domain functions alone: no Dagster, no process, seconds."""
+"""A release made from a small delivery by the domain functions alone: no Dagster, no
+process, seconds.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ Tables = dict[str, pd.DataFrame]
 
 @dataclass(frozen=True)
 class Made:
-    """A home with its batches, the tables of each, and the ranking: what a release is made from."""
+    """A home with its batches, the tables of each, and the ranking: what a release is
+    made from.
+    """
 
     home: Home
     ranking: pd.DataFrame
@@ -95,8 +99,8 @@ def opened(ranking: pd.DataFrame, batches: dict[str, dict[str, Path]]) -> Releas
 def make(
     folder: Path, batches: dict[str, tuple[int, int]], *, credentialed: bool = False
 ) -> Made:
-    """A home with batches of sample reports, each by (reports, seed). Credentialed ones say `WORD` in every
-    sentence and report.
+    """A home with batches of sample reports, each by (reports, seed). Credentialed ones
+    say `WORD` in every sentence and report.
     """
     home = Home(folder / "home")
     home.create()
@@ -181,8 +185,8 @@ def resolved(
 
 
 def plant(delivery: Path) -> None:
-    """Make a delivery undeclared, which counts as patients', with the word in every sentence and report, and
-    in a row that is rejected.
+    """Make a delivery undeclared, which counts as patients', with the word in every
+    sentence and report, and in a row that is rejected.
     """
     (delivery / "corpus.toml").unlink()
     with (delivery / "Lunguage.csv").open(encoding="utf-8", newline="") as stream:

@@ -21,7 +21,9 @@ NAMES = ("pneumonia", "atelectasis", "effusion", "edema", "pneumothorax")
 
 
 def finding(row: int, **values: Any) -> dict[str, Any]:
-    """One row of the findings table; a masked sentence is derived from `sent` and `ent` unless given."""
+    """One row of the findings table; a masked sentence is derived from `sent` and `ent`
+    unless given.
+    """
     study = values.get("study_id", f"s{50000000 + row // 4}")
     ent = values.get("ent", "pneumonia")
     sent = values.get("sent", f"Possible {ent}.")

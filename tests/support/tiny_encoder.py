@@ -1,5 +1,5 @@
-"""A tiny random sentence encoder, saved as sentence-transformers saves real ones, for the tests of models in
-this process.
+"""A tiny random sentence encoder, saved as sentence-transformers saves real ones, for
+the tests of models in this process.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def missing() -> str | None:
 
 
 def save(folder: Path, *, seed: int = 0, longest: int = 32) -> Path:
-    """Two layers of BERT with random weights and a tokenizer of whole words, mean pooling."""
+    """Two layers of BERT with random weights and a tokenizer of whole words, mean
+    pooling.
+    """
     import torch
     import transformers as tf
     from sentence_transformers import SentenceTransformer
@@ -108,8 +110,8 @@ def _tokenizer() -> Any:
 
 
 def plain_vector(folder: Path, phrase: str) -> Any:
-    """By the plainest use of the libraries: one phrase, no batch; mean of the last layer over all tokens,
-    divided by its length.
+    """By the plainest use of the libraries: one phrase, no batch; mean of the last
+    layer over all tokens, divided by its length.
     """
     import torch
     from transformers import AutoModel, AutoTokenizer

@@ -1,5 +1,5 @@
-"""Tiny random language models with a tokenizer of their own, saved as the libraries save real ones, for the
-tests of models in this process.
+"""Tiny random language models with a tokenizer of their own, saved as the libraries
+save real ones, for the tests of models in this process.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ def plain_model(folder: Path) -> Any:
 
 
 def next_token_scores(folder: Path, tokens: Sequence[int]) -> Any:
-    """Log-probabilities of the token after these, by the plainest use of the library: one prompt, no padding,
-    no generation.
+    """Log-probabilities of the token after these, by the plainest use of the library:
+    one prompt, no padding, no generation.
     """
     import torch
 
@@ -170,7 +170,9 @@ def made(folder: Path, params: dict[str, Any] | None = None, **fields: Any) -> P
 
 
 def question(number: int, mode: Any = "text", **fields: Any) -> Request:
-    """Invented questions of very different lengths, so that a batch of them is padded."""
+    """Invented questions of very different lengths, so that a batch of them is
+    padded.
+    """
     user = f"sentence_1: {'larger ' * (7 * number % 40)}zone {number} likely. sentence_2: possibly. answer:"
     request_fields = {
         "prompt": Prompt("You judge.", user, "v1"),
@@ -201,7 +203,9 @@ def tokenizer(folder: Path) -> Any:
 
 
 def shown(folder: Path, request: Request, answered: str = "") -> list[int]:
-    """Tokens of a conversation as the test's template writes it, up to the model's turn."""
+    """Tokens of a conversation as the test's template writes it, up to the model's
+    turn.
+    """
     text = f"<bos><system>{request.prompt.system}<end><user>{request.prompt.user}<end><model>{answered}"
     tokens: list[int] = tokenizer(folder)(text, add_special_tokens=False)["input_ids"]
     return tokens

@@ -1,4 +1,5 @@
-"""A home that version 0.1 left opens with the code of today, and nothing that was paid for is asked again.
+"""A home that version 0.1 left opens with the code of today, and nothing that was paid
+for is asked again.
 
 `tests/fixtures/make_home_of_0_1.py` made it and says what is in it.
 """
@@ -30,7 +31,9 @@ RANKERS = ("panel", "one")
 
 @dataclass
 class Reopened:
-    """A home of 0.1 after commands of today: what they said, and how often they asked a model."""
+    """A home of 0.1 after commands of today: what they said, and how often they asked a
+    model.
+    """
 
     home: Path
     said: list[Said] = field(default_factory=list)

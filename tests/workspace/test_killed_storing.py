@@ -1,5 +1,5 @@
-"""`expand` killed before any of its changes of the disk: of each of its tables a reader sees the old one or
-the new one, whole, and the same step again stores the same bytes.
+"""`expand` killed before any of its changes of the disk: of each of its tables a reader
+sees the old one or the new one, whole, and the same step again stores the same bytes.
 """
 
 from __future__ import annotations

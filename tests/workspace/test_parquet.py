@@ -19,7 +19,9 @@ print(found, read_whole(sys.argv[1]).num_rows, psutil.Process().num_threads() - 
 
 
 def test_rows_of_a_key_are_read_without_a_thread_of_arrow(tmp_path: Path) -> None:
-    """A thread that is there when the interpreter ends may abort it: so there must be none."""
+    """A thread that is there when the interpreter ends may abort it: so there must be
+    none.
+    """
     rows = pa.table({"key": ["a", "b", "a"], "value": [1, 2, 3]})
     pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=2)
     command = [sys.executable, "-c", CODE, str(tmp_path / "rows.parquet")]

@@ -1,4 +1,6 @@
-"""Raw reports in a home: one file per batch, several batches of a large delivery, each patient in one."""
+"""Raw reports in a home: one file per batch, several batches of a large delivery, each
+patient in one.
+"""
 
 from __future__ import annotations
 

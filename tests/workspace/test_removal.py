@@ -1,4 +1,6 @@
-"""Removing a batch: all that is of it alone goes, the rest stays, and a killed removal is finished."""
+"""Removing a batch: all that is of it alone goes, the rest stays, and a killed removal
+is finished.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ OF_FIRST = (
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Batches `first` and `second`, with a few stored tables each, and a vocabulary made of both."""
+    """Batches `first` and `second`, with a few stored tables each, and a vocabulary
+    made of both.
+    """
     root = tmp_path_factory.mktemp("filled")
     home = Home(root / "home")
     for number, batch in enumerate(("first", "second")):

@@ -1,5 +1,5 @@
-"""The store: validated before it is written, replaced as a whole, readable by any DuckDB client at any
-time.
+"""The store: validated before it is written, replaced as a whole, readable by any
+DuckDB client at any time.
 """
 
 from __future__ import annotations

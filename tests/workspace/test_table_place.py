@@ -1,4 +1,6 @@
-"""Tables on other storage: whose a place is, their way there and back, and reading them from everywhere."""
+"""Tables on other storage: whose a place is, their way there and back, and reading them
+from everywhere.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Records of tables that are stored already stay what they are: a home stays current."""
+"""Records of tables that are stored already stay what they are: a home stays
+current.
+"""
 
 from __future__ import annotations
 

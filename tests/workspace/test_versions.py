@@ -1,4 +1,6 @@
-"""Versions beside each other: whole or not there, one for a content; killed, doubled, damaged, kept."""
+"""Versions beside each other: whole or not there, one for a content; killed, doubled,
+damaged, kept.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Bad input ends as a report, a rejected record or a note; nothing raises, and nothing disappears."""
+"""Bad input ends as a report, a rejected record or a note; nothing raises, and nothing
+disappears.
+"""
 
 from __future__ import annotations
 
@@ -136,7 +138,9 @@ UNCLOSED = [
 
 @pytest.mark.parametrize("mark", UNCLOSED)
 def test_marks_that_never_end_are_read_once(mark: str) -> None:
-    """Two million characters: a reader that looks for the end of each would take most of an hour."""
+    """Two million characters: a reader that looks for the end of each would take most
+    of an hour.
+    """
     times = 2_000_000 // len(mark)
     assert decoded((mark * times).encode()).is_text
 

@@ -1,4 +1,6 @@
-"""Ids of any hospital become ids of the tables, the same in every delivery, and nobody shares one."""
+"""Ids of any hospital become ids of the tables, the same in every delivery, and nobody
+shares one.
+"""
 
 from __future__ import annotations
 

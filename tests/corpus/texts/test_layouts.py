@@ -42,7 +42,9 @@ def notes(receipt: Received) -> set[str]:
 
 
 def zipped(folder: Path, form: str) -> Path:
-    """Everything of a form that lies in a folder, as a package of the collection's own name."""
+    """Everything of a form that lies in a folder, as a package of the collection's own
+    name.
+    """
     members = sorted(folder.rglob(form))
     path = folder / "mimic-cxr-reports.zip"
     with zipfile.ZipFile(path, "w") as package:

@@ -1,4 +1,6 @@
-"""Published corpora are read in the shapes in which they are published; what is almost one is refused."""
+"""Published corpora are read in the shapes in which they are published; what is almost
+one is refused.
+"""
 
 from __future__ import annotations
 

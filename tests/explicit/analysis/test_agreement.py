@@ -1,5 +1,6 @@
-"""Agreement of judges: coefficients against textbooks and plain loops, both codings, position bias,
-correlations; and the check of a ranking by the package `trueskill`, which can fail.
+"""Agreement of judges: coefficients against textbooks and plain loops, both codings,
+position bias, correlations; and the check of a ranking by the package `trueskill`,
+which can fail.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ FLEISS_1971_STYLE = [
     [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
     [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
 ]  # fmt: skip
-"""The usual worked example of Fleiss' kappa: ten subjects, fourteen raters, five categories; kappa 0.210."""
+"""The usual worked example of Fleiss' kappa: ten subjects, fourteen raters, five
+categories; kappa 0.210.
+"""
 
 _ = -1
 KRIPPENDORFF_2011 = np.array([
@@ -54,7 +57,9 @@ KRIPPENDORFF_2011 = np.array([
     [_, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, _],
     [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, _],
 ]).T  # fmt: skip
-"""The worked example of Krippendorff (2011): four observers, twelve units, missing values; alpha 0.743."""
+"""The worked example of Krippendorff (2011): four observers, twelve units, missing
+values; alpha 0.743.
+"""
 
 
 def rated(codes: np.ndarray) -> pd.DataFrame:
@@ -107,8 +112,8 @@ HAND = {
         ("a", "c", 0, False, "sentence_2"), ("b", "c", 0, True, "sentence_2")
     ]),
 }  # fmt: skip
-"""Chosen phrases: ann a b c b; bob a a c -; cyd b b c b. Chosen positions: ann 1 1 2 2; bob 1 2 2 -; cyd 2 1
-2 2.
+"""Chosen phrases: ann a b c b; bob a a c -; cyd b b c b. Chosen positions: ann 1 1 2 2;
+bob 1 2 2 -; cyd 2 1 2 2.
 """
 
 

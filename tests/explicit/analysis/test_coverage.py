@@ -1,5 +1,5 @@
-"""The 95% interval of p holds the truth about as often as it says, on simulated corpora taken through the
-whole pipeline (docs/trust.md).
+"""The 95% interval of p holds the truth about as often as it says, on simulated corpora
+taken through the whole pipeline (docs/trust.md).
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def coverage(
     sources: str = "place ranking anchors",
     reading_sd: float | None = None,
 ) -> float:
-    """Share of targets whose true p lies in its interval; sources of uncertainty not named are taken as
-    zero, and `reading_sd` takes the place of the estimated one.
+    """Share of targets whose true p lies in its interval; sources of uncertainty not
+    named are taken as zero, and `reading_sd` takes the place of the estimated one.
     """
     inside = []
     for corpus, ranking, reference, fits in done:

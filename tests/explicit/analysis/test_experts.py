@@ -1,5 +1,5 @@
-"""The expert study: reading what people filled in, and their agreement with ranking, judges and each
-other.
+"""The expert study: reading what people filled in, and their agreement with ranking,
+judges and each other.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ STUDY = responses("ann bob cyd", {
     ("or", "if any"): [1, 1, 1],
     ("unheard", "may"): [2, 2, 2],
 })  # fmt: skip
-"""The ranking would choose: likely (first), may (second), likely (second), or (first), nothing."""
+"""The ranking would choose: likely (first), may (second), likely (second), or (first),
+nothing.
+"""
 
 JUDGES = {
     "gpt": winners_frame(
@@ -122,7 +124,8 @@ def test_agreement_among_experts_by_hand() -> None:
     assert found(frame, "with expert")["value"] == pytest.approx(
         (4 / 5 + 3 / 4 + 2 / 4) / 3
     )
-    # Four pairs have all answers, as places 1 1 2, 2 1 2, 1 1 1, 2 2 2: half of them first.
+    # Four pairs have all answers, as places 1 1 2, 2 1 2, 1 1 1, 2 2 2: half of them
+    # first.
     position = found(frame, "fleiss kappa", coding="position")
     assert (position["value"], position["n"]) == (pytest.approx((2 / 3 - 0.5) / 0.5), 4)
     # As phrases: likely twice, may 1 + 2 + 3 times, or 1 + 3 times.

@@ -1,4 +1,6 @@
-"""The survey: pairs spread over the ranking, sentences that show them, files to fill in, and the way back."""
+"""The survey: pairs spread over the ranking, sentences that show them, files to fill
+in, and the way back.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ def form(survey: list[PairQuestion], folder: Path) -> str:
 
 
 class _Form(HTMLParser):
-    """What a screen reader meets: tags, ids, what labels point to, references to anything outside."""
+    """What a screen reader meets: tags, ids, what labels point to, references to
+    anything outside.
+    """
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
-"""Ranking with half of the comparisons, and fitting phrases back from recorded answers: by the product's
-rules, from the right answers, measured against the right rank.
+"""Ranking with half of the comparisons, and fitting phrases back from recorded answers:
+by the product's rules, from the right answers, measured against the right rank.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ def fitted_back(
 
 
 def answering_as(decide: Decide, key: str) -> ScriptedJudge:
-    """A judge that answers questions about `pNN ...` sentences as its recorded matches say."""
+    """A judge that answers questions about `pNN ...` sentences as its recorded matches
+    say.
+    """
 
     def choose(question: ComparisonQuestion) -> Choice:
         phrase_1 = question.sentence_1[:3]
@@ -111,8 +113,8 @@ def answering_as(decide: Decide, key: str) -> ScriptedJudge:
 def test_a_fit_proceeds_as_the_product_s(
     judges: str, limit: int, panel_steps: int, patience: int
 ) -> None:
-    """With answers that depend on the pair alone no draw matters, and the product's own fit must give the
-    same steps and rank.
+    """With answers that depend on the pair alone no draw matters, and the product's own
+    fit must give the same steps and rank.
     """
     decide = decided_by_pair()
     matches = recorded(6, PANEL, decide)

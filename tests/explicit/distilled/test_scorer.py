@@ -1,4 +1,6 @@
-"""A distilled model in its folder, with a tiny random encoder: both variants, kills, what it will not score."""
+"""A distilled model in its folder, with a tiny random encoder: both variants, kills,
+what it will not score.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The folder of a distilled model is read as it was written, or refused: its digest is its identity."""
+"""The folder of a distilled model is read as it was written, or refused: its digest is
+its identity.
+"""
 
 from __future__ import annotations
 

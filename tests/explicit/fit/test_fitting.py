@@ -1,4 +1,6 @@
-"""Fitting in lockstep is the printed algorithm, one sentence at a time (explicit.md section 5)."""
+"""Fitting in lockstep is the printed algorithm, one sentence at a time (explicit.md
+section 5).
+"""
 
 from __future__ import annotations
 
@@ -75,10 +77,14 @@ def reference(stick: Stick) -> ReferenceScale:
 
 BETA = 4.167
 TAU = 0.083
-"""TrueSkill's deviation of one performance, and the growth of a deviation by each match."""
+"""TrueSkill's deviation of one performance, and the growth of a deviation by each
+match.
+"""
 
 DRAW_BETA = 25.0 / 6.0
-"""Deviation of a performance in the probability of a draw, by which opponents are chosen."""
+"""Deviation of a performance in the probability of a draw, by which opponents are
+chosen.
+"""
 
 VOID_LIMIT = 10
 """Steps without a valid answer after which a sentence stays unfitted."""
@@ -116,7 +122,8 @@ class PlainFit:
         by_step = np.array([text_hash(self.options.seed, "fit")], dtype=np.uint64)
         by_sentence = mix(by_step, text_hashes([self.sentence]))
         is_scorer = [isinstance(judge, Scorer) for judge in self.panel]
-        # A scorer's draws do not depend on the sentence: words without meaning move no p.
+        # A scorer's draws do not depend on the sentence: words without meaning move no
+        # p.
         self.seed_by_judge = [
             by_step if is_of_scorer else by_sentence for is_of_scorer in is_scorer
         ]
@@ -135,7 +142,9 @@ class PlainFit:
         return math.sqrt(performances / total) * math.exp(-distance / (2 * total))
 
     def next_opponent(self) -> tuple[int, float]:
-        """The phrase that most likely draws, the first of equals, and its draw probability."""
+        """The phrase that most likely draws, the first of equals, and its draw
+        probability.
+        """
         best_draw = -1.0
         opponent = -1
         for candidate, times_met in enumerate(self.times_met):
@@ -156,7 +165,9 @@ class PlainFit:
         return [int(np.argmin(turns))]
 
     def ask(self, number: int, opponent: int) -> bool | None:
-        """Whether the sentence won in the eyes of a judge; None for an invalid answer."""
+        """Whether the sentence won in the eyes of a judge; None for an invalid
+        answer.
+        """
         judge = self.panel[number]
         key = mix(self.seed_by_judge[number], self.attempt, text_hash(judge.key))
         example = int(smallest(mix(key, 0), self.reference.hashes[opponent])[0])
@@ -183,7 +194,9 @@ class PlainFit:
         return (choice == "sentence_2") == is_second
 
     def update(self, won: bool, opponent: int) -> None:
-        """TrueSkill's update of the sentence after one match; the opponent stays as it is."""
+        """TrueSkill's update of the sentence after one match; the opponent stays as it
+        is.
+        """
         variance = self.variance + TAU**2
         opponent_variance = float(self.reference.variance[opponent]) + TAU**2
         c = math.sqrt(2 * BETA**2 + variance + opponent_variance)
@@ -250,7 +263,9 @@ def fit_one(
 
 
 def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
-    """A judge with an opinion of its own on every sentence pair, invalid for a share of them."""
+    """A judge with an opinion of its own on every sentence pair, invalid for a share of
+    them.
+    """
 
     def choose(question: ComparisonQuestion) -> Choice:
         value = text_hash(
@@ -361,7 +376,9 @@ def test_words_that_mean_nothing_move_no_p_of_a_scorer(stick: Stick) -> None:
 def test_a_scorer_beside_a_language_model_changes_no_draw_of_it(
     reference: ReferenceScale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Opponents depend on all answers before: the scorer is mute here, so that they stay."""
+    """Opponents depend on all answers before: the scorer is mute here, so that they
+    stay.
+    """
     sentences = ["Possible <finding>.", "Probable <finding> at the left base."]
     options = ExplicitSettings(panel_steps=100, step_limit=20)
     alone = ScriptedJudge(moody(0.0), key="moody")

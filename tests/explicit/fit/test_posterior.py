@@ -1,5 +1,5 @@
-"""The posterior of a place is prior times likelihood of all answers, with readings of each judge's own
-(docs/trust.md).
+"""The posterior of a place is prior times likelihood of all answers, with readings of
+each judge's own (docs/trust.md).
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def no_answers(
 def integrated(
     won: np.ndarray, lost: np.ndarray, reference: ReferenceScale
 ) -> tuple[float, float]:
-    """Mean and deviation of a place by adaptive quadrature of prior times likelihood."""
+    """Mean and deviation of a place by adaptive quadrature of prior times
+    likelihood.
+    """
     noise = np.sqrt(2 * 4.167**2 + reference.variance)
 
     def density(x: float) -> float:
@@ -93,8 +95,8 @@ def test_the_posterior_is_prior_times_likelihood(
 def test_a_panels_posterior_agrees_with_simulated_readings(
     reference: ReferenceScale,
 ) -> None:
-    """The same model by brute force: places, deviations and readings are drawn, and weighted by how well they
-    explain the answers.
+    """The same model by brute force: places, deviations and readings are drawn, and
+    weighted by how well they explain the answers.
     """
     rng = np.random.default_rng(3)
     draws = 200_000

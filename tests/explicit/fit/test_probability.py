@@ -1,4 +1,6 @@
-"""Anchors tie the ranking to probabilities; every probability has an interval (explicit.md section 6)."""
+"""Anchors tie the ranking to probabilities; every probability has an interval
+(explicit.md section 6).
+"""
 
 from __future__ import annotations
 

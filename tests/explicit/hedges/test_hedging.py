@@ -1,5 +1,6 @@
-"""Extraction: strict parsing, filters, review flags, corrections; the vocabulary: ten examples, usable ones,
-and the published ruler for a corpus too small (explicit.md section 1).
+"""Extraction: strict parsing, filters, review flags, corrections; the vocabulary: ten
+examples, usable ones, and the published ruler for a corpus too small (explicit.md
+section 1).
 """
 
 from __future__ import annotations

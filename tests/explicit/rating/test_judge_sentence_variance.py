@@ -1,5 +1,5 @@
-"""How far judges lie apart in reading a sentence is estimated from the matches, and assumed where it cannot
-be (explicit.md section 6).
+"""How far judges lie apart in reading a sentence is estimated from the matches, and
+assumed where it cannot be (explicit.md section 6).
 """
 
 from __future__ import annotations

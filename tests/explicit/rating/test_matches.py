@@ -1,5 +1,5 @@
-"""Comparison matches: every pair, the same sentences for every judge, stable draws, balanced positions
-(explicit.md section 2).
+"""Comparison matches: every pair, the same sentences for every judge, stable draws,
+balanced positions (explicit.md section 2).
 """
 
 from __future__ import annotations

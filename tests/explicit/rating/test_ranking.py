@@ -1,5 +1,5 @@
-"""The reference ranking: pooled matches in random orders, intervals by sentence pairs (explicit.md section
-3).
+"""The reference ranking: pooled matches in random orders, intervals by sentence pairs
+(explicit.md section 3).
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ ORDER = ["likely", "may", "or", "if any"]
 
 
 def noisy(strength: float) -> ScriptedJudge:
-    """Prefers the phrase earlier in ORDER, but errs on a share of the sentence pairs."""
+    """Prefers the phrase earlier in ORDER, but errs on a share of the sentence
+    pairs.
+    """
 
     def choose(question: ComparisonQuestion) -> str:
         ranks = [
@@ -141,7 +143,8 @@ def test_intervals_contain_the_value_and_narrow_with_more_sentence_pairs() -> No
 
 
 def test_a_copy_of_a_judge_does_not_narrow_the_intervals() -> None:
-    # all judges see the same sentence pairs: an agreeing second judge brings no second sample of sentences
+    # all judges see the same sentence pairs: an agreeing second judge brings no second
+    # sample of sentences
     settings = SETTINGS.model_copy(update={"bootstrap": 200})
     alone = ranked(played(("one", noisy(0.8))), settings)
     twice = ranked(played(("one", noisy(0.8)), ("two", noisy(0.8))), settings)
@@ -217,7 +220,9 @@ def test_a_judge_that_lacks_matches_is_refused_not_left_out_in_silence() -> None
 
 
 def test_a_ranking_without_orders_of_play_agrees() -> None:
-    """Probit MAP by Newton's method: no order, same prior and performance noise (explicit.md section 3)."""
+    """Probit MAP by Newton's method: no order, same prior and performance noise
+    (explicit.md section 3).
+    """
     vocabulary = own_vocabulary(
         {f"p{i}": [f"p{i} <finding> {k}." for k in range(8)] for i in range(8)}
     )

@@ -1,5 +1,5 @@
-"""TrueSkill in closed form equals the package, match by match, in any number of orders (explicit.md section
-3).
+"""TrueSkill in closed form equals the package, match by match, in any number of orders
+(explicit.md section 3).
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def test_many_orders_side_by_side_are_exactly_sequential_play(
 
 
 def test_corrections_keep_their_digits_where_the_cdf_is_zero() -> None:
-    # Laplace's continued fraction of the Mills ratio: pdf(t)/cdf(t) for t = -x is x + 1/(x + 2/(x + 3/(x +
-    # ...)))
+    # Laplace's continued fraction of the Mills ratio: pdf(t)/cdf(t) for t = -x is x +
+    # 1/(x + 2/(x + 3/(x + ...)))
     for x in (6.0, 20.0, 40.0, 300.0, 5000.0):
         tail = x
         for k in range(400, 0, -1):

@@ -368,8 +368,8 @@ def test_a_sub_finding_is_generated_unless_the_report_speaks_of_it(
 
 
 def test_a_merged_row_states_a_child_through_its_survivor() -> None:
-    """Row 1 says opacity in the right upper lobe; its survivor says it in other words, and is the one to be
-    linked.
+    """Row 1 says opacity in the right upper lobe; its survivor says it in other words,
+    and is the one to be linked.
     """
     rows = [
         stated("consolidation", location="RUL"),
@@ -384,7 +384,9 @@ def test_a_merged_row_states_a_child_through_its_survivor() -> None:
 def test_what_excludes_a_sign_is_looked_for_among_its_own_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Readings are counted: rows about something else may not be read again for every implied finding."""
+    """Readings are counted: rows about something else may not be read again for every
+    implied finding.
+    """
     read_list = LabelList.read
     readings = 0
 

@@ -434,7 +434,9 @@ def test_a_long_study_is_merged_without_comparing_every_two_of_its_rows(
 def test_rows_of_one_name_inside_a_section_are_no_pairs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Only what findings and impression tell twice is one: 400 rows of a section have 79,800 pairs."""
+    """Only what findings and impression tell twice is one: 400 rows of a section have
+    79,800 pairs.
+    """
     compared = 0
     repeats = repeated_statements.Statement.repeats
 

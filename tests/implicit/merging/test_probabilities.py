@@ -1,5 +1,5 @@
-"""Alternatives share one probability: 1 where nothing hedges them but the "or", at most 1 where they are
-hedged as a whole. The denial of a kind is no denial of all.
+"""Alternatives share one probability: 1 where nothing hedges them but the "or", at most
+1 where they are hedged as a whole. The denial of a kind is no denial of all.
 """
 
 from __future__ import annotations

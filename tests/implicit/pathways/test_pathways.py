@@ -1,4 +1,6 @@
-"""The dictionary of pathways: published structure, checks on loading, notation, trees."""
+"""The dictionary of pathways: published structure, checks on loading, notation,
+trees.
+"""
 
 from __future__ import annotations
 

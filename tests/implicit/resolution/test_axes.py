@@ -1,4 +1,6 @@
-"""What is normal of a part of the body along one axis does not contradict what is abnormal along another."""
+"""What is normal of a part of the body along one axis does not contradict what is
+abnormal along another.
+"""
 
 from __future__ import annotations
 

@@ -196,7 +196,9 @@ def test_stated_rows_that_contradict_each_other_by_containment_stay_and_are_list
 
 
 def test_idx11_is_not_idx1() -> None:
-    """Row 1 is removed; references to row 11 and the bare name `pleural effusion, idx11` stay whole."""
+    """Row 1 is removed; references to row 11 and the bare name `pleural effusion,
+    idx11` stay whole.
+    """
     filler = [stated(f"filler{number}", "dn") for number in range(2, 11)]
     rows = [
         stated("effusion", "dn"),

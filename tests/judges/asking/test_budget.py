@@ -1,5 +1,6 @@
-"""A call costs what its tokens cost, and no call is sent that could pass the ceiling of the run, or of the
-day for all that share a ledger (several processes: `test_several_processes.py`).
+"""A call costs what its tokens cost, and no call is sent that could pass the ceiling of
+the run, or of the day for all that share a ledger (several processes:
+`test_several_processes.py`).
 """
 
 from __future__ import annotations

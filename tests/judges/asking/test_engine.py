@@ -1,5 +1,5 @@
-"""No answer is paid twice and none is lost: not by failures, crashes, budgets or interruptions, and a replay
-asks nothing.
+"""No answer is paid twice and none is lost: not by failures, crashes, budgets or
+interruptions, and a replay asks nothing.
 """
 
 from __future__ import annotations

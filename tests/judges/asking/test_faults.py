@@ -1,5 +1,5 @@
-"""Three real SDKs, a server with every fault, and the whole way from question to ledger: the answers are
-those of a clean run, each paid once.
+"""Three real SDKs, a server with every fault, and the whole way from question to
+ledger: the answers are those of a clean run, each paid once.
 """
 
 from __future__ import annotations

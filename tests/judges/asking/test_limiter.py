@@ -1,5 +1,5 @@
-"""No more calls in a minute than a judge's limits allow, no hammering of a service that fails, and no waiting
-longer than needed.
+"""No more calls in a minute than a judge's limits allow, no hammering of a service that
+fails, and no waiting longer than needed.
 """
 
 from __future__ import annotations

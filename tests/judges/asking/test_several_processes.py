@@ -1,5 +1,5 @@
-"""Several processes that share a ledger: nothing is asked twice, no ceiling and no limit is passed by all
-together, and what a killed one had claimed is asked by another.
+"""Several processes that share a ledger: nothing is asked twice, no ceiling and no
+limit is passed by all together, and what a killed one had claimed is asked by another.
 """
 
 from __future__ import annotations

@@ -36,7 +36,9 @@ _REQUEST = st.builds(
 
 
 def _content(binding: ModelBinding, request: Request) -> str:
-    """Everything that the key must tell apart, in a form that does not come from the key's code."""
+    """Everything that the key must tell apart, in a form that does not come from the
+    key's code.
+    """
     of_model = (
         binding.provider,
         binding.endpoint_class,

@@ -1,4 +1,6 @@
-"""Calls are charged once on the account for which they were made, and a dead run's bill can be taken over."""
+"""Calls are charged once on the account for which they were made, and a dead run's bill
+can be taken over.
+"""
 
 from __future__ import annotations
 

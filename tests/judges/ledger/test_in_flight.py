@@ -1,5 +1,5 @@
-"""One asker per model and ledger; calls are written down before they are sent, with their money, and whoever
-takes a dead process's place counts what it had in flight.
+"""One asker per model and ledger; calls are written down before they are sent, with
+their money, and whoever takes a dead process's place counts what it had in flight.
 """
 
 from __future__ import annotations

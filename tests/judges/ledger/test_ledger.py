@@ -1,5 +1,5 @@
-"""The ledger keeps every attempt, finds it by everything that decides an answer, and never changes an answer
-that was used.
+"""The ledger keeps every attempt, finds it by everything that decides an answer, and
+never changes an answer that was used.
 """
 
 from __future__ import annotations

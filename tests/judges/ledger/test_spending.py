@@ -1,5 +1,5 @@
-"""The daily budget sums minutes, not attempts: the same sum, at the same cost however many attempts there
-are.
+"""The daily budget sums minutes, not attempts: the same sum, at the same cost however
+many attempts there are.
 """
 
 from __future__ import annotations
@@ -129,12 +129,15 @@ def test_a_call_under_a_daily_budget_costs_the_same_with_many_rows(
     small_ledger = old_ledger(tmp_path / "few.sqlite", rows_of_a_day(MANY // 50, 0.0))
     large_ledger = old_ledger(tmp_path / "many.sqlite", rows_of_a_day(MANY, 0.001))
     assert spent(large_ledger) == pytest.approx(MANY * 0.001)
-    # Not more than the minutes of a day, however many calls: a hundred times as many rows fill more of them.
+    # Not more than the minutes of a day, however many calls: a hundred times as many
+    # rows fill more of them.
     assert steps_of_a_call(large_ledger) <= 2 * steps_of_a_call(small_ledger)
 
 
 def fill_day(ledger: Ledger, count: int, cost_usd: float) -> None:
-    """Add so many attempts of the last 23 hours, as a version without sums left them."""
+    """Add so many attempts of the last 23 hours, as a version without sums left
+    them.
+    """
     common = {
         "attempt": 1,
         "judge": "one",

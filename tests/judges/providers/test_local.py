@@ -1,5 +1,6 @@
-"""A model in this process answers each question as if it were alone, in batches, and its text goes nowhere:
-the likelier of two labels, or text drawn as its parameters say, to the prompt as its template has it.
+"""A model in this process answers each question as if it were alone, in batches, and
+its text goes nowhere: the likelier of two labels, or text drawn as its parameters say,
+to the prompt as its template has it.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ def test_a_batch_answers_like_its_questions_one_by_one(
 
 
 class Stub:
-    """A loaded model in memory: notes its batches, and lacks memory for more than `room` questions."""
+    """A loaded model in memory: notes its batches, and lacks memory for more than
+    `room` questions.
+    """
 
     def __init__(self, room: int = 99, error: Any = None) -> None:
         self.room = room

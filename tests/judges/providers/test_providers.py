@@ -1,5 +1,5 @@
-"""The real SDKs against a server on this machine: what they send, what is read from an answer, and what every
-kind of trouble becomes.
+"""The real SDKs against a server on this machine: what they send, what is read from an
+answer, and what every kind of trouble becomes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ PROVIDERS = (
     "vertex",
 )
 CLIENTS = ("openai", "anthropic", "gemini", "vertex")
-"""One provider per SDK and way of signing in; the others differ from `openai` only in what they send."""
+"""One provider per SDK and way of signing in; the others differ from `openai` only in
+what they send.
+"""
 MARKER = "zanzibar quartz lantern"
 KEYS = {
     "OPENAI_API_KEY": "key-o", "AZURE_OPENAI_API_KEY": "key-z", "OPENAI_API_VERSION": "2024-10-21",
@@ -48,7 +50,9 @@ KEYS = {
 def google_account(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """Google's application default credentials: a service account whose tokens a loopback server gives."""
+    """Google's application default credentials: a service account whose tokens a
+    loopback server gives.
+    """
     from cryptography.hazmat.primitives import serialization as pem
     from cryptography.hazmat.primitives.asymmetric import rsa
 

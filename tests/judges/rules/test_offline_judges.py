@@ -1,4 +1,6 @@
-"""The offline judges read the hedge of the finding asked about, and answer comparisons deterministically."""
+"""The offline judges read the hedge of the finding asked about, and answer comparisons
+deterministically.
+"""
 
 from __future__ import annotations
 
@@ -312,7 +314,9 @@ def test_an_exclusion_is_known_with_any_adverb_inside():
     "rather than ",
 ])  # fmt: skip
 def test_a_list_is_read_in_steps_that_grow_with_its_length(judge, text):
-    """Lists of 278 alternatives are in real reports. Lines that are run are counted, not seconds."""
+    """Lists of 278 alternatives are in real reports. Lines that are run are counted,
+    not seconds.
+    """
     judge.score("Possible <finding>.")
     counts = [
         lines_run(judge.score, "Possible " + text * length + ".")
@@ -340,7 +344,9 @@ def lines_run(function: Callable[[str], object], text: str) -> int:
 
 
 def _families() -> Iterator[tuple[str, str, str, str]]:
-    """Family, side, words of a cue and sentence of every line of hedges_of_findings.txt."""
+    """Family, side, words of a cue and sentence of every line of
+    hedges_of_findings.txt.
+    """
     family = ""
     for line in (
         (Path(__file__).parent / "hedges_of_findings.txt")

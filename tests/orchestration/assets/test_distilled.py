@@ -1,5 +1,5 @@
-"""A home whose judges teach a small model, which then fits what comes. The encoder is a tiny random one, in
-CI the small one that a package holds.
+"""A home whose judges teach a small model, which then fits what comes. The encoder is a
+tiny random one, in CI the small one that a package holds.
 """
 
 from __future__ import annotations

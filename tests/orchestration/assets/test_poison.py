@@ -1,8 +1,10 @@
-"""A poisoned partition is never stored, and what others read is never poisoned: in a run, and on disk; what
-is wrong is reported by key, and a record names the rows that were read.
+"""A poisoned partition is never stored, and what others read is never poisoned: in a
+run, and on disk; what is wrong is reported by key, and a record names the rows that
+were read.
 
-Two batches share no study; the second is poisoned on its way. Blocking checks of Dagster alone would let the
-release and the vocabulary read it: they look at other partitions than the check.
+Two batches share no study; the second is poisoned on its way. Blocking checks of
+Dagster alone would let the release and the vocabulary read it: they look at other
+partitions than the check.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ BATCH = {"ranker": "panel", "report_batch": SOUND}
 
 @pytest.fixture
 def small(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
-    """A copy of the finished home in which nothing is resolved yet, and nothing released."""
+    """A copy of the finished home in which nothing is resolved yet, and nothing
+    released.
+    """
     home = tmp_path / "home"
     shutil.copytree(finished.home, home)
     for folder in (*(home / "tables" / table for table in RESULT), home / "release"):
@@ -87,7 +91,9 @@ def resolving(
     monkeypatch: pytest.MonkeyPatch,
     studies: set[str] | None,
 ) -> None:
-    """Let the resolution of a batch with these studies, or of every batch, come out spoilt."""
+    """Let the resolution of a batch with these studies, or of every batch, come out
+    spoilt.
+    """
     honest = implicit.resolve
 
     def spoilt(*arguments: object, **options: object) -> Resolution:
@@ -149,7 +155,9 @@ def test_a_file_poisoned_on_disk_is_read_by_no_asset(small: SmallHome) -> None:
 
 
 def poison(small: SmallHome) -> pd.DataFrame:
-    """A result that breaks a guarantee, with a sound record: as code with a fault could store it."""
+    """A result that breaks a guarantee, with a sound record: as code with a fault could
+    store it.
+    """
     path = partition_path(small.home.tables, "lunguage_plus_plus", "panel", "first")
     record = stored_record(LUNGUAGE_PLUS_PLUS, path)
     assert record is not None

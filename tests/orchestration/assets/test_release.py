@@ -1,4 +1,6 @@
-"""The release of a finished home: the published columns, every row explained, references that resolve."""
+"""The release of a finished home: the published columns, every row explained,
+references that resolve.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A row that breaks a rule costs its study, not the batch: it is set aside whole, with the rule."""
+"""A row that breaks a rule costs its study, not the batch: it is set aside whole, with
+the rule.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def in_resolved(spoil: Spoil) -> Callable[[Resolution], Resolution]:
 def planted(
     step: str, studies: Sequence[str]
 ) -> tuple[Any, str, Callable[[Any], Any], str]:
-    """What to break: module, function, how its answer changes, and the rule that is broken then."""
+    """What to break: module, function, how its answer changes, and the rule that is
+    broken then.
+    """
     sure = of(studies, p=1.0, p_high=1.0)
     unknown = of(studies, reason="planted words")
     wrong_category = of(studies, cat="!")
@@ -94,7 +98,9 @@ def planted(
 def break_step(
     monkeypatch: pytest.MonkeyPatch, step: str, studies: Sequence[str]
 ) -> str:
-    """Let a function of a step break the rows of these studies; the rule that they break."""
+    """Let a function of a step break the rows of these studies; the rule that they
+    break.
+    """
     module, name, changed, rule = planted(step, studies)
     honest = getattr(module, name)
     monkeypatch.setattr(
@@ -106,7 +112,9 @@ def break_step(
 
 
 def make_from(small: SmallHome, step: str, **options: Any) -> dg.ExecuteInProcessResult:
-    """Make the batch from a step to its end; the result of the first step that fails, or of the last."""
+    """Make the batch from a step to its end; the result of the first step that fails,
+    or of the last.
+    """
     for asset in STEPS[STEPS.index(step) :]:
         keys = {
             dimension: KEYS[dimension]

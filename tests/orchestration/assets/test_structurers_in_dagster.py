@@ -1,5 +1,5 @@
-"""A language model structures raw reports inside Dagster, beside the offline structurer, and both are held
-against each other and against rows that people coded.
+"""A language model structures raw reports inside Dagster, beside the offline
+structurer, and both are held against each other and against rows that people coded.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What automation asks for, acted out: a new batch is carried to its result for the rankers in use, once;
-what failed is not tried again before something changes; a new reference scale refits nothing by itself. And
-the schedule: when it runs, what it requests, and whether it starts by itself.
+"""What automation asks for, acted out: a new batch is carried to its result for the
+rankers in use, once; what failed is not tried again before something changes; a new
+reference scale refits nothing by itself. And the schedule: when it runs, what it
+requests, and whether it starts by itself.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from lunguage_assets.workspace.home import Home
 
 @pytest.fixture
 def acted() -> Acted:
-    """A home with one finished batch of ranker `panel`; `cues` and `lexicon` were never ranked."""
+    """A home with one finished batch of ranker `panel`; `cues` and `lexicon` were never
+    ranked.
+    """
     return in_use(Acted())
 
 

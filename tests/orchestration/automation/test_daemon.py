@@ -1,4 +1,6 @@
-"""Automation for real: a daemon carries a new batch to its result, once, and for the ranker in use alone."""
+"""Automation for real: a daemon carries a new batch to its result, once, and for the
+ranker in use alone.
+"""
 
 from __future__ import annotations
 
@@ -72,8 +74,8 @@ def test_the_daemon_carries_a_new_batch_to_its_result_once(
 
 
 def _is_finished(instance: dg.DagsterInstance) -> bool:
-    """Whether the batch has a result and no run is left to wait for; a run that failed ends the test at
-    once.
+    """Whether the batch has a result and no run is left to wait for; a run that failed
+    ends the test at once.
     """
     failed = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE]))
     assert not failed, [run.run_id for run in failed]

@@ -1,5 +1,6 @@
-"""The sensors: a failed run is told to a webhook, without a word of what it was about; a new batch of the
-landing folder is asked for once, and what else was seen is said in numbers.
+"""The sensors: a failed run is told to a webhook, without a word of what it was about;
+a new batch of the landing folder is asked for once, and what else was seen is said in
+numbers.
 """
 
 from __future__ import annotations
@@ -118,7 +119,9 @@ class Daemon:
     asked: list[dg.RunRequest] = field(default_factory=list)
 
     def tick(self, after_s: float = 0.0) -> str:
-        """Evaluate the sensor as the daemon does; what it says when it asks for nothing."""
+        """Evaluate the sensor as the daemon does; what it says when it asks for
+        nothing.
+        """
         self.landing.now += after_s
         context = dg.SensorEvaluationContext(
             instance_ref=self.instance.get_ref(),

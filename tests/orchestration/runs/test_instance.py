@@ -96,7 +96,9 @@ def status_after_a_look(
 def test_a_run_whose_process_has_ended_is_closed_and_no_other(
     home: Home, another: psutil.Popen
 ) -> None:
-    """The log names the process of a code server; of a command also a tag does, from the first."""
+    """The log names the process of a code server; of a command also a tag does, from
+    the first.
+    """
     with dagster_instance(home) as instance:
         done = idle.execute_in_process(instance=instance).run_id
         (entry, *_) = instance.all_logs(done, of_type=dg.DagsterEventType.ENGINE_EVENT)

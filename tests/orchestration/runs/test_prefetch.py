@@ -1,4 +1,6 @@
-"""Several language models of one run are asked at the same time, and store what each would store alone."""
+"""Several language models of one run are asked at the same time, and store what each
+would store alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A run makes what is missing or stale, and no more; one that is broken off goes on from there."""
+"""A run makes what is missing or stale, and no more; one that is broken off goes on
+from there.
+"""
 
 from __future__ import annotations
 

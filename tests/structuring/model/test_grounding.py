@@ -1,4 +1,6 @@
-"""Nothing that a model claims is believed that its sentence does not bear out, and what is left is kept."""
+"""Nothing that a model claims is believed that its sentence does not bear out, and what
+is left is kept.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def words(*spans: Span, report: SectionedReport = REPORT) -> list[str]:
 
 
 def assert_sound(grounded: Grounded) -> None:
-    """Every value stands in its sentence, every code is one, every reference and account fits."""
+    """Every value stands in its sentence, every code is one, every reference and
+    account fits.
+    """
     answer = grounded.report
     assert len(answer.readings) == len(REPORT.sentences)
     positions = [mention.sentence for mention in answer.mentions]

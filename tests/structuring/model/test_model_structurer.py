@@ -1,5 +1,6 @@
-"""A language model as a structurer: the judges' engine asks it through real SDKs, once and once more at most,
-and what it answers is kept, paid once and guarded like every other answer.
+"""A language model as a structurer: the judges' engine asks it through real SDKs, once
+and once more at most, and what it answers is kept, paid once and guarded like every
+other answer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""The version of the rules is part of what tables are made of: an answer that changes raises it.
+"""The version of the rules is part of what tables are made of: an answer that changes
+raises it.
 
-`LUNGUAGE_WRITE_GOLDEN=1 pytest tests/structuring/rules/test_version.py` pins the answers of a raised version.
+`LUNGUAGE_WRITE_GOLDEN=1 pytest tests/structuring/rules/test_version.py` pins the
+answers of a raised version.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ def digest(text: str) -> str:
 
 
 def answers() -> dict[str, str]:
-    """Digest of each sentence of statements.txt -> digest of what is read in it, in every section."""
+    """Digest of each sentence of statements.txt -> digest of what is read in it, in
+    every section.
+    """
     lines = (FOLDER / "statements.txt").read_text(encoding="utf-8").splitlines()
     sentences = sorted(
         {

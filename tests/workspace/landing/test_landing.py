@@ -1,5 +1,5 @@
-"""What a landing folder takes, and when: a marker says that a delivery is complete, or it lay unchanged for
-long enough.
+"""What a landing folder takes, and when: a marker says that a delivery is complete, or
+it lay unchanged for long enough.
 """
 
 from __future__ import annotations

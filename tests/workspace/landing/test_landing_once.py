@@ -1,4 +1,6 @@
-"""Every content becomes one batch, once: under any names, in any order of events, killed anywhere."""
+"""Every content becomes one batch, once: under any names, in any order of events,
+killed anywhere.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +158,9 @@ NAMES = ("a.csv", "A.csv", "b.csv.gz", "f/Lunguage.csv")
 
 
 class Histories(RuleBasedStateMachine):
-    """A model of what ought to be: which contents a pass can have seen, and which lie there now."""
+    """A model of what ought to be: which contents a pass can have seen, and which lie
+    there now.
+    """
 
     @initialize()
     def empty(self) -> None:
@@ -212,7 +216,9 @@ class Histories(RuleBasedStateMachine):
 
     @rule(after_s=st.sampled_from([1.0, 60.0]))
     def tick(self, after_s: float) -> None:
-        """What a tick of the sensor does: a pass, then requests, which are kept together with the cursor."""
+        """What a tick of the sensor does: a pass, then requests, which are kept
+        together with the cursor.
+        """
         self.landing.land(after_s=after_s)
         numbers = {
             key: number

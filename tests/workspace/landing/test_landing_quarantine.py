@@ -1,5 +1,5 @@
-"""Whoever delivers may lay anything into the folder: only regular files in it are opened, what cannot be used
-is put aside with the reason, and nothing stops the rest.
+"""Whoever delivers may lay anything into the folder: only regular files in it are
+opened, what cannot be used is put aside with the reason, and nothing stops the rest.
 """
 
 from __future__ import annotations
@@ -253,7 +253,9 @@ def test_a_name_of_full_length_is_quarantined_under_a_shorter_one(
 
 
 def nested(folder: Path, folders: int, name: str) -> None:
-    """Folders inside each other with a report in the last; their path may be longer than one can be."""
+    """Folders inside each other with a report in the last; their path may be longer
+    than one can be.
+    """
     folder.mkdir()
     with contextlib.chdir(folder):
         for _ in range(folders):
@@ -299,7 +301,9 @@ def test_a_tree_of_sixty_folders_is_taken(landing: Landing) -> None:
 def test_an_unreadable_folder_is_quarantined_and_the_others_taken(
     landing: Landing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is closed to the account of a test, which may be root's: the system's answer is planted."""
+    """Nothing is closed to the account of a test, which may be root's: the system's
+    answer is planted.
+    """
     landing.drop("good.csv", csv(1))
     landing.drop("f/Lunguage.csv", csv(2))
     landing.drop("f/closed/note.txt", "for somebody else")
