@@ -14,7 +14,8 @@ and misbehaves on demand; for tests only.
 
 Every request that arrives is in `server.calls` (a `Call`), in order of arrival;
 `server.answered` counts the complete, well-formed answers sent, and
-`server.most_in_flight` the most requests that were open at one time. Other endpoints are added with `server.route(method, pattern, handler)`.
+`server.most_in_flight` the most requests that were open at one time. Other endpoints
+are added with `server.route(method, pattern, handler)`.
 """
 
 from __future__ import annotations
