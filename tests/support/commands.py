@@ -17,8 +17,8 @@ from lunguage_assets.cli.main import main
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a command ended with, and what it printed."""
+class CommandResult:
+    """Exit status and output of a command."""
 
     returncode: int
     stdout: str
@@ -27,7 +27,7 @@ class Said:
 
 def lunguage(
     home: Path, *arguments: str | Path, draws: bool = False, **variables: str | None
-) -> Said:
+) -> CommandResult:
     """Run `lunguage ARGS` on a home; `variables` are set, or taken away with None,
     while it runs.
     """
@@ -49,4 +49,4 @@ def lunguage(
             status = int(ended.code or 0)
         sys.stdout.flush()
         sys.stderr.flush()
-        return Said(status, out.getvalue().decode(), err.getvalue().decode())
+        return CommandResult(status, out.getvalue().decode(), err.getvalue().decode())

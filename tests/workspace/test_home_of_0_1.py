@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from commands import Said, lunguage
+from commands import CommandResult, lunguage
 from loopback import LoopbackServer
 from made_once import made_once
 
@@ -31,15 +31,15 @@ RANKERS = ("panel", "one")
 
 @dataclass
 class Reopened:
-    """A home of 0.1 after commands of today: what they said, and how often they asked a
+    """A home of 0.1 after commands of today: their results, and how often they asked a
     model.
     """
 
     home: Path
-    said: list[Said] = field(default_factory=list)
+    results: list[CommandResult] = field(default_factory=list)
     calls: int = 0
 
-    def run(self, *arguments: str) -> Said:
+    def run(self, *arguments: str) -> CommandResult:
         """A command, while its models' server counts calls."""
         with LoopbackServer() as server:
             done = lunguage(
@@ -49,7 +49,7 @@ class Reopened:
                 LUNGUAGE_TESTER_URL=server.openai_url,
             )
             self.calls += len(server.calls)
-        self.said.append(done)
+        self.results.append(done)
         return done
 
     def table(self, name: str, *keys: str) -> pd.DataFrame:
@@ -83,10 +83,12 @@ def unchanged(tmp_path: Path) -> Reopened:
 
 
 def after_runs(folder: Path) -> Reopened:
-    """The home in a folder, and what the runs of `run_on` said."""
-    kept = json.loads((folder / "said.json").read_text())
+    """The home in a folder, and what the runs of `run_on` gave."""
+    kept = json.loads((folder / "results.json").read_text())
     return Reopened(
-        folder / "home", [Said(*done) for done in kept["said"]], kept["calls"]
+        folder / "home",
+        [CommandResult(*done) for done in kept["results"]],
+        kept["calls"],
     )
 
 
@@ -95,9 +97,9 @@ def run_on(home: Path, *rankers: str) -> None:
     reopened = Reopened(home)
     for ranker in rankers:
         reopened.run("run", "--ranker", ranker)
-    outputs = [[done.returncode, done.stdout, done.stderr] for done in reopened.said]
-    (home.parent / "said.json").write_text(
-        json.dumps({"calls": reopened.calls, "said": outputs})
+    outputs = [[done.returncode, done.stdout, done.stderr] for done in reopened.results]
+    (home.parent / "results.json").write_text(
+        json.dumps({"calls": reopened.calls, "results": outputs})
     )
 
 
@@ -146,7 +148,7 @@ def test_status_tells_its_batches(unchanged: Reopened) -> None:
 
 
 def test_runs_on_it_end_with_a_release(opened: Reopened) -> None:
-    assert [(done.returncode, done.stderr) for done in opened.said] == [
+    assert [(done.returncode, done.stderr) for done in opened.results] == [
         (0, ""),
         (0, ""),
     ]
@@ -160,9 +162,9 @@ def test_a_run_on_it_asks_no_judge(opened: Reopened) -> None:
 def test_lost_tables_are_computed_again_from_its_ledger_alone(
     recomputed: Reopened,
 ) -> None:
-    assert [(done.returncode, done.stderr) for done in recomputed.said] == [(0, "")]
+    assert [(done.returncode, done.stderr) for done in recomputed.results] == [(0, "")]
     assert recomputed.calls == 0
-    assert "ingest" in recomputed.said[0].stdout
+    assert "ingest" in recomputed.results[0].stdout
 
 
 def test_its_ledger_stays_as_it_was(recomputed: Reopened, unchanged: Reopened) -> None:
