@@ -13,12 +13,11 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from commanded import lunguage
+from commands import CommandResult, lunguage
 from loopback import TROUBLES, LoopbackServer, failing_share
-from platform_support import environment
+from platform_support import environment, without_expectations
 from served_home import wait_for
 
-from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.sample import write_sample
 
@@ -54,16 +53,17 @@ def delivery(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def home_for(folder: Path, server: LoopbackServer) -> Path:
-    home = folder / "home"
-    home.mkdir(parents=True)
+    home = without_expectations(folder / "home")
     (home / "settings.toml").write_text(SETTINGS)
     judges = [JUDGE.format(key=key, url=server.openai_url) for key in ("one", "two")]
     (home / "judges.toml").write_text(PANEL + "".join(judges))
     return home
 
 
-def run(home: Path, delivery: Path, *options: str) -> LunguageError | None:
-    return lunguage(home, "run", "--data", str(delivery), "--batch", "b", *options)
+def run(home: Path, delivery: Path, *options: str) -> CommandResult:
+    arguments = ("--data", delivery, "--batch", "b", *options)
+    judges = home / "judges.toml"
+    return lunguage(home, "run", *arguments, LUNGUAGE_JUDGES=str(judges))
 
 
 def tables(home: Path) -> dict[str, bytes]:
@@ -97,11 +97,11 @@ def test_a_run_stopped_by_a_budget_goes_on_and_replays(
     with LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=1)) as server:
         home = home_for(tmp_path, server)
         stopped = run(home, delivery, "--budget", "0.02")
-        assert len(str(stopped).splitlines()) == 1
-        assert "budget of $0.02" in str(stopped)
+        assert len(stopped.stderr.splitlines()) == 1
+        assert "budget of $0.02" in stopped.stderr
         assert not (home / "release").exists()
         calls = len(server.calls)
-        assert run(home, delivery, "--budget", "5") is None
+        assert run(home, delivery, "--budget", "5").returncode == 0
         assert len(server.calls) > server.answered, "some failed"
         extraction, fits = shown_with_the_partitions(home)
         extracting = sum("finding:" in call.user.lower() for call in server.calls)
@@ -128,7 +128,7 @@ def test_a_run_stopped_by_a_budget_goes_on_and_replays(
         .replace("price = ", "retires_on = 2020-01-01\nprice = ")
     )
     (home / "judges.toml").write_text(retired)
-    assert run(home, delivery, "--rebuild-ranking") is None
+    assert run(home, delivery, "--rebuild-ranking").returncode == 0
     assert tables(home) == before
 
 
@@ -199,5 +199,5 @@ def test_credentialed_text_is_sent_to_nobody_who_may_not_receive_it(
     shutil.copytree(delivery, undeclared)
     (undeclared / "corpus.toml").unlink()
     refused = run(home, undeclared)
-    assert "may not receive credentialed text" in str(refused)
+    assert "may not receive credentialed text" in refused.stderr
     assert server.calls == []

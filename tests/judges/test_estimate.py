@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from commanded import lunguage
-from commands import lunguage as printed
+from commands import lunguage
 from loopback import LoopbackServer
+from platform_support import without_expectations
 
 from lunguage_assets.cli.main import commands
 from lunguage_assets.judges.configuration import load_judges
@@ -142,9 +142,11 @@ def test_a_run_is_within_its_estimate_less_what_was_paid(
 
         first = estimated()
         run = ("run", "--data", str(delivery), "--batch", "b")
-        assert "budget" in str(
-            lunguage(home, *run, "--budget", f"{0.75 * first['total']['usd']:.4f}")
-        )
+        models = {"LUNGUAGE_JUDGES": str(home / "judges.toml")}
+        without_expectations(home)
+        budget = f"{0.75 * first['total']['usd']:.4f}"
+        stopped = lunguage(home, *run, "--budget", budget, **models)
+        assert "budget" in stopped.stderr
         paid = server.answered
         half = spent(home)
         remaining = estimated()
@@ -153,7 +155,7 @@ def test_a_run_is_within_its_estimate_less_what_was_paid(
             "phrases and ranking are stored"
         )
         assert all(line["hits"] > 0 and line["basis"] == "ledger" for line in fits)
-        assert lunguage(home, *run) is None
+        assert lunguage(home, *run, **models).returncode == 0
         all_ = spent(home)
         remaining_usd = spent(home) - half
         assert (
@@ -259,7 +261,9 @@ def test_without_files_an_estimate_is_of_what_is_registered(
     home: Path, delivery: Path, tmp_path: Path
 ) -> None:
     of_files = estimate(delivery, tmp_path, "--ranker", "two")
-    assert printed(home, "register", "--data", delivery, "--batch", "b").returncode == 0
+    assert (
+        lunguage(home, "register", "--data", delivery, "--batch", "b").returncode == 0
+    )
     command = ["estimate", "--json", str(tmp_path / "e.json"), "--ranker", "two"]
     CliRunner().invoke(commands, command, catch_exceptions=False, standalone_mode=False)
     of_home = json.loads((tmp_path / "e.json").read_text())
@@ -295,7 +299,7 @@ def test_a_step_that_bursts_quotes_nothing_and_leaves_no_home(
 
     monkeypatch.setattr(redaction, "_data_classes", set())
     monkeypatch.setattr(orchestration_estimate, "extract_phrases", burst)
-    output = printed(
+    output = lunguage(
         tmp_path / "home", "estimate", "--data", delivery, "--preset", "models-2025"
     )
     assert output.returncode == 1

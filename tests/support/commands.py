@@ -34,6 +34,9 @@ def lunguage(
     environment = {
         "DAGSTER_HOME": None,
         "LUNGUAGE_JUDGES": None,
+        # a command may leave these two behind
+        "LUNGUAGE_BUDGET": None,
+        "LUNGUAGE_PRESET": None,
         "COLUMNS": "200",
         "LUNGUAGE_HOME": str(home),
     }
