@@ -125,7 +125,7 @@ def _compared_with(
 def _cues_by_row(findings: pd.DataFrame) -> pd.DataFrame:
     """Make a line for each row and cue; a row without a cue has one of an empty cue."""
     keys = findings["section"].astype(str) + ":" + findings["ent_idx"].astype(str)
-    # A cell is "negated.no 0-2; hedged.possible 10-18", as `rows.py` writes it.
+    # A cell is "negated.no 0-2; hedge.possible 10-18", as `rows.py` writes it.
     uses = findings["cues"].astype(object).str.split("; ")
     lines = findings[["study_id", "status"]].assign(key=keys, cue=uses)
     lines = lines.explode("cue", ignore_index=True)
