@@ -44,7 +44,8 @@ def parse_answer(text: str) -> dict[str, Any] | None:
     if fenced:
         body = fenced.group(1)
     try:
-        answer: Any = json.loads(body)
+        # Anything but an object has no such lists, and raises a TypeError below.
+        answer: dict[str, Any] = json.loads(body)
         # Half a surrogate pair is valid JSON and cannot be stored.
         one_line(answer).encode()
         lists = (answer["findings"], answer["sentences"])

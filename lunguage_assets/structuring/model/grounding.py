@@ -315,6 +315,7 @@ class _Grounding:
 
         What is the evidence of a finding is associated with it (method.md section 5).
         """
+        # A claim keeps its index in the answer, a mention gets a number in the text.
         indexes = range(len(self._kept))
         order = sorted(indexes, key=lambda index: self._kept[index].mention.ent)
         number_by_index = {index: number for number, index in enumerate(order)}

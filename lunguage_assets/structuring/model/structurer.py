@@ -73,7 +73,7 @@ def open_structurer(
     key: str,
     configuration: JudgesConfiguration,
     terms: pd.DataFrame,
-    around: Callable[[], JudgeContext],
+    open_context: Callable[[], JudgeContext],
     own_cues: Path | None = None,
 ) -> Structurer:
     """Open the structurer of a key.
@@ -82,7 +82,8 @@ def open_structurer(
         key: `rules`, or a language model of the judges file.
         configuration: the judges file.
         terms: the delivered vocabulary, which widens the words of `rules`.
-        around: what a language model needs of the home.
+        open_context: opens what a language model needs of the home; `rules` need none
+            of it.
         own_cues: the home's cue file, which does as `terms` do.
 
     Raises:
@@ -90,10 +91,11 @@ def open_structurer(
     """
     if key == RULES:
         return RuleStructurer(terms, own_cues)
-    slot = _model_slot(key, configuration)
-    context = around()
+    judge_config = _judge_config(key, configuration)
+    context = open_context()
     prompts = load_structuring_prompts(context.prompts)
-    return ModelStructurer(open_asker(key, slot, context), prompts, slot.mode)
+    asker = open_asker(key, judge_config, context)
+    return ModelStructurer(asker, prompts, judge_config.mode)
 
 
 def structurer_identity(
@@ -117,19 +119,20 @@ def structurer_identity(
         return identity_of(content_hash(own_cues=own_cues))
     if key in OFFLINE_STRUCTURERS:
         return radgraph_identity(content_hash(), key)
-    slot = _model_slot(key, configuration)
+    judge_config = _judge_config(key, configuration)
+    binding = judge_config.binding
     templates = load_structuring_prompts(prompts)
-    return ModelStructurer.identity_of(slot.binding, templates, slot.mode)
+    return ModelStructurer.identity_of(binding, templates, judge_config.mode)
 
 
-def _model_slot(key: str, configuration: JudgesConfiguration) -> LLMJudgeConfig:
-    slot = configuration.judge_config(key)
-    if not isinstance(slot, LLMJudgeConfig):
+def _judge_config(key: str, configuration: JudgesConfiguration) -> LLMJudgeConfig:
+    judge_config = configuration.judge_config(key)
+    if not isinstance(judge_config, LLMJudgeConfig):
         raise ConfigurationError(
             f"judge {key!r} is rule-based and reads hedges, not reports; expected a "
             "language model as structurer. Name one, or the offline structurer."
         )
-    return slot
+    return judge_config
 
 
 # --- questions

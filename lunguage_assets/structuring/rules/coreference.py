@@ -311,12 +311,13 @@ class CoreferenceResolver:
         """Add what is said of a pointer to the findings that it stands for.
 
         Returns:
-            Whether anything was said: "It is gone" and "It measures 3 cm" are; "It is
-            not a nodule" is not.
+            Whether anything was said: "It has resolved" and "It measures 3 cm" say
+            something, "It is not a nodule" does not.
         """
         attributes = dict(pointer.attributes)
         # "It was present on the prior CT": the finding before it is there all the same.
         attributes.pop("past_hx", None)
+        # "It has resolved" denies the finding; "It is not a nodule" only a name for it.
         has_gone = pointer.status.endswith("n")
         if has_gone and "improved" not in attributes:
             return False

@@ -100,7 +100,7 @@ def count_words(text: str) -> WordCounts:
 def _has_foreign_letters(word: str) -> bool:
     """Whether a word is in another script, or no English one by its letters.
 
-    "Épanchement" in lower case is; "Sjögren" is a name.
+    "épanchement" is none; "Sjögren" with its capital is a name, and may be English.
     """
     if word.isascii():
         return False

@@ -177,7 +177,7 @@ def _code_of(
     if section.kind == "title":
         has_findings = "find" in heading_kinds
         return _code_under_title(section, code_before, has_findings=has_findings)
-    # "PRELIMINARY REPORT: Possible edema." is superseded by a final reading.
+    # "PRELIMINARY REPORT: Possible edema." counts until there is a final reading.
     if section.kind == "preliminary" and not _is_final(heading_kinds):
         return "find"
     return "other"
