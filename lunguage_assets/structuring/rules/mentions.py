@@ -65,22 +65,23 @@ def mentions_of(drafts: list[MentionDraft], text: str) -> tuple[Mention, ...]:
         text: of the sentence.
     """
     rows = rows_of(drafts)
-    first_row: dict[MentionDraft, int] = {}
+    first_row_of: dict[MentionDraft, int] = {}
     for number, row in enumerate(rows):
-        first_row.setdefault(row.draft, number)
-    evidence: dict[MentionDraft, tuple[int, ...]] = {}
+        first_row_of.setdefault(row.draft, number)
+    evidence_of: dict[MentionDraft, tuple[int, ...]] = {}
     explained_by: dict[MentionDraft, list[int]] = {draft: [] for draft in drafts}
     for draft in drafts:
-        signs = [sign for sign in _stated_signs(draft) if sign in first_row]
-        evidence[draft] = tuple(first_row[sign] for sign in signs)
+        # A sign may be a pointer to the sentence before, which makes no row here.
+        signs = [sign for sign in _stated_signs(draft) if sign in first_row_of]
+        evidence_of[draft] = tuple(first_row_of[sign] for sign in signs)
         for sign in signs:
-            explained_by[sign].append(first_row[draft])
+            explained_by[sign].append(first_row_of[draft])
     mentions: list[Mention] = []
     for number, row in enumerate(rows):
         mention = mention_of(row.draft, row.locations, text)
-        mention = replace(mention, evidence=evidence[row.draft])
+        mention = replace(mention, evidence=evidence_of[row.draft])
         # The way back of an evidence, which leads to the first row of the draft.
-        if first_row[row.draft] == number:
+        if first_row_of[row.draft] == number:
             mention = replace(mention, associate=tuple(explained_by[row.draft]))
         mentions.append(mention)
     return tuple(mentions)
@@ -237,7 +238,7 @@ def _is_attribute(draft: MentionDraft, word: TaggedToken, text: str) -> bool:
         return draft.is_device
     if word.kind != "normal":
         return True
-    # A word that is normal of the trachea may describe a fracture.
+    # "Nondisplaced" is normal of the trachea, and describes a fracture.
     if draft.is_finding:
         return word.form in WORDS["of_a_fracture"]
     # No "normal" beside "enlarged".
