@@ -1,7 +1,8 @@
 """How far readings of the same reports agree: of structurers, and of people.
 
 Rows are matched first, one to one within a sentence; then what matched rows say is
-compared column by column (method.md section 8).
+compared column by column (method.md section 8). Which cue made a row differ from what
+people coded is counted in `cue_counts.py`.
 """
 
 from __future__ import annotations
@@ -45,8 +46,10 @@ _WEIGHT_OF_LOCATION = 2.0
 _WEIGHT_OF_NAME = 1.0
 
 _Row = dict[str, frozenset[str]]
-"""By column its code, its words, or the keys of the rows that it refers to; `key`: its
-own."""
+"""A row by column: its code, its words, or the keys of the rows that it refers to.
+
+`key` has the row's own key, "find:2".
+"""
 _Words = tuple[str, ...]
 
 
@@ -77,22 +80,29 @@ class _Reading(NamedTuple):
 
 
 def structuring_agreement(
-    read: Mapping[str, pd.DataFrame], gold: pd.DataFrame | None = None
+    findings_by_structurer: Mapping[str, pd.DataFrame],
+    gold: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Compare every two readings: `tables.STRUCTURING_AGREEMENT`, people's rows first.
 
     Args:
-        read: `tables.STRUCTURED_FINDINGS` of the same reports, by structurer.
+        findings_by_structurer: `tables.STRUCTURED_FINDINGS` of the same reports.
         gold: rows that people coded, as of `gold_rows`; None or empty: there are none.
             Only studies that have such rows count in their comparison.
     """
-    readings = [_Reading(name, _studies_of(frame)) for name, frame in read.items()]
+    readings = [
+        _Reading(structurer, _studies_of(findings))
+        for structurer, findings in findings_by_structurer.items()
+    ]
     lines: list[dict[str, object]] = []
     if gold is not None and len(gold):
         coded = _Reading(GOLD, _studies_of(gold))
         for reading in readings:
+            # People code a sample. What a structurer reads in other reports is neither
+            # right nor wrong.
             lines += _compare(coded, reading, set(coded.studies))
     for first, second in combinations(readings, 2):
+        # Of two structurers a report counts that only one of them reads anything in.
         lines += _compare(first, second, {*first.studies, *second.studies})
     return STRUCTURING_AGREEMENT.frame(lines)
 
@@ -102,30 +112,29 @@ def gold_rows(findings: pd.DataFrame) -> pd.DataFrame:
 
     Names are canonical, and references are by section and number.
     """
-    numbers = findings["section"].astype(str) + ":" + findings["ent_idx"].astype(str)
-    key_by_id = dict(
-        zip(findings["finding_id"].tolist(), numbers.tolist(), strict=True)
-    )
+    keys = findings["section"].astype(str) + ":" + findings["ent_idx"].astype(str)
+    key_by_id = dict(zip(findings["finding_id"].tolist(), keys.tolist(), strict=True))
     gold = findings.rename(columns={"name": "normed_ent"})
     for column in _REFERENCES:
-        cells: list[list[str]] = []
-        for finding_ids in findings[column].tolist():
-            cells.append([key_by_id[id_] for id_ in finding_ids if id_ in key_by_id])
-        gold[column] = cells
+        references: list[list[str]] = []
+        for ids in findings[column].tolist():
+            # A reference that leads to none of the delivered rows is left out.
+            references.append([key_by_id[id_] for id_ in ids if id_ in key_by_id])
+        gold[column] = references
     return gold
 
 
-def matched_rows(read: pd.DataFrame, gold: pd.DataFrame) -> Iterator[MatchedRows]:
+def matched_rows(findings: pd.DataFrame, gold: pd.DataFrame) -> Iterator[MatchedRows]:
     """Match rows with the rows that people coded, study by study."""
     coded = _studies_of(gold)
-    of_coded_studies = read[read["study_id"].isin(coded.keys())]
+    of_coded_studies = findings[findings["study_id"].isin(coded.keys())]
     for study_id, study in _studies_of(of_coded_studies).items():
         yield from _match(study_id, study, coded[study_id])
 
 
-def _studies_of(frame: pd.DataFrame) -> dict[str, _Study]:
+def _studies_of(findings: pd.DataFrame) -> dict[str, _Study]:
     studies: dict[str, _Study] = {}
-    ordered = frame.sort_values(["study_id", "section", "ent_idx"], kind="stable")
+    ordered = findings.sort_values(["study_id", "section", "ent_idx"], kind="stable")
     for cells in ordered.to_dict("records"):
         row: _Row = {"key": frozenset([f"{cells['section']}:{cells['ent_idx']}"])}
         for column in _CODES:
@@ -134,6 +143,7 @@ def _studies_of(frame: pd.DataFrame) -> dict[str, _Study]:
             row[column] = frozenset(_words_of(cells[column]))
         for column in _REFERENCES:
             row[column] = frozenset(cells[column])
+        # By its words, not by its number: people may have numbered sentences otherwise.
         wording = _Wording(cells["section"], _words_of(cells["sent"]))
         study = studies.setdefault(cells["study_id"], {})
         study.setdefault(wording, []).append(row)
@@ -147,6 +157,14 @@ def _words_of(text: str) -> _Words:
 # --- comparing
 
 
+class _ValueCounts(NamedTuple):
+    """How many values two readings have in a field, and have in common."""
+
+    first: int
+    second: int
+    agreed: int
+
+
 class _Counts:
     """What two readings have, and have in common, by field."""
 
@@ -156,7 +174,7 @@ class _Counts:
         self.matched = 0
         fields = (*_CODES, *_SETS, *_REFERENCES)
         self.values = {field: np.zeros(3, dtype=int) for field in fields}
-        """Values of the first, of the second, and common ones."""
+        """The numbers of a `_ValueCounts`, over matched rows."""
         self.codes: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {
             field: [] for field in _KAPPA
         }
@@ -167,6 +185,8 @@ class _Counts:
         self.rows_of_first += sum(len(rows) for rows in first.values())
         self.rows_of_second += sum(len(rows) for rows in second.values())
         self.matched += len(pairs)
+        # Each reading numbers its rows in its own way: row 3 of one may be row 5 of the
+        # other.
         key_in_first: dict[str, frozenset[str]] = {}
         for pair in pairs:
             for key in pair.second["key"]:
@@ -175,25 +195,41 @@ class _Counts:
             for field in (*_CODES, *_SETS):
                 self._add_values(field, pair, pair.second[field])
             for field in _REFERENCES:
-                # A reference of the second, by the keys of the first.
-                referred = _translated(pair.second[field], key_in_first)
-                self._add_values(field, pair, referred)
+                of_second = _translated(pair.second[field], key_in_first)
+                self._add_values(field, pair, of_second)
             for field, codes in self.codes.items():
                 codes.append((pair.first[field], pair.second[field]))
 
     def _add_values(
         self, field: str, pair: MatchedRows, of_second: frozenset[str]
     ) -> None:
+        """Count the values of two matched rows in a field.
+
+        Args:
+            field: of both rows.
+            pair: the rows.
+            of_second: values of the second row, in the words of the first.
+        """
         of_first = pair.first[field]
-        common = of_first & of_second
-        self.values[field] += (len(of_first), len(pair.second[field]), len(common))
+        agreed = of_first & of_second
+        # Counted before the translation, which makes one of all references to rows
+        # without a partner.
+        self.values[field] += (len(of_first), len(pair.second[field]), len(agreed))
 
 
 def _translated(
     keys: frozenset[str], key_in_first: Mapping[str, frozenset[str]]
 ) -> frozenset[str]:
-    nobody = frozenset([""])
-    return frozenset[str]().union(*(key_in_first.get(key, nobody) for key in keys))
+    """Give the keys of the first reading for rows of the second.
+
+    A row without a partner gets the key "", which no row has: a reference to it agrees
+    with none.
+    """
+    without_partner = frozenset([""])
+    translated: set[str] = set()
+    for key in keys:
+        translated |= key_in_first.get(key, without_partner)
+    return frozenset(translated)
 
 
 def _compare(
@@ -203,14 +239,15 @@ def _compare(
     counts = _Counts()
     for study_id in sorted(studies):
         counts.add(first.studies.get(study_id, {}), second.studies.get(study_id, {}))
-    rows = (counts.rows_of_first, counts.rows_of_second)
-    yield _line(first, second, "finding", counts, (*rows, counts.matched))
-    for field, values in counts.values.items():
-        of_first, of_second, agreed = values.tolist()
+    rows = _ValueCounts(counts.rows_of_first, counts.rows_of_second, counts.matched)
+    yield _line(first, second, "finding", counts, rows)
+    for field, totals in counts.values.items():
+        values = _ValueCounts(*totals.tolist())
         if field in _CODES:
-            # Of all rows of either side: a finding with its right status, say.
-            of_first, of_second = rows
-        yield _line(first, second, field, counts, (of_first, of_second, agreed))
+            # Against all rows of either side (method.md section 8): a finding that the
+            # other reading lacks has no right status there.
+            values = rows._replace(agreed=values.agreed)
+        yield _line(first, second, field, counts, values)
 
 
 def _line(
@@ -218,32 +255,35 @@ def _line(
     second: _Reading,
     field: str,
     counts: _Counts,
-    values: tuple[int, int, int],
+    values: _ValueCounts,
 ) -> dict[str, object]:
     """Write a line of `tables.STRUCTURING_AGREEMENT`.
 
     Args:
-        first: the one reading.
-        second: the other.
+        first: the one reading; recall is the share of its values that the other has.
+        second: the other; precision is the share of its values that the first has.
         field: what is compared.
         counts: of both readings.
-        values: of the first, of the second, and common ones.
+        values: of the field.
     """
-    of_first, of_second, agreed = values
-    of_both = of_first + of_second
     return {
         "structurer_1": first.name,
         "structurer_2": second.name,
         "field": field,
         "rows": counts.matched,
-        "first": of_first,
-        "second": of_second,
-        "agreed": agreed,
-        "precision": agreed / of_second if of_second else None,
-        "recall": agreed / of_first if of_first else None,
-        "f1": 2 * agreed / of_both if of_both else None,
+        "first": values.first,
+        "second": values.second,
+        "agreed": values.agreed,
+        "precision": _ratio(values.agreed, values.second),
+        "recall": _ratio(values.agreed, values.first),
+        "f1": _ratio(2 * values.agreed, values.first + values.second),
         "kappa": _kappa(counts.codes.get(field, ())),
     }
+
+
+def _ratio(count: int, total: int) -> float | None:
+    """Divide; None where there is nothing to have a share of."""
+    return count / total if total else None
 
 
 def _kappa(pairs: Sequence[tuple[frozenset[str], frozenset[str]]]) -> float | None:
@@ -256,14 +296,16 @@ def _kappa(pairs: Sequence[tuple[frozenset[str], frozenset[str]]]) -> float | No
         return None
     counts_of_first = Counter(first for first, _ in pairs)
     counts_of_second = Counter(second for _, second in pairs)
-    by_chance = sum(
+    # Pairs of equal codes, if the codes of one reading were dealt out at random to the
+    # rows of the other: that most rows are "dp" makes many agree by chance.
+    pairs_by_chance = sum(
         count * counts_of_second[code] for code, count in counts_of_first.items()
     )
-    expected = by_chance / len(pairs) ** 2
+    expected = pairs_by_chance / len(pairs) ** 2
     if expected == 1.0:
         return None
-    agreed = sum(first == second for first, second in pairs)
-    return (agreed / len(pairs) - expected) / (1.0 - expected)
+    observed = sum(first == second for first, second in pairs) / len(pairs)
+    return (observed - expected) / (1.0 - expected)
 
 
 # --- matching
@@ -287,9 +329,14 @@ def _match(study_id: str, first: _Study, second: _Study) -> Iterator[MatchedRows
         other_rows = second[other_wording]
         likeness = np.empty((len(rows), len(other_rows)))
         for number, row in enumerate(rows):
-            for other_number, other in enumerate(other_rows):
-                likeness[number, other_number] = _likeness(row, other)
-        for number, other_number in zip(*linear_sum_assignment(-likeness), strict=True):
+            for other_number, other_row in enumerate(other_rows):
+                likeness[number, other_number] = _likeness(row, other_row)
+        # All rows at once: of two opacities, matched one by one, the first might take
+        # the partner that fits the second much better. Negative, because the least cost
+        # is looked for.
+        numbers, other_numbers = linear_sum_assignment(-likeness)
+        for number, other_number in zip(numbers, other_numbers, strict=True):
+            # The assignment gives a partner to as many as possible, alike or not.
             if likeness[number, other_number] > 0:
                 yield MatchedRows(study_id, rows[number], other_rows[other_number])
 
@@ -310,6 +357,10 @@ def _same_sentences(
 def _similar_sentences(
     first: Sequence[_Wording], second: Sequence[_Wording]
 ) -> Iterator[tuple[_Wording, _Wording]]:
+    """Pair sentences of a section by common words, each with one of the other reading.
+
+    People's rows may come with a sentence that was shortened or corrected.
+    """
     shares: list[tuple[float, int, int]] = []
     for number, wording in enumerate(first):
         for other_number, other_wording in enumerate(second):
@@ -327,13 +378,13 @@ def _similar_sentences(
             yield first[number], second[other_number]
 
 
-def _likeness(row: _Row, other: _Row) -> float:
+def _likeness(row: _Row, other_row: _Row) -> float:
     """Weigh what two rows have in common; 0 without a common word of the finding."""
-    words = _dice(row["ent"], other["ent"])
+    words = _dice(row["ent"], other_row["ent"])
     if not words:
         return 0.0
-    location = _dice(row["location"], other["location"])
-    is_same_name = row["normed_ent"] == other["normed_ent"]
+    location = _dice(row["location"], other_row["location"])
+    is_same_name = row["normed_ent"] == other_row["normed_ent"]
     return (
         _WEIGHT_OF_WORDS * words
         + _WEIGHT_OF_LOCATION * location

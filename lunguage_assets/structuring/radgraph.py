@@ -15,6 +15,8 @@ RadGraph2 has entities for what changed since an earlier film (`CHAN-NC`,
 column that their label names. What has resolved or was removed is negative, as for the
 rules (docs/method.md section 7). A part of the body that did not change is a negative
 row of its own; another change of one says nothing about a finding, and is refused.
+
+The form of delivered files is checked before, in `corpus/texts/published.py`.
 """
 
 from __future__ import annotations
@@ -78,6 +80,7 @@ _TURNED = {"dp": "dn", "tp": "tn", "dn": "dp"}
 """A part of the body that is "present: normal" is not abnormal, and so on."""
 
 _UNKNOWN = LexiconEntry("other")
+"""What a word means that the lexicon does not have."""
 _LONGEST_SPELLING = 5
 """Words before the last one of an entity where its spelling may begin."""
 _RELATIONS = frozenset({"modify", "located_at", "suggestive_of"})
@@ -157,6 +160,8 @@ class RadGraphStructurer:
         entities = self._delivered_entities(report.study_id)
         graph = _ReportGraph(report, entities or {}, self._lexicon)
         mentions = graph.mentions()
+        # A sentence without entities states nothing where its report has some. Without
+        # any delivered for the report, nobody knows.
         silent = SentenceReading("nothing stated", "no entity")
         if entities is None:
             silent = SentenceReading("unreadable", "no entities delivered")
@@ -207,9 +212,11 @@ class _ReportGraph:
         self._lexicon = lexicon
         self._tokens = [lexicon.tokens(sentence.text) for sentence in report.sentences]
         self._entities: dict[str, Entity] = {}
+        # RadGraph counts words, not characters: what stands between blanks.
         words = [Span(*word.span()) for word in _WORD.finditer(report.text)]
         for name, entity in delivered.items():
             self._take(name, entity, words)
+        # Only when all are there: a relation may lead to an entity further down.
         for name, entity in self._entities.items():
             self._connect(name, entity)
 
@@ -226,11 +233,17 @@ class _ReportGraph:
         claimed = delivered["tokens"]
         span = _span_of_words(words, delivered["start_ix"], delivered["end_ix"])
         position = self._sentence_around(span)
-        section = self._report.sentences[position].section if position >= 0 else ""
-        words_there = span.of(self._report.text).lower().split()
-        is_quoted = words_there == claimed.lower().split()
-        if not is_quoted or section in ("", "other"):
-            reason = "section" if section == "other" else "not-in-sentence"
+        section = ""
+        if position >= 0:
+            section = self._report.sentences[position].section
+        if section == "other":
+            self.refused.append(RefusedValue(section, 0, "ent", claimed, "section"))
+            return
+        # Entities of another text, or of one that was edited later, count other words.
+        words_at_span = span.of(self._report.text).lower().split()
+        is_quoted = words_at_span == claimed.lower().split()
+        if position < 0 or not is_quoted:
+            reason = "not-in-sentence"
             self.refused.append(RefusedValue(section, 0, "ent", claimed, reason))
             return
         label = delivered["label"]
@@ -238,6 +251,7 @@ class _ReportGraph:
             entity_type = _CHANGE
         else:
             entity_type, label = RADGRAPH_LABELS[label]
+        # The lexicon reads the sentence alone: spans of it are moved there and back.
         begin = self._report.sentences[position].span.begin
         spelling = self._spelling_around(position, span.moved(-begin))
         self._entities[name] = Entity(
@@ -260,12 +274,16 @@ class _ReportGraph:
     def _spelling_around(self, position: int, span: Span) -> _Spelling:
         """Find the longest known spelling with the last word of an entity in it.
 
+        RadGraph takes "pleural effusion" apart, into a part of the body and an
+        observation "effusion", whose name stands in the lexicon as a whole.
+
         Args:
             position: of the sentence.
             span: of the entity, in the sentence.
         """
         tokens = self._tokens[position]
         last = _last_token_of(tokens, span)
+        # The earliest begin that reaches the last word gives the longest spelling.
         for start in range(max(0, last - _LONGEST_SPELLING), last + 1):
             entry, end = self._lexicon.match(tokens, start)
             if entry is not None and start <= last < end:
@@ -276,13 +294,14 @@ class _ReportGraph:
     def _connect(self, name: str, entity: Entity) -> None:
         """Keep the relations to entities that were kept, and list the others."""
         for relation in entity.relations:
-            # What a refused entity had to do with this one goes with it, which is
-            # listed.
-            if relation.target not in self._delivered:
-                # No other word of the file is shown.
-                is_known = relation.type in _RELATIONS
-                column = relation.type if is_known else "relation"
-                self._refuse(entity, column, "no-such-finding")
+            # A relation to a refused entity is not listed: the entity itself is.
+            if relation.target in self._delivered:
+                continue
+            # A type that does not exist may be any text: it is not shown.
+            if relation.type in _RELATIONS:
+                self._refuse(entity, relation.type, "no-such-finding")
+            else:
+                self._refuse(entity, "relation", "no-such-finding")
         entity.relations = [
             relation
             for relation in entity.relations
@@ -306,10 +325,12 @@ class _ReportGraph:
         mention_by_root: dict[str, Mention] = {}
         root_by_name: dict[str, str] = {}
         for name, entity in self._entities.items():
+            # "Patchy", which modifies "opacity", is an attribute of its row.
             if self._modifies_another(name, entity):
                 continue
             if entity.type == "OBS" or self._is_unchanged_anatomy(entity):
                 mention_by_root[name] = self._mention(name, entity)
+                # What supports "patchy" supports the opacity.
                 root_by_name |= dict.fromkeys(self._with_modifiers([name]), name)
             elif entity.is_change:
                 self._refuse(entity, "modify", "no-such-finding")
@@ -321,6 +342,7 @@ class _ReportGraph:
             sign = number_by_root[support.sign]
             cause = number_by_root[support.cause]
             evidence[cause].add(sign)
+            # The way back of an evidence (method.md section 5).
             associate[sign].add(cause)
         return tuple(
             replace(
@@ -332,7 +354,10 @@ class _ReportGraph:
         )
 
     def _modifies_another(self, name: str, entity: Entity) -> bool:
-        """Whether an entity belongs to the row of another observation or change."""
+        """Whether an entity belongs to the row of another observation or change.
+
+        Two that modify each other belong to none but their own: each makes a row.
+        """
         modifiers = set(self._with_modifiers([name]))
         for relation in entity.relations:
             target = self._entities[relation.target]
@@ -357,6 +382,7 @@ class _ReportGraph:
 
     def _with_modifiers(self, names: Sequence[str]) -> Iterator[str]:
         """Take entities, each once, with all that modify them."""
+        # Modifiers may have modifiers, and delivered ones may go round in a circle.
         seen: set[str] = set()
         waiting = list(names)
         while waiting:
@@ -388,19 +414,24 @@ class _ReportGraph:
         locations = self._locations_of(entity)
         describing = list(self._with_modifiers(entity.modified_by))
         subject = entity
-        judges = entity.is_change or entity.entry.kind in ("normal", "abnormal")
-        if locations and judges:
+        is_judgement = entity.is_change or entity.entry.kind in ("normal", "abnormal")
+        # "Heart size is normal": the row is the heart's, described by "normal".
+        if locations and is_judgement:
             subject = self._entities[locations[0]]
             describing.append(name)
         is_of_location = subject is not entity
         described = self._described(describing, locations)
-        is_named = subject.entry.kind in ("finding", "anatomy")
-        ent = subject.spelling if is_named else subject.span
-        words = " ".join(ent.of(self._report.text).lower().split())
+        if subject.entry.kind in ("finding", "anatomy"):
+            ent = subject.spelling
+            canonical_name = subject.entry.name
+        else:
+            # A finding that the lexicon does not have is called by its own words.
+            ent = subject.span
+            canonical_name = " ".join(ent.of(self._report.text).lower().split())
         return Mention(
             sentence=subject.sentence,
             ent=ent,
-            normed_ent=subject.entry.name if is_named else words,
+            normed_ent=canonical_name,
             cat=_category(subject, is_row_of_location=is_of_location),
             status=self._status(entity, describing, is_of_location=is_of_location),
             location=_location(described.locations, ent, self._report.text),
@@ -417,6 +448,7 @@ class _ReportGraph:
             locations: names of the parts of the body that it lies in.
         """
         column_by_change = self._columns_of_changes(describing)
+        # Of "left lower lobe" the lobe is a location, and "left" and "lower" modify it.
         spans = {
             self._entities[name].span
             for name in self._with_modifiers(locations)
@@ -425,12 +457,15 @@ class _ReportGraph:
         values: dict[str, list[Span]] = {}
         for name in describing:
             word = self._entities[name]
+            # What has changed is told by the label, whatever the word means elsewhere.
             column = column_by_change.get(name)
             if column is None and _is_location(word):
                 spans.add(word.span)
                 continue
-            if column is None:
-                column = "measurement" if word.type == "SIZE" else word.entry.code
+            if column is None and word.type == "SIZE":
+                column = "measurement"
+            elif column is None:
+                column = word.entry.code
             if column in ATTRIBUTES:
                 values.setdefault(column, []).append(word.span)
             else:
@@ -462,11 +497,14 @@ class _ReportGraph:
             describing: names of what describes it.
             is_of_location: whether the row is one of its location.
         """
+        # A part of the body that did not change is taken for normal, as for the rules.
         if entity.is_change:
-            return "dn"  # A part of the body that did not change is taken for normal.
+            return "dn"
         status = _STATUS_BY_LABEL[entity.label]
+        # "Not clear" is denied, and abnormal: the lungs are stated.
         if is_of_location and entity.entry.kind == "normal":
             status = _TURNED[status]
+        # "The opacity has resolved": it is labelled present, and not there now.
         described = [self._entities[name] for name in describing]
         if any(word.is_change and word.label in _ENDED for word in described):
             return _NEGATED.get(status, status)
@@ -495,8 +533,17 @@ class _Support(NamedTuple):
 
 
 def _span_of_words(words: list[Span], first: int, last: int) -> Span:
-    spans = words[first : last + 1] if 0 <= first <= last else []
-    return Span(spans[0].begin, spans[-1].end) if spans else Span(0, 0)
+    """Find the characters of words by their numbers; an empty span: there are none.
+
+    Args:
+        words: of the report.
+        first: number of the first word.
+        last: number of the last word, which belongs to them.
+    """
+    if not 0 <= first <= last or first >= len(words):
+        return Span(0, 0)
+    spans = words[first : last + 1]
+    return Span(spans[0].begin, spans[-1].end)
 
 
 def _last_token_of(tokens: list[Token], span: Span) -> int:
@@ -519,10 +566,18 @@ def _is_location(word: Entity) -> bool:
 
 
 def _category(subject: Entity, *, is_row_of_location: bool) -> str:
+    """Decide the category (method.md section 2).
+
+    Args:
+        subject: of the row.
+        is_row_of_location: whether the row is one of a part of the body.
+    """
     if subject.entry.kind == "finding":
         return subject.entry.code
-    is_known = is_row_of_location or subject.entry.kind == "anatomy"
-    return "PF" if is_known else "OTH"
+    # A described part of the body is seen on the film.
+    if is_row_of_location or subject.entry.kind == "anatomy":
+        return "PF"
+    return "OTH"
 
 
 def _location(spans: set[Span], ent: Span, text: str) -> tuple[Span, ...]:
@@ -537,6 +592,7 @@ def _location(spans: set[Span], ent: Span, text: str) -> tuple[Span, ...]:
     """
     joined: list[Span] = []
     for span in sorted(spans):
+        # "Pleural" of "pleural effusion" is a part of the name.
         if span.begin < ent.end and ent.begin < span.end:
             continue
         if joined and _are_neighbours(joined[-1], span, text):

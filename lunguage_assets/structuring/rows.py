@@ -3,6 +3,9 @@
 A cell holds the words of its values, joined by ", ", lower case, on one line. The
 column `spans` has the characters of every value in the report, so that nothing has to
 be found again in the text.
+
+How a text is cut is decided in `text/`, what a sentence states by a structurer; the
+columns are declared in `tables/corpus.py`.
 """
 
 from __future__ import annotations
@@ -89,6 +92,8 @@ def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
     files = texts["file"].tolist()
     lines = texts["line"].tolist()
     for position, report in enumerate(observed):
+        # Delivered views, as of the metadata of images, are known; those of the text
+        # are only inferred from its words.
         if report.views and not views[position]:
             views[position] = report.views
             sources[position] = IN_TEXT
@@ -148,11 +153,13 @@ def sectioned_reports(
         sentence = Sentence(section, number, Span(begin, end), text, heading)
         sentences_by_study.setdefault(study_id, []).append(sentence)
     columns = ("study_id", "report", "view_information")
-    named = [report_texts[name].tolist() for name in columns]
-    for study_id, report, views in zip(*named, strict=True):
+    cells_of_texts = [report_texts[name].tolist() for name in columns]
+    for study_id, text, views in zip(*cells_of_texts, strict=True):
         sentences = sentences_by_study.get(study_id, [])
+        # A structurer needs the order of the text ("It is unchanged" speaks of the
+        # sentence before); a table may be sorted by section.
         sentences.sort(key=lambda sentence: sentence.span)
-        yield SectionedReport(study_id, report, tuple(sentences), views)
+        yield SectionedReport(study_id, text, tuple(sentences), views)
 
 
 # --- answers to rows
@@ -216,6 +223,7 @@ def _rows_of_accounts(
     mention_counts = Counter(mention.sentence for mention in answer.mentions)
     readings = zip(report.sentences, answer.readings, strict=True)
     for position, (sentence, reading) in enumerate(readings):
+        # Sentences of technique, comparison and the like need no account.
         if sentence.section != "other":
             yield (
                 report.study_id,
@@ -231,6 +239,7 @@ def _rows_of_mentions(
     report: SectionedReport, answer: StructuredReport
 ) -> Iterator[Sequence[object]]:
     """Write the mentions of a report, numbered by section."""
+    # All keys first: a mention may refer to one that stands behind it.
     numbers: list[int] = []
     keys: list[str] = []
     counts: Counter[str] = Counter()
@@ -251,8 +260,8 @@ def _rows_of_mentions(
             "normed_ent": mention.normed_ent,
             "cat": mention.cat,
             "status": mention.status,
-            "evidence": [keys[other] for other in mention.evidence],
-            "associate": [keys[other] for other in mention.associate],
+            "evidence": [keys[position] for position in mention.evidence],
+            "associate": [keys[position] for position in mention.associate],
             "spans": _written_spans(values),
             "cues": _written_cues(mention.cues),
         }
@@ -272,6 +281,7 @@ def _values_of(mention: Mention) -> dict[str, tuple[Span, ...]]:
 
 
 def _cell(text: str, spans: Sequence[Span]) -> str:
+    # A value may go over the end of a line, a cell has one line.
     pieces = [" ".join(span.of(text).split()) for span in spans]
     return ", ".join(pieces).lower()
 
@@ -287,24 +297,24 @@ def _frame(table: Table, rows: Sequence[Sequence[object]]) -> pd.DataFrame:
 # --- the columns `spans` and `cues`, there and back: "ent 0-8; location 12-16 20-24"
 
 
-def _written_spans(values: Mapping[str, Sequence[Span]]) -> str:
-    parts: list[str] = []
-    for column, spans in values.items():
-        quoted = [f"{span.begin}-{span.end}" for span in spans]
-        parts.append(" ".join([column, *quoted]))
-    return "; ".join(parts)
+def _written_spans(spans_by_column: Mapping[str, Sequence[Span]]) -> str:
+    entries: list[str] = []
+    for column, spans in spans_by_column.items():
+        ranges = [f"{span.begin}-{span.end}" for span in spans]
+        entries.append(" ".join([column, *ranges]))
+    return "; ".join(entries)
 
 
-def read_spans(written: str) -> dict[str, tuple[Span, ...]]:
-    """Read the column `spans`.
+def read_spans(cell: str) -> dict[str, tuple[Span, ...]]:
+    """Read a cell of the column `spans`.
 
     Returns:
         Column -> characters of its values in the report, in the order of the values.
     """
     spans_by_column: dict[str, tuple[Span, ...]] = {}
-    for part in written.split("; ") if written else ():
-        column, *spans = part.split(" ")
-        spans_by_column[column] = tuple(_read_span(span) for span in spans)
+    for entry in _entries_of(cell):
+        column, *ranges = entry.split(" ")
+        spans_by_column[column] = tuple(_read_span(range_) for range_ in ranges)
     return spans_by_column
 
 
@@ -312,15 +322,20 @@ def _written_cues(cues: Sequence[CueUse]) -> str:
     return "; ".join(f"{use.cue} {use.span.begin}-{use.span.end}" for use in cues)
 
 
-def read_cues(written: str) -> list[CueUse]:
-    """Read the column `cues`: cues with their characters in the report."""
+def read_cues(cell: str) -> list[CueUse]:
+    """Read a cell of the column `cues`: cues with their characters in the report."""
     uses: list[CueUse] = []
-    for part in written.split("; ") if written else ():
-        cue, span = part.split(" ")
-        uses.append(CueUse(cue, _read_span(span)))
+    for entry in _entries_of(cell):
+        cue, range_ = entry.split(" ")
+        uses.append(CueUse(cue, _read_span(range_)))
     return uses
 
 
-def _read_span(written: str) -> Span:
-    begin, end = written.split("-")
+def _entries_of(cell: str) -> list[str]:
+    # An empty text, split, would be one empty entry.
+    return cell.split("; ") if cell else []
+
+
+def _read_span(range_: str) -> Span:
+    begin, end = range_.split("-")
     return Span(int(begin), int(end))

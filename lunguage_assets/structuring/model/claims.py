@@ -41,14 +41,19 @@ def parse_answer(text: str) -> dict[str, Any] | None:
     """
     body = text.strip()
     fenced = _FENCE.match(body)
+    if fenced:
+        body = fenced.group(1)
     try:
-        answer: Any = json.loads(fenced.group(1) if fenced else body)
+        # Anything but an object has no such lists, and raises a TypeError below.
+        answer: dict[str, Any] = json.loads(body)
         # Half a surrogate pair is valid JSON and cannot be stored.
         one_line(answer).encode()
         lists = (answer["findings"], answer["sentences"])
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
-    return answer if all(isinstance(entries, list) for entries in lists) else None
+    if not all(isinstance(entries, list) for entries in lists):
+        return None
+    return answer
 
 
 def one_line(answer: Any) -> str:
@@ -70,6 +75,7 @@ def _code_of(codes: Iterable[str], otherwise: str = "") -> BeforeValidator:
     """
     code_by_form = {code.casefold(): code for code in codes}
 
+    # A model may write "pf" for "PF"; only an unknown word is a fault.
     def accepted(claimed: Any) -> str:
         code = ""
         if isinstance(claimed, str):
@@ -82,6 +88,7 @@ def _code_of(codes: Iterable[str], otherwise: str = "") -> BeforeValidator:
 
 
 class _Claim(BaseModel):
+    # Errors hide the input, which has words of a report.
     model_config = ConfigDict(frozen=True, strict=True, hide_input_in_errors=True)
 
 

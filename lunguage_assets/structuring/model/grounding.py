@@ -2,7 +2,8 @@
 
 What is not borne out is refused with a reason, and the rest is kept: a refused value
 leaves its finding, a refused finding takes its values with it. Everything here is a
-function of the report and the answer.
+function of the report and the answer. The form of an answer is in `claims.py`, how
+quoted words are looked up in `quotes.py`, and how a model is asked in `structurer.py`.
 """
 
 from __future__ import annotations
@@ -44,8 +45,12 @@ VERSION = 2
 It is a part of a structurer's identity, since they change what comes of an answer.
 """
 
+# Unlike the other values a canonical name is no quotation (method.md section 8): only
+# its form keeps a model from writing a sentence into it.
 _NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|\d{1,2}(?!\d)|[ '()/.-]){0,59}")
-"""A canonical name is shown where report text is not: no long numbers, and no commas.
+"""What a canonical name may be; it is shown where report text is not.
+
+No long number, which might be one of the patient, and no comma.
 """
 _LONGEST_NAME = 6
 """Words of a canonical name."""
@@ -104,8 +109,9 @@ def _point(value: RefusedValue) -> str:
         subject = f"finding {value.finding}"
     elif value.section:
         subject = f"sentence {value.section}:{value.sentence}"
-    column = f", {value.column}" if value.column else ""
-    return f"{subject}{column}: {_REASON_TEXTS[value.reason]}"
+    if value.column:
+        subject += f", {value.column}"
+    return f"{subject}: {_REASON_TEXTS[value.reason]}"
 
 
 def ground_answer(report: SectionedReport, answer: Mapping[str, Any]) -> Grounded:
@@ -113,22 +119,24 @@ def ground_answer(report: SectionedReport, answer: Mapping[str, Any]) -> Grounde
     grounding = _Grounding(report)
     for number, entry in enumerate(answer["findings"], start=1):
         grounding.take_finding(entry, number)
+    # In this order: references need all findings, and accounts need to know which
+    # sentences have some. Each of the three adds to what is refused.
     mentions = grounding.mentions()
     readings = grounding.readings(answer["sentences"])
     refused = tuple(grounding.refused)
-    share = len(refused) / max(1, grounding.believed + len(refused))
+    refused_share = len(refused) / max(1, grounding.believed + len(refused))
     structured = StructuredReport(report.study_id, readings, mentions, refused)
-    return Grounded(structured, one_line(answer), share)
+    return Grounded(structured, one_line(answer), refused_share)
 
 
 def unread_report(report: SectionedReport, reason: str) -> StructuredReport:
     """Answer about a report of which nothing that may be asked about could be read."""
     unreadable = SentenceReading("unreadable", reason)
-    readings = tuple(
-        _SILENT if sentence.section == "other" else unreadable
-        for sentence in report.sentences
-    )
-    return StructuredReport(report.study_id, readings, ())
+    readings: list[SentenceReading] = []
+    for sentence in report.sentences:
+        is_asked_about = sentence.section != "other"
+        readings.append(unreadable if is_asked_about else _SILENT)
+    return StructuredReport(report.study_id, tuple(readings), ())
 
 
 class _Kept(NamedTuple):
@@ -156,11 +164,12 @@ class _Grounding:
             if sentence.section != "other"
         }
         self._kept: list[_Kept] = []
-        self._known: set[tuple[Span, frozenset[Span]]] = set()
-        """Words and places of the mentions so far."""
+        self._identities: set[tuple[Span, frozenset[Span]]] = set()
+        """Words and locations of the mentions so far."""
         self._uses: Counter[Span] = Counter()
         """How often words are those of a finding."""
         self._claimed_positions: set[int] = set()
+        """Sentences that a finding was claimed in, kept or refused."""
 
     # --- findings
 
@@ -186,12 +195,14 @@ class _Grounding:
             self._refuse(claim.number, "ent", claim.words, "not-in-sentence", position)
             return
         location = self._values(claim, "location", claim.places, ent, position)
+        # "Effusion on the right and left" may be two findings of the same word. With
+        # the same location they are one.
         identity = (ent, frozenset(location))
-        if identity in self._known:
+        if identity in self._identities:
             self._refuse(claim.number, "ent", claim.words, "duplicate", position)
             return
         self.believed += 1
-        self._known.add(identity)
+        self._identities.add(identity)
         self._uses[ent] += 1
         mention = Mention(
             sentence=position,
@@ -208,31 +219,32 @@ class _Grounding:
         """Find the position of a sentence by the name that the question gave it."""
         return self._position_by_name.get("".join(name.split()).casefold())
 
-    def _places_of(self, words: str, position: int) -> list[Span]:
-        """Find every place of these words in a sentence, in the report's characters."""
+    def _spans_of(self, words: str, position: int) -> list[Span]:
+        """Find these words everywhere in a sentence, in the report's characters."""
         sentence = self._report.sentences[position]
         spans = occurrences(words, sentence.text)
         return [span.moved(sentence.span.begin) for span in spans]
 
     def _words_of(self, claim: FindingClaim, position: int) -> Span | None:
-        """Find where the finding's words stand.
+        """Find where the finding's words stand; None: they do not.
 
-        Of several places it is the one nearest to what is said of the finding, then one
-        that is not taken yet, then the first.
+        Where they stand several times, the nearest to what is said of the finding is
+        meant: of "opacity in the right base and opacity in the left apex" location
+        "left apex" tells the second. Then one that is not taken yet, then the first.
         """
         cells = [*claim.places, *(attribute.words for attribute in claim.attributes)]
-        described_by: list[list[Span]] = []
+        spans_by_value: list[list[Span]] = []
         for cell in cells:
             for value in values_of(cell):
-                places = self._places_of(value, position)
-                if places:
-                    described_by.append(places)
+                spans = self._spans_of(value, position)
+                if spans:
+                    spans_by_value.append(spans)
 
-        def rank(span: Span) -> tuple[int, int, int]:
-            away = sum(distance(nearest(places, span), span) for places in described_by)
-            return away, self._uses[span], span.begin
+        def rank(ent: Span) -> tuple[int, int, int]:
+            distances = [distance(nearest(spans, ent), ent) for spans in spans_by_value]
+            return sum(distances), self._uses[ent], ent.begin
 
-        return min(self._places_of(claim.words, position), key=rank, default=None)
+        return min(self._spans_of(claim.words, position), key=rank, default=None)
 
     def _name(self, claim: FindingClaim, ent: Span, position: int) -> str:
         """Choose the canonical name; where it can be none, the finding's own words."""
@@ -268,7 +280,7 @@ class _Grounding:
         ent: Span,
         position: int,
     ) -> tuple[Span, ...]:
-        """Find claimed values at their places nearest to the finding.
+        """Find claimed values in the sentence, where they stand nearest to the finding.
 
         Args:
             claim: of the finding.
@@ -283,15 +295,17 @@ class _Grounding:
         spans: list[Span] = []
         for cell in cells:
             for words in values_of(cell):
-                places = self._places_of(words, position)
-                if not places:
+                occurring = self._spans_of(words, position)
+                if not occurring:
                     reason = "not-in-sentence"
                     self._refuse(claim.number, column, words, reason, position)
-                elif nearest(places, ent) in spans:
+                    continue
+                span = nearest(occurring, ent)
+                if span in spans:
                     self._refuse(claim.number, column, words, "duplicate", position)
                 else:
                     self.believed += 1
-                    spans.append(nearest(places, ent))
+                    spans.append(span)
         return tuple(spans)
 
     # --- references
@@ -299,12 +313,14 @@ class _Grounding:
     def mentions(self) -> tuple[Mention, ...]:
         """Give the kept findings in the order of the text, with their references.
 
-        An evidence leads back (method.md section 5).
+        What is the evidence of a finding is associated with it (method.md section 5).
         """
+        # A claim keeps its index in the answer, a mention gets a number in the text.
         indexes = range(len(self._kept))
         order = sorted(indexes, key=lambda index: self._kept[index].mention.ent)
         number_by_index = {index: number for number, index in enumerate(order)}
-        # Of two findings of one number the first is meant.
+        # A refused finding has no number here: a reference to it is refused. Of two
+        # findings of one number the first is meant.
         number_by_claim: dict[int, int] = {}
         for index, kept in enumerate(self._kept):
             number_by_claim.setdefault(kept.claim.number, number_by_index[index])
@@ -318,6 +334,8 @@ class _Grounding:
             associate[number] = self._references(
                 kept, "associate", number, number_by_claim
             )
+        # Only now, when what the model itself associates is there: the way back of an
+        # evidence that it gives as well is no second link.
         for number, signs in enumerate(evidence):
             for sign in signs:
                 associate[sign].add(number)
@@ -346,14 +364,21 @@ class _Grounding:
             number_by_claim: number of the mention of every claim.
         """
         claim = kept.claim
+        claimed_numbers = claim.associate
+        if column == "evidence":
+            claimed_numbers = claim.evidence
         targets: set[int] = set()
-        for claimed in claim.evidence if column == "evidence" else claim.associate:
-            target = number_by_claim.get(claimed, number)
-            if target != number and target not in targets:
+        for claimed in claimed_numbers:
+            target = number_by_claim.get(claimed)
+            # No finding is evidence of itself.
+            if target is None or target == number:
+                reason = "no-such-finding"
+            elif target in targets:
+                reason = "duplicate"
+            else:
                 self.believed += 1
                 targets.add(target)
                 continue
-            reason = "no-such-finding" if target == number else "duplicate"
             self._refuse(claim.number, column, claimed, reason, kept.mention.sentence)
         return targets
 
@@ -373,10 +398,12 @@ class _Grounding:
             if sentence.section == "other":
                 accounts[position] = _SILENT
             elif position in self._claimed_positions:
-                # Its findings were all refused.
+                # Its findings were all refused, and no account of it was believed.
                 accounts.setdefault(position, SentenceReading("unreadable", "refused"))
             elif position not in accounts:
                 accounts[position] = SentenceReading("unreadable", "left out")
+                # A forgotten sentence counts as a fault, so that a model that forgets
+                # many is asked again.
                 self._refuse(0, "account", "", "left-out", position)
         return tuple(accounts[position] for position in range(len(accounts)))
 
@@ -398,9 +425,10 @@ class _Grounding:
         position = self._position(claim.sentence)
         if position is None:
             self._refuse(0, "account", claim.sentence, "no-such-sentence")
+        elif position in stated:
+            self._refuse(0, "account", claim.account, "has-findings", position)
         elif position in accounts:
-            reason = "has-findings" if position in stated else "duplicate"
-            self._refuse(0, "account", claim.account, reason, position)
+            self._refuse(0, "account", claim.account, "duplicate", position)
         else:
             self.believed += 1
             accounts[position] = SentenceReading(claim.account, claim.reason)
@@ -430,7 +458,13 @@ class _Grounding:
             sentence_number = sentence.number
         if not isinstance(claimed, str):
             claimed = json.dumps(claimed, ensure_ascii=False)
-        shown = claimed[:_SHOWN_LENGTH]
         self.refused.append(
-            RefusedValue(section, sentence_number, column, shown, reason, finding)
+            RefusedValue(
+                section=section,
+                sentence=sentence_number,
+                column=column,
+                found=claimed[:_SHOWN_LENGTH],
+                reason=reason,
+                finding=finding,
+            )
         )

@@ -19,24 +19,31 @@ _APOSTROPHE = "['\u2018\u2019`\u00b4]"
 _MARGIN = " \t\r\n.,;:"
 """What may stand around quoted words."""
 _SEPARATOR = re.compile(r"[,;](?!\d)")
+_BEGIN_OF_WORD = r"(?<!\w)"
+_END_OF_WORD = r"(?!\w)"
 
 
 def occurrences(words: str, sentence: str) -> list[Span]:
-    """Find every place of these words in the sentence, as whole words.
+    """Find these words everywhere in the sentence, as whole words.
 
-    Words without letter or digit have none.
+    Words without letter or digit are found nowhere.
     """
     if not any(character.isalnum() for character in words):
         return []
     tokens = [token for token in re.split(_GAP, words.strip(_MARGIN)) if token]
-    before = r"(?<!\w)" if re.match(r"\w", tokens[0]) else ""
-    behind = r"(?!\w)" if re.match(r"\w", tokens[-1][-1]) else ""
-    pattern = before + _GAP.join(_pattern_of(token) for token in tokens) + behind
+    pattern = _GAP.join(_pattern_of(token) for token in tokens)
+    # "Edema" does not stand in "edematous". A sign has no such boundary: "(mild" may
+    # stand directly behind a letter.
+    if re.match(r"\w", tokens[0]):
+        pattern = _BEGIN_OF_WORD + pattern
+    if re.match(r"\w", tokens[-1][-1]):
+        pattern += _END_OF_WORD
     matches = re.finditer(pattern, sentence, re.IGNORECASE)
     return [Span(*match.span()) for match in matches]
 
 
 def _pattern_of(token: str) -> str:
+    """Match a word with any kind of apostrophe: "Bochdalek's"."""
     pieces = [re.escape(piece) for piece in re.split(_APOSTROPHE, token)]
     return _APOSTROPHE.join(pieces)
 

@@ -73,7 +73,7 @@ def open_structurer(
     key: str,
     configuration: JudgesConfiguration,
     terms: pd.DataFrame,
-    around: Callable[[], JudgeContext],
+    open_context: Callable[[], JudgeContext],
     own_cues: Path | None = None,
 ) -> Structurer:
     """Open the structurer of a key.
@@ -82,7 +82,8 @@ def open_structurer(
         key: `rules`, or a language model of the judges file.
         configuration: the judges file.
         terms: the delivered vocabulary, which widens the words of `rules`.
-        around: what a language model needs of the home.
+        open_context: opens what a language model needs of the home; `rules` need none
+            of it.
         own_cues: the home's cue file, which does as `terms` do.
 
     Raises:
@@ -90,10 +91,11 @@ def open_structurer(
     """
     if key == RULES:
         return RuleStructurer(terms, own_cues)
-    slot = _model_slot(key, configuration)
-    context = around()
+    judge_config = _judge_config(key, configuration)
+    context = open_context()
     prompts = load_structuring_prompts(context.prompts)
-    return ModelStructurer(open_asker(key, slot, context), prompts, slot.mode)
+    asker = open_asker(key, judge_config, context)
+    return ModelStructurer(asker, prompts, judge_config.mode)
 
 
 def structurer_identity(
@@ -117,19 +119,20 @@ def structurer_identity(
         return identity_of(content_hash(own_cues=own_cues))
     if key in OFFLINE_STRUCTURERS:
         return radgraph_identity(content_hash(), key)
-    slot = _model_slot(key, configuration)
+    judge_config = _judge_config(key, configuration)
+    binding = judge_config.binding
     templates = load_structuring_prompts(prompts)
-    return ModelStructurer.identity_of(slot.binding, templates, slot.mode)
+    return ModelStructurer.identity_of(binding, templates, judge_config.mode)
 
 
-def _model_slot(key: str, configuration: JudgesConfiguration) -> LLMJudgeConfig:
-    slot = configuration.judge_config(key)
-    if not isinstance(slot, LLMJudgeConfig):
+def _judge_config(key: str, configuration: JudgesConfiguration) -> LLMJudgeConfig:
+    judge_config = configuration.judge_config(key)
+    if not isinstance(judge_config, LLMJudgeConfig):
         raise ConfigurationError(
             f"judge {key!r} is rule-based and reads hedges, not reports; expected a "
             "language model as structurer. Name one, or the offline structurer."
         )
-    return slot
+    return judge_config
 
 
 # --- questions
@@ -186,8 +189,9 @@ def structuring_request(prompt: Prompt, mode: Mode) -> Request:
 
     Only where the provider is told the schema is it a part of the question.
     """
-    schema = ANSWER_SCHEMA if mode == "enum" else ""
-    return Request("structure", prompt, mode, schema=schema)
+    if mode == "enum":
+        return Request("structure", prompt, mode, schema=ANSWER_SCHEMA)
+    return Request("structure", prompt, mode, schema="")
 
 
 def load_structuring_prompts(folder: Path | None = None) -> StructuringPrompts:
@@ -239,6 +243,8 @@ class ModelStructurer:
             prompts: the templates.
             mode: how answers are asked for.
         """
+        # An empty question stands for any: its key has the model, the templates and the
+        # mode. The rest is what turns an answer into rows.
         blank = structuring_request(Prompt("", "", prompts.version), mode)
         rules = [
             request_key(binding, blank),
@@ -264,13 +270,16 @@ class ModelStructurer:
         answer_by_report = dict(zip(sent, grounded, strict=True))
         answers: list[StructuredReport] = []
         for report in reports:
-            answer = answer_by_report.get(report)
-            if answer is not None:
-                answers.append(answer.report)
-            elif report in answer_by_report:
+            # A report without a sentence to ask about is not sent either; it has no
+            # sentence that the reason is shown of.
+            if report not in answer_by_report:
+                answers.append(unread_report(report, "too long"))
+                continue
+            answer = answer_by_report[report]
+            if answer is None:
                 answers.append(unread_report(report, "no answer"))
             else:
-                answers.append(unread_report(report, "too long"))
+                answers.append(answer.report)
         return answers
 
     def _ask(
@@ -281,10 +290,13 @@ class ModelStructurer:
             return []
         requests = [structuring_request(prompt, self._mode) for prompt in prompts]
         answers = self._asker.ask(requests, parse_answer)
-        return [
-            None if answer is None else ground_answer(report, answer)
-            for report, answer in zip(reports, answers, strict=True)
-        ]
+        grounded: list[Grounded | None] = []
+        for report, answer in zip(reports, answers, strict=True):
+            if answer is None:
+                grounded.append(None)
+            else:
+                grounded.append(ground_answer(report, answer))
+        return grounded
 
     def _repair(
         self,
@@ -300,13 +312,11 @@ class ModelStructurer:
             grounded: what is kept of the answers; better ones take their place.
         """
         poor = [number for number, answer in enumerate(grounded) if _is_poor(answer)]
-        second_answers = self._ask(
-            [reports[number] for number in poor],
-            [
-                self._prompts.repair(questions[number], grounded[number])
-                for number in poor
-            ],
-        )
+        repairs = [
+            self._prompts.repair(questions[number], grounded[number]) for number in poor
+        ]
+        second_answers = self._ask([reports[number] for number in poor], repairs)
+        # The second answer stands unless it is worse (method.md section 8).
         for number, second in zip(poor, second_answers, strict=True):
             if second is not None and not _is_worse(second, grounded[number]):
                 grounded[number] = second

@@ -19,28 +19,35 @@ def mark_retracted(
     report: SectionedReport, mentions: list[Mention]
 ) -> tuple[Mention, ...]:
     """Mark the mentions as past that an addendum of the report takes back."""
-    is_addendum = [_is_addendum(sentence.heading) for sentence in report.sentences]
-    added = [mention for mention in mentions if is_addendum[mention.sentence]]
-    if not added:
-        return tuple(mentions)
-    return tuple(
-        mention
-        if is_addendum[mention.sentence]
-        else _unless_retracted(mention, added, report)
-        for mention in mentions
-    )
-
-
-def _is_addendum(heading: str) -> bool:
-    return heading.lower().startswith("addend")
+    headings = [sentence.heading.lower() for sentence in report.sentences]
+    is_addendum = [heading.startswith("addend") for heading in headings]
+    additions = [mention for mention in mentions if is_addendum[mention.sentence]]
+    marked: list[Mention] = []
+    for mention in mentions:
+        # An addendum does not take itself back.
+        if is_addendum[mention.sentence]:
+            marked.append(mention)
+        else:
+            marked.append(_unless_retracted(mention, additions, report))
+    return tuple(marked)
 
 
 def _unless_retracted(
-    mention: Mention, added: list[Mention], report: SectionedReport
+    mention: Mention, additions: list[Mention], report: SectionedReport
 ) -> Mention:
-    for addition in added:
+    """Give a mention as it is, or as past where an addition contradicts it.
+
+    Args:
+        mention: of the report itself.
+        additions: the mentions of its addenda.
+        report: of both.
+    """
+    for addition in additions:
+        # An addendum at the top of a report takes back nothing that stands below it.
         is_later = addition.sentence > mention.sentence
         if is_later and _contradict(mention, addition, report.text):
+            # A cell quotes the report. What tells that the mention is past is the word
+            # "addendum" itself.
             heading = _heading_span(addition, report)
             past = (*mention.attributes.get("past_hx", ()), heading)
             attributes = {**mention.attributes, "past_hx": past}
@@ -65,17 +72,17 @@ def _contradict(first: Mention, second: Mention, text: str) -> bool:
     are_of_heart = first.normed_ent in sizes and second.normed_ent in sizes
     if not are_of_heart and first.normed_ent != second.normed_ent:
         return False
+    denial = second
+    presence = first
+    if is_first_denied:
+        denial = first
+        presence = second
     # "No displaced fracture" takes no fracture back; "normal" of the heart is no kind.
-    denial = first if is_first_denied else second
-    if not are_of_heart and _is_restricted(denial):
+    is_restricted = any(column in denial.attributes for column in _RESTRICTING_COLUMNS)
+    if is_restricted and not are_of_heart:
         return False
     # "No left effusion" takes no right one back.
-    presence = second if is_first_denied else first
     return _words_of_location(denial, text) <= _words_of_location(presence, text)
-
-
-def _is_restricted(denial: Mention) -> bool:
-    return any(column in denial.attributes for column in _RESTRICTING_COLUMNS)
 
 
 def _words_of_location(mention: Mention, text: str) -> set[str]:

@@ -1,4 +1,8 @@
-"""What a sentence states that names no finding: "Normal examination." (method.md 7)."""
+"""What a sentence states that names no finding: "Normal examination." (method.md 7).
+
+Limits of an examination beside a finding are its attributes; only without a finding
+they are a row of their own (method.md 7, point 8).
+"""
 
 from __future__ import annotations
 
@@ -29,14 +33,15 @@ def _normal_examination(
     names_examination = any(token.kind == "examined" for token in tokens)
     if not names_examination and section != "impr":
         return []
-    saying = [token for token in tokens if _says_something(token)]
-    if not saying or not all(_is_all_clear(token) for token in saying):
+    telling = [token for token in tokens if _tells_something(token)]
+    # One other word, as in "Normal variant.", and it is no conclusion on everything.
+    if not telling or not all(_is_all_clear(token) for token in telling):
         return []
-    saying[0].become(_NORMAL_CHEST)
-    return [MentionDraft(saying[0], [], [])]
+    telling[0].become(_NORMAL_CHEST)
+    return [MentionDraft(telling[0], [], [])]
 
 
-def _says_something(token: TaggedToken) -> bool:
+def _tells_something(token: TaggedToken) -> bool:
     """Whether a word is more than grammar, a number ("1. Normal.") or "unchanged"."""
     is_grammar = token.kind in ("examined", "break", "copula", "comma")
     is_number = token.form.isdigit()
@@ -55,6 +60,7 @@ def _limited_examination(tokens: list[TaggedToken]) -> list[MentionDraft]:
     limits = [token for token in stated if _limits(token)]
     if not limits:
         return []
+    # Copies, because the first of them becomes the row's head and is an attribute too.
     words = [
         TaggedToken(LIMITATION, token.form, token.begin, token.end) for token in limits
     ]

@@ -1,8 +1,9 @@
 """Sentences that speak of the finding before them: "It measures 3 cm" (method.md 7).
 
-A sentence is read alone first, with a pointer in the place of the finding that it
-speaks of. When the report is put together, the pointer is resolved: what is said of it
-is added to the finding before.
+A sentence is read alone first, with a pointer instead of the finding that it speaks of.
+When the report is put together, the pointer is resolved: what is said of it is added to
+the finding before. Sentences of different sections do not speak of each other
+(method.md 7, point 10). What an addendum takes back is a matter of `addenda.py`.
 """
 
 from __future__ import annotations
@@ -69,8 +70,9 @@ def insert_pointer(tokens: list[TaggedToken]) -> None:
     first = tokens[0]
     if first.form in WORDS["points_back"] and first.kind in ("break", "other"):
         if _is_subject_of_verb(tokens):
-            nearest = tokens[:2]
-            is_plural = any(tok.form in WORDS["points_at_several"] for tok in nearest)
+            # "These are new", "The findings are new", "This finding is new".
+            first_two = tokens[:2]
+            is_plural = any(tok.form in WORDS["points_at_several"] for tok in first_two)
             first.become(_THESE if is_plural else _THIS)
     elif _lacks_subject(first):
         tokens.insert(0, TaggedToken(_THIS, "", first.begin, first.begin))
@@ -126,14 +128,15 @@ def back_reference(
     explaining: list[int] = []
     repeating: list[int] = []
     for number, row in enumerate(rows_of(drafts)):
+        # "This may be pneumonia": the pointer is a sign of the pneumonia.
         if pointer in row.draft.signs:
             explaining.append(number)
         if row.draft.head in repeated:
             repeating.append(number)
-    pointing: Mention | None = None
+    pointer_mention: Mention | None = None
     if pointer is not None:
-        pointing = _mention_of_pointer(pointer, drafts, tokens, text)
-    return BackReference(tuple(explaining), tuple(repeating), pointing)
+        pointer_mention = _mention_of_pointer(pointer, drafts, tokens, text)
+    return BackReference(tuple(explaining), tuple(repeating), pointer_mention)
 
 
 def _named_again(tokens: Sequence[TaggedToken]) -> list[TaggedToken]:
@@ -176,7 +179,10 @@ def _begin_of_meaning(
 ) -> int:
     """Find the hedge or link behind which the sentence says what the pointer means."""
     meanings = [draft.head.begin for draft in drafts if pointer in draft.signs]
-    begin_of_meaning = meanings[0] if meanings else 0
+    # "It is larger.": nothing says what it means, and all is said of it.
+    if not meanings:
+        return end_of_sentence
+    begin_of_meaning = meanings[0]
     links = [
         token.begin
         for token in tokens
@@ -213,6 +219,7 @@ class CoreferenceResolver:
             nothing itself.
         """
         sentence = self._report.sentences[position]
+        # "It" at the begin of the impression speaks of no finding above it.
         if sentence.section != self._section:
             self._section = sentence.section
             self._antecedents = []
@@ -223,8 +230,8 @@ class CoreferenceResolver:
         reference = reading.back_reference
         account: SentenceReading = reading
         if self._antecedents and reference is not None:
-            is_said = self._resolve(reference, position, first)
-            if is_said and not reading.mentions:
+            says_something = self._resolve(reference, position, first)
+            if says_something and not reading.mentions:
                 account = SentenceReading("nothing stated", "finding before")
         elif self._antecedents and reading.mentions:
             self._explain_signs_before(first)
@@ -234,6 +241,8 @@ class CoreferenceResolver:
     def _remember_findings(self, reading: StandaloneReading, first: int) -> None:
         """Note which findings the next sentence may speak of."""
         reference = reading.back_reference
+        # "Nodule. It is unchanged. It measures 3 cm.": all three speak of the nodule.
+        # After a sentence that is about something else "it" would not.
         if not reading.mentions:
             if reference is None:
                 self._antecedents = []
@@ -258,20 +267,22 @@ class CoreferenceResolver:
         Returns:
             Whether its pointer says something of them.
         """
-        antecedents = self._meant(reference)
-        is_said = False
+        antecedents = self._referents(reference)
+        says_something = False
         if reference.pointer is not None:
             begin = self._report.sentences[position].span.begin
             pointer = _in_report(reference.pointer, position, begin, 0)
-            is_said = self._add_attributes(antecedents, pointer)
+            says_something = self._add_attributes(antecedents, pointer)
         for number in reference.explaining:
             self._explain(antecedents, first + number)
+        # "Nodule in the left apex. This nodule is new.": it is in the left apex, too.
         for number in reference.repeating:
             name = self.mentions[first + number].normed_ent
-            self._take_location(self._named(name), first + number)
-        return is_said
+            namesakes = self._of_name(name, self._antecedents)
+            self._take_location(namesakes, first + number)
+        return says_something
 
-    def _meant(self, reference: BackReference) -> list[int]:
+    def _referents(self, reference: BackReference) -> list[int]:
         """Find which findings before are meant: "these" are all of them, "this" is one.
 
         It is one that explains no other: the last sign, else the last finding.
@@ -284,25 +295,29 @@ class CoreferenceResolver:
         ]
         candidates = unexplaining or self._antecedents
         names = [self.mentions[number].normed_ent for number in candidates]
+        # "Opacity and effusion. This may be pneumonia.": an opacity may be something
+        # else, an effusion is what it is.
         signs = [name for name in names if name in WORDS["signs"]]
-        name = signs[-1] if signs else names[-1]
-        return [number for number in candidates if self._is_named(number, name)]
+        last_name = (signs or names)[-1]
+        # Opacities at two locations are two rows, and both are meant.
+        return self._of_name(last_name, candidates)
 
-    def _named(self, name: str) -> list[int]:
-        return [number for number in self._antecedents if self._is_named(number, name)]
-
-    def _is_named(self, number: int, name: str) -> bool:
-        return self.mentions[number].normed_ent == name
+    def _of_name(self, name: str, numbers: Sequence[int]) -> list[int]:
+        return [
+            number for number in numbers if self.mentions[number].normed_ent == name
+        ]
 
     def _add_attributes(self, antecedents: list[int], pointer: Mention) -> bool:
         """Add what is said of a pointer to the findings that it stands for.
 
         Returns:
-            Whether anything was said: "It is gone" and "It measures 3 cm" are; "It is
-            not a nodule" is not.
+            Whether anything was said: "It has resolved" and "It measures 3 cm" say
+            something, "It is not a nodule" does not.
         """
         attributes = dict(pointer.attributes)
+        # "It was present on the prior CT": the finding before it is there all the same.
         attributes.pop("past_hx", None)
+        # "It has resolved" denies the finding; "It is not a nodule" only a name for it.
         has_gone = pointer.status.endswith("n")
         if has_gone and "improved" not in attributes:
             return False
@@ -310,9 +325,10 @@ class CoreferenceResolver:
             return False
         for number in antecedents:
             mention = self.mentions[number]
+            if has_gone:
+                mention = replace(mention, status=pointer.status)
             self.mentions[number] = replace(
                 mention,
-                status=pointer.status if has_gone else mention.status,
                 location=mention.location or pointer.location,
                 attributes=_united(mention, attributes),
             )
@@ -321,12 +337,14 @@ class CoreferenceResolver:
     def _explain(self, signs: list[int], cause: int) -> None:
         """Make signs the evidence of what explains them; it lies where they lie."""
         mention = self.mentions[cause]
+        # "This is not pneumonia": what is denied explains nothing.
         if mention.status.endswith("n"):
             return
         self.mentions[cause] = replace(mention, evidence=(*mention.evidence, *signs))
         for sign in signs:
             associate = (*self.mentions[sign].associate, cause)
             self.mentions[sign] = replace(self.mentions[sign], associate=associate)
+        # Heart failure does not lie where the opacity is that shows it.
         if mention.normed_ent not in WORDS["everywhere"]:
             self._take_location(signs, cause)
 
@@ -373,6 +391,10 @@ def _may_be_pointed_at(mention: Mention) -> bool:
 
 
 def _is_open_cause(mention: Mention) -> bool:
+    """Whether a mention is left open, and its own sentence does not say of what it is.
+
+    A location of its own would be another one than that of the signs.
+    """
     is_open = mention.status == "tp" and not mention.location and not mention.evidence
     return is_open and mention.normed_ent in WORDS["causes_of_signs"]
 

@@ -1,4 +1,8 @@
-"""From drafts to rows: name, status, attributes and cues of a mention (method.md 4)."""
+"""From drafts to rows: name, status, attributes and cues of a mention.
+
+The columns are those of method.md sections 2 to 5. Which words belong to a draft is
+decided before, in `findings.py`, `locations.py` and `descriptions.py`.
+"""
 
 from __future__ import annotations
 
@@ -61,24 +65,24 @@ def mentions_of(drafts: list[MentionDraft], text: str) -> tuple[Mention, ...]:
         text: of the sentence.
     """
     rows = rows_of(drafts)
-    first_row: dict[MentionDraft, int] = {}
+    first_row_of: dict[MentionDraft, int] = {}
     for number, row in enumerate(rows):
-        first_row.setdefault(row.draft, number)
-    evidence: dict[MentionDraft, tuple[int, ...]] = {}
+        first_row_of.setdefault(row.draft, number)
+    evidence_of: dict[MentionDraft, tuple[int, ...]] = {}
     explained_by: dict[MentionDraft, list[int]] = {draft: [] for draft in drafts}
     for draft in drafts:
-        signs = [sign for sign in _stated_signs(draft) if sign in first_row]
-        evidence[draft] = tuple(first_row[sign] for sign in signs)
+        # A sign may be a pointer to the sentence before, which makes no row here.
+        signs = [sign for sign in _stated_signs(draft) if sign in first_row_of]
+        evidence_of[draft] = tuple(first_row_of[sign] for sign in signs)
         for sign in signs:
-            explained_by[sign].append(first_row[draft])
+            explained_by[sign].append(first_row_of[draft])
     mentions: list[Mention] = []
     for number, row in enumerate(rows):
-        is_first = first_row[row.draft] == number
-        mention = replace(
-            mention_of(row.draft, row.locations, text),
-            evidence=evidence[row.draft],
-            associate=tuple(explained_by[row.draft]) if is_first else (),
-        )
+        mention = mention_of(row.draft, row.locations, text)
+        mention = replace(mention, evidence=evidence_of[row.draft])
+        # The way back of an evidence, which leads to the first row of the draft.
+        if first_row_of[row.draft] == number:
+            mention = replace(mention, associate=tuple(explained_by[row.draft]))
         mentions.append(mention)
     return tuple(mentions)
 
@@ -106,6 +110,7 @@ def mention_of(draft: MentionDraft, locations: list[TaggedToken], text: str) -> 
         sentence=0,
         ent=_span(draft.head),
         normed_ent=_name(draft.head, locations),
+        # A described part of the body is seen on the film (method.md section 2).
         cat=draft.head.code if draft.is_finding else "PF",
         status=_status(draft),
         location=_location(locations, text),
@@ -122,6 +127,7 @@ def _name(head: TaggedToken, locations: list[TaggedToken]) -> str:
     # "History of malignancy" is of any organ, not of the lung.
     if head.past is not None and head.form in WORDS["of_any_organ"]:
         return "cancer"
+    # "Edema of the ankle" is not pulmonary (method.md section 7, point 9).
     if any(location.name == ELSEWHERE for location in locations):
         return _NAME_OUTSIDE_THE_CHEST.get(head.name, head.name)
     return head.name
@@ -131,10 +137,13 @@ def _location(locations: list[TaggedToken], text: str) -> tuple[Span, ...]:
     """Take locations as values, sides first, neighbours as one: "right upper lobe"."""
     spans: list[Span] = []
     for location in sorted(set(locations), key=lambda location: location.begin):
+        # "Right" and "upper lobe" are two words of the lexicon and one value, "apex of
+        # the lung" two.
         if spans and _BETWEEN_NEIGHBOURS.fullmatch(text, spans[-1].end, location.begin):
             spans[-1] = Span(spans[-1].begin, location.end)
         else:
             spans.append(_span(location))
+    # A stable order: behind the sides the order of the text stays.
     return tuple(sorted(spans, key=lambda span: _SIDE.search(span.of(text)) is None))
 
 
@@ -142,6 +151,10 @@ def _location(locations: list[TaggedToken], text: str) -> tuple[Span, ...]:
 
 
 def _status(draft: MentionDraft) -> str:
+    """Decide the code of `tables.STATUSES` (method.md section 3).
+
+    A finding is denied or hedged itself; a part of the body is what is said of it.
+    """
     if draft.is_finding and not _is_normal_structure(draft):
         return _status_of_finding(draft.head)
     return _status_of_part(draft)
@@ -161,7 +174,10 @@ def _status_of_finding(head: TaggedToken) -> str:
 
 
 def _status_of_part(draft: MentionDraft) -> str:
-    """Decide by the words that judge; what is abnormal wins over what is normal."""
+    """Decide by the words that judge; what is abnormal wins over what is normal.
+
+    "Normal but tortuous aorta" is one row, and abnormal.
+    """
     judgements = judgements_of(draft)
     wrong = [word for word in judgements if is_wrong(word)]
     decisive = wrong or judgements
@@ -185,6 +201,7 @@ def _status_code(*, is_tentative: bool, is_negative: bool) -> str:
 
 
 def _attributes(draft: MentionDraft, text: str) -> dict[str, tuple[Span, ...]]:
+    """Take the words that describe a draft, by column in the order of the columns."""
     values: dict[str, list[Span]] = {}
     for word in sorted(draft.modifiers, key=lambda word: word.begin):
         if word.code and _is_attribute(draft, word, text):
@@ -216,15 +233,17 @@ def _value_of(word: TaggedToken, text: str) -> Span:
 
 def _is_attribute(draft: MentionDraft, word: TaggedToken, text: str) -> bool:
     """Whether a word is a value of its column, and not in the status alone."""
+    # "5 cm above the carina" of a nodule is no placement.
     if word.code == "placement":
-        return draft.is_device  # "5 cm above the carina" of a nodule is no placement.
+        return draft.is_device
     if word.kind != "normal":
         return True
+    # "Nondisplaced" is normal of the trachea, and describes a fracture.
     if draft.is_finding:
-        # Normal of the trachea, a description of a fracture.
         return word.form in WORDS["of_a_fracture"]
+    # No "normal" beside "enlarged".
     if not _status(draft).endswith("n"):
-        return False  # No "normal" beside "enlarged".
+        return False
     return draft.head.name in WORDS["sized"] or _names_normal_axis(draft, word, text)
 
 
@@ -246,7 +265,9 @@ def _names_normal_axis(draft: MentionDraft, word: TaggedToken, text: str) -> boo
 
 def _cues(draft: MentionDraft, text: str) -> tuple[CueUse, ...]:
     """List the cues that decided a mention, and the words that judge a part."""
-    judgements = [] if draft.is_finding else judgements_of(draft)
+    judgements: list[TaggedToken] = []
+    if not draft.is_finding:
+        judgements = judgements_of(draft)
     uses: list[CueUse] = []
     for token in (draft.head, *judgements):
         uses += [CueUse(edge.cue, Span(edge.begin, edge.end)) for edge in token.edges]
@@ -255,6 +276,7 @@ def _cues(draft: MentionDraft, text: str) -> tuple[CueUse, ...]:
     for word in judgements:
         if not word.negation:
             uses.append(_cue_of_word(word.kind, word, text))
+    # "The heart is stable": nothing else judges it.
     if draft.is_compared and not judgements:
         for word in draft.modifiers:
             if word.code == "no_change":

@@ -1,4 +1,7 @@
-"""The words by which reports are cut (`resources/structuring/sections.yaml`)."""
+"""The words by which reports are cut (`resources/structuring/sections.yaml`).
+
+How they cut a report is decided in `headings.py`, `sections.py` and `sentences.py`.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class CuttingWords(NamedTuple):
     """The words of `sections.yaml`.
 
     Attributes:
-        headings: spelling -> kind.
+        headings: spelling -> what stands below it.
         longest_heading: in words.
         groups: name -> its words.
         sign_off: pattern of what ends a report: "Dictated by".
@@ -61,15 +64,18 @@ def cutting_words() -> CuttingWords:
         ConfigurationError: the file cannot be read, or has a group that is none.
     """
     file = word_file("sections")
-    kinds = get_args(HeadingKind)
-    named = {" ".join(key).strip(): frozenset(words) for key, words in file.items()}
-    heading_groups = [f"headings {kind}" for kind in kinds]
-    require("sections", named, (*_GROUPS, *heading_groups))
-    groups = dict.fromkeys(_GROUPS, frozenset[str]()) | named
+    # A group may have a sub-group, "headings" has "hist"; others have an empty one.
+    groups_of_file = {
+        " ".join(key).strip(): frozenset(words) for key, words in file.items()
+    }
+    heading_kinds = get_args(HeadingKind)
+    heading_groups = [f"headings {heading_kind}" for heading_kind in heading_kinds]
+    require("sections", groups_of_file, (*_GROUPS, *heading_groups))
+    groups = dict.fromkeys(_GROUPS, frozenset[str]()) | groups_of_file
     headings: dict[str, HeadingKind] = {}
-    for kind in kinds:
-        for phrase in file.get(("headings", kind), ()):
-            headings[_compared_form(heading_words(phrase))] = kind
+    for heading_kind in heading_kinds:
+        for phrase in file.get(("headings", heading_kind), ()):
+            headings[_compared_form(heading_words(phrase))] = heading_kind
     return CuttingWords(
         headings=headings,
         longest_heading=max(len(heading.split()) for heading in headings),
@@ -88,6 +94,7 @@ def _sign_off(phrases: Iterable[str]) -> re.Pattern[str]:
     alternatives = "|".join(
         re.escape(phrase).replace(r"\ ", r"[ \t]+") for phrase in longest_first
     )
+    # "Read by A. Roe." signs a report off; "as read by A. Roe" is a part of a sentence.
     begin = r"(?:^[ \t]*|(?<=[.!?][ \t])[ \t]*)"
     pattern = rf"{begin}((?:{alternatives})(?![^\W_]))"
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)

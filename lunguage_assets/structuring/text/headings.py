@@ -43,20 +43,21 @@ class Heading(NamedTuple):
 
     Attributes:
         begin, end: its characters, the colon among them.
-        written: as the report writes it, without colon.
+        wording: as the report writes it, without colon.
         kind: what stands below it.
     """
 
     begin: int
     end: int
-    written: str
+    wording: str
     kind: HeadingKind
 
 
 def headings_of(text: str, words: CuttingWords) -> list[Heading]:
     """Find the headings of a report in order, without overlaps.
 
-    Of two at one place a listed one is taken before a title, and the longer one.
+    Of two that begin at one character a listed one is taken before a title, and then
+    the longer one.
     """
     candidates = [
         *_headings_with_colon(text, words),
@@ -85,10 +86,11 @@ def _is_title_in_prose(text: str, last: Heading, title: Heading) -> bool:
     """
     if title.kind != "title" or last.kind not in ("find", "impr"):
         return False
+    # A colon or a blank line sets it apart from the prose before it.
     if text[title.end - 1] == ":" or BLANK_LINE.search(text, last.end, title.begin):
         return False
     following = text[title.end : title.end + 2].lstrip("\r\n")
-    return ". " in title.written or following[:1].islower()
+    return ". " in title.wording or following[:1].islower()
 
 
 def _headings_with_colon(text: str, words: CuttingWords) -> Iterator[Heading]:
@@ -110,23 +112,29 @@ def _heading_before_colon(text: str, colon: int, words: CuttingWords) -> Heading
     begin_of_line = text.rfind("\n", begin_of_window, colon) + 1
     offset = max(begin_of_line, begin_of_window)
     window = text[offset:colon].rstrip(" \t*_")
+    # "FINDINGS (two views):" is the heading "FINDINGS".
     if window.endswith(")"):
-        window = window.rpartition("(")[0]  # "FINDINGS (two views):"
+        window = window.rpartition("(")[0]
+    # "10:30" and "Findings 2:" are none.
     if not window or not (window[-1].isalpha() or window[-1] == " "):
         return None
     before_colon = list(heading_words(window))[-words.longest_heading :]
+    # The longest first: of "Clinical history:" not "history" alone.
     for first, word in enumerate(before_colon):
-        kind = words.heading_kind(before_colon[first:])
-        if kind is not None:
+        heading_kind = words.heading_kind(before_colon[first:])
+        if heading_kind is not None:
             if not _may_begin_heading(window, word.start()):
                 return None
-            written = window[word.start() : before_colon[-1].end()]
-            return Heading(offset + word.start(), colon + 1, written, kind)
+            wording = window[word.start() : before_colon[-1].end()]
+            return Heading(offset + word.start(), colon + 1, wording, heading_kind)
     return None
 
 
 def _may_begin_heading(line: str, begin: int) -> bool:
-    """Whether it begins with a capital, or where a line or sentence begins."""
+    """Whether it begins with a capital, or where a line or sentence begins.
+
+    "There are several findings: ..." is prose.
+    """
     before = line[:begin].rstrip(MARGIN)
     return line[begin].isupper() or before[-1:] in (".", "?", "!", ";", "")
 
@@ -134,10 +142,10 @@ def _may_begin_heading(line: str, begin: int) -> bool:
 def _headings_on_own_lines(text: str, words: CuttingWords) -> Iterator[Heading]:
     """Find headings alone on a line, or before a dash: "Impression - no edema"."""
     for match in _OWN_LINE.finditer(text):
-        written = match.group(1)
-        kind = words.heading_kind(heading_words(written))
-        if kind is not None and written[0].isupper():
-            yield Heading(match.start(1), match.end(), written, kind)
+        wording = match.group(1)
+        heading_kind = words.heading_kind(heading_words(wording))
+        if heading_kind is not None and wording[0].isupper():
+            yield Heading(match.start(1), match.end(), wording, heading_kind)
 
 
 def _headings_in_capitals(text: str, words: CuttingWords) -> Iterator[Heading]:
@@ -151,18 +159,25 @@ def _headings_in_capitals(text: str, words: CuttingWords) -> Iterator[Heading]:
 def _longest_in_capitals(
     text: str, match: re.Match[str], words: CuttingWords
 ) -> Heading | None:
+    """Find the longest heading with which a run of capitals begins.
+
+    Args:
+        text: of the report.
+        match: the run, where a line begins.
+        words: of headings.
+    """
     begin = match.start(1)
     capitals = list(heading_words(match.group(1)))
     has_gap = "  " in match.group(1)
     for last in range(len(capitals), 0, -1):
-        kind = words.heading_kind(capitals[:last])
+        heading_kind = words.heading_kind(capitals[:last])
         # A part of the capitals is a heading where two blanks are somewhere among them:
         # "FINDINGS  PA VIEW shows".
-        if kind is not None and (last == len(capitals) or has_gap):
+        if heading_kind is not None and (last == len(capitals) or has_gap):
             end = begin + capitals[last - 1].end()
             if not _is_followed_by_prose(text, end):
                 return None
-            return Heading(begin, end, text[begin:end], kind)
+            return Heading(begin, end, text[begin:end], heading_kind)
     return None
 
 
@@ -172,11 +187,15 @@ def _is_followed_by_prose(text: str, end: int) -> bool:
     "FINDINGS ARE" is no heading, "FINDINGS  PA view" is.
     """
     line_end = text.find("\n", end)
-    line = text[end : line_end if line_end != -1 else len(text)]
+    if line_end == -1:
+        line_end = len(text)
+    line = text[end:line_end]
+    # A line all in capitals is a title: "CHEST PORTABLE".
     if not any(letter.islower() for letter in line[:_WINDOW]):
         return False
     if line.startswith(("  ", "\t")):
         return True
+    # "A" is an article as well: "IMPRESSION A small effusion".
     following = line.split(None, 1)[0]
     return len(following) <= 1 or not following.isupper()
 
@@ -184,13 +203,15 @@ def _is_followed_by_prose(text: str, end: int) -> bool:
 def _exam_titles(text: str, words: CuttingWords) -> Iterator[Heading]:
     """Find lines that only name the examination, and such words before a colon."""
     for line in _LINE.finditer(text):
-        written = line.group()
-        begin = line.end() - len(written.lstrip())
-        colon = written.rfind(":", 0, _TITLE_LENGTH)
-        if len(written) <= _TITLE_LENGTH and is_exam_title(written, words):
-            yield Heading(begin, line.end(), written.strip(" \t\r:"), "title")
+        line_text = line.group()
+        begin = line.end() - len(line_text.lstrip())
+        colon = line_text.rfind(":", 0, _TITLE_LENGTH)
+        if len(line_text) <= _TITLE_LENGTH and is_exam_title(line_text, words):
+            yield Heading(begin, line.end(), line_text.strip(" \t\r:"), "title")
         elif colon > 0:
-            before_colon = written[:colon]  # "PORTABLE AP CHEST: ..."
+            # "PORTABLE AP CHEST: The lungs are clear." Only in capitals: before a colon
+            # "Portable AP chest" may be prose.
+            before_colon = line_text[:colon]
             if before_colon.isupper() and is_exam_title(before_colon, words):
                 end = line.start() + colon + 1
                 yield Heading(begin, end, before_colon.strip(), "title")
@@ -206,6 +227,7 @@ def is_exam_title(line: str, words: CuttingWords) -> bool:
     names: list[str] = []
     for token in heading_words(line):
         word = token.group().lower()
+        # Dates, and what de-identification left of a name, are no words of it.
         if not word[0].isdigit() and word not in ("/", "xxxx"):
             names.append(word)
     has_noun = not words.groups["exam_nouns"].isdisjoint(names)

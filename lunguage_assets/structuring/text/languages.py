@@ -38,12 +38,12 @@ class _Languages(NamedTuple):
 
     Attributes:
         english: function words of English.
-        others: those of other languages that English does not have.
+        foreign: those of other languages that English does not have.
         borrowed: phrases that English borrows: "status post", "en face".
     """
 
     english: frozenset[str]
-    others: frozenset[str]
+    foreign: frozenset[str]
     borrowed: re.Pattern[str]
 
 
@@ -51,30 +51,31 @@ class WordCounts(NamedTuple):
     """How many words of a text are plainly English, and how many are not."""
 
     english: int
-    other: int
+    foreign: int
 
     @property
     def are_telling(self) -> bool:
         """Whether a word tells the language at all."""
-        return bool(self.english or self.other)
+        return bool(self.english or self.foreign)
 
     @property
-    def is_other_language(self) -> bool:
+    def is_foreign(self) -> bool:
         """Whether more words speak for another language than for English."""
-        return self.other > self.english
+        return self.foreign > self.english
 
 
 @lru_cache(maxsize=1)
 def _languages() -> _Languages:
     groups = word_file("languages")
     english = frozenset(" ".join(groups["english", ""]).split())
-    others: set[str] = set()
-    for (group, _), lines in groups.items():
+    foreign: set[str] = set()
+    for (group, _language), lines in groups.items():
         if group == "others":
-            others.update(" ".join(lines).split())
+            foreign.update(" ".join(lines).split())
     phrases = "|".join(re.escape(phrase) for phrase in groups["borrowed", ""])
     borrowed = re.compile(rf"\b(?:{phrases})\b")
-    return _Languages(english, frozenset(others) - english, borrowed)
+    # A word that English has as well tells nothing against it.
+    return _Languages(english, frozenset(foreign) - english, borrowed)
 
 
 @remembered
@@ -87,19 +88,19 @@ def count_words(text: str) -> WordCounts:
         # Only then in lower case: a capital tells a name from a foreign word.
         plain = languages.borrowed.sub(" ", lower)
     english = 0
-    other = 0
+    foreign = 0
     for word in _WORD.findall(plain):
         if word.lower() in languages.english:
             english += 1
-        elif word.lower() in languages.others or _has_foreign_letters(word):
-            other += 1
-    return WordCounts(english, other)
+        elif word.lower() in languages.foreign or _has_foreign_letters(word):
+            foreign += 1
+    return WordCounts(english, foreign)
 
 
 def _has_foreign_letters(word: str) -> bool:
     """Whether a word is in another script, or no English one by its letters.
 
-    "Épanchement" in lower case is; "Sjögren" is a name.
+    "épanchement" is none; "Sjögren" with its capital is a name, and may be English.
     """
     if word.isascii():
         return False
@@ -117,16 +118,16 @@ def foreign_sentences(sentences: Sequence[str]) -> list[bool]:
     ("Cardiomegaly.") is of the language of the report, which is English unless more
     words speak for another one.
     """
-    counts = [count_words(sentence) for sentence in sentences]
-    report = WordCounts(
-        english=sum(count.english for count in counts),
-        other=sum(count.other for count in counts),
+    counts_by_sentence = [count_words(sentence) for sentence in sentences]
+    counts_of_report = WordCounts(
+        english=sum(counts.english for counts in counts_by_sentence),
+        foreign=sum(counts.foreign for counts in counts_by_sentence),
     )
-    is_report_foreign = report.is_other_language
-    return [
-        count.is_other_language if count.are_telling else is_report_foreign
-        for count in counts
-    ]
+    are_foreign: list[bool] = []
+    for counts in counts_by_sentence:
+        deciding = counts if counts.are_telling else counts_of_report
+        are_foreign.append(deciding.is_foreign)
+    return are_foreign
 
 
 def is_in_another_language(sentences: Sequence[str]) -> bool:

@@ -45,6 +45,7 @@ def cut_report(study_id: str, text: str) -> SectionedReport:
     """
     if not text.strip():
         return SectionedReport(study_id, text, (), notes=("empty",))
+    # Too little is read rather than too much: what is odd is noted, never guessed at.
     sections, notes = sections_of(text)
     numbered = _numbered_sentences(text, sections)
     if numbered.has_other_part:
@@ -66,18 +67,21 @@ class _Numbered(NamedTuple):
 def _numbered_sentences(text: str, sections: Sequence[Section]) -> _Numbered:
     """Number the sentences; those of another part of the body count as `other`.
 
-    "CHEST: Clear. ABDOMEN: No free air." is one report of two parts.
+    "Clear lungs. KNEE: No fracture." is one report of two parts. The upper abdomen is
+    on a film of the chest, and is no other part.
     """
     words = cutting_words().groups
-    named = _words_outside_history(text, sections)
-    names_other_part = not words["elsewhere"].isdisjoint(named)
-    names_chest = not words["chest"].isdisjoint(named)
+    # "HISTORY: Knee pain" does not make a report one of the knee.
+    words_outside_history = _words_outside_history(text, sections)
+    names_other_part = not words["elsewhere"].isdisjoint(words_outside_history)
+    names_chest = not words["chest"].isdisjoint(words_outside_history)
     is_all_of_other_part = names_other_part and not names_chest
     width = line_width(text)
     numbers: Counter[str] = Counter()
     sentences: list[Sentence] = []
     has_other_part = False
     for section in sections:
+        # A sub-heading, "KNEE:", holds at most up to the end of its section.
         is_of_other_part = is_all_of_other_part
         for span in sentence_spans(text, section.begin, section.end, width):
             sentence = span.of(text)
@@ -89,6 +93,8 @@ def _numbered_sentences(text: str, sections: Sequence[Section]) -> _Numbered:
                 if is_of_other_part:
                     code = "other"
                     has_other_part = True
+            # Findings are numbered without a gap where sentences about a knee stand
+            # between them: these count among the `other` ones.
             numbers[code] += 1
             sentences.append(
                 Sentence(code, numbers[code], span, sentence, section.heading)
@@ -111,18 +117,20 @@ def _is_of_other_part(
     """Whether another part of the body is described from this sentence on.
 
     Args:
-        sentence: of findings or impression; a sub-heading, "ABDOMEN:", changes it.
+        sentence: of findings or impression; a sub-heading, "KNEE:", changes it.
         words: groups of `sections.yaml`.
         was_before: whether another part was described before it.
     """
     heading, colon, _ = sentence[:_SUB_HEADING_LENGTH].partition(":")
+    # Too long for a title.
     if not colon and len(sentence) > _SUB_HEADING_LENGTH:
-        return was_before  # Too long for a title.
-    named = set(_WORD.findall(heading.lower()))
-    names_other_part = bool(named & words["elsewhere"])
-    names_chest = bool(named & words["chest"])
-    if names_other_part and named <= words["elsewhere"] | words["exam_words"]:
+        return was_before
+    heading_words = set(_WORD.findall(heading.lower()))
+    names_other_part = bool(heading_words & words["elsewhere"])
+    names_chest = bool(heading_words & words["chest"])
+    if names_other_part and heading_words <= words["elsewhere"] | words["exam_words"]:
+        # "CHEST AND KNEE:" is read: it may be about the lungs.
         return not names_chest
-    is_title_of_chest = names_chest and named <= words["exam_words"]
+    is_title_of_chest = names_chest and heading_words <= words["exam_words"]
     # Any other sub-heading ("HEART:") leads back to the chest.
     return was_before and not colon and not is_title_of_chest

@@ -1,4 +1,7 @@
-"""The sections of a report by its headings, and what is odd (docs/reports.md)."""
+"""The sections of a report by its headings, and what is odd (docs/reports.md).
+
+How a heading is known is decided in `headings.py`.
+"""
 
 from __future__ import annotations
 
@@ -55,136 +58,145 @@ def sections_of(text: str) -> SectionedText:
     report has no other.
     """
     headings = headings_of(text, cutting_words())
-    parts = [
-        part for part in _parts_between(text, headings) if _has_content(text, part)
+    sections = [
+        section
+        for section in _sections_between(text, headings)
+        if _has_content(text, section)
     ]
     notes: list[str] = []
     if all(heading.kind in ("title", "sign-off") for heading in headings):
         notes.append("no-headings")
-    if _count_reports(headings, parts) > 1:
+    if _count_reports(headings, sections) > 1:
         notes.append("two-reports")
-    if not any(part.kind == "find" for part in parts):
+    # Before the codes: whether a heading names findings decides what other text is.
+    if not any(section.kind == "find" for section in sections):
         with_findings: list[Section] = []
-        for part in parts:
-            with_findings += _without_its_findings(text, part)
-        parts = with_findings
-    coded = _with_codes(parts)
+        for section in sections:
+            with_findings += _apart_from_findings(text, section)
+        sections = with_findings
+    coded = _with_codes(sections)
     return SectionedText(coded.sections, notes + coded.notes)
 
 
-def _parts_between(text: str, headings: Sequence[Heading]) -> Iterator[Section]:
+def _sections_between(text: str, headings: Sequence[Heading]) -> Iterator[Section]:
+    # What stands before the first heading is treated as under a mere title.
     begin = Heading(0, 0, "", "title")
     end = Heading(len(text), len(text), "", "title")
     for heading, following in pairwise((begin, *headings, end)):
-        yield Section(heading.end, following.begin, heading.written, heading.kind)
+        yield Section(heading.end, following.begin, heading.wording, heading.kind)
 
 
-def _has_content(text: str, part: Section) -> bool:
+def _has_content(text: str, section: Section) -> bool:
     """Whether there is more than a drawn rule."""
-    content = text[part.begin : part.end].strip()
+    content = text[section.begin : section.end].strip()
     is_short = len(content) <= _LONGEST_PLACEHOLDER
     return bool(content) and (is_short or bool(content.strip(MARGIN + "\r\n")))
 
 
-def _count_reports(headings: Sequence[Heading], parts: Sequence[Section]) -> int:
+def _count_reports(headings: Sequence[Heading], sections: Sequence[Section]) -> int:
     """Count the reports in a text: an examination begins again behind an impression."""
-    filled = {part.begin for part in parts}
+    begins_with_content = {section.begin for section in sections}
     reports = 1
     is_concluded = False
     is_begun_again = False
     for heading in headings:
-        if heading.written.lower().startswith("adden"):
+        # "ADDENDUM: ..." with findings of its own belongs to the report before it.
+        if heading.wording.lower().startswith("adden"):
             continue
         is_concluded = is_concluded or heading.kind == "impr"
         if is_concluded and heading.kind in ("introduction", "title", "hist"):
             is_begun_again = True
-        states_findings = heading.kind in ("find", "impr") and heading.end in filled
+        has_content = heading.end in begins_with_content
+        states_findings = has_content and heading.kind in ("find", "impr")
+        # A second title alone may be a repeated header of the page.
         if is_begun_again and states_findings:
             reports += 1
             is_begun_again = False
     return reports
 
 
-def _without_its_findings(text: str, part: Section) -> list[Section]:
-    """Divide a part at its first blank line, where no heading names the findings.
+def _apart_from_findings(text: str, section: Section) -> list[Section]:
+    """Divide a section at its first blank line, where no heading names the findings.
 
     "HISTORY: Cough.\\n\\nThe lungs are clear.": the second paragraph is findings.
     """
-    if part.kind not in ("hist", "introduction"):
-        return [part]
-    for blank in BLANK_LINE.finditer(text, part.begin, part.end):
-        has_text_before = bool(text[part.begin : blank.start()].strip())
+    if section.kind not in ("hist", "introduction"):
+        return [section]
+    for blank in BLANK_LINE.finditer(text, section.begin, section.end):
+        has_text_before = bool(text[section.begin : blank.start()].strip())
         if has_text_before and _SENTENCE_BEGIN.match(text, blank.end()):
-            findings = Section(blank.end(), part.end, "", "find")
-            return [part._replace(end=blank.start()), findings]
-    return [part]
+            findings = Section(blank.end(), section.end, "", "find")
+            return [section._replace(end=blank.start()), findings]
+    return [section]
 
 
-def _with_codes(parts: Sequence[Section]) -> SectionedText:
-    """Decide what the sentences of each part count as."""
-    kinds = {part.kind for part in parts}
+def _with_codes(sections: Sequence[Section]) -> SectionedText:
+    """Decide what the sentences of each section count as."""
+    heading_kinds = {section.kind for section in sections}
     notes: list[str] = []
-    if any(part.kind == "find" and not part.heading for part in parts):
+    if any(section.kind == "find" and not section.heading for section in sections):
         notes.append("findings-without-heading")
-    if not _is_final(kinds) and "preliminary" not in kinds:
+    if not _is_final(heading_kinds) and "preliminary" not in heading_kinds:
         notes.append("no-findings-section")
-    sections: list[Section] = []
+    coded: list[Section] = []
     unread: list[str] = []
     code: SectionCode = "other"
-    for part in parts:
-        code = _code_of(part, code, kinds)
-        if code == "other" and part.kind in _NOTE_OF_UNREAD:
-            unread.append(_NOTE_OF_UNREAD[part.kind])
-        sections.append(part._replace(code=code))
-    # One note a report, however many of its parts were not read.
-    return SectionedText(sections, notes + list(dict.fromkeys(unread)))
+    for section in sections:
+        code = _code_of(section, code, heading_kinds)
+        if code == "other" and section.kind in _NOTE_OF_UNREAD:
+            unread.append(_NOTE_OF_UNREAD[section.kind])
+        coded.append(section._replace(code=code))
+    # One note a report, however many of its sections were not read.
+    return SectionedText(coded, notes + list(dict.fromkeys(unread)))
 
 
 _NOTE_OF_UNREAD: Mapping[HeadingKind, str] = {
     "title": "text-before-headings",
     "preliminary": "preliminary-superseded",
 }
-"""Notes on parts that might have been findings, and are not read."""
+"""Notes on sections that might have been findings, and are not read."""
 
 
-def _is_final(kinds: set[HeadingKind]) -> bool:
+def _is_final(heading_kinds: set[HeadingKind]) -> bool:
     """Whether a report has more than history and a preliminary reading."""
-    return not kinds.isdisjoint(("find", "impr", "title"))
+    return not heading_kinds.isdisjoint(("find", "impr", "title"))
 
 
 def _code_of(
-    part: Section, code_before: SectionCode, kinds: set[HeadingKind]
+    section: Section, code_before: SectionCode, heading_kinds: set[HeadingKind]
 ) -> SectionCode:
-    """Decide what the sentences of a part count as.
+    """Decide what the sentences of a section count as.
 
     Args:
-        part: of the report.
-        code_before: of the part before.
-        kinds: of all parts.
+        section: of the report.
+        code_before: of the section before.
+        heading_kinds: of all sections.
     """
-    if part.kind == "hist" or part.kind == "find" or part.kind == "impr":
-        return part.kind
-    if part.kind == "title":
-        return _code_under_title(part, code_before, has_findings="find" in kinds)
-    if part.kind == "preliminary" and not _is_final(kinds):
+    if section.kind == "hist" or section.kind == "find" or section.kind == "impr":
+        return section.kind
+    if section.kind == "title":
+        has_findings = "find" in heading_kinds
+        return _code_under_title(section, code_before, has_findings=has_findings)
+    # "PRELIMINARY REPORT: Possible edema." counts until there is a final reading.
+    if section.kind == "preliminary" and not _is_final(heading_kinds):
         return "find"
     return "other"
 
 
 def _code_under_title(
-    part: Section, code_before: SectionCode, *, has_findings: bool
+    section: Section, code_before: SectionCode, *, has_findings: bool
 ) -> SectionCode:
     """Decide what text under a mere title is.
 
     Args:
-        part: behind the title, or at the begin of the report.
-        code_before: of the part before.
+        section: behind the title, or at the begin of the report.
+        code_before: of the section before.
         has_findings: whether a heading names findings.
     """
     if not has_findings:
         return "find"
     # "FINDINGS: ...\nLATERAL CHEST\n...": behind findings they are findings of it.
     is_behind_findings = code_before in ("find", "impr")
-    if is_behind_findings and is_exam_title(part.heading, cutting_words()):
+    if is_behind_findings and is_exam_title(section.heading, cutting_words()):
         return code_before
     return "other"

@@ -1,6 +1,8 @@
 """The sentences of a section: where a full stop, a line or a list ends one.
 
 Everything but blanks, enumeration marks and drawn rules is in exactly one sentence.
+Words whose full stop ends none ("approx.") stand in
+`resources/structuring/sections.yaml`.
 """
 
 from __future__ import annotations
@@ -98,8 +100,10 @@ def sentence_spans(text: str, begin: int, end: int, width: int) -> Iterator[Span
     """
     passage = _Passage(text, begin, end, max(width, _USUAL_WIDTH))
     for first, last in pairwise([begin, *_cuts(passage), end]):
+        content = first
         enumeration = _ENUMERATION.match(text, first, last)
-        content = enumeration.end() if enumeration else first
+        if enumeration:
+            content = enumeration.end()
         sentence = text[content:last].rstrip()
         if _SAYS_SOMETHING.search(sentence) and not _is_drawn_rule(sentence):
             yield Span(content, content + len(sentence))
@@ -129,13 +133,15 @@ def _cut_at(match: re.Match[str], passage: _Passage, begins: list[int]) -> int |
         begins: of the sentences so far.
     """
     if match["stop"]:
-        return match.end() if _is_end(match, passage, begins[-1]) else None
-    if match["blank"]:
-        return None if _goes_on_behind_blank(match) else match.start()
-    if match["line"]:
-        return match.start() if _is_ended_line(match.start(), passage) else None
+        is_end = _is_end(match, passage, begins[-1])
+        return match.end() if is_end else None
+    # "In segment 2. The ...": the number belongs to the sentence before it.
     if match["listed"] and not _is_next_of_list(match, begins):
-        return match.end()  # "In segment 2. The ..." ends here.
+        return match.end()
+    if match["blank"] and _goes_on_behind_blank(match):
+        return None
+    if match["line"] and not _is_ended_line(match.start(), passage):
+        return None
     return match.start()
 
 
@@ -171,6 +177,8 @@ def _is_end(match: re.Match[str], passage: _Passage, begin: int) -> bool:
     if _is_item_number(before, text[begin:at]):
         return False
     last_word = _last_word_of(before)
+    # With a blank behind, only an abbreviation goes on; without one, as in "3.5 cm", it
+    # must be told that something ends at all.
     if text[behind] in _BLANKS or match["close"]:
         return not _is_abbreviation(last_word, before, following)
     return _is_end_without_blank(last_word, following)
@@ -198,10 +206,13 @@ def _is_abbreviation(word: str, before: str, following: str) -> bool:
         following: the first character behind the stop.
     """
     lower = word.lower()
+    # "Approx. 2 cm", "vs. edema": it never ends a sentence.
     if lower in _abbreviations("inside"):
         return True
+    # "No. 2", but "Effusion: no. Clear lungs."
     if lower in _abbreviations("before_number") and following.isdigit():
         return True
+    # "3 p.m. The ..." may end one: only a small letter or a number goes on for sure.
     if lower in _abbreviations("before_capital") or _DOTTED.search(lower):
         return following.islower() or following.isdigit() or following in ",;"
     is_initial = len(word) == 1 and word.isupper() and following.isupper()
@@ -228,13 +239,15 @@ def _is_end_without_blank(word: str, following: str) -> bool:
     """ "Clear lungs.No edema", "seen.___", "at T6.The heart"; "e.g.PA" goes on."""
     if _DOTTED.search(word):
         return False
-    last = word.rpartition(".")[2]
-    is_word = last[-1:].islower() and len(last) > 1
-    if is_word and last.lower() not in _abbreviations("inside"):
+    word_at_stop = word.rpartition(".")[2]
+    last_character = word_at_stop[-1:]
+    is_word = last_character.islower() and len(word_at_stop) > 1
+    if is_word and word_at_stop.lower() not in _abbreviations("inside"):
         return True
-    if last[-1:] in (")", "_", "X"):
+    # De-identification leaves "___" or "XXXX" at the end of a sentence.
+    if last_character in (")", "_", "X"):
         return True
-    return last[-1:].isdigit() and following.isupper()
+    return last_character.isdigit() and following.isupper()
 
 
 def _last_word_of(before: str) -> str:
@@ -253,13 +266,18 @@ def _is_next_of_list(match: re.Match[str], begins: list[int]) -> bool:
     text = match.string
     at = match.start()
     word_before = _last_word_of(text[max(0, at - _LOOK_BACK) : at].rstrip())
+    # "Segment 2."
     if word_before.lower() in cutting_words().groups["counted"]:
-        return False  # "Segment 2."
+        return False
+    number = int(match["listed"][:-1])
+    # A statement may have several sentences: the last one with a number counts.
     for begin in reversed(begins[-_ITEMS_BEFORE:]):
         enumeration = _ENUMERATION.match(text, begin, at)
-        digits = _DIGITS.search(enumeration.group()) if enumeration else None
-        if digits:
-            return int(match["listed"][:-1]) == int(digits.group()) + 1
+        if enumeration is None:
+            continue
+        digits = _DIGITS.search(enumeration.group())
+        if digits is not None:
+            return number == int(digits.group()) + 1
     return False
 
 
@@ -272,15 +290,21 @@ def _is_ended_line(at: int, passage: _Passage) -> bool:
     """
     text = passage.text
     earliest = max(passage.begin, at - _LONGEST_LINE)
-    line = text[max(text.rfind("\n", earliest, at) + 1, earliest) : at].rstrip()
+    line_begin = max(text.rfind("\n", earliest, at) + 1, earliest)
+    line = text[line_begin:at].rstrip()
     end_ahead = min(passage.end, at + 1 + _LONGEST_LINE_AHEAD)
     following = text[at + 1 : end_ahead].lstrip(" \t\r")
+    # "Effusion,\nEdema" goes on.
     if not line or not following or following[0].islower() or line[-1] in ":,-(/":
         return False
     if _SUB_HEADING.match(following):
         return True
-    # The next word would have had room on the line: it was ended on purpose.
-    first_word = _FIRST_WORD.match(following)
-    needed = len(line) + 1 + (len(first_word.group()) if first_word else 0)
     begins_statement = following[0].isupper() or following[0] in "\"'(["
-    return needed <= passage.width and begins_statement
+    if not begins_statement:
+        return False
+    # The next word would have had room on the line: it was ended on purpose.
+    width_with_next_word = len(line) + 1
+    first_word = _FIRST_WORD.match(following)
+    if first_word:
+        width_with_next_word += len(first_word.group())
+    return width_with_next_word <= passage.width

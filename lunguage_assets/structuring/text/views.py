@@ -38,7 +38,7 @@ _NAMED_VIEWS = re.compile(
     rf"{_IMAGES}{_NOT_OF_ANOTHER_PART}",
     re.IGNORECASE,
 )
-_LATERAL_PLACE = re.compile(
+_LATERAL_BODY_PART = re.compile(
     r"\b(?:left|right|inferior|lower|upper)\s+lateral\s+chest\b"
     r"(?!\s+\w*(?:view|film|ray|radio))",
     re.IGNORECASE,
@@ -70,6 +70,7 @@ def views_in_text(
         sections: of the report.
         sentences: of the report.
     """
+    # Joined by what no name of a view has, so that none is made of two texts.
     views = study_views(" ; ".join(_titles_and_technique(text, sections)))
     if views & {"ap", "pa", "lateral"}:
         return written(views)
@@ -86,6 +87,7 @@ def _titles_and_technique(text: str, sections: Iterable[Section]) -> list[str]:
     for section in sections:
         if section.heading:
             headings.append(section.heading)
+        # "COMPARISON: PA view of May" names a view of another examination.
         is_of_another = section.heading.lower().startswith(("compar", "prior", "date"))
         if section.kind in ("introduction", "title") and not is_of_another:
             end = min(section.end, section.begin + _TECHNIQUE_LENGTH)
@@ -105,8 +107,10 @@ def _views_named(sentences: Iterable[Sentence]) -> list[str]:
             continue
         if _WISHED_FOR.search(sentence.text):
             continue
+        of_this_film = sentence.text
         earlier = _EARLIER_FILM.search(sentence.text)
-        of_this_film = sentence.text[: earlier.start()] if earlier else sentence.text
-        without_places = _LATERAL_PLACE.sub(" ", of_this_film)
-        named += [match.group() for match in _NAMED_VIEWS.finditer(without_places)]
+        if earlier:
+            of_this_film = sentence.text[: earlier.start()]
+        without_body_parts = _LATERAL_BODY_PART.sub(" ", of_this_film)
+        named += [match.group() for match in _NAMED_VIEWS.finditer(without_body_parts)]
     return named
