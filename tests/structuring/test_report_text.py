@@ -279,6 +279,11 @@ def test_another_part_of_the_body_is_notcut() -> None:
     assert cut_report("1", "INDICATION: Hip fracture.\nFINDINGS: Clear.").notes == ()
 
 
+def test_a_heading_that_names_the_chest_keeps_it_beside_another_part() -> None:
+    text = "CHEST: No effusion. KNEE: No fracture."
+    assert cut(text) == [("find", "No effusion."), ("other", "KNEE: No fracture.")]
+
+
 @pytest.mark.parametrize(
     "technique",
     [

@@ -106,8 +106,9 @@ def _words_outside_history(text: str, sections: Sequence[Section]) -> set[str]:
     words: set[str] = set()
     for section in sections:
         if section.code != "hist":
-            content = text[section.begin : section.end].lower()
-            words.update(_WORD.findall(content))
+            # "CHEST: Clear." names the chest in its heading alone.
+            content = text[section.begin : section.end]
+            words.update(_WORD.findall(f"{section.heading} {content}".lower()))
     return words
 
 
