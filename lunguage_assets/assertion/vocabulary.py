@@ -316,7 +316,7 @@ def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
         _add_cue(vocabulary, cue)
     for spelling, sense in _findings():
         vocabulary.add(spelling, sense)
-    # "Failure to clear" names no heart failure.
+    # "Loss of muscle mass" names no mass.
     for spelling in word_file("no_findings")["no_findings", ""]:
         vocabulary.add(spelling, LexiconEntry("other"))
     # What a judge is asked about stands masked in its sentence.
