@@ -27,9 +27,8 @@ def mark_asides(units: list[TaggedToken]) -> None:
         elif unit.kind == "aim":
             # "A repeat CT to exclude an abscess": from the examination on.
             begin = _begin_of_aim(units, at)
-            _mark(
-                [*units[begin:at], *_reached_behind(units, at)], "recommendation", unit
-            )
+            aim = [*units[begin:at], *_reached_behind(units, at)]
+            _mark(aim, "recommendation", unit)
         elif unit.kind == "condition":
             _mark(_condition(units, at), "condition", unit)
 
@@ -39,9 +38,11 @@ def _reached_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     cue = units[at]
     for position in range(at + 1, len(units)):
         unit = units[position]
+        if cue.stops_at(unit):
+            return units[at:position]
         # "It is recommended that a CT be done" goes on at "that".
         ends_clause = unit.kind == "break" and unit.form != "that"
-        if cue.stops_at(unit) or (ends_clause and cue.reaches("clause")):
+        if ends_clause and cue.reaches("clause"):
             return units[at:position]
     return units[at:]
 
@@ -60,8 +61,11 @@ def _advice(units: list[TaggedToken], at: int) -> list[TaggedToken]:
 
 def _begin_of_aim(units: list[TaggedToken], at: int) -> int:
     """Find the examination whose aim it is; the aim itself where none is near."""
-    nearest = range(at - 1, max(-1, at - 1 - _WORDS_BEFORE_AN_AIM), -1)
-    return next((n for n in nearest if _is_examination(units[n])), at)
+    first = max(0, at - _WORDS_BEFORE_AN_AIM)
+    for position in range(at - 1, first - 1, -1):
+        if _is_examination(units[position]):
+            return position
+    return at
 
 
 def _condition(units: list[TaggedToken], at: int) -> list[TaggedToken]:

@@ -1,4 +1,4 @@
-"""What is left open: hedges and alternatives (method.md section 7, "Uncertain").
+"""What is left open: hedges and alternatives (method.md section 7, point 4).
 
 Which words hedge stands in `resources/hedges.yaml` and `resources/assertion/`; how sure
 a hedge sounds is a matter of the judges.
