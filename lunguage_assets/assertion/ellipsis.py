@@ -1,8 +1,7 @@
 """What a sentence leaves out is put back before anything is read.
 
 "The left effusion has gone, the right has not" speaks of two effusions and names one.
-The second gets a copy of the first, with its characters: a row quotes what is written
-(method.md section 6, point 1).
+The second gets a copy of the first, with its characters: a row quotes what is written.
 
 What belongs here: findings, and judgements of parts of the body. Parts that a later
 clause judges along another axis are in `parts.py`, shared nouns in `meaning/nouns.py`.
