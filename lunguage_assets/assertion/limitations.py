@@ -1,4 +1,8 @@
-"""What an examination can't show, and what it may have missed."""
+"""What an examination can't show, and what it may have missed.
+
+What cannot be assessed is neither there nor absent (method.md section 7, point 8): "a
+pneumothorax cannot be assessed" is no denial.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from lunguage_assets.assertion.reach import (
     own_words_before,
 )
 from lunguage_assets.assertion.units import LIMITATION, TaggedToken, kind_at
-from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
+from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
 
 NOT_ASSESSED = "not assessed"
@@ -37,7 +41,7 @@ def mark_limitations(units: list[TaggedToken]) -> None:
             continue
         for finding in reached:
             finding.set_aside(NOT_ASSESSED, unit)
-        unit.become(LexiconEntry(LIMITATION.kind, code=LIMITATION.code, cue=unit.cue))
+        unit.become(LIMITATION._replace(cue=unit.cue))
 
 
 def _not_assessed_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
@@ -47,8 +51,10 @@ def _not_assessed_before(units: list[TaggedToken], at: int) -> list[TaggedToken]
     if any(unit.form in WORDS["properties"] for unit in before):
         return []
     # "A right effusion, and the left base cannot be assessed" is of the base.
-    is_of_finding = kind_at(units, at - len(before) - 1) in ("preposition", "finding")
-    if any(unit.kind in _PLACES for unit in before) and not is_of_finding:
+    begin = at - len(before)
+    is_of_finding = kind_at(units, begin - 1) in ("preposition", "finding")
+    has_place = any(unit.kind in _PLACES for unit in before)
+    if has_place and not is_of_finding:
         return []
     reached = list_before(units, at, of_hedge=True)
     if reached and _is_property_named(units, reached[-1]):
@@ -61,7 +67,8 @@ def _is_property_named(units: list[TaggedToken], finding: TaggedToken) -> bool:
 
     That it cannot be assessed says that the effusion is there.
     """
-    for unit in reversed(units[: units.index(finding)]):
+    at = units.index(finding)
+    for unit in reversed(units[:at]):
         if unit.form in WORDS["properties"]:
             return True
         if unit.kind not in OWN_WORDS and unit.kind != "preposition":

@@ -104,8 +104,9 @@ class TaggedToken:
     @property
     def doubts(self) -> bool:
         """Whether, as a denial, it denies with doubt ("unlikely")."""
-        is_doubt = self.cue is not None and self.cue.category in ("doubted", "mimic")
-        return is_doubt or self.doubted_by is not None
+        if self.doubted_by is not None:
+            return True
+        return self.cue is not None and self.cue.category in ("doubted", "mimic")
 
     @property
     def is_mimicry(self) -> bool:
@@ -145,9 +146,11 @@ class TaggedToken:
         if not self.negation:
             self.is_hedged = True
             self._reached(by, reason)
-        elif self.edges and self.edges[0].begin >= by.end:
-            # "Likely no effusion", "an effusion is probably not present": a hedge that
-            # stands before the denial doubts it.
+            return
+        # "Likely no effusion", "an effusion is probably not present": a hedge that
+        # stands before the denial doubts it.
+        is_before_denial = bool(self.edges) and by.end <= self.edges[0].begin
+        if is_before_denial:
             self.doubt_denial(by, reason)
 
     def doubt_denial(self, by: TaggedToken, reason: str) -> None:
@@ -168,27 +171,34 @@ class TaggedToken:
             self._reached(by, reason)
 
     def _reached(self, by: TaggedToken, reason: str) -> None:
-        if by.cue is not None:
-            self.edges.append(
-                Edge(by.cue.id, by.begin, by.end, reason, by.cue.category)
-            )
+        cue = by.cue
+        if cue is not None:
+            edge = Edge(cue.id, by.begin, by.end, reason, cue.category)
+            self.edges.append(edge)
 
 
 def first_kind(units: Iterable[TaggedToken], kinds: Collection[str]) -> str:
     """Find which of these kinds comes first; empty: none."""
-    return next((unit.kind for unit in units if unit.kind in kinds), "")
+    for unit in units:
+        if unit.kind in kinds:
+            return unit.kind
+    return ""
 
 
 def first_beyond(
     units: Iterable[TaggedToken], kinds: Collection[str]
 ) -> TaggedToken | None:
     """Find the first unit that is of none of these kinds."""
-    return next((unit for unit in units if unit.kind not in kinds), None)
+    for unit in units:
+        if unit.kind not in kinds:
+            return unit
+    return None
 
 
 def kind_beyond(units: Iterable[TaggedToken], kinds: Collection[str]) -> str:
     """Find the kind of the first unit that is of none of these kinds; empty: none."""
-    return next((unit.kind for unit in units if unit.kind not in kinds), "")
+    unit = first_beyond(units, kinds)
+    return "" if unit is None else unit.kind
 
 
 def kind_at(units: Sequence[TaggedToken], at: int) -> str:

@@ -49,13 +49,16 @@ def require(file: str, names: Iterable[str], expected: Iterable[str]) -> None:
     Raises:
         ConfigurationError: names the file and what was expected.
     """
-    for name in sorted({*names} - {*expected}):
+    unknown = set(names) - set(expected)
+    for name in sorted(unknown):
         raise ConfigurationError(
             f"{word_path(file)}, {name!r} is no code; expected {', '.join(expected)}."
         )
 
 
 class _RuleWords(dict[str, frozenset[str]]):
+    """Group -> its words; a group that is missing is an error with its remedy."""
+
     def __missing__(self, group: str) -> frozenset[str]:
         path = word_path("rules")
         raise ConfigurationError(f"{path}: group {group!r} is missing. Restore it.")
