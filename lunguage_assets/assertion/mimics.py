@@ -59,9 +59,10 @@ def mark_mimics(units: list[TaggedToken]) -> None:
 
 
 def _is_harmless_before(units: list[TaggedToken], at: int) -> bool:
-    """Whether something harmless looks like a finding: "a skin fold that looks like ...".
+    """Whether it is something harmless that looks like a finding.
 
-    "A nodule that looks like a metastasis" is a sign of it.
+    "A skin fold that looks like a pneumothorax"; but "a nodule that looks like a
+    metastasis" is a sign of it.
     """
     if units[at].kind != "hedged":
         return False
