@@ -54,9 +54,13 @@ def _advice(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """
     begin = _begin_of_advice(units, at)
     advice = [*units[begin:at], *_reached_behind(units, at)]
-    if units[at].name != REPOSITIONING:
-        return advice
-    return [unit for unit in advice if unit.kind != "finding" or unit.code != DEVICE]
+    if units[at].name == REPOSITIONING:
+        advice = [unit for unit in advice if not _is_device(unit)]
+    return advice
+
+
+def _is_device(unit: TaggedToken) -> bool:
+    return unit.kind == "finding" and unit.code == DEVICE
 
 
 def _begin_of_aim(units: list[TaggedToken], at: int) -> int:
@@ -71,12 +75,12 @@ def _begin_of_aim(units: list[TaggedToken], at: int) -> int:
 def _condition(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take what a condition reaches."""
     clause = _reached_behind(units, at)
+    is_opening = kind_at(units, at - 1) in ("", "break")
+    if not is_opening or not units[at].reaches("clause"):
+        return clause
     # "If fever persists, there is still an effusion": one that opens a sentence ends at
     # its comma.
-    is_opening = kind_at(units, at - 1) in ("", "break")
-    if is_opening and units[at].reaches("clause"):
-        return list(takewhile(lambda unit: unit.kind != "comma", clause))
-    return clause
+    return list(takewhile(lambda unit: unit.kind != "comma", clause))
 
 
 def _mark(units: Sequence[TaggedToken], reason: str, by: TaggedToken) -> None:

@@ -6,8 +6,6 @@ pneumothorax cannot be assessed" is no denial.
 
 from __future__ import annotations
 
-from itertools import takewhile
-
 from lunguage_assets.assertion.reach import (
     OWN_WORDS,
     list_before,
@@ -46,12 +44,14 @@ def mark_limitations(units: list[TaggedToken]) -> None:
 
 def _not_assessed_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Find what "cannot be assessed" is said of, where that is a finding."""
-    before = list(takewhile(lambda unit: unit.kind in _BEFORE, reversed(units[:at])))
+    begin = at
+    while begin > 0 and units[begin - 1].kind in _BEFORE:
+        begin -= 1
+    before = units[begin:at]
     # "Scarring, stability not assessable": the scarring is there.
     if any(unit.form in WORDS["properties"] for unit in before):
         return []
     # "A right effusion, and the left base cannot be assessed" is of the base.
-    begin = at - len(before)
     is_of_finding = kind_at(units, begin - 1) in ("preposition", "finding")
     has_place = any(unit.kind in _PLACES for unit in before)
     if has_place and not is_of_finding:

@@ -114,7 +114,7 @@ def _is_sign_of_doubt(units: list[TaggedToken], at: int, denial: TaggedToken) ->
 
     "It is unlikely that the opacity represents pneumonia": the opacity is there.
     """
-    if not denial.is_cue("doubted.that") or units[at].kind != "finding":
+    if units[at].kind != "finding" or not denial.is_cue("doubted.that"):
         return False
     verb = first_beyond(units[at + 1 :], {*OWN_WORDS, "preposition"})
     if verb is None or verb.kind not in ("link", "hedged", "copula"):
@@ -176,7 +176,8 @@ def _is_adjective(units: list[TaggedToken], at: int) -> bool:
     """Whether what has gone follows: "lung cancer, now resolved pneumonia"."""
     before = kind_beyond(reversed(units[:at]), ("other", "seen"))
     behind = kind_beyond(units[at + 1 :], OWN_WORDS)
-    return before in ("", "break", "comma") and behind == "finding"
+    is_first = before in ("", "break", "comma")
+    return is_first and behind == "finding"
 
 
 def _is_renewed(units: list[TaggedToken], at: int, gone: list[TaggedToken]) -> bool:
@@ -224,7 +225,8 @@ def _gone_list(units: list[TaggedToken], at: int) -> list[TaggedToken]:
         return []
     first = units.index(findings[0])
     last = units.index(findings[-1])
-    is_joined = any(unit.kind in ("and", "alternative") for unit in units[first:last])
+    between = units[first:last]
+    is_joined = any(unit.kind in ("and", "alternative") for unit in between)
     return findings if is_joined else findings[:1]
 
 

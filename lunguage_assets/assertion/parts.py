@@ -161,38 +161,52 @@ def _join_nouns(units: list[TaggedToken], at: int, text: str) -> int:
         Its new position.
     """
     judgement = units[at]
-    axes = axes_of(text[judgement.begin : judgement.end])
-    before = _noun_before(units, at)
-    has_place = before is not None and kind_at(units, before - 1) == "place"
-    if before is not None and (has_place or not axes_of(units[before].form) <= axes):
+    axes = _axes_said(judgement, text)
+    first = _noun_before(units, at, axes)
+    if first is not None:
         # "Its contour is normal", "its left border is straightened"
-        first = before - 1 if has_place else before
         judgement.begin = units[first].begin
-        del units[first : before + 1]
-        at -= before + 1 - first
+        noun = first + 1 if units[first].kind == "place" else first
+        del units[first : noun + 1]
+        at -= noun + 1 - first
     else:
-        behind = _noun_behind(units, at)
-        if behind is None or axes_of(units[behind].form) <= axes:
+        noun = _noun_behind(units, at)
+        if noun is None or axes_of(units[noun].form) <= axes:
             return at
         # "Of normal shape", "abnormal in shape and position"
-        judgement.end = units[behind].end
-        del units[at + 1 : behind + 1]
-    axes_with_noun = axes_of(text[judgement.begin : judgement.end])
-    if _SIZE not in axes_with_noun:
+        judgement.end = units[noun].end
+        del units[at + 1 : noun + 1]
+    if _SIZE not in _axes_said(judgement, text):
         judgement.code = "morphology"
     return at
 
 
-def _noun_before(units: list[TaggedToken], at: int) -> int | None:
-    """Find the noun of "its contour is normal"."""
+def _axes_said(judgement: TaggedToken, text: str) -> frozenset[str]:
+    return axes_of(text[judgement.begin : judgement.end])
+
+
+def _noun_before(units: list[TaggedToken], at: int, axes: frozenset[str]) -> int | None:
+    """Find the noun of "its contour is normal", with the place of "its left border".
+
+    Args:
+        units: of the sentence.
+        at: position of the judgement.
+        axes: that it says itself: "enlarged" needs no "size" unless that has a place.
+    """
     for position in range(at - 1, -1, -1):
         unit = units[position]
         if unit.kind not in _BETWEEN_NOUN_AND_JUDGEMENT:
             return None
-        if unit.kind == "other" and names_axis(unit.form):
-            # "Cardiac size and contour are normal": the noun is one of two subjects.
-            is_listed = kind_at(units, position - 1) == "and"
-            return None if is_listed else position
+        if unit.kind != "other" or not names_axis(unit.form):
+            continue
+        kind_before = kind_at(units, position - 1)
+        if kind_before == "place":
+            return position - 1
+        # "Cardiac size and contour are normal": the noun is one of two subjects.
+        is_listed = kind_before == "and"
+        if is_listed or axes_of(unit.form) <= axes:
+            return None
+        return position
     return None
 
 
@@ -218,8 +232,7 @@ def _restore(units: list[TaggedToken], at: int, part: _Part, text: str) -> int:
     Returns:
         How many units were inserted.
     """
-    judgement = units[at]
-    axes = axes_of(text[judgement.begin : judgement.end])
+    axes = _axes_said(units[at], text)
     # "Heart size is normal; it is not enlarged" goes on about the size.
     if not axes or (part.is_size and _SIZE in axes):
         return 0

@@ -142,7 +142,8 @@ def _joins_words(units: list[TaggedToken], at: int) -> bool:
 
 def _is_relative(units: list[TaggedToken], at: int, cue: int) -> bool:
     """Whether "which" or "that" stands here, with nothing but a verb before the cue."""
-    if units[at].kind != "break" or units[at].form not in ("which", "that"):
+    pronoun = units[at]
+    if pronoun.kind != "break" or pronoun.form not in ("which", "that"):
         return False
     if units[cue].kind not in ("ended", "negated before"):
         return False

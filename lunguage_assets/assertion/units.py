@@ -213,17 +213,16 @@ def form_at(units: Sequence[TaggedToken], at: int) -> str:
 
 def clause_around(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take the units between the breaks around one."""
-    before = list(takewhile(_is_no_break, reversed(units[:at])))
-    return [*reversed(before), units[at], *rest_of_clause(units, at)]
+    begin = at
+    while begin > 0 and units[begin - 1].kind != "break":
+        begin -= 1
+    return units[begin : at + 1] + rest_of_clause(units, at)
 
 
 def rest_of_clause(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take the units behind one, up to the next break."""
-    return list(takewhile(_is_no_break, units[at + 1 :]))
-
-
-def _is_no_break(unit: TaggedToken) -> bool:
-    return unit.kind != "break"
+    behind = units[at + 1 :]
+    return list(takewhile(lambda unit: unit.kind != "break", behind))
 
 
 def is_adjective(unit: TaggedToken) -> bool:
@@ -231,5 +230,6 @@ def is_adjective(unit: TaggedToken) -> bool:
 
     "Granulomatous disease" is none, although its first word is an adjective.
     """
-    is_one_word = unit.kind == "finding" and unit.is_single_word
-    return is_one_word and unit.form.endswith(_ADJECTIVE_ENDS)
+    if unit.kind != "finding" or not unit.is_single_word:
+        return False
+    return unit.form.endswith(_ADJECTIVE_ENDS)

@@ -281,9 +281,12 @@ def content_hash(*more: bytes, own_cues: Path | None = None) -> str:
         more: what else widens them.
         own_cues: a home's cue file.
     """
-    paths = [word_path(name) for name in (*_WORD_FILES, "languages")]
-    paths += [cue_path(name) for name in (*CUE_FILES, "axes", "grammar", "shorthand")]
-    paths += [resource(name) for name in ("hedges.yaml", "terms.yaml")]
+    word_files = (*_WORD_FILES, "languages")
+    cue_files = (*CUE_FILES, "axes", "grammar", "shorthand")
+    paths = [word_path(name) for name in word_files]
+    paths += [cue_path(name) for name in cue_files]
+    paths.append(resource("hedges.yaml"))
+    paths.append(resource("terms.yaml"))
     if own_cues is not None:
         paths.append(own_cues)
     contents = [path.read_bytes() for path in paths]

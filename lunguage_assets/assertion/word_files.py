@@ -27,13 +27,14 @@ def word_file(name: str) -> dict[tuple[str, str], list[str]]:
         ConfigurationError: the file cannot be read; names file and field.
     """
     remedy = 'The header of the file explains its form; words such as "no" need quotes.'
-    content = read_as(word_path(name), _WordFile, remedy).root
+    file = read_as(word_path(name), _WordFile, remedy)
     spellings_by_group: dict[tuple[str, str], list[str]] = {}
-    for group, named in content.items():
-        if isinstance(named, list):
-            spellings_by_group[group, ""] = named
+    for group, content in file.root.items():
+        if isinstance(content, list):
+            # A group of words, and no names.
+            spellings_by_group[group, ""] = content
             continue
-        for title, spellings in named.items():
+        for title, spellings in content.items():
             spellings_by_group[group, title] = spellings
     return spellings_by_group
 
@@ -51,9 +52,9 @@ def require(file: str, names: Iterable[str], expected: Iterable[str]) -> None:
     """
     unknown = set(names) - set(expected)
     for name in sorted(unknown):
-        raise ConfigurationError(
-            f"{word_path(file)}, {name!r} is no code; expected {', '.join(expected)}."
-        )
+        path = word_path(file)
+        codes = ", ".join(expected)
+        raise ConfigurationError(f"{path}, {name!r} is no code; expected {codes}.")
 
 
 class _RuleWords(dict[str, frozenset[str]]):

@@ -40,7 +40,8 @@ def is_less_favored(units: list[TaggedToken], at: int) -> bool:
         return False
     hedges_before = [unit for unit in units[:at] if unit.kind == "hedged"]
     is_favored = any(hedge.form in WORDS["favored"] for hedge in hedges_before)
-    return is_favored and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
+    following = first_kind(units[at + 1 :], _NEAREST_BREAKS)
+    return is_favored and following == "finding"
 
 
 def is_compared_in_likelihood(units: list[TaggedToken], at: int) -> bool:
@@ -53,7 +54,8 @@ def is_compared_in_likelihood(units: list[TaggedToken], at: int) -> bool:
     if form_at(units, at - 1) not in WORDS["more"]:
         return False
     is_left_open = any(unit.kind == "hedged" for unit in units[:at])
-    return is_left_open and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
+    following = first_kind(units[at + 1 :], _NEAREST_BREAKS)
+    return is_left_open and following == "finding"
 
 
 def is_low_likelihood(units: list[TaggedToken], at: int) -> bool:

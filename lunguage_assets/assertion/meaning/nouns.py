@@ -51,9 +51,10 @@ def is_overlap_as_cause(units: list[TaggedToken], at: int) -> bool:
     unit = units[at]
     is_monitor = unit.is_cue("examined.monitor_leads")
     is_overlap = unit.code == LIMITATION.code and unit.form in WORDS["overlap"]
-    if not (is_overlap or is_monitor):
+    if not is_overlap and not is_monitor:
         return False
-    return kind_beyond(reversed(units[:at]), ("other", "word")) in ("link", "hedged")
+    before = kind_beyond(reversed(units[:at]), ("other", "word"))
+    return before in ("link", "hedged")
 
 
 def is_of_a_device_end(units: list[TaggedToken], at: int) -> bool:
