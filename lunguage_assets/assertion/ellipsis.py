@@ -139,9 +139,10 @@ def _restore_predicates(units: list[TaggedToken]) -> None:
             at += 1
         elif predicate is not None and _is_left_out(units, at):
             units.insert(at + 1, predicate.copy())
-            at += 1
-            if judged is not None and _restore_judged(units, at - 1, judged):
+            if judged is not None and _restore_judged(units, at, judged):
+                # The "not" stands one unit farther on now.
                 at += 1
+            at += 1
         at += 1
 
 

@@ -166,16 +166,16 @@ def _join_nouns(units: list[TaggedToken], at: int, text: str) -> int:
     if first is not None:
         # "Its contour is normal", "its left border is straightened"
         judgement.begin = units[first].begin
-        noun = first + 1 if units[first].kind == "place" else first
-        del units[first : noun + 1]
-        at -= noun + 1 - first
+        behind_noun = first + 2 if units[first].kind == "place" else first + 1
+        del units[first:behind_noun]
+        at -= behind_noun - first
     else:
-        noun = _noun_behind(units, at)
-        if noun is None or axes_of(units[noun].form) <= axes:
+        last = _noun_behind(units, at)
+        if last is None or axes_of(units[last].form) <= axes:
             return at
         # "Of normal shape", "abnormal in shape and position"
-        judgement.end = units[noun].end
-        del units[at + 1 : noun + 1]
+        judgement.end = units[last].end
+        del units[at + 1 : last + 1]
     if _SIZE not in _axes_said(judgement, text):
         judgement.code = "morphology"
     return at
