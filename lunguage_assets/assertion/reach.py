@@ -105,8 +105,8 @@ def _passes_joint(
     joint = units[at]
     hedge = units[cue]
     if not has_member:
-        return _joins_words(units, at) or _is_said_on(units, at)
-    # The "or" of ", or" adds nothing to its comma; "questionable airspace
+        return _is_inside_phrase(units, at)
+    # The "and" of ", and" adds nothing to its comma; "questionable airspace
     # disease/atelectasis" is one doubt.
     if units[at - 1].kind in JOINTS or joint.form == "/":
         return True
@@ -128,16 +128,18 @@ def _passes_joint(
     return False
 
 
-def _joins_words(units: list[TaggedToken], at: int) -> bool:
-    """Whether an "and" is inside a phrase: "possible right third and fourth rib"."""
+def _is_inside_phrase(units: list[TaggedToken], at: int) -> bool:
+    """Whether a joint before the first finding of a list does not end it."""
     joint = units[at]
+    before = units[at - 1]
     if joint.form == "/":
         return True
-    if joint.kind != "and":
-        return False
-    kind_before = units[at - 1].kind
+    if joint.kind == "comma":
+        # "Not diagnostic of, but suggestive of, edema"
+        return before.form in WORDS["said_on"]
+    # "Possible right third and fourth rib fracture"
     kind_behind = kind_at(units, at + 1)
-    return kind_before == kind_behind and kind_before in ("place", "word")
+    return before.kind == kind_behind and before.kind in ("place", "word")
 
 
 def _is_relative(units: list[TaggedToken], at: int, cue: int) -> bool:
@@ -173,11 +175,6 @@ def _begin_of_parenthesis(units: list[TaggedToken], at: int) -> int:
             is_doubt = first.kind == "negated" and first.doubts
             return position if is_doubt else no_parenthesis
     return no_parenthesis
-
-
-def _is_said_on(units: list[TaggedToken], at: int) -> bool:
-    """Whether a comma ends no hedge: "not diagnostic of, but suggestive of, edema"."""
-    return units[at].kind == "comma" and units[at - 1].form in WORDS["said_on"]
 
 
 def list_before(

@@ -278,12 +278,14 @@ def _says_nothing_here(
         previous: the word before it.
         before: the units before it.
     """
-    # "The lungs are otherwise clear": nothing new begins.
     if first.form == "otherwise" and sense.kind == "break":
-        return kind_at(before, len(before) - 1) in ("copula", "anatomy")
-    # "The possibility of pneumonia is raised": not elevated.
+        # "The lungs are otherwise clear": nothing new begins.
+        last_unit = len(before) - 1
+        return kind_at(before, last_unit) in ("copula", "anatomy")
     if first.form == "raised":
+        # "The possibility of pneumonia is raised": not elevated.
         return any(unit.kind == "hedged" for unit in before)
-    # "75 year old".
-    is_age = previous is not None and previous.form in WORDS["ages"]
-    return first.form == "old" and is_age
+    if first.form == "old":
+        # "75 year old".
+        return previous is not None and previous.form in WORDS["ages"]
+    return False

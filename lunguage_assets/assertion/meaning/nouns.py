@@ -62,10 +62,11 @@ def is_of_a_device_end(units: list[TaggedToken], at: int) -> bool:
 
     The tube is there.
     """
-    nearest_first = units[:at][::-1]
     if units[at].kind == "negated":
-        # "Without a tip"
+        # "A catheter without a tip"
         nearest_first = units[at + 1 : at + 2]
+    else:
+        nearest_first = units[:at][::-1]
     for unit in nearest_first:
         if unit.name == DEVICE_PART:
             return True
