@@ -1,7 +1,8 @@
 """Where a statement ends that no sign ends: run-ons and lost full stops.
 
 "No effusion heart is normal": without a break the heart would be denied. Dictated
-reports lack their signs often.
+reports lack their signs often. How far a denial reaches inside its statement is in
+`reach.py`.
 """
 
 from __future__ import annotations

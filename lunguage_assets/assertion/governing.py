@@ -128,6 +128,8 @@ def tag_named(sentence: str, finding: str, vocabulary: Vocabulary) -> list[Tagge
     named = [token.form for token in vocabulary.tokens(finding)]
     if not named or named == [MASK]:
         return tag_tokens(tokens, vocabulary, "find")
+    # Under a mask the words of the finding mean nothing else: "possible scar" would
+    # hold a hedge.
     masked: list[Token] = []
     at = 0
     while at < len(tokens):

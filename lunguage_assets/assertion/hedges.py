@@ -27,6 +27,8 @@ Side = Literal["right", "left", "both", "list"]
 _EXAMPLE = "pneumonia"
 """The mention of the sentences that show what a phrase gives."""
 _NO_LETTER = re.compile(r"[\W_]")
+_FormsOfWords = tuple[tuple[str, ...], ...]
+"""All forms of each word of a phrase."""
 
 
 class PublishedPhrase(NamedTuple):
@@ -151,7 +153,7 @@ def _inflected(
     Those that differ in inflection alone share one place: the mean of those given.
     """
     # "Suggest" and "suggests" have the same forms of each word, and so one group.
-    hedges_by_forms: dict[tuple[tuple[str, ...], ...], list[Hedge]] = {}
+    hedges_by_forms: dict[_FormsOfWords, list[Hedge]] = {}
     for hedge in hedges:
         words = hedge.phrase.split()
         forms = tuple(inflections.get(word, (word,)) for word in words)

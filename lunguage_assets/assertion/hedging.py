@@ -21,6 +21,7 @@ from lunguage_assets.assertion.units import (
     clause_around,
     first_beyond,
     kind_at,
+    rest_of_clause,
 )
 from lunguage_assets.assertion.vocabulary import UNDECIDED
 from lunguage_assets.assertion.word_files import WORDS
@@ -38,9 +39,10 @@ def mark_undecided_clause(units: list[TaggedToken], at: int) -> None:
     if not hedge.reaches("clause"):
         return
     if hedge.looks("behind"):
-        governed = takewhile(lambda unit: unit.kind != "break", units[at + 1 :])
+        governed = rest_of_clause(units, at)
     else:
-        governed = takewhile(lambda unit: unit.form != "whether", reversed(units[:at]))
+        before = reversed(units[:at])
+        governed = list(takewhile(lambda unit: unit.form != "whether", before))
     for unit in governed:
         unit.undecided_by = hedge
 

@@ -1,4 +1,8 @@
-"""Units: the known spellings of a sentence, and the edges from cues to units."""
+"""Units: the known spellings of a sentence, and the edges from cues to units.
+
+What belongs here: what a unit is, what cues have said of it, and looking at its
+neighbours. Which cue reaches which unit is decided in the modules that mark.
+"""
 
 from __future__ import annotations
 
