@@ -10,6 +10,7 @@ from __future__ import annotations
 from lunguage_assets.assertion.reach import STATEMENT_BEGINS
 from lunguage_assets.assertion.units import (
     TaggedToken,
+    has_kind,
     is_adjective,
     kind_at,
     kind_beyond,
@@ -107,5 +108,5 @@ def _begins_behind_seen(units: list[TaggedToken], at: int) -> bool:
     verb = at
     while kind_at(units, verb) in ("word", "place", "finding"):
         verb += 1
-    names_finding = any(unit.kind == "finding" for unit in units[at:verb])
+    names_finding = has_kind(units[at:verb], "finding")
     return names_finding and kind_at(units, verb) == "copula"

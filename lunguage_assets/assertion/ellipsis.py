@@ -18,6 +18,7 @@ from lunguage_assets.assertion.units import (
     first_beyond,
     first_kind,
     form_at,
+    has_kind,
     is_adjective,
     kind_at,
 )
@@ -39,8 +40,7 @@ def restore_ellipsis(units: list[TaggedToken]) -> None:
     Args:
         units: of the sentence; changed in place.
     """
-    has_finding = any(unit.kind == "finding" for unit in units)
-    if has_finding:
+    if has_kind(units, "finding"):
         _restore_noun_behind(units)
         _restore_subjects(units)
     _restore_predicates(units)
@@ -160,7 +160,7 @@ def _restore_judged(units: list[TaggedToken], at: int, judged: TaggedToken) -> b
         Whether a unit was inserted.
     """
     begin = _begin_of_statement(units, at)
-    is_part_named = any(unit.kind == "anatomy" for unit in units[begin:at])
+    is_part_named = has_kind(units[begin:at], "anatomy")
     if is_part_named:
         return False
     side = begin
@@ -179,7 +179,7 @@ def _is_side_judged(units: list[TaggedToken], at: int) -> bool:
         return False
     # "Is sharp", "is mildly blunted": no more than one word before the judgement.
     predicate = _statement_at(units, at)[2:4]
-    return any(unit.kind in ("normal", "abnormal") for unit in predicate)
+    return has_kind(predicate, "normal", "abnormal")
 
 
 def _is_left_out(units: list[TaggedToken], at: int) -> bool:
@@ -226,8 +226,7 @@ def _begins_statement(units: list[TaggedToken], at: int) -> bool:
 def _restore_at(units: list[TaggedToken], at: int, subject: TaggedToken) -> None:
     """Put the subject back where a statement begins without one."""
     statement = _statement_at(units, at)
-    has_subject = any(unit.kind in ("finding", "anatomy") for unit in statement)
-    if has_subject:
+    if has_kind(statement, "finding", "anatomy"):
         return
     first = units[at]
     pronoun = _described_pronoun(statement)

@@ -12,7 +12,7 @@ from lunguage_assets.assertion.reach import (
     list_behind,
     own_words_before,
 )
-from lunguage_assets.assertion.units import LIMITATION, TaggedToken, kind_at
+from lunguage_assets.assertion.units import LIMITATION, TaggedToken, has_kind, kind_at
 from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -20,7 +20,6 @@ NOT_ASSESSED = "not assessed"
 """Why a finding that can't be assessed is neither there nor absent."""
 _BEFORE: frozenset[Kind] = OWN_WORDS | {"copula", "seen"}
 """What stands between a finding and "cannot be assessed"."""
-_PLACES: frozenset[Kind] = frozenset({"place", "anatomy"})
 
 
 def mark_limitations(units: list[TaggedToken]) -> None:
@@ -53,7 +52,7 @@ def _not_assessed_before(units: list[TaggedToken], at: int) -> list[TaggedToken]
         return []
     # "A right effusion, and the left base cannot be assessed" is of the base.
     is_of_finding = kind_at(units, begin - 1) in ("preposition", "finding")
-    has_place = any(unit.kind in _PLACES for unit in before)
+    has_place = has_kind(before, "place", "anatomy")
     if has_place and not is_of_finding:
         return []
     reached = list_before(units, at, of_hedge=True)

@@ -10,6 +10,7 @@ from lunguage_assets.assertion.units import (
     LIMITATION,
     TaggedToken,
     first_beyond,
+    has_kind,
     kind_at,
 )
 from lunguage_assets.assertion.vocabulary import Kind, sense_of
@@ -139,7 +140,7 @@ def _doubt_what_is_harmless(units: list[TaggedToken], at: int) -> None:
     sense = sense_of(cue_named("mimic.is_harmless"))
     cue = TaggedToken(sense, verb.form, verb.begin, verb.end)
     # "May be", "is probably"
-    is_hedged = any(unit.kind == "hedged" for unit in units[at : at + 2])
+    is_hedged = has_kind(units[at : at + 2], "hedged")
     if is_hedged:
         subject.leave_open(cue, "subject")
     else:

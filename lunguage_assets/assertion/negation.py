@@ -20,6 +20,7 @@ from lunguage_assets.assertion.units import (
     TaggedToken,
     first_beyond,
     first_kind,
+    has_kind,
     kind_at,
     kind_beyond,
 )
@@ -226,7 +227,7 @@ def _gone_list(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     first = units.index(findings[0])
     last = units.index(findings[-1])
     between = units[first:last]
-    is_joined = any(unit.kind in ("and", "alternative") for unit in between)
+    is_joined = has_kind(between, "and", "alternative")
     return findings if is_joined else findings[:1]
 
 

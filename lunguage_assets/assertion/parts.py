@@ -17,6 +17,7 @@ from lunguage_assets.assertion.units import (
     TaggedToken,
     first_beyond,
     first_kind,
+    has_kind,
     is_adjective,
     kind_at,
 )
@@ -63,7 +64,7 @@ def restore_parts(units: list[TaggedToken], text: str) -> None:
         units: of the sentence; changed in place.
         text: of the sentence.
     """
-    if not any(unit.kind == "anatomy" for unit in units):
+    if not has_kind(units, "anatomy"):
         return
     _read_predicates(units)
     part: _Part | None = None

@@ -17,6 +17,7 @@ from lunguage_assets.assertion.units import (
     TaggedToken,
     first_beyond,
     first_kind,
+    has_kind,
     kind_at,
     kind_beyond,
 )
@@ -314,7 +315,7 @@ def is_statement_behind(units: list[TaggedToken], at: int, cue: TaggedToken) -> 
     is_hedge = cue.kind == "hedged"
     # "No effusion, or edema": the "or" goes on with the list, whatever follows.
     joints_behind = list(takewhile(_is_joint, units[at + 1 :]))
-    if any(unit.kind == "alternative" for unit in joints_behind):
+    if has_kind(joints_behind, "alternative"):
         return False
     behind = units[at + 1 + len(joints_behind) :]
     if not behind or behind[0].kind in ("negated", "break", "hedged", "past"):

@@ -11,7 +11,13 @@ import re
 
 from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.tokens import Token
-from lunguage_assets.assertion.units import UNKNOWN, TaggedToken, form_at, kind_at
+from lunguage_assets.assertion.units import (
+    UNKNOWN,
+    TaggedToken,
+    form_at,
+    has_kind,
+    kind_at,
+)
 from lunguage_assets.assertion.vocabulary import LexiconEntry, Vocabulary, sense_of
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -284,7 +290,7 @@ def _says_nothing_here(
         return kind_at(before, last_unit) in ("copula", "anatomy")
     if first.form == "raised":
         # "The possibility of pneumonia is raised": not elevated.
-        return any(unit.kind == "hedged" for unit in before)
+        return has_kind(before, "hedged")
     if first.form == "old":
         # "75 year old".
         return previous is not None and previous.form in WORDS["ages"]

@@ -181,6 +181,11 @@ class TaggedToken:
             self.edges.append(edge)
 
 
+def has_kind(units: Iterable[TaggedToken], *kinds: Kind) -> bool:
+    """Whether any unit is of one of these kinds."""
+    return any(unit.kind in kinds for unit in units)
+
+
 def first_kind(units: Iterable[TaggedToken], kinds: Collection[str]) -> str:
     """Find which of these kinds comes first; empty: none."""
     for unit in units:

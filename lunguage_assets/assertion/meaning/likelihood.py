@@ -14,6 +14,7 @@ from lunguage_assets.assertion.units import (
     first_beyond,
     first_kind,
     form_at,
+    has_kind,
     is_adjective,
     kind_at,
     kind_beyond,
@@ -53,7 +54,7 @@ def is_compared_in_likelihood(units: list[TaggedToken], at: int) -> bool:
         return False
     if form_at(units, at - 1) not in WORDS["more"]:
         return False
-    is_left_open = any(unit.kind == "hedged" for unit in units[:at])
+    is_left_open = has_kind(units[:at], "hedged")
     following = first_kind(units[at + 1 :], _NEAREST_BREAKS)
     return is_left_open and following == "finding"
 
@@ -141,8 +142,8 @@ def is_setting_of_a_hedge(units: list[TaggedToken], at: int) -> bool:
     """
     if units[at].name != SETTING:
         return False
-    elsewhere = (*units[:at], *units[at + 1 :])
-    return any(unit.kind in ("hedged", "hedged before") for unit in elsewhere)
+    elsewhere = units[:at] + units[at + 1 :]
+    return has_kind(elsewhere, "hedged", "hedged before")
 
 
 def is_plain_copula(units: list[TaggedToken], at: int) -> bool:
@@ -206,7 +207,7 @@ def _settle_differential(units: list[TaggedToken], at: int) -> None:
             return
         if verb.form not in WORDS["include"]:
             continue
-        is_of_finding = any(unit.kind == "finding" for unit in units[at:position])
+        is_of_finding = has_kind(units[at:position], "finding")
         if is_of_finding:
             verb.become(sense_of(cue_named("hedged.differential_includes")))
             verb.begin = units[at].begin
