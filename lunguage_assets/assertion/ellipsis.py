@@ -288,7 +288,9 @@ def _is_none_there(units: list[TaggedToken], at: int) -> bool:
     is_there = form_at(units, at + 2) == "there"
     if units[at].kind != "preposition" or not is_there:
         return False
-    return _is_side(units[at + 1]) and form_at(units, at + 3) in WORDS["none"]
+    side = units[at + 1]
+    denial = form_at(units, at + 3)
+    return _is_side(side) and denial in WORDS["none"]
 
 
 def _goes_on_behind_hedge(units: list[TaggedToken], at: int) -> bool:

@@ -31,7 +31,10 @@ _BEFORE_TECHNIQUE: frozenset[Kind] = frozenset(
 
 
 def mark_mimics(units: list[TaggedToken]) -> None:
-    """Doubt what only looks like a finding; what a verb of likeness denies is a list.
+    """Doubt what only looks like a finding.
+
+    A verb of likeness ("simulates") is a denial: `negation.py` denies the list behind
+    it, and here its subject is named.
 
     Args:
         units: of the sentence; changed in place.

@@ -40,9 +40,8 @@ def mark_history(units: list[TaggedToken], at: int) -> None:
 def mark_examination(units: list[TaggedToken], at: int) -> None:
     """Mark what an earlier examination showed: "was seen on the prior film"."""
     examination = units[at]
-    tells_time = examination.is_cue("examination.then")
     verb = _verb_of_examination(units, at)
-    if verb is None and (examination.form == "on" or tells_time):
+    if verb is None:
         verb = _begin_of_past_clause(units, at)
     if verb is not None:
         clause = clause_around(units, verb)
@@ -52,7 +51,7 @@ def mark_examination(units: list[TaggedToken], at: int) -> None:
             return
     # "Was not seen on the prior film" is about now: it is new; so is what was not
     # there yesterday, but "no effusion was seen yesterday" is of yesterday.
-    denies_now = verb is None and not tells_time
+    denies_now = verb is None and not _tells_time(examination)
     for unit in clause:
         if unit.begin > examination.begin and examination.stops_at(unit):
             return
@@ -76,6 +75,11 @@ def _is_told_in_past(clause: list[TaggedToken]) -> bool:
     return any(unit.kind == "copula" and unit.form in WORDS["then"] for unit in clause)
 
 
+def _tells_time(examination: TaggedToken) -> bool:
+    """ "Yesterday", "on the film of the morning"."""
+    return examination.is_cue("examination.then")
+
+
 def _verb_of_examination(units: list[TaggedToken], at: int) -> int | None:
     """Find the verb of "the prior film showed", with nothing else between."""
     for position in range(at + 1, len(units)):
@@ -93,6 +97,9 @@ def _verb_of_examination(units: list[TaggedToken], at: int) -> int | None:
 
 def _begin_of_past_clause(units: list[TaggedToken], at: int) -> int | None:
     """Find "there was" of "there was no effusion on the prior film"."""
+    examination = units[at]
+    if examination.form != "on" and not _tells_time(examination):
+        return None
     for position in range(at - 1, -1, -1):
         unit = units[position]
         if unit.kind == "break":

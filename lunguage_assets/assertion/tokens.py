@@ -243,7 +243,8 @@ def bundled_tokenizer() -> Tokenizer:
     remedy = "The header of the file explains its form."
     plurals = read_as(resource("terms.yaml"), _Plurals, remedy)
     singulars = Singulars(plurals.plurals, plurals.invariable)
-    spellings = {form: listed for (_, form), listed in word_file("words").items()}
+    listed_by_group = word_file("words")
+    spellings = {form: listed for (_, form), listed in listed_by_group.items()}
     shorthand_file = resource("assertion", "shorthand.yaml")
     shorthand = read_as(shorthand_file, _ShorthandFile, remedy)
     return Tokenizer(singulars, spellings, shorthand.root)
