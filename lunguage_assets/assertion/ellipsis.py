@@ -285,8 +285,9 @@ def _restore_before_side(
 
 def _is_none_there(units: list[TaggedToken], at: int) -> bool:
     """Whether it begins "on the right there is none"."""
-    is_there = form_at(units, at + 2) == "there"
-    if units[at].kind != "preposition" or not is_there:
+    if units[at].kind != "preposition":
+        return False
+    if form_at(units, at + 2) != "there":
         return False
     side = units[at + 1]
     denial = form_at(units, at + 3)

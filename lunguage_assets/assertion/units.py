@@ -206,8 +206,10 @@ def first_beyond(
 
 def kind_beyond(units: Iterable[TaggedToken], kinds: Collection[str]) -> str:
     """Find the kind of the first unit that is of none of these kinds; empty: none."""
-    unit = first_beyond(units, kinds)
-    return "" if unit is None else unit.kind
+    for unit in units:
+        if unit.kind not in kinds:
+            return unit.kind
+    return ""
 
 
 def kind_at(units: Sequence[TaggedToken], at: int) -> str:
