@@ -188,28 +188,19 @@ def has_kind(units: Iterable[TaggedToken], *kinds: Kind) -> bool:
 
 def first_kind(units: Iterable[TaggedToken], kinds: Collection[str]) -> str:
     """Find which of these kinds comes first; empty: none."""
-    for unit in units:
-        if unit.kind in kinds:
-            return unit.kind
-    return ""
+    return next((unit.kind for unit in units if unit.kind in kinds), "")
 
 
 def first_beyond(
     units: Iterable[TaggedToken], kinds: Collection[str]
 ) -> TaggedToken | None:
     """Find the first unit that is of none of these kinds."""
-    for unit in units:
-        if unit.kind not in kinds:
-            return unit
-    return None
+    return next((unit for unit in units if unit.kind not in kinds), None)
 
 
 def kind_beyond(units: Iterable[TaggedToken], kinds: Collection[str]) -> str:
     """Find the kind of the first unit that is of none of these kinds; empty: none."""
-    for unit in units:
-        if unit.kind not in kinds:
-            return unit.kind
-    return ""
+    return next((unit.kind for unit in units if unit.kind not in kinds), "")
 
 
 def kind_at(units: Sequence[TaggedToken], at: int) -> str:
