@@ -27,9 +27,8 @@ def mark_asides(units: list[TaggedToken]) -> None:
         elif unit.kind == "aim":
             # "A repeat CT to exclude an abscess": from the examination on.
             begin = _begin_of_aim(units, at)
-            _mark(
-                [*units[begin:at], *_reached_behind(units, at)], "recommendation", unit
-            )
+            aim = [*units[begin:at], *_reached_behind(units, at)]
+            _mark(aim, "recommendation", unit)
         elif unit.kind == "condition":
             _mark(_condition(units, at), "condition", unit)
 
@@ -39,9 +38,11 @@ def _reached_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     cue = units[at]
     for position in range(at + 1, len(units)):
         unit = units[position]
+        if cue.stops_at(unit):
+            return units[at:position]
         # "It is recommended that a CT be done" goes on at "that".
         ends_clause = unit.kind == "break" and unit.form != "that"
-        if cue.stops_at(unit) or (ends_clause and cue.reaches("clause")):
+        if ends_clause and cue.reaches("clause"):
             return units[at:position]
     return units[at:]
 
@@ -53,26 +54,33 @@ def _advice(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """
     begin = _begin_of_advice(units, at)
     advice = [*units[begin:at], *_reached_behind(units, at)]
-    if units[at].name != REPOSITIONING:
-        return advice
-    return [unit for unit in advice if unit.kind != "finding" or unit.code != DEVICE]
+    if units[at].name == REPOSITIONING:
+        advice = [unit for unit in advice if not _is_device(unit)]
+    return advice
+
+
+def _is_device(unit: TaggedToken) -> bool:
+    return unit.kind == "finding" and unit.code == DEVICE
 
 
 def _begin_of_aim(units: list[TaggedToken], at: int) -> int:
     """Find the examination whose aim it is; the aim itself where none is near."""
-    nearest = range(at - 1, max(-1, at - 1 - _WORDS_BEFORE_AN_AIM), -1)
-    return next((n for n in nearest if _is_examination(units[n])), at)
+    first = max(0, at - _WORDS_BEFORE_AN_AIM)
+    for position in range(at - 1, first - 1, -1):
+        if _is_examination(units[position]):
+            return position
+    return at
 
 
 def _condition(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take what a condition reaches."""
     clause = _reached_behind(units, at)
+    is_opening = kind_at(units, at - 1) in ("", "break")
+    if not is_opening or not units[at].reaches("clause"):
+        return clause
     # "If fever persists, there is still an effusion": one that opens a sentence ends at
     # its comma.
-    is_opening = kind_at(units, at - 1) in ("", "break")
-    if is_opening and units[at].reaches("clause"):
-        return list(takewhile(lambda unit: unit.kind != "comma", clause))
-    return clause
+    return list(takewhile(lambda unit: unit.kind != "comma", clause))
 
 
 def _mark(units: Sequence[TaggedToken], reason: str, by: TaggedToken) -> None:

@@ -58,8 +58,11 @@ def meant(unit: TaggedToken) -> Meant:
         return "aside"
     if unit.past is not None:
         return "ended" if unit.past.kind == "ended" else "past"
-    if unit.negation:
+    if unit.negation == "doubtful":
+        return "doubted"
+    if unit.negation and unit.is_hedged:
         # "Possible effusion is not seen": absent, but not for certain.
-        is_certain = unit.negation == "definite" and not unit.is_hedged
-        return "negated" if is_certain else "doubted"
+        return "doubted"
+    if unit.negation:
+        return "negated"
     return "hedged" if unit.is_hedged else "asserted"

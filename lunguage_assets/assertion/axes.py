@@ -1,7 +1,8 @@
 """Along which axis a part of the body is described: size, contour, position, density.
 
-Judgements along two axes do not contradict each other: "the heart is large; its contour
-is normal". Which words belong to which axis is data, `resources/assertion/axes.yaml`.
+Judgements along two axes do not contradict each other (implicit.md section 5): "the
+heart is large; its contour is normal". Which words belong to which axis is data,
+`resources/assertion/axes.yaml`.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ class _AxesFile(BaseModel):
     @model_validator(mode="after")
     def _names_what_is_listed(self) -> Self:
         """Nouns are words of an axis, sizes are of a part."""
-        words = frozenset[str]().union(*self.axes.values())
-        for noun in sorted(self.nouns - words):
+        words_of_axes = frozenset[str]().union(*self.axes.values())
+        for noun in sorted(self.nouns - words_of_axes):
             problem = f"found {noun!r}, expected a word of an axis: add it"
             raise wrong_at(("nouns",), problem)
-        for name in sorted(self.sizes):
-            if self.parts.isdisjoint(possible_singulars(self.sizes[name])):
-                problem = f"found {self.sizes[name]!r}, expected one of the parts"
+        for name, part in sorted(self.sizes.items()):
+            if self.parts.isdisjoint(possible_singulars(part)):
+                problem = f"found {part!r}, expected one of the parts"
                 raise wrong_at(("sizes", name), problem)
         return self
 
@@ -55,7 +56,8 @@ def _axes_by_word() -> dict[str, frozenset[str]]:
     axes_by_word: dict[str, frozenset[str]] = {}
     for axis, words in _axes_file().axes.items():
         for word in words:
-            axes_by_word[word] = axes_by_word.get(word, frozenset()) | {axis}
+            axes_so_far = axes_by_word.get(word, frozenset())
+            axes_by_word[word] = axes_so_far | {axis}
     return axes_by_word
 
 
@@ -66,18 +68,18 @@ def axes_of(words: str) -> frozenset[str]:
     Where a noun names the axis, it decides: "increased density" is no size. Words
     behind a comma are read by themselves.
     """
-    axes = frozenset[str]()
-    for part in words.lower().split(","):
-        axes |= _axes_of_part(part)
-    return axes
-
-
-def _axes_of_part(words: str) -> frozenset[str]:
     axes_by_word = _axes_by_word()
-    forms = [possible_singulars(word) for word in _WORD.findall(words)]
-    listed = frozenset[str]().union(*forms) & axes_by_word.keys()
-    deciding = listed & _axes_file().nouns or listed
-    return frozenset[str]().union(*(axes_by_word[word] for word in deciding))
+    nouns_of_axes = _axes_file().nouns
+    axes: set[str] = set()
+    for description in words.lower().split(","):
+        forms: set[str] = set()
+        for word in _WORD.findall(description):
+            forms |= possible_singulars(word)
+        listed = forms & axes_by_word.keys()
+        nouns = listed & nouns_of_axes
+        for word in nouns or listed:
+            axes |= axes_by_word[word]
+    return frozenset(axes)
 
 
 def names_axis(form: str) -> bool:

@@ -1,7 +1,8 @@
 """Where a statement ends that no sign ends: run-ons and lost full stops.
 
 "No effusion heart is normal": without a break the heart would be denied. Dictated
-reports lack their signs often.
+reports lack their signs often. How far a denial reaches inside its statement is in
+`reach.py`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from lunguage_assets.assertion.reach import STATEMENT_BEGINS
 from lunguage_assets.assertion.units import (
     TaggedToken,
+    has_kind,
     is_adjective,
     kind_at,
     kind_beyond,
@@ -35,17 +37,18 @@ def divide_run_ons(units: list[TaggedToken]) -> None:
     at = 1
     while at < len(units):
         before = units[at - 1]
-        # A part of the body that is judged begins anew always, a finding only behind a
-        # denial, which would deny it.
         if before.kind == "negated":
             is_denied = True
         elif before.kind == "break":
             is_denied = False
-        begins_anew = _begins_description(units, at) or (
-            is_denied and (_begins_finding(units, at) or _begins_behind_seen(units, at))
-        )
+        # A part of the body that is judged begins anew always, a finding only behind a
+        # denial, which would deny it.
+        begins_anew = _begins_description(units, at)
+        if is_denied and not begins_anew:
+            begins_anew = _begins_finding(units, at) or _begins_behind_seen(units, at)
         if begins_anew and _ends_statement(units, at - 1):
-            units.insert(at, TaggedToken(_BREAK, "", units[at].begin, units[at].begin))
+            begin = units[at].begin
+            units.insert(at, TaggedToken(_BREAK, "", begin, begin))
             is_denied = False
             at += 1
         at += 1
@@ -60,7 +63,8 @@ def _ends_statement(units: list[TaggedToken], at: int) -> bool:
     if unit.kind == "seen":
         return True
     if unit.kind in _PREDICATES or is_adjective(unit):
-        return kind_beyond(reversed(units[:at]), _BEFORE_PREDICATE) in _JUDGED
+        subject = kind_beyond(reversed(units[:at]), _BEFORE_PREDICATE)
+        return subject in _JUDGED
     return unit.kind == "finding"
 
 
@@ -69,10 +73,12 @@ def _begins_description(units: list[TaggedToken], at: int) -> bool:
     part = at
     while kind_at(units, part) == "place":
         part += 1
+    # "Normal chest" judges itself, and needs no predicate.
     if kind_at(units, part) != "anatomy" or units[part].code == "normal":
         return False
     predicate = kind_at(units, part + 1)
     if predicate == "copula":
+        # A colon counts as a verb elsewhere, but begins no judgement.
         return units[part + 1].form != ":"
     # "No effusion lungs clear", but "no effusion heart enlarged" may be a list.
     is_behind_normal = units[at - 1].kind == "normal"
@@ -82,7 +88,9 @@ def _begins_description(units: list[TaggedToken], at: int) -> bool:
 def _begins_finding(units: list[TaggedToken], at: int) -> bool:
     """Whether a finding with its size follows: "no pneumothorax | small effusion"."""
     first = units[at]
-    if first.kind not in ("word", "abnormal") or first.code not in STATEMENT_BEGINS:
+    if first.kind not in ("word", "abnormal"):
+        return False
+    if first.code not in STATEMENT_BEGINS:
         return False
     # "No pneumothorax large effusion" lacks an "or".
     if first.form in WORDS["denied_sizes"]:
@@ -100,5 +108,5 @@ def _begins_behind_seen(units: list[TaggedToken], at: int) -> bool:
     verb = at
     while kind_at(units, verb) in ("word", "place", "finding"):
         verb += 1
-    names_finding = any(unit.kind == "finding" for unit in units[at:verb])
+    names_finding = has_kind(units[at:verb], "finding")
     return names_finding and kind_at(units, verb) == "copula"

@@ -25,7 +25,7 @@ from lunguage_assets.assertion.categories import (
     Meant,
     Reach,
 )
-from lunguage_assets.assertion.tokens import Tokenizer, bundled_tokenizer, groups_of
+from lunguage_assets.assertion.tokens import bundled_tokenizer, groups_of
 from lunguage_assets.errors import ConfigurationError, did_you_mean
 from lunguage_assets.packaged_data import read_as, resource, wrong_at
 
@@ -38,6 +38,7 @@ _REMEDY = (
     'words such as "no" need quotes.'
 )
 _NO_FIELD = ("no such field, as all cues of the category are alike in it",)
+_OF_ALTERNATIVES = re.compile("[()|]")
 _SHOWN = 60
 """Characters of a word or pattern that an error repeats."""
 
@@ -64,12 +65,15 @@ class Example(BaseModel):
         """Read `{text: ..., effusion: negated}`: what is no field is a mention."""
         if not isinstance(entry, dict) or "meant_by_mention" in entry:
             return entry
-        meant_by_mention = {
-            str(key): tuple(meant) if isinstance(meant, list) else (meant,)
-            for key, meant in entry.items()
-            if key not in ("text", "section")
-        }
-        fields = {key: entry[key] for key in ("text", "section") if key in entry}
+        fields: dict[str, object] = {}
+        meant_by_mention: dict[str, tuple[object, ...]] = {}
+        for key, value in entry.items():
+            if key in ("text", "section"):
+                fields[key] = value
+            elif isinstance(value, list):
+                meant_by_mention[str(key)] = tuple(value)
+            else:
+                meant_by_mention[str(key)] = (value,)
         return {**fields, "meant_by_mention": meant_by_mention}
 
 
@@ -111,14 +115,17 @@ class Cue(BaseModel):
         name = f"cue {entry.get('id')!r}"
         rule = _rule_of(entry["category"], name)
         name = f"{name} ({entry['category']})"
-        settled = dict(entry)
+        # Of a category whose cues reach nothing by themselves, nothing can end.
         if entry.get("ends_at") and not rule.reaches:
             raise _unexpected("ends_at", name, entry["ends_at"], _NO_FIELD)
-        for field, allowed in (("direction", rule.directions), ("reach", rule.reaches)):
+        settled = dict(entry)
+        allowed_by_field = {"direction": rule.directions, "reach": rule.reaches}
+        for field, allowed in allowed_by_field.items():
             if field in entry and entry[field] not in allowed:
                 raise _unexpected(field, name, entry[field], allowed or _NO_FIELD)
             if allowed:
-                settled.setdefault(field, allowed[0])
+                usual = allowed[0]
+                settled.setdefault(field, usual)
         return settled
 
     @model_validator(mode="after")
@@ -159,23 +166,39 @@ def _unexpected(
 
 def _fault_of_pattern(pattern: str) -> str:
     """Say what is wrong with a pattern, and what was expected; empty: nothing."""
-    depth = 0
-    for sign in pattern:
-        depth += (sign == "(") - (sign == ")")
-        if depth < 0:
-            return "where ')' closes nothing; expected a bracket for each"
-        if sign == "|" and not depth:
-            return "with '|' outside brackets; expected \"(a|b)\""
-    if depth:
-        return "where '(' is not closed; expected a bracket for each"
-    unseen = bundled_tokenizer().unseen(re.sub(r"[()|]", " ", pattern))
+    fault = _fault_of_brackets(pattern)
+    if fault:
+        return fault
+    words = _OF_ALTERNATIVES.sub(" ", pattern)
+    unseen = bundled_tokenizer().unseen(words)
     if unseen:
         return f"with {unseen!r}, which is read in no report; expected words and signs"
     groups = groups_of(pattern)
-    if prod(map(len, groups)) > MOST_WORDINGS:
+    wordings = prod(len(group) for group in groups)
+    if wordings > MOST_WORDINGS:
         return f"with more than {MOST_WORDINGS:,} wordings; expected several patterns"
-    if all(any(not choice.strip() for choice in group) for group in groups):
+    if all(_may_be_empty(group) for group in groups):
         return "of which a wording is empty; expected words in each"
+    return ""
+
+
+def _may_be_empty(group: list[str]) -> bool:
+    return any(not choice.strip() for choice in group)
+
+
+def _fault_of_brackets(pattern: str) -> str:
+    depth = 0
+    for sign in pattern:
+        if sign == "(":
+            depth += 1
+        elif sign == ")":
+            depth -= 1
+        elif sign == "|" and depth == 0:
+            return "with '|' outside brackets; expected \"(a|b)\""
+        if depth < 0:
+            return "where ')' closes nothing; expected a bracket for each"
+    if depth > 0:
+        return "where '(' is not closed; expected a bracket for each"
     return ""
 
 
@@ -213,20 +236,21 @@ def read_cues(path: Path, taken: Iterable[str] = ()) -> tuple[Cue, ...]:
 
 def _in_compared_forms(cue: Cue, path: Path) -> Cue:
     """Bring the words beside a cue to the forms in which words are compared."""
-    tokenizer = bundled_tokenizer()
-    forms: dict[str, Any] = {}
+    forms_by_field: dict[str, Any] = {}
     for field in ("ends_at", "not_after", "not_before"):
         words = getattr(cue, field)
-        if words:
-            forms[field] = frozenset(
-                _form_of(word, tokenizer, f"{path}, cue {cue.id!r}, field {field}")
-                for word in words
-            )
-    return cue.model_copy(update=forms) if forms else cue
+        if not words:
+            continue
+        address = f"{path}, cue {cue.id!r}, field {field}"
+        forms_by_field[field] = frozenset(_form_of(word, address) for word in words)
+    if not forms_by_field:
+        return cue
+    return cue.model_copy(update=forms_by_field)
 
 
-def _form_of(word: str, tokenizer: Tokenizer, address: str) -> str:
-    tokens = tokenizer.tokens(word)
+def _form_of(word: str, address: str) -> str:
+    """Bring a word to its form; refuse several, naming where they stand."""
+    tokens = bundled_tokenizer().tokens(word)
     if len(tokens) != 1:
         raise ConfigurationError(
             f"{address}: found {word[:_SHOWN]!r}, expected one word. {_REMEDY}"
@@ -239,7 +263,8 @@ def bundled_cues() -> tuple[Cue, ...]:
     """Read the cues of `resources/assertion/`."""
     cues: list[Cue] = []
     for name in FILES:
-        cues += read_cues(cue_path(name), (cue.id for cue in cues))
+        ids = [cue.id for cue in cues]
+        cues += read_cues(cue_path(name), taken=ids)
     return tuple(cues)
 
 

@@ -2,6 +2,9 @@
 
 "The left effusion has gone, the right has not" speaks of two effusions and names one.
 The second gets a copy of the first, with its characters: a row quotes what is written.
+
+What belongs here: findings, and judgements of parts of the body. Parts that a later
+clause judges along another axis are in `parts.py`, shared nouns in `meaning/nouns.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +16,9 @@ from lunguage_assets.assertion.units import (
     UNKNOWN,
     TaggedToken,
     first_beyond,
+    first_kind,
     form_at,
+    has_kind,
     is_adjective,
     kind_at,
 )
@@ -35,7 +40,7 @@ def restore_ellipsis(units: list[TaggedToken]) -> None:
     Args:
         units: of the sentence; changed in place.
     """
-    if any(unit.kind == "finding" for unit in units):
+    if has_kind(units, "finding"):
         _restore_noun_behind(units)
         _restore_subjects(units)
     _restore_predicates(units)
@@ -51,7 +56,9 @@ def _restore_noun_behind(units: list[TaggedToken]) -> None:
     "Right, but no left basal, effusion": the right side has its effusion, too.
     """
     for at, unit in enumerate(units):
-        other_side = _denied_side_behind(units, at) if _is_side(unit) else None
+        if not _is_side(unit):
+            continue
+        other_side = _denied_side_behind(units, at)
         if other_side is None:
             continue
         noun = other_side + 1
@@ -61,8 +68,10 @@ def _restore_noun_behind(units: list[TaggedToken]) -> None:
         if kind_at(units, noun) == "comma":
             del units[noun]
         if kind_at(units, noun) == "finding":
+            # "Basal effusion": the noun with the places that both sides share.
             shared = units[other_side + 1 : noun + 1]
-            units[at + 1 : at + 1] = [unit.copy() for unit in shared]
+            copies = [unit.copy() for unit in shared]
+            units[at + 1 : at + 1] = copies
             return
 
 
@@ -75,9 +84,9 @@ def _denied_side_behind(units: list[TaggedToken], at: int) -> int | None:
     if not is_joined or kind_at(units, denial) != "negated":
         return None
     other_side = denial + 1
-    if other_side == len(units) or not _is_side(units[other_side]):
+    if other_side == len(units):
         return None
-    return other_side
+    return other_side if _is_side(units[other_side]) else None
 
 
 def _restore_subjects(units: list[TaggedToken]) -> None:
@@ -103,7 +112,9 @@ def _is_pronoun_of_finding(units: list[TaggedToken], at: int) -> bool:
         return False
     own_words = ("word", "place", "abnormal", "other")
     before = first_beyond(reversed(units[:at]), own_words)
-    return before is not None and before.kind == "break" and before.form == "there"
+    if before is None:
+        return False
+    return before.kind == "break" and before.form == "there"
 
 
 def _restore_predicates(units: list[TaggedToken]) -> None:
@@ -123,18 +134,19 @@ def _restore_predicates(units: list[TaggedToken]) -> None:
         elif unit.kind == "finding" and not is_adjective(unit):
             judged = None
         elif judged is not None and _is_side_judged(units, at):
-            # "The left angle is blunted, the right is sharp"
+            # "The left costophrenic angle is blunted, the right is sharp"
             units.insert(at + 1, judged.copy())
             at += 1
         elif predicate is not None and _is_left_out(units, at):
             units.insert(at + 1, predicate.copy())
-            at += 1 + _restore_judged(units, at, judged)
+            if judged is not None and _restore_judged(units, at, judged):
+                # The "not" stands one unit farther on now.
+                at += 1
+            at += 1
         at += 1
 
 
-def _restore_judged(
-    units: list[TaggedToken], at: int, judged: TaggedToken | None
-) -> int:
+def _restore_judged(units: list[TaggedToken], at: int, judged: TaggedToken) -> bool:
     """Put back the part of which a side alone is named.
 
     "The right lung is clear and the left is not": the left lung.
@@ -145,39 +157,49 @@ def _restore_judged(
         judged: the part of the body that was named last.
 
     Returns:
-        How many units were inserted.
+        Whether a unit was inserted.
     """
-    statement = _begin_of_statement(units, at)
-    is_named = any(unit.kind == "anatomy" for unit in units[statement:at])
-    if judged is None or is_named:
-        return 0
-    sides = (n for n in range(statement, at) if _is_side(units[n]))
-    units.insert(next(sides, at) + 1, judged.copy())
-    return 1
+    begin = _begin_of_statement(units, at)
+    is_part_named = has_kind(units[begin:at], "anatomy")
+    if is_part_named:
+        return False
+    side = begin
+    while side < at and not _is_side(units[side]):
+        side += 1
+    units.insert(side + 1, judged.copy())
+    return True
 
 
 def _is_side_judged(units: list[TaggedToken], at: int) -> bool:
     """Whether a side alone, behind a joint, is the subject of a judgement."""
     if not _is_side(units[at]):
         return False
-    if kind_at(units, at - 1) not in _JOINTS_OF_STATEMENTS:
+    is_behind_joint = kind_at(units, at - 1) in _JOINTS_OF_STATEMENTS
+    if not is_behind_joint or kind_at(units, at + 1) != "copula":
         return False
+    # "Is sharp", "is mildly blunted": no more than one word before the judgement.
     predicate = _statement_at(units, at)[2:4]
-    is_judged = any(unit.kind in ("normal", "abnormal") for unit in predicate)
-    return is_judged and kind_at(units, at + 1) == "copula"
+    return has_kind(predicate, "normal", "abnormal")
 
 
 def _is_left_out(units: list[TaggedToken], at: int) -> bool:
     """Whether "is not" ends a statement about a part of the body."""
-    if units[at].kind != "negated" or units[at].form not in WORDS["left_out_verbs"]:
+    if not _is_bare_not(units[at]):
         return False
-    if kind_at(units, at + 1) not in _AROUND_STATEMENTS:
-        return False
-    if kind_at(units, at - 1) != "copula":
+    is_last = kind_at(units, at + 1) in _AROUND_STATEMENTS
+    if not is_last or kind_at(units, at - 1) != "copula":
         return False
     # "An effusion is not" leaves out a verb, and no state: a finding is none of these.
-    subject = units[_begin_of_statement(units, at) : at - 1]
-    return bool(subject) and all(unit.kind in ("anatomy", "place") for unit in subject)
+    begin = _begin_of_statement(units, at)
+    subject = units[begin : at - 1]
+    if not subject:
+        return False
+    return all(unit.kind in ("anatomy", "place") for unit in subject)
+
+
+def _is_bare_not(unit: TaggedToken) -> bool:
+    """Whether it is a "not" or "did not" whose verb may be left out."""
+    return unit.kind == "negated" and unit.form in WORDS["left_out_verbs"]
 
 
 def _begin_of_statement(units: list[TaggedToken], at: int) -> int:
@@ -204,15 +226,15 @@ def _begins_statement(units: list[TaggedToken], at: int) -> bool:
 def _restore_at(units: list[TaggedToken], at: int, subject: TaggedToken) -> None:
     """Put the subject back where a statement begins without one."""
     statement = _statement_at(units, at)
+    if has_kind(statement, "finding", "anatomy"):
+        return
     first = units[at]
     pronoun = _described_pronoun(statement)
-    if any(unit.kind in ("finding", "anatomy") for unit in statement):
-        return
-    if first.kind == "preposition" and _is_none_there(units, at):
+    if _is_none_there(units, at):
         # "... on the left, on the right there is none"
         units[at + 2].become(UNKNOWN)
         units.insert(at + 2, subject.copy())
-    elif first.doubts and _is_behind_hedge_and_break(units, at):
+    elif _goes_on_behind_hedge(units, at):
         # "Cannot be excluded but is unlikely" is said of one finding.
         units[at - 1].become(UNKNOWN)
     elif pronoun is not None:
@@ -220,20 +242,20 @@ def _restore_at(units: list[TaggedToken], at: int, subject: TaggedToken) -> None
         units[units.index(pronoun)] = subject.copy()
     elif _is_side(first):
         _restore_behind_side(units, at, statement, subject)
-    elif _has_side(statement) and _speaks_of_side(units, at, statement):
-        # "... but not on the right"
-        units.insert(at + 1, subject.copy())
-    else:
-        _restore_before_predicate(units, at, statement, subject)
+    elif any(_is_side(unit) for unit in statement):
+        _restore_before_side(units, at, statement, subject)
+    elif first.kind in _PREDICATES and _is_clause_before(units, at):
+        # "The effusion was large, but has gone"
+        units.insert(at, subject.copy())
 
 
-def _restore_before_predicate(
+def _restore_before_side(
     units: list[TaggedToken],
     at: int,
     statement: list[TaggedToken],
     subject: TaggedToken,
 ) -> None:
-    """Put the subject back before what is said of it: "..., but has gone".
+    """Put the subject back where something is said before a side: "gone on the left".
 
     Args:
         units: of the sentence; changed in place.
@@ -242,34 +264,47 @@ def _restore_before_predicate(
         subject: the finding that was named before.
     """
     first = units[at]
-    if _has_side(statement):
-        if first.kind == "ended" or first.code in _COURSES:
-            _restore_beside_side(units, at, subject)
-        elif first.kind == "negated before":
-            # "Present on the right and absent on the left"
-            units.insert(at, subject.copy())
-    elif first.kind in _PREDICATES and _is_clause_before(units, at):
-        # "The effusion was large, but has gone"
+    if first.form in WORDS["none"]:
+        # "Large on the left and none on the right": "none" is "no effusion".
+        first.become(sense_of(cue_named("negated.none_here")))
+        units.insert(at + 1, subject.copy())
+    elif _speaks_of_side(units, at, statement):
+        # "... but not on the right"
+        units.insert(at + 1, subject.copy())
+    elif first.kind == "ended" or first.code in _COURSES:
+        # "... persists on the right, gone on the left"
+        position = at
+        if _is_side(units[at + 1]):
+            # "... increased left, resolved right": the side stands before its finding.
+            position = at + 2
+        units.insert(position, subject.copy())
+    elif first.kind == "negated before":
+        # "Present on the right and absent on the left"
         units.insert(at, subject.copy())
 
 
 def _is_none_there(units: list[TaggedToken], at: int) -> bool:
-    """Whether a side and "there is none" follow."""
-    if form_at(units, at + 2) != "there" or not _is_side(units[at + 1]):
+    """Whether it begins "on the right there is none"."""
+    if units[at].kind != "preposition":
         return False
-    return form_at(units, at + 3) in WORDS["none"]
+    if form_at(units, at + 2) != "there":
+        return False
+    side = units[at + 1]
+    denial = form_at(units, at + 3)
+    return _is_side(side) and denial in WORDS["none"]
 
 
-def _is_behind_hedge_and_break(units: list[TaggedToken], at: int) -> bool:
-    """Whether the predicate before is a hedge: "cannot be excluded, but"."""
-    is_behind_break = kind_at(units, at - 1) == "break"
-    return is_behind_break and kind_at(units, at - 2) == "hedged before"
+def _goes_on_behind_hedge(units: list[TaggedToken], at: int) -> bool:
+    """Whether a doubt is a second predicate: "cannot be excluded but is unlikely"."""
+    if not units[at].doubts or kind_at(units, at - 1) != "break":
+        return False
+    return kind_at(units, at - 2) == "hedged before"
 
 
 def _speaks_of_side(
     units: list[TaggedToken], at: int, statement: list[TaggedToken]
 ) -> bool:
-    """Whether words before a side speak of the finding before: "none on the right".
+    """Whether words before a side speak of the finding before: "not on the right".
 
     Args:
         units: of the sentence.
@@ -277,15 +312,11 @@ def _speaks_of_side(
         statement: its units.
     """
     first = units[at]
-    if first.form in WORDS["none"]:
-        # "Large on the left and none on the right": "none" is "no effusion".
-        first.become(sense_of(cue_named("negated.none_here")))
-        return True
-    following = {unit.kind for unit in statement[1:]}
-    if not following <= {"preposition", "place", "other", "seen"}:
+    kinds_behind = {unit.kind for unit in statement[1:]}
+    if not kinds_behind <= {"preposition", "place", "other", "seen"}:
         return False
     # "Consolidation on the left but not on the right".
-    if first.kind == "negated" and "preposition" in following:
+    if first.kind == "negated" and "preposition" in kinds_behind:
         return True
     if first.kind == "hedged":
         # "Possibly also on the left"; "possibly in the left base" is a place alone.
@@ -308,8 +339,9 @@ def _is_denied_before(units: list[TaggedToken], at: int) -> bool:
 def _described_pronoun(statement: list[TaggedToken]) -> TaggedToken | None:
     """Find the "one" of "a small one", and not that of "the left one"."""
     for before, unit in pairwise(statement):
-        is_described = before.kind in ("word", "abnormal") and before.code in _SIZES
-        if unit.form in WORDS["one"] and is_described:
+        if unit.form not in WORDS["one"]:
+            continue
+        if before.kind in ("word", "abnormal") and before.code in _SIZES:
             return unit
     return None
 
@@ -322,10 +354,6 @@ def _statement_at(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     return units[at:end]
 
 
-def _has_side(statement: list[TaggedToken]) -> bool:
-    return any(_is_side(unit) for unit in statement)
-
-
 def _is_clause_before(units: list[TaggedToken], at: int) -> bool:
     """Whether a break, and no comma or "and", parts a predicate from its subject.
 
@@ -335,6 +363,7 @@ def _is_clause_before(units: list[TaggedToken], at: int) -> bool:
         if unit.kind == "finding":
             return False
         if unit.kind == "break":
+            # "The effusion, which has gone": the pronoun is the subject.
             return unit.form not in ("which", "that")
     return False
 
@@ -355,15 +384,16 @@ def _restore_behind_side(
         statement: units that begin with the side.
         subject: the finding that was named before.
     """
-    is_judged = any(
+    is_predicate_given = any(
         unit.kind in _PREDICATES or unit.kind == "negated" or unit.code in _COURSES
         for unit in statement
     )
-    if not is_judged:
+    if not is_predicate_given:
         return
     last = statement[-1]
-    if last.kind == "negated" and last.form in WORDS["left_out_verbs"]:
-        if _last_predicate(units[:at]) == "ended":
+    if _is_bare_not(last):
+        predicates = ("ended", "negated before", "negated")
+        if first_kind(reversed(units[:at]), predicates) == "ended":
             # "... has gone, the right has not": it is still there.
             last.become(UNKNOWN)
         else:
@@ -373,27 +403,11 @@ def _restore_behind_side(
     _forget_topic(units, subject)
 
 
-def _last_predicate(units: list[TaggedToken]) -> str:
-    for unit in reversed(units):
-        if unit.kind in ("ended", "negated before", "negated"):
-            return unit.kind
-    return ""
-
-
-def _restore_beside_side(
-    units: list[TaggedToken], at: int, subject: TaggedToken
-) -> None:
-    """Put the subject beside the side of which a course is told.
-
-    "... persists on the right, gone on the left", "... resolved right".
-    """
-    position = at + 2 if _is_side(units[at + 1]) else at
-    units.insert(position, subject.copy())
-
-
 def _forget_topic(units: list[TaggedToken], subject: TaggedToken) -> None:
     """Let a topic state nothing by itself: "of the effusions, the left ..."."""
-    at = units.index(subject)
-    if units[0].form == "of" and kind_at(units, at + 1) == "comma":
-        for unit in units[: at + 1]:
-            unit.become(UNKNOWN)
+    end_of_topic = units.index(subject) + 1
+    is_topic = units[0].form == "of" and kind_at(units, end_of_topic) == "comma"
+    if not is_topic:
+        return
+    for unit in units[:end_of_topic]:
+        unit.become(UNKNOWN)

@@ -8,7 +8,7 @@ the method (implicit.md) says the same.
 from __future__ import annotations
 
 from lunguage_assets.assertion.units import UNKNOWN, TaggedToken
-from lunguage_assets.assertion.vocabulary import LexiconEntry
+from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
 
 _PASSED_OVER = frozenset({"copula", "other"})
 """Kinds between a word and the end that it changes: "has probably now resolved"."""
@@ -53,11 +53,10 @@ def _settle_end(units: list[TaggedToken], at: int) -> None:
         modifier.become(UNKNOWN)
     elif modifier.doubts:
         # "Not definitely resolved": it may still be there.
-        hedge = LexiconEntry(
-            "hedged before" if end.looks("before") else "hedged", cue=modifier.cue
-        )
-        _unite(modifier, end, hedge)
+        kind: Kind = "hedged before" if end.looks("before") else "hedged"
+        _unite(modifier, end, LexiconEntry(kind, cue=modifier.cue))
     else:
+        # "Has not resolved": it is there, unchanged.
         _unite(modifier, end, _PERSISTS)
 
 
@@ -70,7 +69,8 @@ def _settle_improvement(units: list[TaggedToken], at: int) -> None:
 
 def _modifier_of(units: list[TaggedToken], at: int) -> TaggedToken | None:
     """Find the denial, hedge or "nearly" that is said of an end, if there is one."""
-    for unit in reversed(units[max(0, at - _MAX_PASSED_OVER - 1) : at]):
+    first = max(0, at - _MAX_PASSED_OVER - 1)
+    for unit in reversed(units[first:at]):
         if unit.kind in ("partial", "negated", "hedged"):
             return unit
         if unit.kind not in _PASSED_OVER and unit.form != "to":

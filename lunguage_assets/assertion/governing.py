@@ -81,27 +81,35 @@ def governing_cues(
     mark_assertions(units, sentence, vocabulary)
     mentions = [at for at, unit in enumerate(units) if unit.sense == NAMED]
     begins = [unit.begin for unit in units]
-    cues: dict[tuple[int, int], GoverningCue] = {}
+    # Of two edges from the same words the first counts.
+    cue_by_span: dict[tuple[int, int], GoverningCue] = {}
     for edge in _edges(units, mentions):
         # A cue may mean nothing by itself: "small" of "a small one could be missed".
-        position = min(bisect_left(begins, edge.begin), len(units) - 1)
+        behind_cue = bisect_left(begins, edge.begin)
+        position = min(behind_cue, len(units) - 1)
         distance = _distance(position, mentions)
-        cues.setdefault((edge.begin, edge.end), GoverningCue(*edge, distance))
+        chain = [edge]
         if edge.category == "hedged":
             for hedge in _hedges_before(units, position):
-                chained = GoverningCue(*_edge(hedge, "chain", "hedged"), distance)
-                cues.setdefault((hedge.begin, hedge.end), chained)
+                chain.append(_edge(hedge, "chain", "hedged"))
+        for link in chain:
+            cue = GoverningCue(*link, distance)
+            cue_by_span.setdefault((link.begin, link.end), cue)
+    nearest_first = sorted(
+        cue_by_span.values(), key=lambda cue: (cue.distance, cue.begin)
+    )
     return NamedFinding(
-        tuple(sorted(cues.values(), key=lambda cue: (cue.distance, cue.begin))),
-        tuple((units[at].begin, units[at].end) for at in mentions),
-        tuple(_clauses_of_mentions(units)),
+        cues=tuple(nearest_first),
+        mentions=tuple((units[at].begin, units[at].end) for at in mentions),
+        clauses=tuple(_clauses_of_mentions(units)),
     )
 
 
 def hedges_in(sentence: str) -> tuple[tuple[int, int], ...]:
     """Find the characters (begin, end) of all hedges of a sentence, of whatever."""
     vocabulary = bundled_vocabulary()
-    units = tag_tokens(vocabulary.tokens(sentence), vocabulary, "find")
+    tokens = vocabulary.tokens(sentence)
+    units = tag_tokens(tokens, vocabulary, "find")
     hedging = ("hedged", "hedged before", "alternative")
     return tuple(
         (unit.begin, unit.end) for unit in units if unit.kind in hedging or unit.doubts
@@ -120,11 +128,14 @@ def tag_named(sentence: str, finding: str, vocabulary: Vocabulary) -> list[Tagge
     named = [token.form for token in vocabulary.tokens(finding)]
     if not named or named == [MASK]:
         return tag_tokens(tokens, vocabulary, "find")
+    # Under a mask the words of the finding mean nothing else: "possible scar" would
+    # hold a hedge.
     masked: list[Token] = []
     at = 0
     while at < len(tokens):
         words = tokens[at : at + len(named)]
-        if [token.form for token in words] == named:
+        forms = [token.form for token in words]
+        if forms == named:
             masked.append(Token(MASK, words[0].begin, words[-1].end))
             at += len(named)
         else:
@@ -136,11 +147,14 @@ def tag_named(sentence: str, finding: str, vocabulary: Vocabulary) -> list[Tagge
 def _edges(units: list[TaggedToken], mentions: list[int]) -> Iterator[Edge]:
     """Yield what reaches the mentions, and what prefers them to something else."""
     for at in mentions:
-        for edge in units[at].edges:
-            # "Edema is less likely than <finding>": the finding is preferred.
-            reason = PREFERRED if edge.cue == "hedged.than" else edge.reason
-            yield edge._replace(reason=reason)
-        if not units[at].negation:
+        mention = units[at]
+        for edge in mention.edges:
+            if edge.cue == "hedged.than":
+                # "Edema is less likely than <finding>": the finding is preferred.
+                yield edge._replace(reason=PREFERRED)
+            else:
+                yield edge
+        if not mention.negation:
             yield from _preferring(units, at)
     for at, unit in enumerate(units):
         if unit.kind == "alternative" and _joins_named(units, at):
@@ -150,13 +164,15 @@ def _edges(units: list[TaggedToken], mentions: list[int]) -> Iterator[Edge]:
 
 def _hedges_before(units: list[TaggedToken], at: int) -> Iterator[TaggedToken]:
     """Yield what is said of a hedge: the first of "possibly consistent with"."""
-    for position in range(at - 1, max(-1, at - 1 - LONGEST_CHAIN), -1):
-        if units[position].kind != "hedged" or units[position].negation:
+    begin = max(0, at - LONGEST_CHAIN)
+    for unit in reversed(units[begin:at]):
+        if unit.kind != "hedged" or unit.negation:
             return
-        yield units[position]
+        yield unit
 
 
 def _edge(unit: TaggedToken, reason: str, category: Category) -> Edge:
+    """Make the edge of a unit that reaches the named finding as this category."""
     cue = "" if unit.cue is None else unit.cue.id
     return Edge(cue, unit.begin, unit.end, reason, category)
 
@@ -177,16 +193,21 @@ def _joins_named(units: list[TaggedToken], at: int) -> bool:
     # "<finding> at the left apex or base": the joint is one of places.
     if behind is None or behind.kind in _END_OF_PLACES:
         return False
-    for unit in (finding_beside(units, at, -1), finding_beside(units, at, 1)):
-        if unit is not None and unit.sense == NAMED and not unit.negation:
+    findings = (finding_beside(units, at, -1), finding_beside(units, at, 1))
+    for finding in findings:
+        if finding is None or finding.negation:
+            continue
+        if finding.sense == NAMED:
             return True
     return False
 
 
 def _distance(position: int, mentions: Sequence[int]) -> int:
+    """Count the units between a position and the nearest mention."""
     behind = bisect_left(mentions, position)
-    nearest = mentions[max(behind - 1, 0) : behind + 1]
-    return min(abs(position - at) for at in nearest)
+    # Mentions are in order: the nearest one is right before, or right behind.
+    neighbours = mentions[max(behind - 1, 0) : behind + 1]
+    return min(abs(position - mention) for mention in neighbours)
 
 
 def _clauses_of_mentions(units: list[TaggedToken]) -> Iterator[tuple[int, int]]:
@@ -199,7 +220,8 @@ def _clauses_of_mentions(units: list[TaggedToken]) -> Iterator[tuple[int, int]]:
                 yield begin, end
             begin = unit.end
             is_mentioned = False
-        is_mentioned = is_mentioned or unit.sense == NAMED
+        if unit.sense == NAMED:
+            is_mentioned = True
         end = unit.end
     if is_mentioned:
         yield begin, end

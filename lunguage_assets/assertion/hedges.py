@@ -1,12 +1,14 @@
 """Hedging phrases with their places on the published scale (`resources/hedges.yaml`).
 
-Only the 42 published places are published: those of other phrases are the author's own
-estimates.
+Only 42 places are published; those of other phrases are the author's own estimates
+(explicit.md section 3). What belongs here: the phrases, and those of them that are cues
+of the structurer. How a judge scores with them is in `judges/rules/`.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,15 +17,18 @@ from typing import Literal, NamedTuple, get_args
 
 from pydantic import BaseModel
 
+from lunguage_assets.assertion.categories import Direction, Reach
 from lunguage_assets.assertion.cues import Cue, Example
 from lunguage_assets.packaged_data import read_as, resource
 
 Side = Literal["right", "left", "both", "list"]
 """Where the finding stands, seen from the phrase; `list`: it joins alternatives."""
 
-
 _EXAMPLE = "pneumonia"
 """The mention of the sentences that show what a phrase gives."""
+_NO_LETTER = re.compile(r"[\W_]")
+_FormsOfWords = tuple[tuple[str, ...], ...]
+"""All forms of each word of a phrase."""
 
 
 class PublishedPhrase(NamedTuple):
@@ -40,7 +45,10 @@ def published_ranking() -> tuple[PublishedPhrase, ...]:
     """Read the published ranking, most certain first."""
     return tuple(
         PublishedPhrase(
-            int(row["rank"]), row["phrase"], float(row["mu"]), float(row["sigma"])
+            rank=int(row["rank"]),
+            phrase=row["phrase"],
+            mu=float(row["mu"]),
+            sigma=float(row["sigma"]),
         )
         for row in csv_rows("published_ranking.csv")
     )
@@ -109,18 +117,28 @@ def bundled_lexicon() -> Lexicon:
     sides = get_args(Side)
     remedy = f"Give a phrase a place and a side of {sides}, and every shift a number."
     file = read_as(resource("hedges.yaml"), _File, remedy)
-    inflections = {word: forms for forms in file.inflections for word in forms}
-    hedges = tuple(_inflected(_listed_hedges(file), inflections))
-    return Lexicon(hedges, file.cues, file.shifts, inflections)
+    inflections: dict[str, tuple[str, ...]] = {}
+    for forms in file.inflections:
+        for word in forms:
+            inflections[word] = forms
+    hedges = _inflected(_listed_hedges(file), inflections)
+    return Lexicon(
+        hedges=tuple(hedges),
+        places_by_cue=file.cues,
+        shifts=file.shifts,
+        inflections=inflections,
+    )
 
 
 def _listed_hedges(file: _File) -> list[Hedge]:
     """List the phrases as they are given."""
-    side_by_phrase = {
-        phrase: side for side, phrases in file.published.items() for phrase in phrases
-    }
+    side_by_phrase: dict[str, Side] = {}
+    for side, phrases in file.published.items():
+        for phrase in phrases:
+            side_by_phrase[phrase] = side
+    # The ranking has the places, the file the sides.
     published = [
-        Hedge(entry.phrase, entry.mu, side_by_phrase[entry.phrase])
+        Hedge(entry.phrase, place=entry.mu, side=side_by_phrase[entry.phrase])
         for entry in published_ranking()
     ]
     judged = [replace(hedge, structured=False) for hedge in file.judged]
@@ -134,43 +152,56 @@ def _inflected(
 
     Those that differ in inflection alone share one place: the mean of those given.
     """
-    groups: dict[tuple[tuple[str, ...], ...], list[Hedge]] = {}
+    # "Suggest" and "suggests" have the same forms of each word, and so one group.
+    hedges_by_forms: dict[_FormsOfWords, list[Hedge]] = {}
     for hedge in hedges:
         words = hedge.phrase.split()
         forms = tuple(inflections.get(word, (word,)) for word in words)
-        groups.setdefault(forms, []).append(hedge)
-    for forms, group in groups.items():
-        mean = sum(hedge.place for hedge in group) / len(group)
+        hedges_by_forms.setdefault(forms, []).append(hedge)
+    for forms, group in hedges_by_forms.items():
+        mean_place = sum(hedge.place for hedge in group) / len(group)
         listed = {hedge.phrase: hedge for hedge in group}
-        for phrase in map(" ".join, product(*forms)):
-            unlisted = replace(group[0], phrase=phrase, structured=False)
-            yield replace(listed.get(phrase, unlisted), place=mean)
+        for words_of_phrase in product(*forms):
+            phrase = " ".join(words_of_phrase)
+            if phrase in listed:
+                yield replace(listed[phrase], place=mean_place)
+                continue
+            # A form that nobody listed is for the judges: the structurer reads no other
+            # phrases than those of the file.
+            yield replace(group[0], phrase=phrase, place=mean_place, structured=False)
 
 
 def hedge_cues() -> Iterator[Cue]:
     """Yield the phrases of hedges.yaml that the structurer reads, as cues."""
     for hedge in bundled_lexicon().hedges:
+        # What joins alternatives has cues of its own (`resources/assertion/`).
         if not hedge.structured or hedge.side == "list":
             continue
-        is_behind = hedge.side == "left"
+        direction: Direction
+        if hedge.side == "left":
+            # "Pneumonia cannot be excluded"
+            direction = "before"
+            sentence = f"{_EXAMPLE} {hedge.phrase}"
+        else:
+            # "Possible pneumonia", "pneumonia is possible"
+            direction = "both"
+            sentence = f"{hedge.phrase} {_EXAMPLE}"
         # An adjective leaves open what follows; a phrase also what is joined to that.
-        reaches_list = is_behind or " " in hedge.phrase
-        invented = (
-            f"{_EXAMPLE} {hedge.phrase}" if is_behind else f"{hedge.phrase} {_EXAMPLE}"
-        )
+        reach: Reach = "next"
+        if direction == "before" or " " in hedge.phrase:
+            reach = "list"
+        example = Example(text=sentence, meant_by_mention={_EXAMPLE: ("hedged",)})
         yield Cue(
             id=f"hedge.{_identifier(hedge.phrase)}",
             category="hedged",
             patterns=(hedge.phrase,),
-            # "Possible pneumonia", "pneumonia is possible"
-            direction="before" if is_behind else "both",
-            reach="list" if reaches_list else "next",
-            examples=(
-                Example(text=invented, meant_by_mention={_EXAMPLE: ("hedged",)}),
-            ),
+            direction=direction,
+            reach=reach,
+            examples=(example,),
         )
 
 
 def _identifier(phrase: str) -> str:
-    letters = "".join(sign if sign.isalnum() else "_" for sign in phrase)
+    """Make an id of a phrase: "cannot_be_excluded", and "sign" of "?"."""
+    letters = _NO_LETTER.sub("_", phrase)
     return letters.strip("_") or "sign"

@@ -21,6 +21,7 @@ from lunguage_assets.assertion.units import (
     clause_around,
     first_beyond,
     kind_at,
+    rest_of_clause,
 )
 from lunguage_assets.assertion.vocabulary import UNDECIDED
 from lunguage_assets.assertion.word_files import WORDS
@@ -38,9 +39,10 @@ def mark_undecided_clause(units: list[TaggedToken], at: int) -> None:
     if not hedge.reaches("clause"):
         return
     if hedge.looks("behind"):
-        governed = takewhile(lambda unit: unit.kind != "break", units[at + 1 :])
+        governed = rest_of_clause(units, at)
     else:
-        governed = takewhile(lambda unit: unit.form != "whether", reversed(units[:at]))
+        before = reversed(units[:at])
+        governed = list(takewhile(lambda unit: unit.form != "whether", before))
     for unit in governed:
         unit.undecided_by = hedge
 
@@ -52,60 +54,80 @@ def mark_hedge(units: list[TaggedToken], at: int) -> None:
     # leaves the place open alone.
     if hedge.negation or _is_of_place(units, at):
         return
-    reached = [] if _is_glued(units, at) else list_behind(units, at)
-    for unit in reached:
-        # "Consistent with known emphysema": the emphysema is there.
-        words = own_words_before(units, unit)
-        is_known = any(word.form == "known" for word in words)
-        has_ended = unit.past is not None and unit.past.kind == "ended"
-        if not is_known and not has_ended:
+    behind = [] if _is_glued(units, at) else list_behind(units, at)
+    for unit in behind:
+        if not _is_known_or_gone(units, unit):
             unit.leave_open(hedge, "list behind")
-    if reached or not (hedge.looks("before") and _is_predicate(units, at)):
+    if behind or not hedge.looks("before"):
+        return
+    if not _is_predicate(units, at):
         return
     before = list_before(units, at, of_hedge=True)
-    # "Edema, pneumonia?": the sign asks about the nearest one.
-    for unit in before[:1] if hedge.form == "?" else before:
+    if hedge.form == "?":
+        # "Edema, pneumonia?": the sign asks about the nearest one.
+        before = before[:1]
+    for unit in before:
         unit.leave_open(hedge, "list before")
+
+
+def _is_known_or_gone(units: list[TaggedToken], finding: TaggedToken) -> bool:
+    """Whether a hedge cannot leave a finding open any more.
+
+    "Consistent with known emphysema": the emphysema is there.
+    """
+    if finding.past is not None and finding.past.kind == "ended":
+        return True
+    own_words = own_words_before(units, finding)
+    return any(word.form == "known" for word in own_words)
 
 
 def _is_glued(units: list[TaggedToken], at: int) -> bool:
     """Whether a sign stands right behind its finding: "Atelectasis? Pneumonia?"."""
-    return units[at].form == "?" and at > 0 and units[at - 1].end == units[at].begin
+    hedge = units[at]
+    if hedge.form != "?" or at == 0:
+        return False
+    return units[at - 1].end == hedge.begin
 
 
 def _is_predicate(units: list[TaggedToken], at: int) -> bool:
     """Whether a hedge is said of what stands before it: "edema is possible"."""
-    following = units[at + 1] if at + 1 < len(units) else None
-    if following is None or following.aside or _is_glued(units, at):
+    is_last = at + 1 == len(units)
+    if is_last or _is_glued(units, at):
+        return True
+    hedge = units[at]
+    following = units[at + 1]
+    if following.aside:
         return True
     if following.kind in ("break", "comma", "seen", "preposition", "and"):
-        return True
-    # "Pneumonia is favored over edema", "... is suspected more than edema".
-    nearest = units[at + 1 : at + 1 + _BESIDE]
-    behind = first_beyond(nearest, ("word", "other", "hedged"))
-    if behind is not None and behind.kind == "negated" and behind.doubts:
         return True
     # "Is probably not seen", "is more likely than edema".
     if following.kind == "negated before" or following.doubts:
         return True
+    # "Pneumonia is favored over edema", "... is suspected more than edema".
+    nearest = units[at + 1 : at + 1 + _BESIDE]
+    compared = first_beyond(nearest, ("word", "other", "hedged"))
+    if compared is not None and compared.kind == "negated" and compared.doubts:
+        return True
     # "Edema may well be there", "edema is questionable on this view".
-    if units[at].form in WORDS["modals"]:
+    if hedge.form in WORDS["modals"]:
         return True
     is_behind_verb = kind_at(units, at - 1) == "copula"
-    return is_behind_verb and units[at].form in WORDS["predicates"]
+    return is_behind_verb and hedge.form in WORDS["predicates"]
 
 
 def mark_hedge_behind(units: list[TaggedToken], at: int) -> None:
     """Leave open what stands before a hedge such as "cannot be excluded"."""
+    hedge = units[at]
     # "Atelectasis, scarring, or both".
-    is_last_of_list = units[at].form == "or"
+    is_last_of_list = hedge.form == "or"
     reached = list_before(units, at, of_hedge=True, of_alternatives=is_last_of_list)
     if not reached:
         # "Minimal, if any, edema", "another possibility is edema".
         behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "comma", "copula"})
-        reached = [behind] if behind is not None and behind.kind == "finding" else []
+        if behind is not None and behind.kind == "finding":
+            reached = [behind]
     for unit in reached:
-        unit.leave_open(units[at], "list before")
+        unit.leave_open(hedge, "list before")
 
 
 def mark_undecided(units: list[TaggedToken], at: int) -> None:
@@ -120,19 +142,22 @@ def mark_undecided(units: list[TaggedToken], at: int) -> None:
 def _is_of_place(units: list[TaggedToken], at: int) -> bool:
     """Whether only the place is left open: "opacity, possibly in the lingula"."""
     hedge = units[at]
-    # "Pneumonia is likely in the left base" leaves open the pneumonia.
-    if hedge.form == "likely" and kind_at(units, at - 1) == "copula":
-        return False
     if kind_at(units, at + 1) != "preposition":
         return False
     if kind_at(units, at + 2) not in ("place", "anatomy"):
         return False
-    if not hedge.form.endswith("ly") and hedge.form not in WORDS["of_the_place"]:
+    # "Pneumonia is likely in the left base" leaves open the pneumonia.
+    is_predicate = hedge.form == "likely" and kind_at(units, at - 1) == "copula"
+    if is_predicate:
         return False
-    return any(
-        unit.kind == "finding" and unit.begin < hedge.begin
-        for unit in clause_around(units, at)
-    )
+    is_adverb = hedge.form.endswith("ly")
+    if not is_adverb and hedge.form not in WORDS["of_the_place"]:
+        return False
+    # The finding whose place it is stands before.
+    for unit in clause_around(units, at):
+        if unit.kind == "finding" and unit.begin < hedge.begin:
+            return True
+    return False
 
 
 def mark_alternatives(units: list[TaggedToken], at: int) -> None:
@@ -151,10 +176,11 @@ def mark_alternatives(units: list[TaggedToken], at: int) -> None:
         _mark_two(units, at, before, behind)
         return
     finding = before or behind
-    # "Edema versus crowding": what is in no word list may be it, too.
-    beside = kind_at(units, at - 1 if behind else at + 1)
-    is_alternative = beside in (*OWN_WORDS, "hedged", "comma")
-    if finding is not None and joint.form in ("versus", "vs") and is_alternative:
+    other_side = at - 1 if behind is not None else at + 1
+    has_alternative = kind_at(units, other_side) in (*OWN_WORDS, "hedged", "comma")
+    is_versus = joint.form in ("versus", "vs")
+    if finding is not None and is_versus and has_alternative:
+        # "Edema versus overlap": what is in no word list may be it, too.
         finding.leave_open(joint, "list around")
     else:
         _mark_states(units, at)
@@ -171,11 +197,14 @@ def _mark_two(
         before: the finding before it.
         behind: the finding behind it.
     """
-    is_denied = bool(before.negation) or behind.negation == "definite"
+    joint = units[at]
+    # "A or, less likely, B" denies B with doubt, and leaves A open.
+    is_denied = before.negation or behind.negation == "definite"
     if is_denied or _is_change_denied(units, before):
         return
-    for unit in (*list_before(units, at, of_alternatives=True), behind):
-        unit.leave_open(units[at], "list around")
+    listed_before = list_before(units, at, of_alternatives=True)
+    for unit in (*listed_before, behind):
+        unit.leave_open(joint, "list around")
 
 
 def _members_of_either(units: list[TaggedToken], at: int) -> Iterator[TaggedToken]:
@@ -196,12 +225,14 @@ def _members_of_either(units: list[TaggedToken], at: int) -> Iterator[TaggedToke
 
 def _mark_states(units: list[TaggedToken], at: int) -> None:
     """Leave open "normal or mildly enlarged"."""
-    sides = (reversed(units[:at]), units[at + 1 :])
-    beside = [first_beyond(side, ("word", "other")) for side in sides]
-    states = [unit for unit in beside if unit is not None]
-    if {unit.kind for unit in states} == {"normal", "abnormal"}:
-        for unit in states:
-            unit.leave_open(units[at], "next")
+    between = ("word", "other")
+    before = first_beyond(reversed(units[:at]), between)
+    behind = first_beyond(units[at + 1 :], between)
+    if before is None or behind is None:
+        return
+    if {before.kind, behind.kind} == {"normal", "abnormal"}:
+        before.leave_open(units[at], "next")
+        behind.leave_open(units[at], "next")
 
 
 def _is_change_denied(units: list[TaggedToken], finding: TaggedToken) -> bool:

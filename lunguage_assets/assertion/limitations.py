@@ -1,8 +1,10 @@
-"""What an examination can't show, and what it may have missed."""
+"""What an examination can't show, and what it may have missed.
+
+What cannot be assessed is neither there nor absent (method.md section 7, point 8): "a
+pneumothorax cannot be assessed" is no denial.
+"""
 
 from __future__ import annotations
-
-from itertools import takewhile
 
 from lunguage_assets.assertion.reach import (
     OWN_WORDS,
@@ -10,15 +12,14 @@ from lunguage_assets.assertion.reach import (
     list_behind,
     own_words_before,
 )
-from lunguage_assets.assertion.units import LIMITATION, TaggedToken, kind_at
-from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry
+from lunguage_assets.assertion.units import LIMITATION, TaggedToken, has_kind, kind_at
+from lunguage_assets.assertion.vocabulary import Kind
 from lunguage_assets.assertion.word_files import WORDS
 
 NOT_ASSESSED = "not assessed"
 """Why a finding that can't be assessed is neither there nor absent."""
 _BEFORE: frozenset[Kind] = OWN_WORDS | {"copula", "seen"}
 """What stands between a finding and "cannot be assessed"."""
-_PLACES: frozenset[Kind] = frozenset({"place", "anatomy"})
 
 
 def mark_limitations(units: list[TaggedToken]) -> None:
@@ -37,18 +38,22 @@ def mark_limitations(units: list[TaggedToken]) -> None:
             continue
         for finding in reached:
             finding.set_aside(NOT_ASSESSED, unit)
-        unit.become(LexiconEntry(LIMITATION.kind, code=LIMITATION.code, cue=unit.cue))
+        unit.become(LIMITATION._replace(cue=unit.cue))
 
 
 def _not_assessed_before(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Find what "cannot be assessed" is said of, where that is a finding."""
-    before = list(takewhile(lambda unit: unit.kind in _BEFORE, reversed(units[:at])))
+    begin = at
+    while begin > 0 and units[begin - 1].kind in _BEFORE:
+        begin -= 1
+    before = units[begin:at]
     # "Scarring, stability not assessable": the scarring is there.
     if any(unit.form in WORDS["properties"] for unit in before):
         return []
     # "A right effusion, and the left base cannot be assessed" is of the base.
-    is_of_finding = kind_at(units, at - len(before) - 1) in ("preposition", "finding")
-    if any(unit.kind in _PLACES for unit in before) and not is_of_finding:
+    is_of_finding = kind_at(units, begin - 1) in ("preposition", "finding")
+    has_place = has_kind(before, "place", "anatomy")
+    if has_place and not is_of_finding:
         return []
     reached = list_before(units, at, of_hedge=True)
     if reached and _is_property_named(units, reached[-1]):
@@ -61,7 +66,8 @@ def _is_property_named(units: list[TaggedToken], finding: TaggedToken) -> bool:
 
     That it cannot be assessed says that the effusion is there.
     """
-    for unit in reversed(units[: units.index(finding)]):
+    at = units.index(finding)
+    for unit in reversed(units[:at]):
         if unit.form in WORDS["properties"]:
             return True
         if unit.kind not in OWN_WORDS and unit.kind != "preposition":

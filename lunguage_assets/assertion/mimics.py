@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
-
 from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.units import (
     LIMITATION,
     TaggedToken,
     first_beyond,
+    has_kind,
+    kind_at,
 )
-from lunguage_assets.assertion.vocabulary import Kind, LexiconEntry, sense_of
+from lunguage_assets.assertion.vocabulary import Kind, sense_of
 from lunguage_assets.assertion.word_files import WORDS
 
 _SUBJECT_WORDS: frozenset[Kind] = frozenset(
@@ -31,7 +31,10 @@ _BEFORE_TECHNIQUE: frozenset[Kind] = frozenset(
 
 
 def mark_mimics(units: list[TaggedToken]) -> None:
-    """Doubt what only looks like a finding; what a verb of likeness denies is a list.
+    """Doubt what only looks like a finding.
+
+    A verb of likeness ("simulates") is a denial: `negation.py` denies the list behind
+    it, and here its subject is named.
 
     Args:
         units: of the sentence; changed in place.
@@ -40,6 +43,7 @@ def mark_mimics(units: list[TaggedToken]) -> None:
     while at < len(units):
         unit = units[at]
         if unit.form in WORDS["likeness"] and _is_harmless_before(units, at):
+            # "A skin fold that looks like a pneumothorax"
             unit.become(sense_of(cue_named("mimic.looks_like")))
         if unit.kind == "negated" and unit.is_mimicry:
             at = _name_mimic(units, at)
@@ -48,9 +52,7 @@ def mark_mimics(units: list[TaggedToken]) -> None:
             if target is not None:
                 target.negate(unit, "predicate before")
             # The technique is named in the row that it explains.
-            unit.become(
-                LexiconEntry(LIMITATION.kind, code=LIMITATION.code, cue=unit.cue)
-            )
+            unit.become(LIMITATION._replace(cue=unit.cue))
         elif unit.is_cue("hedged.by_technique"):
             target = _technical_target(units, at)
             if target is not None:
@@ -61,9 +63,10 @@ def mark_mimics(units: list[TaggedToken]) -> None:
 
 
 def _is_harmless_before(units: list[TaggedToken], at: int) -> bool:
-    """Whether something harmless looks like a finding: "a fold that looks like ...".
+    """Whether it is something harmless that looks like a finding.
 
-    "A nodule that looks like a metastasis" is a sign of it.
+    "A skin fold that looks like a pneumothorax"; but "a nodule that looks like a
+    metastasis" is a sign of it.
     """
     if units[at].kind != "hedged":
         return False
@@ -85,18 +88,20 @@ def _name_mimic(units: list[TaggedToken], at: int) -> int:
     Returns:
         The new position of the cue.
     """
-    subject = list(takewhile(_is_word_of_subject, reversed(units[:at])))
-    begin = at - len(subject)
-    is_finding = begin > 0 and units[begin - 1].kind == "finding"
+    begin = at
+    while begin > 0 and _is_word_of_subject(units[begin - 1]):
+        begin -= 1
+    subject = units[begin:at]
+    is_finding = kind_at(units, begin - 1) == "finding"
+    # Of unknown words alone nobody knows what they name.
     is_known = any(
         unit.kind != "other" or unit.form in WORDS["harmless"] for unit in subject
     )
     if is_finding or not is_known:
         return at
-    first = units[begin]
-    units[begin:at] = [
-        TaggedToken(LIMITATION, first.form, first.begin, units[at - 1].end)
-    ]
+    first = subject[0]
+    last = subject[-1]
+    units[begin:at] = [TaggedToken(LIMITATION, first.form, first.begin, last.end)]
     return begin + 1
 
 
@@ -110,6 +115,7 @@ def _technical_target(units: list[TaggedToken], at: int) -> TaggedToken | None:
         if unit.aside:
             return None
         if unit.kind in ("finding", "abnormal"):
+            # An artifact is there, and is the effect of the technique itself.
             return None if unit.name in WORDS["of_technique"] else unit
         is_of_subject = unit.kind == "break" and unit.form in WORDS["goes_back"]
         if unit.kind not in _BEFORE_TECHNIQUE and not is_of_subject:
@@ -134,12 +140,14 @@ def _doubt_what_is_harmless(units: list[TaggedToken], at: int) -> None:
     if subject is None:
         return
     verb = units[at]
-    cue = sense_of(cue_named("mimic.is_harmless"))
-    by = TaggedToken(cue, verb.form, verb.begin, verb.end)
-    if any(unit.kind == "hedged" for unit in units[at : at + 2]):
-        subject.leave_open(by, "subject")
+    sense = sense_of(cue_named("mimic.is_harmless"))
+    cue = TaggedToken(sense, verb.form, verb.begin, verb.end)
+    # "May be", "is probably"
+    is_hedged = has_kind(units[at : at + 2], "hedged")
+    if is_hedged:
+        subject.leave_open(cue, "subject")
     else:
-        subject.negate(by, "subject")
+        subject.negate(cue, "subject")
 
 
 def _doubtful_subject(units: list[TaggedToken], at: int) -> TaggedToken | None:
@@ -151,10 +159,11 @@ def _doubtful_subject(units: list[TaggedToken], at: int) -> TaggedToken | None:
     for position in range(at - 1, -1, -1):
         unit = units[position]
         if unit.kind == "finding":
+            if unit.name not in WORDS["seen_signs"]:
+                return unit
             words_before = units[max(0, position - 3) : position]
             is_apparent = any(word.form in WORDS["apparent"] for word in words_before)
-            is_doubtful = is_apparent or unit.name not in WORDS["seen_signs"]
-            return unit if is_doubtful else None
+            return unit if is_apparent else None
         if unit.kind not in _SUBJECT_WORDS and unit.kind != "copula":
             return None
     return None

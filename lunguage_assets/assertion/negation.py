@@ -20,6 +20,7 @@ from lunguage_assets.assertion.units import (
     TaggedToken,
     first_beyond,
     first_kind,
+    has_kind,
     kind_at,
     kind_beyond,
 )
@@ -40,9 +41,11 @@ def mark_denials(units: list[TaggedToken]) -> None:
         if unit.aside:
             continue
         if unit.kind == "negated before" or _is_answer(units, at):
-            _deny(_with_sign(units, list_before(units, at)), unit, "list before")
+            denied = _with_sign(units, list_before(units, at))
+            _deny(denied, unit, "list before")
         elif _dismisses(units, at):
-            _deny(list_before(units, at, of_hedge=True)[:1], unit, "next before")
+            before = list_before(units, at, of_hedge=True)
+            _deny(before[:1], unit, "next before")
         elif unit.kind == "ended":
             _end(units, at)
 
@@ -61,8 +64,8 @@ def _deny_behind(units: list[TaggedToken]) -> None:
         elif denial is not None and not _is_sign_of_doubt(units, at, denial):
             if has_denied and _begins_statement(units, at, denial):
                 denial = None
-            else:
-                has_denied |= _deny_at(units, at, denial)
+            elif _deny_at(units, at, denial):
+                has_denied = True
 
 
 def _ends_denial(units: list[TaggedToken], at: int, denial: TaggedToken | None) -> bool:
@@ -74,15 +77,17 @@ def _ends_denial(units: list[TaggedToken], at: int, denial: TaggedToken | None) 
     if denial is not None and denial.stops_at(unit):
         return True
     # "Edema, as opposed to infection, is suspected": the verb is said of edema.
-    return unit.kind == "comma" and kind_at(units, at + 1) == "copula"
+    is_verb_next = kind_at(units, at + 1) == "copula"
+    return unit.kind == "comma" and is_verb_next
 
 
 def _begins_statement(units: list[TaggedToken], at: int, denial: TaggedToken) -> bool:
     """Whether something else is stated from here on, behind what was denied."""
-    if units[at].kind == "hedged":
+    unit = units[at]
+    if unit.kind == "hedged":
         # "Without fever this is more likely edema"
         return units[at - 1].kind == "copula"
-    if units[at].kind not in ("comma", "and", "with"):
+    if unit.kind not in ("comma", "and", "with"):
         return False
     return is_statement_behind(units, at, denial)
 
@@ -110,17 +115,18 @@ def _is_sign_of_doubt(units: list[TaggedToken], at: int, denial: TaggedToken) ->
 
     "It is unlikely that the opacity represents pneumonia": the opacity is there.
     """
-    if not denial.is_cue("doubted.that") or units[at].kind != "finding":
+    if units[at].kind != "finding" or not denial.is_cue("doubted.that"):
         return False
-    behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "preposition"})
-    if behind is None or behind.kind not in ("link", "hedged", "copula"):
+    verb = first_beyond(units[at + 1 :], {*OWN_WORDS, "preposition"})
+    if verb is None or verb.kind not in ("link", "hedged", "copula"):
         return False
-    following = units[units.index(behind) + 1 :]
-    return first_kind(following, ("finding", "break")) == "finding"
+    # "... the opacity is there" is doubted itself: no other finding follows.
+    behind_verb = units[units.index(verb) + 1 :]
+    return first_kind(behind_verb, ("finding", "break")) == "finding"
 
 
-def _deny(reached: Iterable[TaggedToken], by: TaggedToken, reason: str) -> None:
-    for unit in reached:
+def _deny(denied: Iterable[TaggedToken], by: TaggedToken, reason: str) -> None:
+    for unit in denied:
         unit.negate(by, reason)
 
 
@@ -133,7 +139,8 @@ def _dismisses(units: list[TaggedToken], at: int) -> bool:
     if cue.kind != "negated" or not cue.doubts or not cue.looks("before"):
         return False
     is_last = kind_at(units, at + 1) in ("", "break", "comma")
-    return is_last and kind_at(units, at - 1) in ("finding", "place")
+    is_behind_finding = kind_at(units, at - 1) in ("finding", "place")
+    return is_last and is_behind_finding
 
 
 def _is_answer(units: list[TaggedToken], at: int) -> bool:
@@ -142,17 +149,21 @@ def _is_answer(units: list[TaggedToken], at: int) -> bool:
     if cue.kind != "negated" or not cue.looks("before"):
         return False
     is_last = kind_at(units, at + 1) in ("", "break")
-    return is_last and kind_at(units, at - 1) == "copula"
+    # The colon behind a heading is read as its verb.
+    is_behind_heading = kind_at(units, at - 1) == "copula"
+    return is_last and is_behind_heading
 
 
 def _end(units: list[TaggedToken], at: int) -> None:
     """Mark what has gone: what stands before, else what follows ("resolved edema")."""
     cue = units[at]
-    is_said_before = cue.looks("before") and not _is_adjective(units, at)
-    gone = _with_sign(units, list_before(units, at)) if is_said_before else []
-    reason = "list before" if gone else "next behind"
+    gone: list[TaggedToken] = []
+    reason = "list before"
+    if cue.looks("before") and not _is_adjective(units, at):
+        gone = _with_sign(units, list_before(units, at))
     if not gone and cue.looks("behind"):
         gone = _gone_behind(units, at)
+        reason = "next behind"
     if _is_renewed(units, at, gone):
         return
     for unit in gone:
@@ -165,8 +176,9 @@ def _end(units: list[TaggedToken], at: int) -> None:
 def _is_adjective(units: list[TaggedToken], at: int) -> bool:
     """Whether what has gone follows: "lung cancer, now resolved pneumonia"."""
     before = kind_beyond(reversed(units[:at]), ("other", "seen"))
+    behind = kind_beyond(units[at + 1 :], OWN_WORDS)
     is_first = before in ("", "break", "comma")
-    return is_first and kind_beyond(units[at + 1 :], OWN_WORDS) == "finding"
+    return is_first and behind == "finding"
 
 
 def _is_renewed(units: list[TaggedToken], at: int, gone: list[TaggedToken]) -> bool:
@@ -184,8 +196,14 @@ def _gone_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
 
     "Resolution of the opacity suspicious for pneumonia": both have gone.
     """
-    gone = [] if reaches_next(units[at]) else _gone_list(units, at)
-    last = units.index(gone[-1]) if gone else at
+    cue = units[at]
+    gone: list[TaggedToken] = []
+    last = at
+    if not reaches_next(cue):
+        gone = _gone_list(units, at)
+    if gone:
+        last = units.index(gone[-1])
+    # Whether "suspicious for" leads on from what has gone to what explained it.
     is_explained = False
     for unit in units[last + 1 :]:
         if unit.kind == "finding" and (is_explained or not gone):
@@ -193,7 +211,7 @@ def _gone_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
             is_explained = False
         elif unit.kind in ("hedged", "link"):
             is_explained = bool(gone)
-        elif unit.kind in _ENDS_OF_RESOLUTION or units[at].stops_at(unit):
+        elif unit.kind in _ENDS_OF_RESOLUTION or cue.stops_at(unit):
             break
     return gone
 
@@ -206,8 +224,10 @@ def _gone_list(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     findings = [unit for unit in list_behind(units, at) if unit.kind == "finding"]
     if not findings:
         return []
-    between = units[units.index(findings[0]) : units.index(findings[-1])]
-    is_joined = any(unit.kind in ("and", "alternative") for unit in between)
+    first = units.index(findings[0])
+    last = units.index(findings[-1])
+    between = units[first:last]
+    is_joined = has_kind(between, "and", "alternative")
     return findings if is_joined else findings[:1]
 
 
@@ -217,8 +237,9 @@ def _with_sign(
     """Add the sign that it explains: "the opacity concerning for edema has cleared"."""
     if not reached:
         return reached
+    first = units.index(reached[-1])
     is_explained = False
-    for unit in reversed(units[: units.index(reached[-1])]):
+    for unit in reversed(units[:first]):
         if unit.kind == "finding":
             return [*reached, unit] if is_explained else reached
         if unit.kind in ("hedged", "link"):

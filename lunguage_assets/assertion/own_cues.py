@@ -20,13 +20,16 @@ def read_own_cues(path: Path) -> tuple[Cue, ...]:
         ConfigurationError: as of `read_cues`; an example gives something else than it
             says, or has none of its cue's words.
     """
-    return _read(path, path.read_bytes() if path.exists() else b"")
+    content = path.read_bytes() if path.exists() else b""
+    return _read(path, content)
 
 
 @lru_cache(maxsize=4)
 def _read(path: Path, _content: bytes) -> tuple[Cue, ...]:
+    """Read cues once for each content of the file: a vocabulary is built for it."""
     taken = (cue.id for cue in (*bundled_cues(), *hedge_cues()))
     cues = read_cues(path, taken)
+    # The examples are read together with all cues, as sentences of reports are.
     vocabulary = build_vocabulary(cues)
     for fault in faults_of_examples(cues, vocabulary):
         raise ConfigurationError(f"{path}, {fault}")
@@ -84,7 +87,8 @@ def _has_words(cue: Cue, example: Example) -> bool:
     """Whether a sentence has words of a cue where they count."""
     vocabulary = Vocabulary.of_cue(cue)
     tokens = vocabulary.tokens(example.text)
-    return any(
-        vocabulary.match(tokens, start, example.section)[0] is not None
-        for start in range(len(tokens))
-    )
+    for start in range(len(tokens)):
+        sense, _ = vocabulary.match(tokens, start, example.section)
+        if sense is not None:
+            return True
+    return False

@@ -17,6 +17,7 @@ from lunguage_assets.assertion.units import (
     TaggedToken,
     first_beyond,
     first_kind,
+    has_kind,
     is_adjective,
     kind_at,
 )
@@ -63,7 +64,7 @@ def restore_parts(units: list[TaggedToken], text: str) -> None:
         units: of the sentence; changed in place.
         text: of the sentence.
     """
-    if not any(unit.kind == "anatomy" for unit in units):
+    if not has_kind(units, "anatomy"):
         return
     _read_predicates(units)
     part: _Part | None = None
@@ -73,6 +74,7 @@ def restore_parts(units: list[TaggedToken], text: str) -> None:
         if unit.kind == "anatomy":
             part = _part_at(units, at, text)
         elif unit.kind == "finding" and not is_adjective(unit):
+            # "The heart is large; an effusion is seen; it is small": the effusion is.
             part = None
         elif part is not None and unit.kind in _JUDGING:
             at = _join_nouns(units, at, text)
@@ -97,27 +99,35 @@ def _read_predicates(units: list[TaggedToken]) -> None:
 
 
 def _group_of(form: str) -> str:
-    return next((group for group in _PREDICATES if form in WORDS[group]), "")
+    for group in _PREDICATES:
+        if form in WORDS[group]:
+            return group
+    return ""
 
 
 def _part_at(units: list[TaggedToken], at: int, text: str) -> _Part | None:
     """Take a part of the body with its side; none where something lies there."""
+    anatomy = units[at]
     begin = at
-    while begin and units[begin - 1].kind in _BEFORE_A_SUBJECT:
+    while begin > 0 and units[begin - 1].kind in _BEFORE_A_SUBJECT:
         begin -= 1
     if _names_axis_of(units, begin):
+        # "The contour of the heart is normal": the noun says along which axis.
         noun = units[begin - 2]
         is_size = _SIZE in axes_of(noun.form)
         column = "measurement" if is_size else "morphology"
         noun.become(LexiconEntry("word", code=column))
-    elif begin and units[begin - 1].kind in ("preposition", "finding", "link"):
+    elif kind_at(units, begin - 1) in ("preposition", "finding", "link"):
+        # "Opacity in the left lung": the lung is where something lies.
         return None
     sides = [unit for unit in units[begin:at] if unit.kind == "place"]
-    measured = part_of_size(units[at].name)
+    measured = part_of_size(anatomy.name)
     if measured:
-        return _Part([*sides, _without_size(units[at], measured, text)], is_size=True)
-    if has_axes(units[at].name):
-        return _Part([*sides, units[at]], is_size=False)
+        # "Heart size is normal; the shape is globular": the shape is of the heart.
+        part = _without_size(anatomy, measured, text)
+        return _Part([*sides, part], is_size=True)
+    if has_axes(anatomy.name):
+        return _Part([*sides, anatomy], is_size=False)
     return None
 
 
@@ -131,10 +141,12 @@ def _names_axis_of(units: list[TaggedToken], begin: int) -> bool:
 
 def _without_size(size: TaggedToken, part: str, text: str) -> TaggedToken:
     """Make the part whose size was named: "heart" of "heart size"."""
-    end = size.end
-    last_word = text[size.begin : end].split()[-1]
-    if names_axis(last_word.lower()) and len(last_word) < end - size.begin:
-        end = size.begin + len(text[size.begin : end - len(last_word)].rstrip())
+    words = text[size.begin : size.end]
+    last_word = words.split()[-1]
+    # "Size of the heart" ends in another word, and is quoted as a whole.
+    if names_axis(last_word.lower()) and last_word != words:
+        words = words.removesuffix(last_word).rstrip()
+    end = size.begin + len(words)
     return TaggedToken(LexiconEntry("anatomy", part), size.form, size.begin, end)
 
 
@@ -150,36 +162,52 @@ def _join_nouns(units: list[TaggedToken], at: int, text: str) -> int:
         Its new position.
     """
     judgement = units[at]
-    axes = axes_of(text[judgement.begin : judgement.end])
-    noun = _noun_before(units, at)
-    has_place = noun is not None and noun > 0 and units[noun - 1].kind == "place"
-    if noun is not None and (has_place or not axes_of(units[noun].form) <= axes):
+    axes = _axes_said(judgement, text)
+    first = _noun_before(units, at, axes)
+    if first is not None:
         # "Its contour is normal", "its left border is straightened"
-        first = noun - has_place
         judgement.begin = units[first].begin
-        del units[first : noun + 1]
-        at -= 1 + has_place
+        behind_noun = first + 2 if units[first].kind == "place" else first + 1
+        del units[first:behind_noun]
+        at -= behind_noun - first
     else:
-        noun = _noun_behind(units, at)
-        if noun is None or axes_of(units[noun].form) <= axes:
+        last = _noun_behind(units, at)
+        if last is None or axes_of(units[last].form) <= axes:
             return at
         # "Of normal shape", "abnormal in shape and position"
-        judgement.end = units[noun].end
-        del units[at + 1 : noun + 1]
-    if _SIZE not in axes_of(text[judgement.begin : judgement.end]):
+        judgement.end = units[last].end
+        del units[at + 1 : last + 1]
+    if _SIZE not in _axes_said(judgement, text):
         judgement.code = "morphology"
     return at
 
 
-def _noun_before(units: list[TaggedToken], at: int) -> int | None:
+def _axes_said(judgement: TaggedToken, text: str) -> frozenset[str]:
+    return axes_of(text[judgement.begin : judgement.end])
+
+
+def _noun_before(units: list[TaggedToken], at: int, axes: frozenset[str]) -> int | None:
+    """Find the noun of "its contour is normal", with the place of "its left border".
+
+    Args:
+        units: of the sentence.
+        at: position of the judgement.
+        axes: that it says itself: "enlarged" needs no "size" unless that has a place.
+    """
     for position in range(at - 1, -1, -1):
         unit = units[position]
         if unit.kind not in _BETWEEN_NOUN_AND_JUDGEMENT:
             return None
-        if unit.kind == "other" and names_axis(unit.form):
-            # "Cardiac size and contour are normal": the noun is one of two subjects.
-            is_listed = position and units[position - 1].kind == "and"
-            return None if is_listed else position
+        if unit.kind != "other" or not names_axis(unit.form):
+            continue
+        kind_before = kind_at(units, position - 1)
+        if kind_before == "place":
+            return position - 1
+        # "Cardiac size and contour are normal": the noun is one of two subjects.
+        is_listed = kind_before == "and"
+        if is_listed or axes_of(unit.form) <= axes:
+            return None
+        return position
     return None
 
 
@@ -205,13 +233,14 @@ def _restore(units: list[TaggedToken], at: int, part: _Part, text: str) -> int:
     Returns:
         How many units were inserted.
     """
-    axes = axes_of(text[units[at].begin : units[at].end])
+    axes = _axes_said(units[at], text)
+    # "Heart size is normal; it is not enlarged" goes on about the size.
     if not axes or (part.is_size and _SIZE in axes):
         return 0
     begin = at
-    while begin and units[begin - 1].kind in _BEFORE_A_JUDGEMENT:
+    while begin > 0 and units[begin - 1].kind in _BEFORE_A_JUDGEMENT:
         begin -= 1
-    if not begin or units[begin - 1].kind != "break":
+    if kind_at(units, begin - 1) != "break":
         return 0
     # "; enlarged nodes": it judges what follows.
     ends = ("anatomy", "finding", "preposition", "break", "comma", "and", "with")

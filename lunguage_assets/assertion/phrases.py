@@ -82,17 +82,15 @@ class _Splitter:
         """Go on behind a word that is no denial, and may end one."""
         if self._denial is None:
             return
-        is_prefix = self._denial.form in WORDS["denying_prefixes"]
-        is_joint_behind_next = unit.kind == "and" and reaches_next(self._denial)
-        if is_prefix:
+        if self._denial.form in WORDS["denying_prefixes"]:
             # "Non-loculated collection": a prefix denies its own word.
             self._close(unit.end)
-        elif (
-            unit.kind == "break"
-            or unit.form in WORDS["turns_back"]
-            or is_joint_behind_next
-        ):
-            # "Not acute but chronic", "not loculated, now loculated"
+            return
+        # "Not acute but chronic", "not loculated, now loculated"
+        turns_back = unit.kind == "break" or unit.form in WORDS["turns_back"]
+        # "Not acute and chronic"
+        is_joint_behind_next = unit.kind == "and" and reaches_next(self._denial)
+        if turns_back or is_joint_behind_next:
             self._close(unit.begin)
 
     def deny_behind(self, cue: TaggedToken) -> None:

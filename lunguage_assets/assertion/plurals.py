@@ -1,4 +1,8 @@
-"""Singulars and plurals of English and Latin words in reports."""
+"""Singulars and plurals of English and Latin words in reports.
+
+What belongs here: the endings. Which plurals are irregular, and which words only look
+like one, is data: `resources/terms.yaml`.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +30,10 @@ class Singulars:
     def __init__(
         self, plurals: Mapping[str, Iterable[str]], invariable: Iterable[str]
     ) -> None:
-        self._singular_by_plural = {
-            plural.lower(): singular.lower()
-            for singular, irregular in plurals.items()
-            for plural in irregular
-        }
+        self._singular_by_plural: dict[str, str] = {}
+        for singular, irregular in plurals.items():
+            for plural in irregular:
+                self._singular_by_plural[plural.lower()] = singular.lower()
         self._invariable = frozenset(word.lower() for word in invariable)
 
     def of_text(self, text: str) -> str:
@@ -47,33 +50,40 @@ class Singulars:
             return self._singular_by_plural[word]
         if len(word) < _SHORTEST_PLURAL or word in self._invariable:
             return word
+        # The longest endings first: "pneumothoraces" ends in -s, too.
         if word.endswith("thoraces"):
-            return word[:-3] + "x"
-        if word.endswith("ae") and len(word) > _SHORTEST_PLURAL:
-            return word[:-1]
-        if word.endswith("ies") and len(word) > _SHORTEST_PLURAL:
-            return word[:-3] + "y"
+            return word.removesuffix("ces") + "x"
+        has_stem = len(word) > _SHORTEST_PLURAL
+        if word.endswith("ae") and has_stem:
+            # "Bullae"
+            return word.removesuffix("e")
+        if word.endswith("ies") and has_stem:
+            # "Opacities", but "lies"
+            return word.removesuffix("ies") + "y"
         if word.endswith(("sses", "xes", "ches", "shes", "zzes")):
-            return word[:-2]
-        if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-            return word[:-1]
+            # "Masses", "patches"
+            return word.removesuffix("es")
+        is_singular = word.endswith(("ss", "us", "is"))
+        if word.endswith("s") and not is_singular:
+            return word.removesuffix("s")
         return word
 
     def with_plurals(self, word: str) -> set[str]:
         """List the singular of a word and its plurals, regular and listed."""
         singular = self.of_word(word)
         forms = {word, singular}
-        for plural, listed in self._singular_by_plural.items():
-            if listed == singular:
+        for plural, its_singular in self._singular_by_plural.items():
+            if its_singular == singular:
                 forms.add(plural)
         if singular in self._invariable:
             return forms
-        forms.add(
-            singular + ("es" if singular.endswith(("s", "x", "z", "ch", "sh")) else "s")
-        )
+        ends_in_hiss = singular.endswith(("s", "x", "z", "ch", "sh"))
+        usual_ending = "es" if ends_in_hiss else "s"
+        forms.add(singular + usual_ending)
         for ending, plural_ending in _REGULAR_PLURALS:
             if singular.endswith(ending):
-                forms.add(singular.removesuffix(ending) + plural_ending)
+                stem = singular.removesuffix(ending)
+                forms.add(stem + plural_ending)
         return forms
 
 
@@ -85,13 +95,20 @@ def possible_singulars(token: str) -> frozenset[str]:
     tries all of them, since words of a user's own file are in no list.
     """
     forms = {token}
-    if len(token) >= _SHORTEST_PLURAL:
-        if token.endswith(("s", "ae")):
-            forms.add(token[:-1])
-        if token.endswith("es"):
-            forms.update((token[:-2], token[:-2] + "is"))
-        if token.endswith("ies"):
-            forms.add(token[:-3] + "y")
-        if token.endswith("ces"):
-            forms.add(token[:-3] + "x")
+    if len(token) < _SHORTEST_PLURAL:
+        return frozenset(forms)
+    if token.endswith(("s", "ae")):
+        # "Nodules", "bullae"
+        forms.add(token[:-1])
+    if token.endswith("es"):
+        # "Masses", "diagnoses"
+        stem = token.removesuffix("es")
+        forms.add(stem)
+        forms.add(stem + "is")
+    if token.endswith("ies"):
+        # "Opacities"
+        forms.add(token.removesuffix("ies") + "y")
+    if token.endswith("ces"):
+        # "Hemithoraces"
+        forms.add(token.removesuffix("ces") + "x")
     return frozenset(forms)

@@ -1,7 +1,8 @@
 """How far a cue reaches: the list behind it, the list before it, and what ends a list.
 
-"No effusion or edema, mild atelectasis" denies two findings and states one. What a cue
-does to what it reaches stands in `negation.py`, `hedging.py` and their neighbours.
+"No effusion or edema, mild atelectasis" denies two findings and states one (method.md
+section 6, points 1 and 2). What a cue does to what it reaches stands in `negation.py`,
+`hedging.py` and their neighbours.
 
 Every function looks from the cue outwards, until something ends the reach: a reading is
 linear in its sentence.
@@ -16,6 +17,7 @@ from lunguage_assets.assertion.units import (
     TaggedToken,
     first_beyond,
     first_kind,
+    has_kind,
     kind_at,
     kind_beyond,
 )
@@ -45,29 +47,36 @@ LONGEST_CHAIN = 3
 
 def list_behind(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List findings and predicates behind a hedge: the first, and what is joined."""
+    cue = units[at]
     reached: list[TaggedToken] = []
     passed_hedges = 0
     for position in range(at + 1, len(units)):
         unit = units[position]
-        passed_hedges += unit.kind == "hedged"
-        if passed_hedges > LONGEST_CHAIN or _ends_list_behind(unit, units[at]):
+        has_member = bool(reached)
+        if _ends_list_behind(unit, cue, has_member=has_member):
             break
-        if reached and unit.kind == "negated":
+        if unit.kind == "hedged":
+            passed_hedges += 1
+            if passed_hedges > LONGEST_CHAIN:
+                break
+        elif unit.kind == "negated" and has_member:
             # "Likely atelectasis, not pneumonia": what is likely is the denial, too.
             return reached + _denied_next(units, position)
-        if reached and unit.kind in ("with", "copula", "hedged"):
-            break
-        if unit.kind in ("finding", "abnormal"):
+        elif unit.kind in ("finding", "abnormal"):
             reached.append(unit)
-        elif unit.kind in ("comma", "and") and not _passes_joint(
-            units, position, at, has_member=bool(reached)
-        ):
-            break
+        elif unit.kind in ("comma", "and"):
+            goes_on = _passes_joint(units, position, at, has_member=has_member)
+            if not goes_on:
+                break
     return reached
 
 
-def _ends_list_behind(unit: TaggedToken, cue: TaggedToken) -> bool:
+def _ends_list_behind(unit: TaggedToken, cue: TaggedToken, *, has_member: bool) -> bool:
+    """Whether the list of a cue ends at a unit, which is no member of it."""
     if unit.aside or unit.kind in ("break", "ended", "negated before"):
+        return True
+    # "Likely opacity suggesting pneumonia": the second hedge has a list of its own.
+    if has_member and unit.kind in ("with", "copula", "hedged"):
         return True
     # A doubt begins a list of its own: "is favored over scarring".
     return unit.doubts or cue.stops_at(unit)
@@ -75,8 +84,12 @@ def _ends_list_behind(unit: TaggedToken, cue: TaggedToken) -> bool:
 
 def _denied_next(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """List the finding that a "not" denies; none of a denial that reaches farther."""
-    behind = finding_beside(units, at, 1) if reaches_next(units[at]) else None
-    return [behind] if behind is not None and behind.negation else []
+    if not reaches_next(units[at]):
+        return []
+    behind = finding_beside(units, at, 1)
+    if behind is None or not behind.negation:
+        return []
+    return [behind]
 
 
 def _passes_joint(
@@ -90,48 +103,59 @@ def _passes_joint(
         cue: position of the hedge whose list it is.
         has_member: whether the list has a member before the joint.
     """
+    joint = units[at]
+    hedge = units[cue]
     if not has_member:
-        return _joins_words(units, at) or _is_said_on(units, at)
-    # "Questionable airspace disease/atelectasis" is one doubt.
-    if units[at - 1].kind in JOINTS or units[at].form == "/":
+        return _is_inside_phrase(units, at)
+    # The "and" of ", and" adds nothing to its comma; "questionable airspace
+    # disease/atelectasis" is one doubt.
+    if units[at - 1].kind in JOINTS or joint.form == "/":
         return True
     # "Likely atelectasis, not pneumonia", "... and not pneumonia".
-    if kind_at(units, at + 1) == "negated" and reaches_next(units[at + 1]):
+    is_denial_next = kind_at(units, at + 1) == "negated"
+    if is_denial_next and reaches_next(units[at + 1]):
         return True
     # "Possible edema and effusion" is of the edema; "possible edema or effusion" of
     # both.
-    if reaches_next(units[cue]) and not _has_alternative_ahead(units[at + 1 :]):
+    if reaches_next(hedge) and not _has_alternative_ahead(units[at + 1 :]):
         return False
-    if not is_statement_behind(units, at, units[cue]):
+    if not is_statement_behind(units, at, hedge):
         return True
     # "May represent scarring, mild edema": a finding begins a statement of its own, so
     # that nothing reaches over the comma from behind either.
     is_finding_behind = kind_beyond(units[at + 1 :], OWN_WORDS) == "finding"
-    if units[at].kind == "comma" and is_finding_behind:
-        units[at].become(LexiconEntry("break"))
+    if joint.kind == "comma" and is_finding_behind:
+        joint.become(LexiconEntry("break"))
     return False
 
 
-def _joins_words(units: list[TaggedToken], at: int) -> bool:
-    """Whether an "and" is inside a phrase: "possible right third and fourth rib"."""
-    if units[at].form == "/":
+def _is_inside_phrase(units: list[TaggedToken], at: int) -> bool:
+    """Whether a joint before the first finding of a list does not end it."""
+    joint = units[at]
+    before = units[at - 1]
+    if joint.form == "/":
         return True
-    if units[at].kind != "and":
-        return False
-    around = {units[at - 1].kind, kind_at(units, at + 1)}
-    return around in ({"place"}, {"word"})
+    if joint.kind == "comma":
+        # "Not diagnostic of, but suggestive of, edema"
+        return before.form in WORDS["said_on"]
+    # "Possible right third and fourth rib fracture"
+    kind_behind = kind_at(units, at + 1)
+    return before.kind == kind_behind and before.kind in ("place", "word")
 
 
 def _is_relative(units: list[TaggedToken], at: int, cue: int) -> bool:
     """Whether "which" or "that" stands here, with nothing but a verb before the cue."""
-    if units[at].kind != "break" or units[at].form not in ("which", "that"):
+    pronoun = units[at]
+    if pronoun.kind != "break" or pronoun.form not in ("which", "that"):
         return False
     if units[cue].kind not in ("ended", "negated before"):
         return False
     # "Which is not evident on the lateral view": on the other view it is.
-    if any(unit.form in WORDS["one_view"] for unit in units[cue + 1 : cue + 3]):
+    words_behind = units[cue + 1 : cue + 3]
+    if any(unit.form in WORDS["one_view"] for unit in words_behind):
         return False
-    return all(unit.kind in ("copula", "other", "seen") for unit in units[at + 1 : cue])
+    between = units[at + 1 : cue]
+    return all(unit.kind in ("copula", "other", "seen") for unit in between)
 
 
 def _begin_of_parenthesis(units: list[TaggedToken], at: int) -> int:
@@ -142,20 +166,16 @@ def _begin_of_parenthesis(units: list[TaggedToken], at: int) -> int:
     Returns:
         The position of its first comma; that behind the last one where there is none.
     """
+    no_parenthesis = at + 1
     for position in range(at - 1, 0, -1):
-        if units[position].kind == "comma":
+        unit = units[position]
+        if unit.kind in ("break", "copula"):
+            return no_parenthesis
+        if unit.kind == "comma":
             first = units[position + 1]
-            if first.kind == "negated" and first.doubts:
-                return position
-            break
-        if units[position].kind in ("break", "copula"):
-            break
-    return at + 1
-
-
-def _is_said_on(units: list[TaggedToken], at: int) -> bool:
-    """Whether a comma ends no hedge: "not diagnostic of, but suggestive of, edema"."""
-    return units[at].kind == "comma" and units[at - 1].form in WORDS["said_on"]
+            is_doubt = first.kind == "negated" and first.doubts
+            return position if is_doubt else no_parenthesis
+    return no_parenthesis
 
 
 def list_before(
@@ -198,11 +218,14 @@ class _WalkBefore:
         self.reached: list[TaggedToken] = []
         self._units = units
         self._at = at
+        self._cue = units[at]
         self._is_of_alternatives = is_of_alternatives
         # "A, B, and C are considerations" is of all three.
-        is_plural = units[at].form in WORDS["plural_verbs"]
+        is_plural = self._cue.form in WORDS["plural_verbs"]
         self._is_of_last_alone = is_of_hedge and not is_plural
-        self._is_list = is_plural or (is_of_alternatives and units[at].form == "or")
+        # "A, B or C": the "or" makes a list of what commas join before it.
+        is_or = is_of_alternatives and self._cue.form == "or"
+        self._is_list = is_plural or is_or
         self._is_joined = True
         self._begin_of_chain = at
         self._begin_of_parenthesis = at
@@ -219,8 +242,9 @@ class _WalkBefore:
         if not self.reached and _is_relative(self._units, position, self._at):
             return True
         # "Is probably not seen", "would be difficult to exclude".
-        is_chained = position == self._begin_of_chain - 1 >= self._at - LONGEST_CHAIN
-        if unit.kind == "hedged" and is_chained:
+        is_next_of_chain = position == self._begin_of_chain - 1
+        is_near = position >= self._at - LONGEST_CHAIN
+        if unit.kind == "hedged" and is_next_of_chain and is_near:
             self._begin_of_chain = position
             return True
         return False
@@ -230,7 +254,7 @@ class _WalkBefore:
         unit = self._units[position]
         if unit.aside or unit.kind in _ENDS_BEFORE:
             return False
-        if self._units[self._at].stops_at(unit):
+        if self._cue.stops_at(unit):
             return False
         if unit.kind == "finding":
             return self._takes(unit)
@@ -240,22 +264,28 @@ class _WalkBefore:
         return not (self.reached and unit.kind in ("copula", "link", "seen"))
 
     def _takes(self, finding: TaggedToken) -> bool:
+        """Add a finding that is joined to the list; whether it may go on before."""
+        if not self._is_joined:
+            return False
         # "Opacity, atelectasis or pneumonia": the sign is there, causes are open.
-        is_behind_sign = bool(self.reached) and self._is_of_alternatives
-        is_sign = is_behind_sign and finding.name in WORDS["signs"]
-        if not self._is_joined or is_sign:
+        is_sign = finding.name in WORDS["signs"]
+        if is_sign and self._is_of_alternatives and self.reached:
             return False
         self.reached.append(finding)
+        # Before the next finding there has to be another joint.
         self._is_joined = False
-        return not reaches_next(self._units[self._at])
+        return not reaches_next(self._cue)
 
     def _is_joint_of_list(self, position: int) -> bool:
+        """Note that a joint joins the next finding; whether the list goes on before."""
         joint = self._units[position]
         # "Scarring, either atelectasis or pneumonia": the list begins here.
         if joint.form == "either":
             return False
         if joint.kind == "comma":
-            self._is_joined |= self._is_list and bool(self.reached)
+            # A comma joins only where the list has an "and" or "or".
+            if self._is_list and self.reached:
+                self._is_joined = True
             return True
         if joint.kind == "and":
             # "Edema, and pneumonia cannot be excluded" is of the pneumonia alone.
@@ -281,25 +311,28 @@ def is_statement_behind(units: list[TaggedToken], at: int, cue: TaggedToken) -> 
         at: position of the joint.
         cue: the denial or hedge whose list it is.
     """
+    joint = units[at]
+    is_hedge = cue.kind == "hedged"
     # "No effusion, or edema": the "or" goes on with the list, whatever follows.
-    joint = list(takewhile(_is_joint, units[at + 1 :]))
-    if any(unit.kind == "alternative" for unit in joint):
+    joints_behind = list(takewhile(_is_joint, units[at + 1 :]))
+    if has_kind(joints_behind, "alternative"):
         return False
-    behind = units[at + 1 + len(joint) :]
+    behind = units[at + 1 + len(joints_behind) :]
     if not behind or behind[0].kind in ("negated", "break", "hedged", "past"):
         return True
     # "No effusion is seen (blunting may be scar)": its verb has closed the list.
-    if units[at - 1].kind == "seen" and not _has_alternative_ahead(behind):
+    is_closed = units[at - 1].kind == "seen"
+    if is_closed and not _has_alternative_ahead(behind):
         return True
     if _describes_anatomy(behind):
         return True
     # "Not enlarged and tortuous": a "not" is of the next word, unless a comma lists.
-    if reaches_next(cue) and units[at].kind != "comma":
+    if reaches_next(cue) and joint.kind != "comma":
         return True
     # "May represent edema and small effusion": an "and" keeps the size on the list.
-    if cue.kind == "hedged" and units[at].kind == "and":
+    if is_hedge and joint.kind == "and":
         return False
-    return _begins_description(behind, is_behind_hedge=cue.kind == "hedged")
+    return _begins_description(behind, is_behind_hedge=is_hedge)
 
 
 def _begins_description(units: list[TaggedToken], *, is_behind_hedge: bool) -> bool:
@@ -307,13 +340,18 @@ def _begins_description(units: list[TaggedToken], *, is_behind_hedge: bool) -> b
 
     Where an "or" still follows it does not: "no small effusion, mild edema, or nodule".
     """
-    columns = _BEGINS_BEHIND_HEDGE if is_behind_hedge else STATEMENT_BEGINS
     first = first_beyond(units, ("place", "other")) or units[-1]
-    is_stated = first.form in WORDS["stated"] and not is_behind_hedge
-    is_description = first.kind in ("word", "abnormal") and first.code in columns
-    if not is_stated and not is_description:
+    is_word = first.kind in ("word", "abnormal")
+    if is_behind_hedge:
+        begins = is_word and first.code in _BEGINS_BEHIND_HEDGE
+    else:
+        # "No effusion, calcified granulomas": what is hardly ever denied.
+        is_stated = first.form in WORDS["stated"]
+        begins = is_stated or (is_word and first.code in STATEMENT_BEGINS)
+    if not begins:
         return False
-    return not _has_alternative_ahead(units[units.index(first) :])
+    statement = units[units.index(first) :]
+    return not _has_alternative_ahead(statement)
 
 
 def reaches_next(cue: TaggedToken) -> bool:
@@ -328,16 +366,21 @@ def _is_joint(unit: TaggedToken) -> bool:
 def _describes_anatomy(units: list[TaggedToken]) -> bool:
     """Whether a part of the body is described: "... and the heart is large"."""
     is_anatomy_named = False
-    for number, unit in enumerate(units, start=1):
-        if unit.kind == "normal" or (unit.kind == "copula" and is_anatomy_named):
+    for at, unit in enumerate(units):
+        if unit.kind == "normal":
+            return True
+        # "The heart is ...", "the heart enlarged"
+        if is_anatomy_named and unit.kind in ("copula", "abnormal"):
             return True
         if unit.kind == "abnormal":
-            ahead = first_kind(units[number:], {"anatomy", "finding", *JOINTS})
-            if is_anatomy_named or ahead == "anatomy":
+            # "No effusion, tortuous aorta": the aorta is described.
+            ahead = first_kind(units[at + 1 :], {"anatomy", "finding", *JOINTS})
+            if ahead == "anatomy":
                 return True
         if unit.kind in JOINTS or unit.kind in ("finding", "break", "copula"):
             return False
-        is_anatomy_named = is_anatomy_named or unit.kind == "anatomy"
+        if unit.kind == "anatomy":
+            is_anatomy_named = True
     return False
 
 
@@ -368,7 +411,10 @@ def finding_beside(units: list[TaggedToken], at: int, step: int) -> TaggedToken 
     for unit in beside:
         if unit.kind == "finding":
             return None if unit.aside else unit
-        is_doubt = step > 0 and unit.kind == "negated" and unit.doubts
-        if not is_doubt and unit.kind not in between:
+        if unit.kind in between:
+            continue
+        # "Edema or, less likely, pneumonia"
+        is_doubt = unit.kind == "negated" and unit.doubts
+        if step < 0 or not is_doubt:
             return None
     return None

@@ -45,13 +45,17 @@ def mark_assertions(
     restore_parts(units, text)
     restore_ellipsis(units)
     settle(units, text, vocabulary)
+    # Nothing is denied or left open in what is not said of the patient.
     mark_asides(units)
     mark_limitations(units)
     mark_mimics(units)
+    # "Unclear whether it has resolved": a denial in such a clause leaves open, so that
+    # the clause has to be known before.
     for at, unit in enumerate(units):
         if unit.kind in ("hedged", "hedged before"):
             mark_undecided_clause(units, at)
     mark_denials(units)
+    # "No effusion, though a small one could be missed" doubts what was denied.
     mark_reservations(units)
     for at, unit in enumerate(units):
         if unit.aside:

@@ -72,59 +72,75 @@ def denials_of(
     units = tag_named(sentence, finding, vocabulary)
     mark_assertions(units, sentence, vocabulary)
     mentions = [at for at, unit in enumerate(units) if unit.sense == NAMED]
-    denied = [at for at in mentions if units[at].negation]
+    denied_mentions = [at for at in mentions if units[at].negation]
     tokens = vocabulary.tokens(sentence)
     return tuple(
-        _denial_of_mention(sentence, tokens, units, at) for at in denied or mentions
+        _denial_of_mention(sentence, tokens, units, at)
+        for at in denied_mentions or mentions
     )
 
 
 def _denial_of_mention(
     sentence: str, tokens: list[Token], units: list[TaggedToken], at: int
 ) -> NamedDenial:
+    """Take the words that describe a mention, from its denial on.
+
+    Args:
+        sentence: its text.
+        tokens: of the sentence.
+        units: of the sentence.
+        at: position of the mention.
+    """
     mention = units[at]
-    edge = _denying_edge(mention)
-    if edge is not None and edge.begin < mention.begin:
-        begin = edge.begin
-        begin_of_list = _begin_of_list(units, edge, mention)
-        begin_of_own = _end_of_last(units[:at], _BEFORE_OWN_WORDS)
+    before = units[:at]
+    denial = _denying_edge(mention)
+    if denial is not None and denial.begin < mention.begin:
+        begin = denial.begin
+        begin_of_list = _begin_of_list(units, denial, mention)
+        begin_of_own = _end_of_last(before, _BEFORE_OWN_WORDS)
     else:
-        # "Clear lungs", "large effusion: none": nothing stands behind a denial.
-        begin = begin_of_list = _end_of_last(units[:at], _BEFORE_DESCRIPTION)
+        # "Large effusion: none": no word stands behind the denial, so that none is of
+        # its list, and none is the finding's own.
+        begin = _end_of_last(before, _BEFORE_DESCRIPTION)
+        begin_of_list = begin
         begin_of_own = mention.end
-    words = [
-        DescribingWord(
-            sentence[token.begin : token.end].lower(),
+    words: list[DescribingWord] = []
+    for token in tokens:
+        if token.begin < begin or token.end > mention.end:
+            continue
+        word = DescribingWord(
+            word=sentence[token.begin : token.end].lower(),
             is_of_list=token.begin < begin_of_list,
             is_own=token.begin >= begin_of_own,
         )
-        for token in tokens
-        if begin <= token.begin and token.end <= mention.end
-    ]
-    cue = "" if edge is None else edge.cue
-    return NamedDenial(cue, tuple(reversed(words)))
+        words.append(word)
+    words.reverse()
+    cue = "" if denial is None else denial.cue
+    return NamedDenial(cue, tuple(words))
 
 
 def _denying_edge(mention: TaggedToken) -> Edge | None:
     """Find the cue that denied it first; none where nothing does."""
     if not mention.negation:
         return None
-    denying = (
-        edge for edge in mention.edges if CATEGORIES[edge.category].makes in _DENYING
-    )
-    return next(denying, None)
+    for edge in mention.edges:
+        if CATEGORIES[edge.category].makes in _DENYING:
+            return edge
+    return None
 
 
 def _begin_of_list(units: list[TaggedToken], denial: Edge, mention: TaggedToken) -> int:
     """Find the first character of the first finding that is denied."""
-    findings = (
-        unit.begin
-        for unit in units
-        if unit.kind == "finding" and unit.begin >= denial.end
-    )
-    return min(findings, default=mention.begin)
+    begins = [unit.begin for unit in units if unit.kind == "finding"]
+    begins_behind = [begin for begin in begins if begin >= denial.end]
+    # What the sentence left out is put back as a copy, which stands out of order: the
+    # first finding is the one that is written first.
+    return min(begins_behind, default=mention.begin)
 
 
 def _end_of_last(units: list[TaggedToken], kinds: frozenset[str]) -> int:
     """Find the character behind the last unit of some kinds; 0: there is none."""
-    return next((unit.end for unit in reversed(units) if unit.kind in kinds), 0)
+    for unit in reversed(units):
+        if unit.kind in kinds:
+            return unit.end
+    return 0

@@ -11,7 +11,13 @@ import re
 
 from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.tokens import Token
-from lunguage_assets.assertion.units import UNKNOWN, TaggedToken, kind_at
+from lunguage_assets.assertion.units import (
+    UNKNOWN,
+    TaggedToken,
+    form_at,
+    has_kind,
+    kind_at,
+)
 from lunguage_assets.assertion.vocabulary import LexiconEntry, Vocabulary, sense_of
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -71,56 +77,81 @@ def _unlisted(
 ) -> tuple[TaggedToken, int]:
     """Read what begins no spelling: a vertebra, a size, a distance, or unknown."""
     token = tokens[at]
-    cue = _comparison(tokens, at, before) if token.form == "than" else ""
-    if cue:
-        sense = sense_of(cue_named(cue))
-        return TaggedToken(sense, token.form, token.begin, token.end), at + 1
-    # "At T8", "the 5th".
+    sense = UNKNOWN
     if _LEVEL_OF_BONE.fullmatch(token.form):
-        return TaggedToken(_LEVEL, token.form, token.begin, token.end), at + 1
-    end = _end_of_size(tokens, at) if _NUMBER.match(token.form) else at + 1
-    if end == at + 1:
-        return TaggedToken(UNKNOWN, token.form, token.begin, token.end), end
-    # "About 3 cm" is quoted as a whole.
-    begin = token.begin
-    if at and tokens[at - 1].form in WORDS["about"]:
+        # "At T8", "the 5th".
+        sense = _LEVEL
+    elif token.form == "than":
+        sense = _comparison(tokens, at, before)
+    elif _NUMBER.match(token.form):
+        end = _end_of_size(tokens, at)
+        if end is not None:
+            return _measured(tokens, at, end, before)
+    return TaggedToken(sense, token.form, token.begin, token.end), at + 1
+
+
+def _comparison(
+    tokens: list[Token], at: int, before: list[TaggedToken]
+) -> LexiconEntry:
+    """Read the "than" of a comparison of two findings; of others it is unknown.
+
+    "More likely edema than pneumonia" doubts the second; "edema is less likely than
+    pneumonia" prefers it.
+    """
+    # "More than three nodules" compares no findings: the words right before are none.
+    for token in reversed(tokens[: at - 1]):
+        if token.form in (".", ";"):
+            return UNKNOWN
+        if token.form not in WORDS["comparisons"]:
+            continue
+        # Likelihoods are compared where it is a word of a hedge: "more likely".
+        cues = [unit for unit in before if unit.begin <= token.begin < unit.end]
+        if any(unit.kind == "hedged" or unit.doubts for unit in cues):
+            cue = "doubted.than" if token.form == "more" else "hedged.than"
+            return sense_of(cue_named(cue))
+    return UNKNOWN
+
+
+def _end_of_size(tokens: list[Token], at: int) -> int | None:
+    """Find the position behind "2.3 x 1.4 cm" or "5 mm"; none where it is no size."""
+    unit_of_size = at
+    while unit_of_size < len(tokens):
+        form = tokens[unit_of_size].form
+        if not _NUMBER.match(form) and form not in _IN_SIZES:
+            break
+        unit_of_size += 1
+    if unit_of_size == len(tokens):
+        return None
+    is_size = tokens[unit_of_size].form in WORDS["units_of_size"]
+    return unit_of_size + 1 if is_size else None
+
+
+def _measured(
+    tokens: list[Token], at: int, end: int, before: list[TaggedToken]
+) -> tuple[TaggedToken, int]:
+    """Read a size, or a distance with the preposition of what it is measured from.
+
+    Args:
+        tokens: of the sentence.
+        at: position of its first number.
+        end: position behind its unit.
+        before: the units before it; a distance is added.
+
+    Returns:
+        The unit, and the position behind it.
+    """
+    number = tokens[at]
+    begin = number.begin
+    if at > 0 and tokens[at - 1].form in WORDS["about"]:
+        # "About 3 cm" is quoted as a whole.
         begin = tokens[at - 1].begin
     if end < len(tokens) and tokens[end].form in WORDS["distance_from"]:
         # "5 cm above the carina" is where a device ends, no size.
         direction = tokens[end]
         before.append(TaggedToken(_DISTANCE, direction.form, begin, direction.end))
         return TaggedToken(_AWAY, "at", direction.end, direction.end), end + 1
-    return TaggedToken(_SIZE, token.form, begin, tokens[end - 1].end), end
-
-
-def _comparison(tokens: list[Token], at: int, before: list[TaggedToken]) -> str:
-    """Name the cue that "than" is behind a comparison of two findings.
-
-    "More likely edema than pneumonia" doubts the second; "less likely edema than
-    pneumonia" prefers it.
-    """
-    # "More than three nodules" compares no findings: the words right before are none.
-    for token in reversed(tokens[: at - 1]):
-        if token.form in (".", ";"):
-            return ""
-        if token.form in WORDS["comparisons"]:
-            is_doubt = token.form == "more"
-            cues = [unit for unit in before if unit.begin <= token.begin < unit.end]
-            if any(unit.kind == "hedged" or unit.doubts for unit in cues):
-                return "doubted.than" if is_doubt else "hedged.than"
-    return ""
-
-
-def _end_of_size(tokens: list[Token], at: int) -> int:
-    """Find the end of "2.3 x 1.4 cm" or "5 mm"; the next token where it is no size."""
-    end = at
-    while end < len(tokens) and (
-        _NUMBER.match(tokens[end].form) or tokens[end].form in _IN_SIZES
-    ):
-        end += 1
-    if end < len(tokens) and tokens[end].form in WORDS["units_of_size"]:
-        return end + 1
-    return at + 1
+    unit_of_size = tokens[end - 1]
+    return TaggedToken(_SIZE, number.form, begin, unit_of_size.end), end
 
 
 def _listed(
@@ -131,14 +162,23 @@ def _listed(
     before: list[TaggedToken],
     section: str,
 ) -> TaggedToken:
-    """Make the unit of a spelling, whose meaning may depend on the word before."""
+    """Make the unit of a spelling, whose meaning may depend on the word before.
+
+    Args:
+        sense: that the spelling has alone.
+        tokens: of the sentence.
+        at: position of its first token.
+        end: position behind its last token.
+        before: the units before it; what it names besides is added.
+        section: code of the sentence's section.
+    """
     first = tokens[at]
     last = tokens[end - 1]
-    previous = tokens[at - 1] if at else None
+    previous = tokens[at - 1] if at > 0 else None
     sense = _beside(sense, first, previous, before, section)
     unit = TaggedToken(sense, first.form, first.begin, last.end)
     unit.is_single_word = last is first
-    if sense.kind in ("place", "anatomy") and last is not first:
+    if sense.kind in ("place", "anatomy") and not unit.is_single_word:
         unit.noun = _noun_of_place(tokens[at:end])
     # "There was no effusion on the prior film": what is told of a film may be past.
     if sense.kind == "break" and last.form in ("was", "were"):
@@ -150,9 +190,10 @@ def _listed(
             if token.form not in WORDS["auxiliaries"]:
                 break
     # "Increased" of "increased in": the last word only leads on to the finding.
-    is_led_on = last is not first and last.form in WORDS["leads_on"]
-    if is_led_on and sense.kind in ("word", "ended"):
-        unit.end = tokens[end - 2].end
+    leads_on = last.form in WORDS["leads_on"] and not unit.is_single_word
+    if leads_on and sense.kind in ("word", "ended"):
+        last_quoted = tokens[end - 2]
+        unit.end = last_quoted.end
     return unit
 
 
@@ -161,8 +202,11 @@ def _noun_of_place(tokens: list[Token]) -> TaggedToken | None:
     last = tokens[-1]
     if last.form not in WORDS["nouns_of_places"]:
         return None
-    is_lung = len(tokens) > 2 and tokens[-2].form == "lung"
-    begin = tokens[-2].begin if is_lung else last.begin
+    begin = last.begin
+    before_last = tokens[-2]
+    # "Lung zone" of "right upper lung zone", and "zone" of "lung zone".
+    if before_last.form == "lung" and len(tokens) > 2:
+        begin = before_last.begin
     return TaggedToken(_LEVEL, last.form, begin, last.end)
 
 
@@ -182,24 +226,31 @@ def _beside(
         before: the units before it; what it names besides is added.
         section: code of its section.
     """
-    unit_before = before[-1] if before else None
-    kind_before = unit_before.kind if unit_before is not None else ""
+    last_unit = len(before) - 1
+    kind_before = kind_at(before, last_unit)
     if sense.kind == "question":
         return _question(first, kind_before, section)
     besides = _named_besides(sense, first, kind_before)
     if besides is not None:
         before.append(TaggedToken(besides, first.form, first.begin, first.end))
         return sense
-    # "The lungs are clear of infiltrate" denies; "of the lung" does not.
-    if sense.kind == "preposition" and first.form in WORDS["clear_of"]:
-        is_behind_clear = unit_before is not None and unit_before.form in WORDS["clear"]
-        return sense_of(cue_named("negated.clear_of")) if is_behind_clear else sense
+    is_of = sense.kind == "preposition" and first.form in WORDS["clear_of"]
+    if is_of and form_at(before, last_unit) in WORDS["clear"]:
+        # "The lungs are clear of infiltrate" denies; "of the lung" does not.
+        return sense_of(cue_named("negated.clear_of"))
     if _says_nothing_here(sense, first, previous, before):
         return UNKNOWN
     return sense
 
 
 def _question(first: Token, kind_before: str, section: str) -> LexiconEntry:
+    """Read words that ask: "any", "rule out".
+
+    Args:
+        first: their first word.
+        kind_before: kind of the unit before.
+        section: code of their section.
+    """
     # "Without any effusion": it belongs to the denial, and asks nothing.
     if first.form == "any" and kind_before in ("negated", "ended"):
         return UNKNOWN
@@ -212,8 +263,9 @@ def _named_besides(
     sense: LexiconEntry, first: Token, kind_before: str
 ) -> LexiconEntry | None:
     """Find what a cue names itself, besides what it says of others."""
-    # "The lungs are free of infiltrate" also says that the lungs are clear.
-    if first.form == "free" and sense.kind == "negated" and kind_before == "copula":
+    is_free = first.form == "free" and sense.kind == "negated"
+    if is_free and kind_before == "copula":
+        # "The lungs are free of infiltrate" also says that the lungs are clear.
         return _NORMAL
     # "Extubated": an endotracheal tube was there, and is no more.
     if sense.kind == "ended" and first.form in WORDS["extubated"]:
@@ -232,12 +284,14 @@ def _says_nothing_here(
         previous: the word before it.
         before: the units before it.
     """
-    # "The lungs are otherwise clear": nothing new begins.
     if first.form == "otherwise" and sense.kind == "break":
-        return kind_at(before, len(before) - 1) in ("copula", "anatomy")
-    # "The possibility of pneumonia is raised": not elevated.
+        # "The lungs are otherwise clear": nothing new begins.
+        last_unit = len(before) - 1
+        return kind_at(before, last_unit) in ("copula", "anatomy")
     if first.form == "raised":
-        return any(unit.kind == "hedged" for unit in before)
-    # "75 year old".
-    is_age = previous is not None and previous.form in WORDS["ages"]
-    return first.form == "old" and is_age
+        # "The possibility of pneumonia is raised": not elevated.
+        return has_kind(before, "hedged")
+    if first.form == "old":
+        # "75 year old".
+        return previous is not None and previous.form in WORDS["ages"]
+    return False

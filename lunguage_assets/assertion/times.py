@@ -5,8 +5,6 @@ Both fill `past hx`, so that the row does not count now (method.md section 7, po
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from lunguage_assets.assertion.units import TaggedToken, clause_around
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -20,56 +18,60 @@ _SYMPTOMS = "PATIENT INFO."
 
 def mark_history(units: list[TaggedToken], at: int) -> None:
     """Mark what stands behind "history of" as past."""
-    for position, unit in enumerate(units[at + 1 :]):
+    cue = units[at]
+    for position in range(at + 1, len(units)):
+        unit = units[position]
         if unit.kind in ("break", "copula", "with", "hedged", "negated"):
-            break
-        if units[at].stops_at(unit):
-            break
-        if unit.kind == "finding":
-            # What the patient feels is now: "history of asthma, cough".
-            if unit.code == _SYMPTOMS and position:
-                break
-            unit.make_past(units[at], "list behind")
-            if units[at].reaches("next"):
-                break
+            return
+        if cue.stops_at(unit):
+            return
+        if unit.kind != "finding":
+            continue
+        # What the patient feels is now ("history of asthma, cough"), unless the history
+        # is of that: "history of cough".
+        is_next = position == at + 1
+        if unit.code == _SYMPTOMS and not is_next:
+            return
+        unit.make_past(cue, "list behind")
+        if cue.reaches("next"):
+            return
 
 
 def mark_examination(units: list[TaggedToken], at: int) -> None:
     """Mark what an earlier examination showed: "was seen on the prior film"."""
     examination = units[at]
     verb = _verb_of_examination(units, at)
-    if verb is None and (examination.form == "on" or _tells_time(examination)):
+    if verb is None:
         verb = _begin_of_past_clause(units, at)
-    clause = clause_around(units, at if verb is None else verb)
-    if verb is None and not _is_told_in_past(clause):
-        return
+    if verb is not None:
+        clause = clause_around(units, verb)
+    else:
+        clause = clause_around(units, at)
+        if not _is_told_in_past(clause):
+            return
     # "Was not seen on the prior film" is about now: it is new; so is what was not
     # there yesterday, but "no effusion was seen yesterday" is of yesterday.
     denies_now = verb is None and not _tells_time(examination)
-    for unit in _up_to_end(clause, examination):
-        is_of_now = denies_now and bool(unit.negation)
-        if _can_be_past(unit, clause) and not is_of_now:
-            unit.make_past(examination, "clause")
-
-
-def _up_to_end(
-    clause: list[TaggedToken], examination: TaggedToken
-) -> Iterator[TaggedToken]:
-    """Yield the units of a clause, up to what ends the reach of the examination."""
     for unit in clause:
         if unit.begin > examination.begin and examination.stops_at(unit):
             return
-        yield unit
+        if denies_now and unit.negation:
+            continue
+        if _can_be_past(unit, clause):
+            unit.make_past(examination, "clause")
 
 
 def _can_be_past(unit: TaggedToken, clause: list[TaggedToken]) -> bool:
+    """Whether nothing is said of a finding or part that holds now."""
     if unit.kind not in ("finding", "anatomy") or unit.past is not None:
         return False
     # "The CT showed a nodule, which is not visible": not visible now.
-    return all(edge.begin < clause[-1].end for edge in unit.edges)
+    end_of_clause = clause[-1].end
+    return all(edge.begin < end_of_clause for edge in unit.edges)
 
 
 def _is_told_in_past(clause: list[TaggedToken]) -> bool:
+    """Whether the verb of a clause is "was" or "were"."""
     return any(unit.kind == "copula" and unit.form in WORDS["then"] for unit in clause)
 
 
@@ -86,7 +88,8 @@ def _verb_of_examination(units: list[TaggedToken], at: int) -> int | None:
             return position
         if unit.kind == "negated" and unit.form in ("do", "did"):
             # "The prior film did not show an effusion"
-            return position if position > at + 1 or unit.form == "did" else None
+            is_verb = unit.form == "did" or position > at + 1
+            return position if is_verb else None
         if unit.kind not in _BEFORE_VERB and unit.form not in ("which", "that"):
             return None
     return None
@@ -94,8 +97,11 @@ def _verb_of_examination(units: list[TaggedToken], at: int) -> int | None:
 
 def _begin_of_past_clause(units: list[TaggedToken], at: int) -> int | None:
     """Find "there was" of "there was no effusion on the prior film"."""
+    examination = units[at]
+    if examination.form != "on" and not _tells_time(examination):
+        return None
     for position in range(at - 1, -1, -1):
-        if units[position].kind == "break":
-            is_past = units[position].code == "there was"
-            return position + 1 if is_past else None
+        unit = units[position]
+        if unit.kind == "break":
+            return position + 1 if unit.code == "there was" else None
     return None

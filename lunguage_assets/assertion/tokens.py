@@ -1,4 +1,8 @@
-"""Words of a sentence with their characters, in the form in which they are compared."""
+"""Words of a sentence with their characters, in the form in which they are compared.
+
+What belongs here: how a text is cut, and what is the same word in another writing
+("effusions", "oedema", "c/w"). What a word means stands in `vocabulary.py`.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +23,19 @@ MASK = "<finding>"
 _WORD_OR_SIGN = re.compile(
     r"""<finding>                                   # the finding of a judge's question
     | and/or | // | vs\b\.?
-    | [wc]/o? | [rs]/[op] | [hb]/[ol]
+    | [wc]/o? | [rs]/[op] | [hb]/[ol]               # "w/o", "c/o", "s/p", "h/o", "b/l"
     | [ctls]\d{1,2}\b                               # a vertebra
-    | \d{1,2}(?:st|nd|rd|th)\b | \d+(?:[.,]\d+)*
-    | [^\W\d_]+(?:['’][^\W\d_]+)?
+    | \d{1,2}(?:st|nd|rd|th)\b                      # a rib, or one of several
+    | \d+(?:[.,]\d+)*
+    | [^\W\d_]+(?:['’][^\W\d_]+)?                  # a word, an apostrophe in it
     | _+                                            # what de-identification leaves
-    | (?<=\s)[-–]+(?=\s) | — | [;:.,?()/&+\[\]]
+    | (?<=\s)[-–]+(?=\s) | —                       # a dash, and no hyphen
+    | [;:.,?()/&+\[\]]
     """,
     re.VERBOSE,
 )
-_PARTS_WORDS = " \t\n-–"
+_BETWEEN_WORDS = " \t\n-–"
+"""Signs that only separate words, and are no tokens themselves."""
 _ALTERNATIVES = re.compile(r"\(([^()]*)\)")
 
 
@@ -46,8 +53,10 @@ def alternatives(spelling: str) -> Iterator[str]:
     if inner is None:
         yield " ".join(spelling.split())
         return
-    before, behind = spelling[: inner.start()], spelling[inner.end() :]
-    for choice in inner.group(1).split("|"):
+    before = spelling[: inner.start()]
+    behind = spelling[inner.end() :]
+    choices = inner.group(1).split("|")
+    for choice in choices:
         yield from alternatives(before + choice + behind)
 
 
@@ -59,32 +68,42 @@ def groups_of(spelling: str) -> list[list[str]]:
     if spelling.count("(") != spelling.count(")"):
         return [[spelling]]
     groups: list[list[str]] = []
-    begin = depth = 0
+    begin = 0
+    depth = 0
     for at, sign in enumerate(spelling):
         if sign == "(":
-            if depth == 0:
-                groups.append([spelling[begin:at]])
-                begin = at + 1
             depth += 1
+            # Only the outermost bracket begins a group.
+            if depth == 1:
+                words_before = spelling[begin:at]
+                groups.append([words_before])
+                begin = at + 1
         elif sign == ")":
             depth -= 1
             if depth == 0:
-                groups.append(_choices(spelling[begin:at]))
+                inside = spelling[begin:at]
+                groups.append(_choices(inside))
                 begin = at + 1
-    groups.append([spelling[begin:]])
+    words_behind = spelling[begin:]
+    groups.append([words_behind])
     return [group for group in groups if group != [""]]
 
 
 def _choices(inside: str) -> list[str]:
     """List what a bracket offers, of which a choice may have brackets of its own."""
     choices: list[str] = []
-    begin = depth = 0
+    begin = 0
+    depth = 0
     for at, sign in enumerate(inside):
-        depth += (sign == "(") - (sign == ")")
-        if sign == "|" and depth == 0:
+        if sign == "(":
+            depth += 1
+        elif sign == ")":
+            depth -= 1
+        elif sign == "|" and depth == 0:
             choices += alternatives(inside[begin:at])
             begin = at + 1
-    return [*choices, *alternatives(inside[begin:])]
+    choices += alternatives(inside[begin:])
+    return choices
 
 
 class Shorthand:
@@ -100,8 +119,11 @@ class Shorthand:
         self._folded: dict[str, str] = {}
         for abbreviation, words in meanings.items():
             key = "".join(abbreviation.split())
-            is_exact = abbreviation != abbreviation.lower()
-            (self._exact if is_exact else self._folded)[key] = words
+            has_capital = abbreviation != abbreviation.lower()
+            if has_capital:
+                self._exact[key] = words
+            else:
+                self._folded[key] = words
         exact = _pattern_of(self._exact)
         folded = _pattern_of(self._folded)
         # "L" of "L/R", of "L1" or of "2 L" is no side, "w/o" is not "w/" before an o.
@@ -122,8 +144,12 @@ class Shorthand:
 def _pattern_of(abbreviations: Iterable[str]) -> str:
     """Match any of some abbreviations, the longest first, with blanks or without."""
     longest_first = sorted(abbreviations, key=len, reverse=True)
-    spaced = (r"\s*".join(map(re.escape, key)) for key in longest_first)
-    return f"(?:{'|'.join(spaced)})"
+    spaced: list[str] = []
+    for abbreviation in longest_first:
+        signs = map(re.escape, abbreviation)
+        spaced.append(r"\s*".join(signs))
+    any_of_them = "|".join(spaced)
+    return f"(?:{any_of_them})"
 
 
 class Tokenizer:
@@ -143,38 +169,45 @@ class Tokenizer:
         shorthand: Mapping[str, str],
     ) -> None:
         self._singulars = singulars
-        self._form_by_spelling = {
-            spelling.lower(): form.lower()
-            for form, listed in spellings.items()
-            for spelling in listed
-        }
+        self._form_by_spelling: dict[str, str] = {}
+        for form, listed in spellings.items():
+            for spelling in listed:
+                self._form_by_spelling[spelling.lower()] = form.lower()
+        # Reports repeat their words: each is brought to its form once.
         self._form = remembered(self._form_of)
         self._shorthand = Shorthand(shorthand)
 
     def tokens(self, text: str) -> list[Token]:
         """Cut a text into tokens; those of an abbreviation share its characters."""
-        tokens: list[Token] = []
-        end = 0
-        lower = text.lower()
+        # Shorthand is looked for in the text as written, whose capitals tell "L" (left)
+        # from "l"; all other words in lower case.
+        compared = text.lower()
         # A few letters have a longer lower case, which would shift what stands behind.
-        compared = lower if len(lower) == len(text) else text
-        for begin, behind, meaning in self._shorthand.found_in(text):
-            tokens += self._tokens_between(compared, end, begin)
+        if len(compared) != len(text):
+            compared = text
+        tokens: list[Token] = []
+        end_of_last = 0
+        for begin, end, meaning in self._shorthand.found_in(text):
+            tokens += self._tokens_between(compared, end_of_last, begin)
             for word in _WORD_OR_SIGN.finditer(meaning):
-                tokens.append(Token(self._form(word.group()), begin, behind))
-            end = behind
-        tokens += self._tokens_between(compared, end, len(text))
+                form = self._form(word.group())
+                tokens.append(Token(form, begin, end))
+            end_of_last = end
+        tokens += self._tokens_between(compared, end_of_last, len(text))
         return tokens
 
     def unseen(self, text: str) -> str:
-        """Find a sign that no token has and that parts no words, if there is one."""
-        begin = 0
+        """Find a sign that is read nowhere, if there is one: "§" of "no § effusion"."""
+        end_of_last = 0
         for token in self.tokens(text):
-            between = text[begin : token.begin]
-            begin = max(begin, token.end)
-            if between.strip(_PARTS_WORDS):
-                return between.strip(_PARTS_WORDS)
-        return text[begin:].strip(_PARTS_WORDS)
+            between = text[end_of_last : token.begin]
+            unseen = between.strip(_BETWEEN_WORDS)
+            if unseen:
+                return unseen
+            # Tokens of one abbreviation share their characters.
+            end_of_last = max(end_of_last, token.end)
+        behind_last = text[end_of_last:]
+        return behind_last.strip(_BETWEEN_WORDS)
 
     def _tokens_between(self, text: str, begin: int, end: int) -> list[Token]:
         return [
@@ -183,21 +216,24 @@ class Tokenizer:
         ]
 
     def _form_of(self, word: str) -> str:
-        word = word.replace("’", "'").rstrip(".") or word
-        if word in self._form_by_spelling:
-            return self._form_by_spelling[word]
-        singular = self._singulars.of_word(word)
+        plain = word.replace("’", "'")
+        # "vs." is "vs", but a full stop stays one.
+        plain = plain.rstrip(".") or word
+        if plain in self._form_by_spelling:
+            return self._form_by_spelling[plain]
+        singular = self._singulars.of_word(plain)
+        # "Oedemas": the spelling of the singular is the one that is listed.
         return self._form_by_spelling.get(singular, singular)
 
 
-class _Forms(BaseModel):
+class _Plurals(BaseModel):
     """The part of `resources/terms.yaml` about plurals; its header says more."""
 
     plurals: dict[str, list[str]]
     invariable: list[str]
 
 
-class _Shorthand(RootModel[dict[str, str]]):
+class _ShorthandFile(RootModel[dict[str, str]]):
     """Abbreviation -> the words that it stands for."""
 
 
@@ -205,8 +241,10 @@ class _Shorthand(RootModel[dict[str, str]]):
 def bundled_tokenizer() -> Tokenizer:
     """Build the tokenizer of the bundled words."""
     remedy = "The header of the file explains its form."
-    forms = read_as(resource("terms.yaml"), _Forms, remedy)
-    spellings = {form: listed for (_, form), listed in word_file("words").items()}
-    file = resource("assertion", "shorthand.yaml")
-    shorthand = read_as(file, _Shorthand, remedy).root
-    return Tokenizer(Singulars(forms.plurals, forms.invariable), spellings, shorthand)
+    plurals = read_as(resource("terms.yaml"), _Plurals, remedy)
+    singulars = Singulars(plurals.plurals, plurals.invariable)
+    listed_by_group = word_file("words")
+    spellings = {form: listed for (_, form), listed in listed_by_group.items()}
+    shorthand_file = resource("assertion", "shorthand.yaml")
+    shorthand = read_as(shorthand_file, _ShorthandFile, remedy)
+    return Tokenizer(singulars, spellings, shorthand.root)

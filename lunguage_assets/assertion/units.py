@@ -1,4 +1,8 @@
-"""Units: the known spellings of a sentence, and the edges from cues to units."""
+"""Units: the known spellings of a sentence, and the edges from cues to units.
+
+What belongs here: what a unit is, what cues have said of it, and looking at its
+neighbours. Which cue reaches which unit is decided in the modules that mark.
+"""
 
 from __future__ import annotations
 
@@ -104,8 +108,9 @@ class TaggedToken:
     @property
     def doubts(self) -> bool:
         """Whether, as a denial, it denies with doubt ("unlikely")."""
-        is_doubt = self.cue is not None and self.cue.category in ("doubted", "mimic")
-        return is_doubt or self.doubted_by is not None
+        if self.doubted_by is not None:
+            return True
+        return self.cue is not None and self.cue.category in ("doubted", "mimic")
 
     @property
     def is_mimicry(self) -> bool:
@@ -145,9 +150,11 @@ class TaggedToken:
         if not self.negation:
             self.is_hedged = True
             self._reached(by, reason)
-        elif self.edges and self.edges[0].begin >= by.end:
-            # "Likely no effusion", "an effusion is probably not present": a hedge that
-            # stands before the denial doubts it.
+            return
+        # "Likely no effusion", "an effusion is probably not present": a hedge that
+        # stands before the denial doubts it.
+        is_before_denial = bool(self.edges) and by.end <= self.edges[0].begin
+        if is_before_denial:
             self.doubt_denial(by, reason)
 
     def doubt_denial(self, by: TaggedToken, reason: str) -> None:
@@ -168,10 +175,15 @@ class TaggedToken:
             self._reached(by, reason)
 
     def _reached(self, by: TaggedToken, reason: str) -> None:
-        if by.cue is not None:
-            self.edges.append(
-                Edge(by.cue.id, by.begin, by.end, reason, by.cue.category)
-            )
+        cue = by.cue
+        if cue is not None:
+            edge = Edge(cue.id, by.begin, by.end, reason, cue.category)
+            self.edges.append(edge)
+
+
+def has_kind(units: Iterable[TaggedToken], *kinds: Kind) -> bool:
+    """Whether any unit is of one of these kinds."""
+    return any(unit.kind in kinds for unit in units)
 
 
 def first_kind(units: Iterable[TaggedToken], kinds: Collection[str]) -> str:
@@ -203,17 +215,16 @@ def form_at(units: Sequence[TaggedToken], at: int) -> str:
 
 def clause_around(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take the units between the breaks around one."""
-    before = list(takewhile(_is_no_break, reversed(units[:at])))
-    return [*reversed(before), units[at], *rest_of_clause(units, at)]
+    begin = at
+    while begin > 0 and units[begin - 1].kind != "break":
+        begin -= 1
+    return units[begin : at + 1] + rest_of_clause(units, at)
 
 
 def rest_of_clause(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Take the units behind one, up to the next break."""
-    return list(takewhile(_is_no_break, units[at + 1 :]))
-
-
-def _is_no_break(unit: TaggedToken) -> bool:
-    return unit.kind != "break"
+    behind = units[at + 1 :]
+    return list(takewhile(lambda unit: unit.kind != "break", behind))
 
 
 def is_adjective(unit: TaggedToken) -> bool:
@@ -221,5 +232,6 @@ def is_adjective(unit: TaggedToken) -> bool:
 
     "Granulomatous disease" is none, although its first word is an adjective.
     """
-    is_one_word = unit.kind == "finding" and unit.is_single_word
-    return is_one_word and unit.form.endswith(_ADJECTIVE_ENDS)
+    if unit.kind != "finding" or not unit.is_single_word:
+        return False
+    return unit.form.endswith(_ADJECTIVE_ENDS)

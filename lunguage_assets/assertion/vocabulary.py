@@ -1,7 +1,9 @@
 """What spellings mean: words of findings and places, grammar, and cues, as one tree.
 
 The word files are `resources/structuring/*.yaml` and `resources/assertion/*.yaml`; the
-header of each says what its groups mean.
+header of each says what its groups mean. Which of two meanings of a spelling counts
+stands on the page of the method (assertion.md, "What wins"). A meaning that hangs on
+other words of the sentence is not here: `tagging.py` and `meaning/`.
 """
 
 from __future__ import annotations
@@ -60,11 +62,16 @@ _WORD_FILES = (
     "attributes", "devices", "findings", "no_findings", "places", "rules", "words",
 )  # fmt: skip
 _GRAMMAR: Mapping[str, Kind] = {
-    "prepositions": "preposition", "articles": "article", "seen": "seen",
+    "prepositions": "preposition",
+    "articles": "article",
+    "seen": "seen",
     "links": "link",
-    "with": "with", "copulas": "copula", "breaks": "break", "commas": "comma",
+    "with": "with",
+    "copulas": "copula",
+    "breaks": "break",
+    "commas": "comma",
     "ands": "and",
-}  # fmt: skip
+}
 """Groups of grammar.yaml."""
 _DESCRIBING: Mapping[str, tuple[Kind, str]] = {
     "words": ("word", ""),
@@ -141,18 +148,21 @@ class Vocabulary:
         ends: list[_Branch] = [self._tree]
         for group in groups_of(spelling):
             choices = [self._forms(choice) for choice in group]
-            reached: dict[int, _Branch] = {}
+            # Two choices may be the same words ("effusion|effusions"): the branch where
+            # they end is followed once.
+            end_by_id: dict[int, _Branch] = {}
             for branch in ends:
                 for forms in choices:
                     end = _descend(branch, forms)
-                    reached[id(end)] = end
-            ends = list(reached.values())
+                    end_by_id[id(end)] = end
+            ends = list(end_by_id.values())
         for branch in ends:
             self._note(branch, sense, replace=replace)
 
     def _forms(self, words: str) -> tuple[str, ...]:
         # Blanks around tell a dash between words from a hyphen inside one.
-        return tuple(token.form for token in self.tokens(f" {words} "))
+        tokens = self.tokens(f" {words} ")
+        return tuple(token.form for token in tokens)
 
     def add_literal(
         self, spelling: str, sense: LexiconEntry, *, replace: bool = True
@@ -164,17 +174,20 @@ class Vocabulary:
             sense: their meaning.
             replace: whether they lose the meaning that they had.
         """
-        self._note(_descend(self._tree, self._forms(spelling)), sense, replace=replace)
+        branch = _descend(self._tree, self._forms(spelling))
+        self._note(branch, sense, replace=replace)
 
     def _note(self, branch: _Branch, sense: LexiconEntry, *, replace: bool) -> None:
+        """Add a meaning to the spelling that ends at a branch."""
+        # A spelling without words would be found everywhere.
         if branch is self._tree:
-            return  # a spelling without words
+            return
         senses = branch.setdefault(None, [])
-        if sense.cue is not None and _is_conditional(sense.cue):
+        if _is_conditional(sense.cue):
             # Asked first; where it does not hold, the others count.
             senses.insert(0, sense)
         elif replace:
-            senses[:] = [kept for kept in senses if _is_conditional_sense(kept)]
+            senses[:] = [kept for kept in senses if _is_conditional(kept.cue)]
             senses.append(sense)
         elif not senses:
             senses.append(sense)
@@ -194,15 +207,16 @@ class Vocabulary:
             spelling is known.
         """
         branches = [self._tree]
-        ends: list[tuple[list[LexiconEntry], int]] = []
+        spellings: list[tuple[list[LexiconEntry], int]] = []
         for position in range(start, len(tokens)):
             branches = _following(branches, tokens[position].form)
             if not branches:
                 break
             for branch in branches:
                 if None in branch:
-                    ends.append((branch[None], position + 1))
-        for senses, end in reversed(ends):
+                    spellings.append((branch[None], position + 1))
+        # The longest that holds wins: "no longer" is a cue of its own, and no "no".
+        for senses, end in reversed(spellings):
             for sense in senses:
                 if _holds(sense.cue, tokens, start, end, section):
                     return sense, end
@@ -228,25 +242,33 @@ def _following(branches: list[_Branch], form: str) -> list[_Branch]:
     return following
 
 
-def _is_conditional(cue: Cue) -> bool:
+def _is_conditional(cue: Cue | None) -> bool:
+    """Whether a cue counts in some sections only, or not beside some words."""
+    if cue is None:
+        return False
     return bool(cue.not_after or cue.not_before or cue.sections)
-
-
-def _is_conditional_sense(sense: LexiconEntry) -> bool:
-    return sense.cue is not None and _is_conditional(sense.cue)
 
 
 def _holds(
     cue: Cue | None, tokens: Sequence[Token], start: int, end: int, section: str
 ) -> bool:
-    """Whether a cue counts in this section and beside these words."""
+    """Whether a cue counts in this section and beside these words.
+
+    Args:
+        cue: that the spelling is; None: it is none, and counts everywhere.
+        tokens: of the sentence.
+        start: position of the spelling's first token.
+        end: position behind its last token.
+        section: code of the sentence's section.
+    """
     if cue is None or not _is_conditional(cue):
         return True
     if cue.sections and section not in cue.sections:
         return False
-    if start and tokens[start - 1].form in cue.not_after:
+    if start > 0 and tokens[start - 1].form in cue.not_after:
         return False
-    return not (end < len(tokens) and tokens[end].form in cue.not_before)
+    is_last = end == len(tokens)
+    return is_last or tokens[end].form not in cue.not_before
 
 
 # --- the words put together
@@ -259,13 +281,17 @@ def content_hash(*more: bytes, own_cues: Path | None = None) -> str:
         more: what else widens them.
         own_cues: a home's cue file.
     """
-    paths = [word_path(name) for name in (*_WORD_FILES, "languages")]
-    paths += [cue_path(name) for name in (*CUE_FILES, "axes", "grammar", "shorthand")]
-    paths += [resource(name) for name in ("hedges.yaml", "terms.yaml")]
+    word_files = (*_WORD_FILES, "languages")
+    cue_files = (*CUE_FILES, "axes", "grammar", "shorthand")
+    paths = [word_path(name) for name in word_files]
+    paths += [cue_path(name) for name in cue_files]
+    paths.append(resource("hedges.yaml"))
+    paths.append(resource("terms.yaml"))
     if own_cues is not None:
         paths.append(own_cues)
-    content = [path.read_bytes() for path in paths]
-    return hashlib.blake2b(b"\x1f".join([*content, *more]), digest_size=8).hexdigest()
+    contents = [path.read_bytes() for path in paths]
+    joined = b"\x1f".join([*contents, *more])
+    return hashlib.blake2b(joined, digest_size=8).hexdigest()
 
 
 @cache
@@ -285,12 +311,15 @@ def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
         ConfigurationError: a word file that cannot be read; names file and field.
     """
     vocabulary = Vocabulary(bundled_tokenizer())
+    # Of a spelling that stands in several files the last one counts: findings before
+    # cues, cues of `resources/assertion/` before hedging phrases (assertion.md).
     for spelling, sense in (*_words_of_grammar(), *_describing_words(), *_places()):
         vocabulary.add(spelling, sense)
     for cue in (*hedge_cues(), *bundled_cues()):
         _add_cue(vocabulary, cue)
     for spelling, sense in _findings():
         vocabulary.add(spelling, sense)
+    # "Loss of muscle mass" names no mass.
     for spelling in word_file("no_findings")["no_findings", ""]:
         vocabulary.add(spelling, LexiconEntry("other"))
     # What a judge is asked about stands masked in its sentence.
@@ -302,9 +331,10 @@ def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
 
 def _add_cue(vocabulary: Vocabulary, cue: Cue) -> None:
     sense = sense_of(cue)
+    # Words of a request count as one only where they mean nothing else.
+    replaces = cue.category != "question"
     for pattern in cue.patterns:
-        # Words of a request count as one only where they mean nothing else.
-        vocabulary.add(pattern, sense, replace=cue.category != "question")
+        vocabulary.add(pattern, sense, replace=replaces)
 
 
 def sense_of(cue: Cue) -> LexiconEntry:
@@ -363,7 +393,9 @@ def _describing_words() -> Iterator[tuple[str, LexiconEntry]]:
     require("attributes", (column for _, column in attributes), ATTRIBUTES)
     for describing, (kind, name) in _DESCRIBING.items():
         for (group, column), spellings in attributes.items():
-            for spelling in spellings if group == describing else ():
+            if group != describing:
+                continue
+            for spelling in spellings:
                 yield spelling, LexiconEntry(kind, name, column)
 
 
@@ -376,12 +408,15 @@ def _places() -> Iterator[tuple[str, LexiconEntry]]:
     for spelling in places.get(("elsewhere", ""), ()):
         yield spelling, LexiconEntry("place", ELSEWHERE)
     for (group, name), spellings in places.items():
-        if group == "anatomy":
-            for spelling in (name, *spellings):
-                yield spelling, LexiconEntry("anatomy", name)
+        if group != "anatomy":
+            continue
+        for spelling in (name, *spellings):
+            yield spelling, LexiconEntry("anatomy", name)
     # "Normal chest" is normal as a whole, whatever its words mean one by one.
     for (group, name), spellings in places.items():
-        for spelling in spellings if group == "normal" else ():
+        if group != "normal":
+            continue
+        for spelling in spellings:
             yield spelling, LexiconEntry("anatomy", name, "normal")
 
 

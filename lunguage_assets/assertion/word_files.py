@@ -27,13 +27,14 @@ def word_file(name: str) -> dict[tuple[str, str], list[str]]:
         ConfigurationError: the file cannot be read; names file and field.
     """
     remedy = 'The header of the file explains its form; words such as "no" need quotes.'
-    content = read_as(word_path(name), _WordFile, remedy).root
+    file = read_as(word_path(name), _WordFile, remedy)
     spellings_by_group: dict[tuple[str, str], list[str]] = {}
-    for group, named in content.items():
-        if isinstance(named, list):
-            spellings_by_group[group, ""] = named
+    for group, content in file.root.items():
+        if isinstance(content, list):
+            # A group of words, and no names.
+            spellings_by_group[group, ""] = content
             continue
-        for title, spellings in named.items():
+        for title, spellings in content.items():
             spellings_by_group[group, title] = spellings
     return spellings_by_group
 
@@ -49,13 +50,16 @@ def require(file: str, names: Iterable[str], expected: Iterable[str]) -> None:
     Raises:
         ConfigurationError: names the file and what was expected.
     """
-    for name in sorted({*names} - {*expected}):
-        raise ConfigurationError(
-            f"{word_path(file)}, {name!r} is no code; expected {', '.join(expected)}."
-        )
+    unknown = set(names) - set(expected)
+    for name in sorted(unknown):
+        path = word_path(file)
+        codes = ", ".join(expected)
+        raise ConfigurationError(f"{path}, {name!r} is no code; expected {codes}.")
 
 
 class _RuleWords(dict[str, frozenset[str]]):
+    """Group -> its words; a group that is missing is an error with its remedy."""
+
     def __missing__(self, group: str) -> frozenset[str]:
         path = word_path("rules")
         raise ConfigurationError(f"{path}: group {group!r} is missing. Restore it.")

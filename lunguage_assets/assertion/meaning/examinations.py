@@ -58,8 +58,9 @@ def is_aim_of_examination(units: list[TaggedToken], at: int) -> bool:
     examined = kind_beyond(reversed(units[:at]), ("other", "word"))
     if examined not in ("examined", "examination"):
         # "Biopsy for cancer": a procedure is one where it begins the clause.
+        is_procedure = form_at(units, at - 1) in WORDS["procedures"]
         is_first = kind_at(units, at - 2) in ("", "comma", "break")
-        if form_at(units, at - 1) not in WORDS["procedures"] or not is_first:
+        if not is_procedure or not is_first:
             return False
     aimed_at = first_beyond(units[at + 1 :], {*OWN_WORDS, *JOINTS, "preposition"})
     if aimed_at is None or aimed_at.kind not in ("finding", "hedged"):
@@ -70,11 +71,12 @@ def is_aim_of_examination(units: list[TaggedToken], at: int) -> bool:
 
 def is_inverted_condition(units: list[TaggedToken], at: int) -> bool:
     """Whether a verb before its subject is a condition: "should fever persist, ..."."""
-    if units[at].form not in WORDS["inverted"]:
+    verb = units[at].form
+    if verb not in WORDS["inverted"]:
         return False
     if kind_at(units, at - 1) not in ("", "break"):
         return False
-    if units[at].form in WORDS["then"]:
+    if verb in WORDS["then"]:
         # "Were an effusion to develop, ...".
         clause = takewhile(lambda unit: unit.kind != "comma", units[at + 1 :])
         return any(unit.form == "to" for unit in clause)
@@ -109,11 +111,12 @@ def is_view(units: list[TaggedToken], at: int) -> bool:
         return False
     if at < 2 or units[at - 1].kind != "preposition":
         return False
+    preposition = units[at - 1]
     if unit.form != "lateral":
         return units[at - 2].kind == "examined"
     # "Seen on the lateral", but "on the lateral chest wall".
     is_adjective = kind_at(units, at + 1) in ("place", "anatomy", "finding")
-    return units[at - 1].form == "on" and not is_adjective
+    return preposition.form == "on" and not is_adjective
 
 
 def names_a_service(units: list[TaggedToken], at: int) -> bool:
@@ -126,7 +129,9 @@ def forget_examined_parts(units: list[TaggedToken], at: int) -> None:
 
     The chest is one: "chest CT" is the examination that is read.
     """
-    if units[at].kind == "examined" and units[at].form not in WORDS["films"]:
+    examination = units[at]
+    is_film = examination.form in WORDS["films"]
+    if examination.kind == "examined" and not is_film:
         return
     for unit in reversed(units[:at]):
         is_joint = unit.kind == "and" and unit is not units[at - 1]

@@ -14,6 +14,7 @@ from lunguage_assets.assertion.units import (
     first_beyond,
     first_kind,
     form_at,
+    has_kind,
     is_adjective,
     kind_at,
     kind_beyond,
@@ -32,13 +33,16 @@ def is_less_favored(units: list[TaggedToken], at: int) -> bool:
 
     "Favors edema over the left base" tells a place: no finding follows.
     """
-    is_preferred_to = units[at].form == "to" and form_at(units, at - 1) == "preferred"
-    if units[at].form != "over" and not is_preferred_to:
+    if units[at].form == "to":
+        # "Edema is preferred to pneumonia"
+        if form_at(units, at - 1) != "preferred":
+            return False
+    elif units[at].form != "over":
         return False
-    is_favored = any(
-        unit.kind == "hedged" and unit.form in WORDS["favored"] for unit in units[:at]
-    )
-    return is_favored and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
+    hedges_before = [unit for unit in units[:at] if unit.kind == "hedged"]
+    is_favored = any(hedge.form in WORDS["favored"] for hedge in hedges_before)
+    following = first_kind(units[at + 1 :], _NEAREST_BREAKS)
+    return is_favored and following == "finding"
 
 
 def is_compared_in_likelihood(units: list[TaggedToken], at: int) -> bool:
@@ -46,10 +50,13 @@ def is_compared_in_likelihood(units: list[TaggedToken], at: int) -> bool:
 
     "An effusion larger than the other" compares sizes.
     """
-    if units[at].form != "than" or form_at(units, at - 1) not in WORDS["more"]:
+    if units[at].form != "than":
         return False
-    is_left_open = any(unit.kind == "hedged" for unit in units[:at])
-    return is_left_open and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
+    if form_at(units, at - 1) not in WORDS["more"]:
+        return False
+    is_left_open = has_kind(units[:at], "hedged")
+    following = first_kind(units[at + 1 :], _NEAREST_BREAKS)
+    return is_left_open and following == "finding"
 
 
 def is_low_likelihood(units: list[TaggedToken], at: int) -> bool:
@@ -79,11 +86,12 @@ def _low_degree(units: list[TaggedToken], at: int) -> _Predicate | None:
         verb = units[position]
         if verb.kind == "break":
             return None
-        if verb.kind in ("copula", "hedged before"):
-            degree = first_beyond(units[position + 1 :], ("other",))
-            if degree is None or degree.form not in WORDS["low_degrees"]:
-                return None
-            return _Predicate(verb, degree)
+        if verb.kind not in ("copula", "hedged before"):
+            continue
+        degree = first_beyond(units[position + 1 :], ("other",))
+        if degree is None or degree.form not in WORDS["low_degrees"]:
+            return None
+        return _Predicate(verb, degree)
     return None
 
 
@@ -101,12 +109,15 @@ def forget_course(units: list[TaggedToken], at: int) -> None:
 
 def _courses_of_predicate(units: list[TaggedToken], at: int) -> list[TaggedToken]:
     """Find "new" behind "... whether the mass is": words of time behind the verb."""
+    is_finding_named = False
     clause = rest_of_clause(units, at)
-    verbs = (number for number, unit in enumerate(clause) if unit.kind == "copula")
-    verb = next(verbs, None)
-    if verb is None or not any(unit.kind == "finding" for unit in clause[:verb]):
-        return []
-    return [unit for unit in clause[verb + 1 :] if unit.code in _TIMES]
+    for position, unit in enumerate(clause):
+        if unit.kind == "finding":
+            is_finding_named = True
+        elif unit.kind == "copula":
+            predicate = clause[position + 1 :] if is_finding_named else []
+            return [word for word in predicate if word.code in _TIMES]
+    return []
 
 
 def is_for_of_worry(units: list[TaggedToken], at: int) -> bool:
@@ -131,8 +142,8 @@ def is_setting_of_a_hedge(units: list[TaggedToken], at: int) -> bool:
     """
     if units[at].name != SETTING:
         return False
-    elsewhere = (*units[:at], *units[at + 1 :])
-    return any(unit.kind in ("hedged", "hedged before") for unit in elsewhere)
+    elsewhere = units[:at] + units[at + 1 :]
+    return has_kind(elsewhere, "hedged", "hedged before")
 
 
 def is_plain_copula(units: list[TaggedToken], at: int) -> bool:
@@ -149,7 +160,8 @@ def is_plain_copula(units: list[TaggedToken], at: int) -> bool:
         return True
     if predicate.kind != "abnormal" and not is_adjective(predicate):
         return False
-    return kind_beyond(reversed(units[:at]), ("word", "other")) in ("anatomy", "place")
+    subject = kind_beyond(reversed(units[:at]), ("word", "other"))
+    return subject in ("anatomy", "place")
 
 
 def is_range_of_states(units: list[TaggedToken], at: int) -> bool:
@@ -164,8 +176,8 @@ def is_range_of_states(units: list[TaggedToken], at: int) -> bool:
 
 def settle_hedge(units: list[TaggedToken], at: int) -> None:
     """Read a hedge together with the words that belong to it."""
-    # "Mildly concerning for pneumonia": no mild pneumonia.
     if form_at(units, at - 1) in WORDS["degrees"]:
+        # "Mildly concerning for pneumonia": no mild pneumonia.
         units[at - 1].become(UNKNOWN)
     if units[at].form == "differential":
         _settle_differential(units, at)
@@ -193,9 +205,11 @@ def _settle_differential(units: list[TaggedToken], at: int) -> None:
         # "The differential for these nodules includes edema": "these" begins no clause.
         if verb.kind == "break" and verb.form not in WORDS["pronouns"]:
             return
-        if verb.form in WORDS["include"]:
-            if any(unit.kind == "finding" for unit in units[at:position]):
-                verb.become(sense_of(cue_named("hedged.differential_includes")))
-                verb.begin = units[at].begin
-                units[at].become(UNKNOWN)
-            return
+        if verb.form not in WORDS["include"]:
+            continue
+        is_of_finding = has_kind(units[at:position], "finding")
+        if is_of_finding:
+            verb.become(sense_of(cue_named("hedged.differential_includes")))
+            verb.begin = units[at].begin
+            units[at].become(UNKNOWN)
+        return

@@ -13,6 +13,8 @@ from lunguage_assets.assertion.units import (
     JOINTS,
     LIMITATION,
     TaggedToken,
+    first_beyond,
+    form_at,
     kind_at,
     kind_beyond,
 )
@@ -49,9 +51,10 @@ def is_overlap_as_cause(units: list[TaggedToken], at: int) -> bool:
     unit = units[at]
     is_monitor = unit.is_cue("examined.monitor_leads")
     is_overlap = unit.code == LIMITATION.code and unit.form in WORDS["overlap"]
-    if not (is_overlap or is_monitor):
+    if not is_overlap and not is_monitor:
         return False
-    return kind_beyond(reversed(units[:at]), ("other", "word")) in ("link", "hedged")
+    before = kind_beyond(reversed(units[:at]), ("other", "word"))
+    return before in ("link", "hedged")
 
 
 def is_of_a_device_end(units: list[TaggedToken], at: int) -> bool:
@@ -60,10 +63,11 @@ def is_of_a_device_end(units: list[TaggedToken], at: int) -> bool:
     The tube is there.
     """
     if units[at].kind == "negated":
-        beside = units[at + 1 : at + 2]
+        # "A catheter without a tip"
+        nearest_first = units[at + 1 : at + 2]
     else:
-        beside = units[:at][::-1]
-    for unit in beside:
+        nearest_first = units[:at][::-1]
+    for unit in nearest_first:
         if unit.name == DEVICE_PART:
             return True
         if unit.kind == "break" or (unit.kind == "finding" and unit.code != DEVICE):
@@ -91,26 +95,30 @@ def unite_organs(units: list[TaggedToken], at: int) -> None:
         units: of the sentence; changed in place.
         at: position of the noun.
     """
+    noun = units[at]
     listed = {*JOINTS, "place", "anatomy"}
     first = at
-    while first and units[first - 1].kind in listed:
-        if units[first - 1].form in WORDS["now"]:
+    while first > 0:
+        unit = units[first - 1]
+        if unit.form in WORDS["now"] or unit.kind not in listed:
             break
         first -= 1
     organs = [unit for unit in units[first:at] if unit.form in WORDS["of_the_chest"]]
-    if not organs or not first or units[first - 1].form not in WORDS["now"]:
+    # Without "acute" before the list it is no conclusion.
+    is_conclusion = form_at(units, first - 1) in WORDS["now"]
+    if not organs or not is_conclusion:
         return
     conclusion = TaggedToken(
-        LexiconEntry("finding", "acute cardiopulmonary abnormality", units[at].code),
-        units[at].form,
-        organs[0].begin,
-        organs[-1].end,
+        LexiconEntry("finding", "acute cardiopulmonary abnormality", noun.code),
+        form=noun.form,
+        begin=organs[0].begin,
+        end=organs[-1].end,
     )
-    if units[at].name == "osseous abnormality":
+    if noun.name == "osseous abnormality":
         behind_organs = units[units.index(organs[-1]) + 1 : at]
         units[first:at] = [conclusion, *behind_organs]
     else:
-        conclusion.end = units[at].end
+        conclusion.end = noun.end
         units[first : at + 1] = [conclusion]
 
 
@@ -128,19 +136,20 @@ def share_noun(
         text: of the sentence.
         vocabulary: to ask whether the place and the noun are a spelling.
     """
-    before = units[at - 1] if at else units[at]
-    if before.kind not in ("place", "anatomy"):
+    if kind_at(units, at - 1) not in ("place", "anatomy"):
         return
-    for behind in units[at + 1 :]:
-        if behind.kind in ("finding", "anatomy"):
-            noun = text[behind.begin : behind.end].split()[-1]
-            shared = f"{text[before.begin : before.end]} {noun}"
-            tokens = vocabulary.tokens(shared)
-            sense, end = vocabulary.match(tokens, 0)
-            if sense is None or sense.kind != behind.kind or end < len(tokens):
-                return
-            if sense.name != behind.name and before.kind != sense.kind:
-                before.become(sense)
-            return
-        if behind.kind not in JOINTS and behind.kind not in ("place", "anatomy"):
-            return
+    before = units[at - 1]
+    behind = first_beyond(units[at + 1 :], {*JOINTS, "place"})
+    if behind is None or behind.kind not in ("finding", "anatomy"):
+        return
+    place = text[before.begin : before.end]
+    noun = text[behind.begin : behind.end].split()[-1]
+    tokens = vocabulary.tokens(f"{place} {noun}")
+    sense, end = vocabulary.match(tokens, 0)
+    if sense is None or end < len(tokens):
+        # "Left effusion" is no spelling: the place stays one.
+        return
+    if sense.kind != behind.kind:
+        return
+    if sense.name != behind.name and before.kind != sense.kind:
+        before.become(sense)

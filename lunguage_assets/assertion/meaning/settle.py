@@ -32,7 +32,8 @@ def settle(units: list[TaggedToken], text: str, vocabulary: Vocabulary) -> None:
     """
     # From the end, because a united list is shorter than its words were.
     for at in range(len(units) - 1, 0, -1):
-        if at < len(units) and units[at].name in WORDS["vague"]:
+        is_there = at < len(units)
+        if is_there and units[at].name in WORDS["vague"]:
             nouns.unite_organs(units, at)
     for at, unit in enumerate(units):
         if unit.kind in JOINTS:
@@ -137,7 +138,15 @@ _READINGS = (
     _Reading(("word", "examined"), nouns.is_overlap_as_cause, _as(_ARTIFACT)),
 )
 """When a unit means something else in its sentence; the first that holds decides."""
-_READINGS_BY_KIND: Mapping[str, Sequence[_Reading]] = {
-    kind: [reading for reading in _READINGS if kind in reading.kinds]
-    for kind in sorted({kind for reading in _READINGS for kind in reading.kinds})
-}
+
+
+def _readings_by_kind() -> Mapping[str, Sequence[_Reading]]:
+    readings_by_kind: dict[str, list[_Reading]] = {}
+    for reading in _READINGS:
+        for kind in reading.kinds:
+            readings_by_kind.setdefault(kind, []).append(reading)
+    return readings_by_kind
+
+
+_READINGS_BY_KIND = _readings_by_kind()
+"""Only the readings that a unit may have are asked."""
