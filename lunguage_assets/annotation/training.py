@@ -96,6 +96,7 @@ def _text(message: Any) -> Any:
 
     What is neither is returned as it is, and refused by the score.
     """
+    # Of a conversation the last message is the report.
     if _is_list(message):
         message = message[-1] if message else ""
     if isinstance(message, Mapping) and "content" in message:
@@ -168,16 +169,18 @@ class RadEvalMetric:
         scores = score(refs, hyps)
         per_sample: list[float] = scores.studies["findings"].tolist()
         values = scores.corpus["value"]
+        # All reports are scored together, so that progress is told at the end.
         if on_progress is not None:
             for _ in per_sample:
                 on_progress()
+        detailed = {}
+        for measure in MEASURES:
+            value = round(float(values[measure]), _DECIMALS)
+            detailed[f"{self.name}_{measure}"] = value
         return {
             self.name: {
                 "aggregate": float(values["findings"]),
                 "per_sample": per_sample,
-                "detailed": {
-                    f"{self.name}_{measure}": round(float(values[measure]), _DECIMALS)
-                    for measure in MEASURES
-                },
+                "detailed": detailed,
             }
         }

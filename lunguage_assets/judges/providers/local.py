@@ -173,7 +173,9 @@ class LocalProvider:
             return [ProviderFailure("overloaded")]
         half = (len(requests) + 1) // 2
         self._batch_size = min(self._batch_size, half)
-        return [*self._results(requests[:half]), *self._results(requests[half:])]
+        first_results = self._results(requests[:half])
+        second_results = self._results(requests[half:])
+        return [*first_results, *second_results]
 
 
 def _is_out_of_memory(error: Exception) -> bool:

@@ -63,11 +63,11 @@ def bundled_weights() -> WordWeights:
     remedy = 'Give every word a weight in logits, and quote words such as "no" and "?".'
     weights = read_as(resource("cues.yaml"), WordWeights, remedy)
     inflections = bundled_lexicon().inflections
-    inflected = {
-        form: weight
-        for word, weight in weights.cues.items()
-        for form in inflections.get(word, (word,))
-    }
+    inflected: dict[str, float] = {}
+    for word, weight in weights.cues.items():
+        # "Suggested" says as much of the finding as "suggests".
+        forms = inflections.get(word, (word,))
+        inflected |= dict.fromkeys(forms, weight)
     return weights.model_copy(update={"cues": inflected})
 
 
@@ -127,6 +127,7 @@ class CuesJudge(RuleJudge):
         if scope.is_preferred:
             evidence.append(_PREFERRED)
         evidence.append(self._context(masked_sentence, scope))
+        # Equal sums tie, in whatever order their words are added up.
         return round(sum(evidence), 9)
 
     def _is_known(self, hedge: Hedging, sentence: str) -> bool:
@@ -175,6 +176,7 @@ class CuesJudge(RuleJudge):
 
     def _context(self, sentence: str, scope: Scope) -> float:
         """Weigh the other words of the finding's clauses."""
+        # A word of a hedge is weighed as belief, and not again.
         words_of_hedges: set[int] = set()
         for hedge in scope.all:
             words = words_of(sentence, hedge.begin, hedge.end)
