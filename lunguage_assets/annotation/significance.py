@@ -166,6 +166,7 @@ class Significance:
         self._content = content
         self._findings: dict[str, Finding] = {}
         self._concept_by_name: dict[str, str] = {}
+        # Rows have canonical names: those of the file are looked up by theirs.
         for finding in content.findings:
             self._findings[finding.name] = finding
             for name in (finding.name, *finding.also):
@@ -176,9 +177,10 @@ class Significance:
         ]
         self._structures: dict[str, list[tuple[Words, str]]] = {}
         for structure, readings in content.structures.items():
-            self._structures[vocabulary.finding(structure)] = [
+            words_and_findings = [
                 (Words(reading.words), reading.finding) for reading in readings
             ]
+            self._structures[vocabulary.finding(structure)] = words_and_findings
         self._misplaced = Words(content.devices.misplaced)
         self._wrong_locations = {
             vocabulary.finding(device): Words(words)

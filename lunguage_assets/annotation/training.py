@@ -49,17 +49,16 @@ def reward_function(completions: Sequence[Any], **columns: Any) -> list[float]:
         InputError: no such column, another number of references, or something that is
             no text.
     """
-    column = next(
-        (name for name in REFERENCE_COLUMNS if columns.get(name) is not None), None
-    )
-    if column is None:
+    # A trainer may hand on a column of nothing.
+    present = [name for name in REFERENCE_COLUMNS if columns.get(name) is not None]
+    if not present:
         raise InputError(
             "reward_function",
             f"columns {shown_names([*columns], REFERENCE_COLUMNS)}",
             f"one of {', '.join(REFERENCE_COLUMNS)}",
             "Rename the column of the references, or use reward_function_of(its name).",
         )
-    return _rewards(completions, columns[column])
+    return _rewards(completions, columns[present[0]])
 
 
 def reward_function_of(column: str) -> Callable[..., list[float]]:

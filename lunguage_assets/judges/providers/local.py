@@ -107,9 +107,8 @@ class LocalProvider:
         """Ask once; nothing is tried again.
 
         Raises:
-            ProviderFailure: `rejected`: the prompt is too long for the model;
-            `overloaded`:
-                memory does not suffice for it alone.
+            ProviderFailure: `rejected` where the prompt is too long for the model,
+                `overloaded` where memory does not suffice for it alone.
             ConfigurationError: the model cannot be loaded, or cannot be asked so.
         """
         loop = asyncio.get_running_loop()

@@ -142,7 +142,7 @@ class LocalModel:
 
     Raises:
         ConfigurationError: the model cannot be loaded, or is not made for
-        conversations.
+            conversations.
     """
 
     def __init__(self, key: str, source: ModelSource) -> None:

@@ -3,9 +3,8 @@
 Which cues govern it, the engine of `assertion/` says; the words are in
 `resources/cues.yaml`. Each word speaks for or against presence with a weight of the
 author's choosing, in logits; a score is the sum over all cues. The judge knows neither
-the scores of phrases nor the published
-ranking: it averages where the `lexicon` judge picks. A sentence without a cue word that
-governs the finding is answered as invalid.
+the scores of phrases nor the published ranking: it averages where the `lexicon` judge
+picks. A sentence without a cue word that governs the finding is answered as invalid.
 """
 
 from __future__ import annotations
