@@ -21,11 +21,13 @@ def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
     A temporary file beside it is filled, forced to disk, and renamed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the file: a rename is atomic within one file system alone.
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         with temporary.open("wb") as stream:
             write(stream)
             stream.flush()
+            # Else the name could be on disk before the content, and a crash between.
             os.fsync(stream.fileno())
         temporary.replace(path)
     finally:

@@ -80,7 +80,8 @@ def packaged_copy(name: str, revision: str) -> str | None:
         folder = named_path(copy)
     except ConfigurationError:
         return None
-    return copy if folder is not None and folder.exists() else None
+    is_installed = folder is not None and folder.exists()
+    return copy if is_installed else None
 
 
 def _is_cached(name: str) -> bool:

@@ -28,6 +28,8 @@ def exclusive_lock(path: Path) -> Iterator[TextIO]:
     Yields:
         The open file, in which the holder may leave a word for others.
     """
+    # Not "w": it would empty the file before the lock is held, and with it the word of
+    # the holder.
     with path.open("a+", encoding="utf-8") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield stream

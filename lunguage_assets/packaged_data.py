@@ -93,7 +93,9 @@ def _read_content(path: Path, remedy: str) -> tuple[str, Any]:
     import yaml
 
     language = path.suffix[1:].upper()
-    parse: Callable[[str], Any] = tomllib.loads if language == "TOML" else _yaml
+    parse: Callable[[str], Any] = _yaml
+    if language == "TOML":
+        parse = tomllib.loads
     try:
         text = path.read_text(encoding="utf-8")
         return text, parse(text)
@@ -261,7 +263,9 @@ def _line(text: str, location: Sequence[str | int]) -> int:
             break
         name, node = children[key]
         # What an alias repeats stands where it is repeated, not where it was written.
-        line = max(line, name.start_mark.line + 1, node.start_mark.line + 1)
+        line_of_name = name.start_mark.line + 1
+        line_of_value = node.start_mark.line + 1
+        line = max(line, line_of_name, line_of_value)
     return line
 
 

@@ -72,6 +72,7 @@ def map_studies(
     distinct_studies: set[str] = set()
     for frame in frames:
         distinct_studies.update(frame["study_id"].unique())
+    # Sorted: the chunks do not depend on the order of the rows.
     studies = sorted(distinct_studies)
     if _processes_for(len(studies), processes) < 2:
         return [function(*frames, *make_tools(*tool_arguments))]
@@ -209,6 +210,7 @@ def _made_tools(recipe: bytes) -> tuple[Any, ...]:
     # It comes from the process that started this one.
     make_tools, tool_arguments, digests = pickle.loads(recipe)
     tools: tuple[Any, ...] = make_tools(*tool_arguments)
+    # Hashed again afterwards: the files were hashed in another process, before.
     if _digests_of_files(tool_arguments) != digests:
         paths = [str(value) for value in tool_arguments if isinstance(value, Path)]
         raise ChangedMeanwhile(

@@ -43,6 +43,7 @@ def mix(values: Any, *further_values: Any) -> U64:
     the finaliser of SplitMix64, in which every input bit changes every output bit with
     a probability close to one half.
     """
+    # Overflow is meant: the arithmetic is modulo 2**64.
     with np.errstate(over="ignore"):
         state = _finalise(_uint64(values))
         for value in further_values:

@@ -250,6 +250,7 @@ def _rename_options(values: dict[str, Any], file: Path) -> None:
     for (group, former), name in RENAMED.items():
         options = values.get(group)
         if isinstance(options, dict) and former in options:
+            # Where a file has both names, the present one counts.
             options.setdefault(name, options.pop(former))
             _warn(
                 f"{file}: {group}.{former} is called {group}.{name} now. Rename it; "

@@ -182,21 +182,24 @@ def annotate_files(
 
 def _parts(reports: Sequence[GivenReport], cues: Path | str | None) -> Iterator[Frames]:
     """Run the method over parts of the reports; without one over an empty part."""
-    method = bundled_method(None if cues is None else Path(cues))
+    own_cues = None if cues is None else Path(cues)
+    method = bundled_method(own_cues)
+    # Without a report an empty part gives the frames their columns and types.
     for start in range(0, max(len(reports), 1), REPORTS_AT_ONCE):
+        batch = reports[start : start + REPORTS_AT_ONCE]
         # The method knows studies by its own ids; the caller's are put back afterwards.
-        by_study = {}
-        for number, report in enumerate(
-            reports[start : start + REPORTS_AT_ONCE], start
-        ):
-            by_study[f"s{number:08d}"] = report
+        by_study = {
+            f"s{number:08d}": report for number, report in enumerate(batch, start)
+        }
         tables = method.read(by_study)
-        yield annotation_frames(by_study, tables, method.conclude(tables))
+        conclusions = method.conclude(tables)
+        yield annotation_frames(by_study, tables, conclusions)
 
 
 def _annotated(reports: Sequence[GivenReport], cues: Path | str | None) -> Annotation:
     parts = list(_parts(reports, cues))
     frames = {}
     for name in parts[0]:
-        frames[name] = pd.concat([part[name] for part in parts], ignore_index=True)
+        frames_of_parts = [part[name] for part in parts]
+        frames[name] = pd.concat(frames_of_parts, ignore_index=True)
     return Annotation(**frames)

@@ -242,10 +242,15 @@ def _repeats(claim: Claim, exact: Claim) -> bool:
 
 
 def _joined(exact: Claim, repeat: Claim) -> Claim:
+    surest_p = max(exact.p, repeat.p, key=lambda p: abs(p - 0.5))
+    # 0 is an extent, too: a trace.
+    extent = exact.extent
+    if extent is None:
+        extent = repeat.extent
     return exact._replace(
-        p=max(exact.p, repeat.p, key=lambda p: abs(p - 0.5)),
+        p=surest_p,
         weight=max(exact.weight, repeat.weight),
-        extent=repeat.extent if exact.extent is None else exact.extent,
+        extent=extent,
         size_mm=exact.size_mm or repeat.size_mm,
         courses=exact.courses | repeat.courses,
         marks=exact.marks | repeat.marks,

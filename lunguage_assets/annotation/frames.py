@@ -74,16 +74,19 @@ def annotation_frames(
 
 def _reports(reports: Mapping[str, GivenReport], read: Frames) -> pd.DataFrame:
     """List the texts with the codes of all notes on them, each once."""
-    notes = {study: dict.fromkeys(report.notes) for study, report in reports.items()}
+    # Mappings keep the order, and each code once: those of the decoding come first.
+    notes_by_study: dict[str, dict[str, None]] = {}
+    for study, report in reports.items():
+        notes_by_study[study] = dict.fromkeys(report.notes)
     reading_notes = read["reading_notes"]
     for study, reason in zip(
         reading_notes["study_id"], reading_notes["reason"], strict=True
     ):
-        notes[study][reason] = None
+        notes_by_study[study][reason] = None
     texts = read["report_texts"]
     texts = texts[["study_id", "view_information", "view_source", "report"]]
-    listed = [list(notes[study]) for study in texts["study_id"]]
-    return texts.assign(notes=pd.Series(listed, texts.index, dtype=object))
+    notes = [list(notes_by_study[study]) for study in texts["study_id"]]
+    return texts.assign(notes=pd.Series(notes, texts.index, dtype=object))
 
 
 def _sentences(read: Frames) -> pd.DataFrame:
@@ -127,18 +130,23 @@ def _with_callers_ids(
     def row_name(row_id: str) -> str:
         return _callers_row_id(row_id, reports)
 
+    def row_names(row_ids: list[str]) -> list[str]:
+        return list(map(row_name, row_ids))
+
     renamed: dict[str, pd.Series] = {}
     for column, values in table.items():
         if column == "study_id":
-            renamed[column] = values.map(lambda study: reports[study].name)
+            names = values.map(lambda study: reports[study].name)
         elif column in _ROW_IDS:
-            renamed[column] = values.map(row_name, na_action="ignore")
+            names = values.map(row_name, na_action="ignore")
         elif column in _LISTS_OF_ROW_IDS:
-            renamed[column] = values.map(lambda ids: [row_name(row) for row in ids])
-    # Without a row, `map` would change the types.
-    typed = {name: values.astype(table[name].dtype) for name, values in renamed.items()}
+            names = values.map(row_names)
+        else:
+            continue
+        # Without a row, `map` would change the type.
+        renamed[column] = names.astype(values.dtype)
     kept = table.drop(columns=_MADE_UP, errors="ignore")
-    return kept.assign(**typed).reset_index(drop=True)
+    return kept.assign(**renamed).reset_index(drop=True)
 
 
 def _callers_row_id(row_id: str, reports: Mapping[str, GivenReport]) -> str:
@@ -150,7 +158,8 @@ def _callers_row_id(row_id: str, reports: Mapping[str, GivenReport]) -> str:
         return row_id
     study, _, row = row_id.partition(":")
     number, slash, edges = row.partition("/")
-    return f"{reports[study].name}:{int(number)}{slash}{edges}"
+    name = reports[study].name
+    return f"{name}:{int(number)}{slash}{edges}"
 
 
 def _spans(read: Frames, concluded: Frames) -> pd.DataFrame:
@@ -165,6 +174,7 @@ def _spans(read: Frames, concluded: Frames) -> pd.DataFrame:
     rows: list[_Span] = []
     for row in concluded["findings"][_SPAN_SOURCE].to_dict("records"):
         study = row["study_id"]
+        # A key of `_values_by_key` is a tuple, of one value too.
         text = texts[study,]
         spans_by_column = read_spans(
             spans_of_rows[study, row["section"], row["ent_idx"]]
@@ -172,6 +182,8 @@ def _spans(read: Frames, concluded: Frames) -> pd.DataFrame:
         column_and_ends: list[tuple[str, int, int]] = []
         for column, spans in spans_by_column.items():
             column_and_ends += [(column, span.begin, span.end) for span in spans]
+        # The structurer says where it read the cells; where a judge's phrase stands,
+        # nobody says, so it is looked for.
         sentence = (study, row["section"], row["sent_idx"])
         column_and_ends += _phrase_spans(
             phrases.get((row["finding_id"],), ()),
@@ -235,5 +247,7 @@ def _values_by_key(
     frame: pd.DataFrame, key: list[str], value: str
 ) -> dict[tuple[Any, ...], Any]:
     """Index a column by the values of others; the last row of a key counts."""
-    keys = zip(*(frame[name].tolist() for name in key), strict=True)
-    return dict(zip(keys, column_values(frame, value), strict=True))
+    key_columns = [frame[name].tolist() for name in key]
+    keys = zip(*key_columns, strict=True)
+    values = column_values(frame, value)
+    return dict(zip(keys, values, strict=True))

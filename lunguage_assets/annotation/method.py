@@ -118,6 +118,7 @@ class Method:
     def __init__(self, own_cues: Path | None = None) -> None:
         settings = load_settings()
         self._implicit = settings.implicit
+        # A ranking of their own would let the p of a report depend on the others.
         self._explicit = settings.explicit.model_copy(
             update={"reference_scale": "published", "fit_log": False}
         )
@@ -127,6 +128,7 @@ class Method:
             CuesJudge.bundled("cues"),
         ]
         self._phrases = hedge_vocabulary(HEDGE_PHRASES.frame(), self._explicit)
+        # Without matches: the published scale is used as it is (explicit.md section 3).
         self.ranking = reference_ranking(
             self._phrases,
             {judge.key: pd.DataFrame() for judge in self._panel},
@@ -171,7 +173,8 @@ class Method:
     def stated(self, reports: Mapping[str, GivenReport]) -> dict[str, StatedReport]:
         """Read what reports state now; nothing is merged, implied or resolved."""
         findings = self.read(reports)["findings"]
-        fitted = self._fitted(findings, hedge_phrases(findings, self._panel[0]))
+        hedges = hedge_phrases(findings, self._panel[0])
+        fitted = self._fitted(findings, hedges)
         # Rows of the history section are excluded: they state nothing of now.
         believed = believed_rows(findings, fitted, self._implicit)
         rows = [row for row in believed if row.disposition == "kept"]
@@ -181,11 +184,13 @@ class Method:
             if row.currency == "current dx":
                 finding = self._stated_finding(row, statements)
                 stated[row.study_id].findings.append(finding)
-        for (study, label), evidence in said_by_rows(rows, self._labels).items():
-            claim = evidence.decide()[0]
-            if claim is not None:
-                stated_label = StatedLabel(label, claim.is_present, claim.p)
-                stated[study].labels.append(stated_label)
+        evidence_by_label = evidence_of_rows(rows, self._labels)
+        for (study, label), evidence in evidence_by_label.items():
+            claim = evidence.decide().claim
+            if claim is None:
+                continue
+            stated_label = StatedLabel(label, claim.is_present, claim.p)
+            stated[study].labels.append(stated_label)
         return stated
 
     def _stated_finding(self, row: Row, statements: Statements) -> StatedFinding:
@@ -299,7 +304,7 @@ def _without(frame: pd.DataFrame, studies: frozenset[str]) -> pd.DataFrame:
     return frame[~frame["study_id"].isin(studies)].reset_index(drop=True)
 
 
-def said_by_rows(rows: Sequence[Row], labels: LabelList) -> EvidenceByLabel:
+def evidence_of_rows(rows: Sequence[Row], labels: LabelList) -> EvidenceByLabel:
     """Collect the evidence of labels in stated rows, before any is merged or resolved.
 
     Args:
@@ -310,8 +315,15 @@ def said_by_rows(rows: Sequence[Row], labels: LabelList) -> EvidenceByLabel:
     frame = pd.DataFrame(map(columns_of, rows), columns=LABEL_COLUMNS)
     # Of no rows pandas would make columns without text.
     frame = frame.astype({"status": "str", "source": "str"})
-    diagnoses = [(row.finding_id, labels.read(row).diagnosis, "") for row in rows]
-    matches = pd.DataFrame(diagnoses, columns=["finding_id", "diagnosis", "reason"])
+    # No pathway is matched here: only the diagnosis that a row means is asked for.
+    matches = pd.DataFrame(
+        {
+            "finding_id": [row.finding_id for row in rows],
+            "diagnosis": [labels.read(row).diagnosis for row in rows],
+            "reason": "",
+        }
+    )
+    # Nothing was resolved either, so the log is empty.
     return label_evidence(frame, matches, labels, RESOLUTION_LOG.frame())
 
 

@@ -91,6 +91,8 @@ def read_page(
 def notebook_frame(annotation: Annotation, counts: str) -> str:
     """Write the page of some reports in a frame of its own, with `counts` below it."""
     page = escape(read_page(shown_reports(annotation)))
+    # In a frame the page's styles leave the notebook alone; `sandbox` forbids it
+    # scripts and forms.
     style = "width: 100%; height: 34rem; border: 0"
     frame = f'<iframe sandbox srcdoc="{page}" style="{style}"></iframe>'
     return f"{frame}<p>{escape(counts)}</p>"
@@ -122,8 +124,9 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
+    is_json = isinstance(value, str | int | float)
     # NaN alone is unequal to itself.
-    return value if isinstance(value, str | int | float) and value == value else None
+    return value if is_json and value == value else None
 
 
 def print_report(report: ShownReport, console: Console) -> None:
@@ -149,10 +152,11 @@ def print_report(report: ShownReport, console: Console) -> None:
         printable(f"{contradiction.title}: {contradiction.sides}")
         for contradiction in report.contradictions
     ]
-    labels = [
-        f"{f'{label.name} {label.p}'.rstrip()} ({label.claim})"
-        for label in report.labels
-    ]
+    labels = []
+    for label in report.labels:
+        # Its p is empty where the claim says it already: "denied".
+        name_and_p = f"{label.name} {label.p}".rstrip()
+        labels.append(f"{name_and_p} ({label.claim})")
     body_by_heading = {
         "contradicts": "\n".join(contradictions),
         "labels": ", ".join(labels),
@@ -187,13 +191,16 @@ def _table_of_findings(report: ShownReport) -> RichTable:
     table.add_column("why", ratio=4, overflow="fold", style="dim")
     for row in report.rows:
         # What a finding implies stands below it, one step to the right.
-        arrow = "  " * row.depth + "↳ " if row.depth else ""
-        reasons = [row.where, *row.lines, *row.cues]
+        arrow = ""
+        if row.depth:
+            arrow = "  " * row.depth + "↳ "
+        # An implied row stands in no sentence.
+        reasons = filter(None, [row.where, *row.lines, *row.cues])
         table.add_row(
             str(row.number),
             Text(arrow + printable(row.title), _STYLE_BY_TONE[row.tone]),
             row.claim,
             row.believed,
-            Text(printable("; ".join(filter(None, reasons)))),
+            Text(printable("; ".join(reasons))),
         )
     return table

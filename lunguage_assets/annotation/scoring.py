@@ -164,7 +164,8 @@ def rewards(references: Sequence[str], generated: Sequence[str]) -> list[float]:
     Raises:
         InputError: as `score`.
     """
-    return [row[0] for row in _scored(references, generated)]
+    # `findings` is the first of the `MEASURES`.
+    return [measures[0] for measures in _scored(references, generated)]
 
 
 def _scored(
@@ -236,12 +237,14 @@ def _read_texts(name: str, texts: Sequence[str]) -> list[_TextClaims]:
 
 def _read_batch(reports: Mapping[bytes, GivenReport]) -> dict[bytes, _TextClaims]:
     """Read the claims and labels of texts, by their digest."""
+    # The method knows studies by ids of this form alone.
     digest_by_study = {
         f"s{number:08d}": digest for number, digest in enumerate(reports)
     }
-    stated_by_study = bundled_method().stated(
-        {study: reports[digest] for study, digest in digest_by_study.items()}
-    )
+    report_by_study = {
+        study: reports[digest] for study, digest in digest_by_study.items()
+    }
+    stated_by_study = bundled_method().stated(report_by_study)
     significance = packaged_significance()
     claims_by_digest = {}
     for study, digest in digest_by_study.items():
@@ -258,6 +261,7 @@ def _read_batch(reports: Mapping[bytes, GivenReport]) -> dict[bytes, _TextClaims
 
 def _keep(newly_read: Mapping[bytes, _TextClaims]) -> None:
     """Keep what was read, and forget the oldest texts where that is too much."""
+    # Training asks for the same references again and again, and new texts beside them.
     _claims_by_digest.update(newly_read)
     kept_claims = sum(claims.size for claims in _claims_by_digest.values())
     for oldest in list(_claims_by_digest):
@@ -293,13 +297,14 @@ class _Tally:
         self.lost["name"] += unpaired * pair.name_loss
         self.lost["place"] += unpaired * pair.place_loss
         self.lost["description"] += unpaired * pair.description_loss
-        kept = weight * (1.0 - pair.loss)
+        # Both scores of doubt are proper: no p is better than the reference's own.
+        paired = weight * (1.0 - pair.loss)
         distance = (reference.p - generated.p) ** 2
+        self.lost["certainty"] += paired * distance
+        self.kept += paired * (1.0 - distance)
         distance_log = divergence(reference.p, generated.p)
-        self.lost["certainty"] += kept * distance
-        self.certainty_log += kept * distance_log
-        self.kept += kept * (1.0 - distance)
-        self.kept_log += kept * (1.0 - distance_log)
+        self.certainty_log += paired * distance_log
+        self.kept_log += paired * (1.0 - distance_log)
 
     def add_unpaired(self, part: str, claim: Claim, opposite: _TextClaims) -> None:
         """Add what is lost by a claim without a partner.
@@ -311,15 +316,20 @@ class _Tally:
         """
         denial = _denial_of(claim, opposite.absent, self._significance)
         if denial is not None:
-            self.lost["presence"] += claim.weight * abs(claim.p - denial.p)
+            # Denied is worse than left out: it may cost all of the weight, and not the
+            # share `unsaid` of it.
+            contradicted = abs(claim.p - denial.p)
+            self.lost["presence"] += claim.weight * contradicted
             return
+        # What comes nearest to it in the other text says the most of it.
         shares = [
             _uncovered_share(claim, candidate, self._significance)
             for candidate in opposite.present
         ]
         share = min(shares, default=1.0)
-        unsaid = self._significance.unsaid
-        self.lost[part] += unsaid * claim.weight * claim.p * share
+        # To leave out a doubtful finding loses less than to leave out a sure one.
+        most = self._significance.unsaid * claim.weight * claim.p
+        self.lost[part] += most * share
 
     def add_denials(
         self, reference: Sequence[Claim], generated: Sequence[Claim]
@@ -334,23 +344,28 @@ class _Tally:
             generated_by_subject.setdefault(subject, denial)
         for denial in reference:
             candidate = generated_by_subject.get((denial.concept, denial.side))
-            if candidate is not None:
-                weight = (denial.weight + candidate.weight) / 2.0
-                self.lost["certainty"] += weight * (denial.p - candidate.p) ** 2
-                self.certainty_log += weight * divergence(denial.p, candidate.p)
+            if candidate is None:
+                continue
+            weight = (denial.weight + candidate.weight) / 2.0
+            distance = (denial.p - candidate.p) ** 2
+            self.lost["certainty"] += weight * distance
+            self.certainty_log += weight * divergence(denial.p, candidate.p)
 
     def measures(self, agreement: float) -> tuple[float, ...]:
         """Compute `findings`, `findings_log` and the parts.
 
-        All are shares of what was kept and lost together.
+        All are shares of what was kept and lost together. `agreement` counts as kept.
         """
         lost = sum(self.lost.values())
         total = agreement + self.kept + lost
-        lost_log = lost - self.lost["certainty"] + self.certainty_log
-        kept_log = agreement + self.kept_log
         parts = [self.lost[part] / total for part in PARTS]
         # `findings` is what the parts leave of 1: rounding never makes them disagree.
-        return 1.0 - sum(parts), kept_log / (kept_log + lost_log), *parts
+        findings = 1.0 - sum(parts)
+        # The logarithmic score differs in what another p costs, and in nothing else.
+        lost_log = lost - self.lost["certainty"] + self.certainty_log
+        kept_log = agreement + self.kept_log
+        findings_log = kept_log / (kept_log + lost_log)
+        return findings, findings_log, *parts
 
 
 def _finding_measures(
@@ -373,6 +388,8 @@ def _finding_measures(
     # of a reference that cannot be read are taken for normal ones.
     if generated.says_something and not reference.is_blank:
         return tally.measures(significance.agreement)
+    # "The lungs are clear" beside an empty text: nothing weighs anything, so that there
+    # would be nothing to take a share of.
     if not tally.kept and not sum(tally.lost.values()):
         part = "omission" if reference.says_something else "invention"
         tally.lost[part] = 1.0
@@ -412,6 +429,7 @@ def _paired(
     omitted = dict(enumerate(reference))
     invented = dict(enumerate(generated))
     pairs = []
+    # Greedy, the best pair first: `_Pair` sorts by what is lost.
     for pair in sorted(possible):
         if pair.row in omitted and pair.column in invented:
             del omitted[pair.row]
@@ -423,13 +441,16 @@ def _paired(
 def _place_share(claim: Claim, candidate: Claim, significance: Significance) -> float:
     """Compute what part of a finding is lost by its location."""
     shares = significance.shares
+    # Free air has one place: it cannot be named wrongly.
     for concept in (claim.concept, candidate.concept):
         if significance.finding(concept).placeless:
             return 0.0
     kept = 1.0
+    # No side misleads less than the wrong one (docs/score.md, "How it counts").
     if claim.side != candidate.side:
         is_side_unsaid = not claim.side or not candidate.side
-        kept *= 1.0 - (shares.side_unsaid if is_side_unsaid else shares.other_side)
+        side_share = shares.side_unsaid if is_side_unsaid else shares.other_side
+        kept *= 1.0 - side_share
     if claim.regions != candidate.regions:
         if not is_one_region(claim.regions, candidate.regions):
             kept *= 1.0 - shares.other_region
@@ -520,8 +541,10 @@ def _uncovered_share(
     opacity, and an effusion without a side may be the left one.
     """
     name_share = significance.name_share(claim.concept, candidate.concept)
+    # The more exact name says the general one too, and not the other way round.
     if significance.is_kind_of(candidate.concept, claim.concept):
         name_share = 0.0
+    # A mass says nothing of a consolidation, although both are opacities.
     is_kin = name_share < significance.shares.sibling
     is_same_side = not claim.side or candidate.side in ("", claim.side)
     is_same_region = is_one_region(claim.regions, candidate.regions)
@@ -547,12 +570,12 @@ def _label_measures(
     ]
     labels = len(reference) + len(generated)
     unpaired = labels - 2 * len(pairs)
-    brier = sum((p - q) ** 2 for p, q in pairs)
-    diverged = sum(divergence(p, q) for p, q in pairs)
-    return (
-        1.0 - (2.0 * brier + unpaired) / max(labels, 1),
-        1.0 - (2.0 * diverged + unpaired) / max(labels, 1),
-    )
+    # A pair is a label of either text, so that its loss counts twice.
+    lost = 2.0 * sum((p - q) ** 2 for p, q in pairs)
+    lost_log = 2.0 * sum(divergence(p, q) for p, q in pairs)
+    brier_score = 1.0 - (lost + unpaired) / max(labels, 1)
+    log_score = 1.0 - (lost_log + unpaired) / max(labels, 1)
+    return brier_score, log_score
 
 
 def divergence(p: float, q: float) -> float:
@@ -563,9 +586,12 @@ def divergence(p: float, q: float) -> float:
     """
     if p == q:
         return 0.0
-    true_p = min(max(p, LEAST_P), 1.0 - LEAST_P)
-    stated_p = min(max(q, LEAST_P), 1.0 - LEAST_P)
-    most = (1.0 - 2.0 * LEAST_P) * log((1.0 - LEAST_P) / LEAST_P)
+    # A p of 0 that is wrong would cost infinitely much.
+    most_p = 1.0 - LEAST_P
+    true_p = min(max(p, LEAST_P), most_p)
+    stated_p = min(max(q, LEAST_P), most_p)
+    # The divergence of `LEAST_P` from its opposite.
+    most = (1.0 - 2.0 * LEAST_P) * log(most_p / LEAST_P)
     of_presence = true_p * log(true_p / stated_p)
     of_absence = (1.0 - true_p) * log((1.0 - true_p) / (1.0 - stated_p))
     return (of_presence + of_absence) / most
@@ -574,12 +600,15 @@ def divergence(p: float, q: float) -> float:
 def _with_intervals(studies: pd.DataFrame) -> pd.DataFrame:
     """Compute means of the studies with 95% intervals of resampled studies."""
     values = studies.to_numpy()
-    draw = np.random.default_rng(0)
+    # The same texts have the same intervals in every run.
+    generator = np.random.default_rng(0)
     size = len(studies)
     shares = np.full(size, 1.0 / size)
-    means: Floats = np.array(
-        [draw.multinomial(size, shares) @ values / size for _ in range(RESAMPLES)]
-    )
+    means: list[Floats] = []
+    for _ in range(RESAMPLES):
+        # How often each study is drawn stands for the studies themselves.
+        times_drawn = generator.multinomial(size, shares)
+        means.append(times_drawn @ values / size)
     low, high = np.quantile(means, (0.025, 0.975), axis=0)
     columns = {"value": values.mean(axis=0), "low": low, "high": high}
     return pd.DataFrame(columns, index=pd.Index(studies.columns, name="measure"))

@@ -134,11 +134,16 @@ def application(port: int, cues: Path | None = None) -> Starlette:
         if is_foreign or site not in ("same-origin", "none"):
             return _refusal(403, "Only this server's own page may post a report.")
         # The server reads no more than is announced; a browser announces every form.
-        if not int(headers.get("content-length", BODY_LIMIT + 1)) <= BODY_LIMIT:
+        announced_bytes = int(headers.get("content-length", BODY_LIMIT + 1))
+        if announced_bytes > BODY_LIMIT:
             return _refusal(413, f"A report has at most {BODY_LIMIT >> 10} kB.")
         body = (await request.body()).decode("utf-8", "replace")
         values_by_field = parse_qs(body, keep_blank_values=True)
-        form = {name: values_by_field.get(name, [""])[0] for name in _FIELDS}
+        form = {}
+        for name in _FIELDS:
+            # A field may be posted twice, or not at all.
+            values = values_by_field.get(name, [""])
+            form[name] = values[0]
         report = EXAMPLE if form["example"] else form["report"]
         return await run_in_threadpool(
             _answer, report, form["views"], form["download"], cues

@@ -222,9 +222,10 @@ class ShownReport:
     def is_mostly_text(self) -> bool:
         """Whether the text is so long that most of it would stand beside nothing."""
         text = "".join(piece.text for piece in self.pieces)
-        text_lines = sum(
-            len(line) // _CHARACTERS_OF_A_LINE + 1 for line in text.split("\n")
-        )
+        text_lines = 0
+        for line in text.split("\n"):
+            text_lines += len(line) // _CHARACTERS_OF_A_LINE + 1
+        # A contradiction takes two lines; two labels share one.
         short_lines = len(self.left_out) + 2 * len(self.contradictions)
         short_lines += len(self.labels) // 2
         height_of_rows = _HEADER_HEIGHT + _ROW_HEIGHT * len(self.rows)
@@ -248,14 +249,19 @@ def by_report(
 
     These rows do not repeat the study's id.
     """
-    rows_by_study: dict[str, dict[Any, list[Record]]] = {}
+    # Grouped once: to search every frame for every report would be quadratic.
+    groups_by_part: dict[str, dict[Any, list[Record]]] = {}
     for part in PARTS:
         frame = getattr(annotation, part)
         groups = frame.drop(columns="study_id").groupby(frame["study_id"], sort=False)
-        rows_by_study[part] = {study: rows.to_dict("records") for study, rows in groups}
+        rows_by_study = {study: rows.to_dict("records") for study, rows in groups}
+        groups_by_part[part] = rows_by_study
     for report in annotation.reports.to_dict("records"):
-        study = report["study_id"]
-        yield report, {part: rows_by_study[part].get(study, []) for part in PARTS}
+        rows_by_part = {}
+        for part, rows_by_study in groups_by_part.items():
+            # A report may have no row of a part.
+            rows_by_part[part] = rows_by_study.get(report["study_id"], [])
+        yield report, rows_by_part
 
 
 def pieces(
@@ -282,6 +288,7 @@ def pieces(
             number_by_begin[sentence["begin"]] = sentence["sent_idx"]
             if sentence["account"] == "findings":
                 sentences_with_findings.append(sentence)
+    # Where several were read, the piece is shown as the first kind of `_KINDS`.
     by_kind = sorted(spans, key=lambda span: _KINDS.index(_kind(span)))
     result = []
     for begin, end in pairwise(sorted(edges)):
@@ -308,8 +315,11 @@ def _kind(span: Record) -> str:
 def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
     rows = _Rows(parts["findings"], parts["left_out"], parts["cues"])
     spans_of_cues = [{**cue, "column": _CUE} for cue in parts["cues"]]
+    spans = [*parts["spans"], *spans_of_cues]
     labels = [row for row in parts["labels"] if row["source"] != "unmentioned"]
+    # What was implied and left out was never said.
     left_out = [row for row in parts["left_out"] if row["source"] == "original"]
+    # Rows that repeat each other, or differ in their doubt alone, contradict nothing.
     conflicts = [
         conflict
         for conflict in parts["conflicts"]
@@ -317,20 +327,14 @@ def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
     ]
     is_english = NOT_ENGLISH not in report["notes"]
     return ShownReport(
-        report["study_id"],
-        report["view_information"],
-        tuple(_remarks(report, parts)),
-        tuple(
-            pieces(
-                report["report"],
-                [*parts["spans"], *spans_of_cues],
-                parts["sentences"],
-            )
-        ),
-        tuple(rows.finding(row, depth) for row, depth in rows.order),
-        tuple(map(rows.left_out, left_out)),
-        tuple(map(rows.contradiction, conflicts)),
-        tuple(map(_label, labels)),
+        study_id=report["study_id"],
+        views=report["view_information"],
+        remarks=tuple(_remarks(report, parts)),
+        pieces=tuple(pieces(report["report"], spans, parts["sentences"])),
+        rows=tuple(rows.finding(row, depth) for row, depth in rows.order),
+        left_out=tuple(map(rows.left_out, left_out)),
+        contradictions=tuple(map(rows.contradiction, conflicts)),
+        labels=tuple(map(_label, labels)),
         is_read=is_english and not parts["set_aside"],
     )
 
@@ -366,8 +370,8 @@ class _Rows:
         self._by_id = {row["finding_id"]: row for row in (*findings, *left_out)}
         self._cues: defaultdict[str, list[DecidingCue]] = defaultdict(list)
         for cue in cues:
-            deciding = DecidingCue(*(cue[name] for name in DecidingCue._fields))
-            self._cues[cue["finding_id"]].append(deciding)
+            values = [cue[name] for name in DecidingCue._fields]
+            self._cues[cue["finding_id"]].append(DecidingCue(*values))
         self._children: defaultdict[str, list[Record]] = defaultdict(list)
         for row in findings:
             self._children[row["parent_id"]].append(row)
@@ -381,6 +385,7 @@ class _Rows:
     def _walk(self, rows: Sequence[Record], depth: int) -> Iterator[tuple[Record, int]]:
         for row in rows:
             yield row, depth
+            # A sign may be a diagnosis itself, with signs of its own.
             children = self._children.get(row["finding_id"], ())
             yield from self._walk(children, depth + 1)
 
@@ -388,13 +393,15 @@ class _Rows:
         """Make the shown row of a finding."""
         finding_id = row["finding_id"]
         children = self._children.get(finding_id, ())
+        # What is implied stands in no sentence.
+        where = _where(row) if row["source"] == "original" else ""
         return ShownRow(
             number=self._numbers[finding_id],
             finding_id=finding_id,
             title=finding_and_location(row),
             tone=tone_of(row),
             status=status_of(row),
-            where=_where(row) if row["source"] == "original" else "",
+            where=where,
             lines=tuple(self._reasons(row)),
             believed=_believed(row),
             p=row["prob"],
@@ -490,6 +497,7 @@ def _reasons_of_p(row: Record) -> Iterator[str]:
         yield f"implied, pathway {row['parent_pathway_id']}"
     elif p_source == "definitive":
         yield "stated without doubt"
+    # "No large effusion": the kind is denied, and the finding may be there.
     elif p_source == QUALIFIER:
         yield "p: how often people coded it all the same"
     elif p_source == "none":
@@ -501,7 +509,10 @@ def _reasons_of_p(row: Record) -> Iterator[str]:
         )
     else:
         yield f"hedged by “{phrases}”" if phrases else "hedged, in no known phrase"
-        low, high = reader_range(row["prob"], row["p_low"], row["p_high"], _spread())
+        # The interval of p is how well we know it; another reader may mean another p by
+        # the same words (explicit.md section 6).
+        p = row["prob"]
+        low, high = reader_range(p, row["p_low"], row["p_high"], _spread())
         yield f"another reader: {float(low):.2f} to {float(high):.2f}"
 
 
@@ -552,6 +563,7 @@ def _label(row: Record) -> ShownLabel:
     if row["chexpert"] != NO_FINDING:
         return ShownLabel(name, claim, p, tone)
     # A person says it the other way round: "nothing is found", or "something is".
+    # Its p is empty where the claim is certain: then it is 1 or 0.
     certain_p = {"present": "1", "absent": "0"}.get(tone, "")
     tone_of_findings = {"present": "absent", "absent": "present"}.get(tone, "open")
     # Denied in part or at a location, something is found all the same.
@@ -563,6 +575,7 @@ def _label(row: Record) -> ShownLabel:
 def _claim_of_label(row: Record) -> tuple[str, str]:
     """Say what the report says of a label, in a word or a few, and its colour."""
     source = row["source"]
+    # The report says both: "left effusion. No effusion".
     if pd.isna(row["p"]):
         return source, "open"
     tone = tone_of(row)
@@ -570,12 +583,15 @@ def _claim_of_label(row: Record) -> tuple[str, str]:
         return "stated with doubt", tone
     if source != "denied":
         return source, tone
+    # "No large effusion" leaves a small one open.
     if tone == "part":
         return "denied in part", tone
     if row["p_high"] >= _IN_DOUBT:
         return "in doubt", tone
+    # "No definite effusion".
     if row["p_high"] > 0.0:
         return "denied with doubt", tone
+    # "No left effusion" says nothing of the right side.
     if row["denied_at_place"]:
         return "denied at a place", "part"
     return "denied", tone

@@ -148,6 +148,7 @@ class Words:
 
     def in_text(self, text: str) -> bool:
         """Whether one of them stands in a text, as whole words."""
+        # With a blank on either side "new" is not found in "renewed".
         spaced = f" {' '.join(tokens(text))} "
         return any(phrase in spaced for phrase in self._phrases)
 
@@ -165,6 +166,7 @@ class Significance:
         self._content = content
         self._findings: dict[str, Finding] = {}
         self._concept_by_name: dict[str, str] = {}
+        # Rows have canonical names: those of the file are looked up by theirs.
         for finding in content.findings:
             self._findings[finding.name] = finding
             for name in (finding.name, *finding.also):
@@ -175,9 +177,10 @@ class Significance:
         ]
         self._structures: dict[str, list[tuple[Words, str]]] = {}
         for structure, readings in content.structures.items():
-            self._structures[vocabulary.finding(structure)] = [
+            words_and_findings = [
                 (Words(reading.words), reading.finding) for reading in readings
             ]
+            self._structures[vocabulary.finding(structure)] = words_and_findings
         self._misplaced = Words(content.devices.misplaced)
         self._wrong_locations = {
             vocabulary.finding(device): Words(words)
@@ -248,6 +251,7 @@ class Significance:
         Returns:
             The weight of its level, by its extent.
         """
+        # What the file does not list matters as much as its category does.
         level = self._content.otherwise.get(category, "none")
         if concept in self._findings:
             level = self._findings[concept].level
@@ -258,6 +262,7 @@ class Significance:
         weight = self._content.levels[level]
         if extent is None:
             return weight
+        # "Small to moderate" lies between two steps: Python rounds to the even one.
         return weight * self._content.factors[round(extent)]
 
     def is_absurd(self, concept: str, size_mm: float | None) -> bool:
@@ -309,25 +314,27 @@ class Significance:
         """Tell whether a finding is one of a more general name, or that itself."""
         return concept == general or general in self._ancestors.get(concept, ())
 
-    def _name_share(self, concept: str, other: str) -> float:
+    def _name_share(self, concept: str, candidate: str) -> float:
         """Compute what part of a finding is lost when another one is named.
 
         It is the same in both directions, and 1 when they have nothing in common.
         """
-        if concept == other:
+        if concept == candidate:
             return 0.0
         ancestors = self._ancestors.get(concept, {})
-        other_ancestors = self._ancestors.get(other, {})
+        candidate_ancestors = self._ancestors.get(candidate, {})
         share = 1.0
-        # Readers use both for the same shadow.
-        if other in self.finding(concept).near or concept in self.finding(other).near:
+        # Readers use both for the same shadow; the file may say so of one alone.
+        near_concept = self.finding(concept).near
+        near_candidate = self.finding(candidate).near
+        if candidate in near_concept or concept in near_candidate:
             share = self.shares.near
         # Every step up to the more general name keeps the same part of what is left.
-        steps = ancestors.get(other) or other_ancestors.get(concept)
+        steps = ancestors.get(candidate) or candidate_ancestors.get(concept)
         if steps:
             share = min(share, 1.0 - (1.0 - self.shares.general) ** steps)
         # Two kinds of the same: a mass and a consolidation are opacities.
-        if share == 1.0 and ancestors.keys() & other_ancestors.keys():
+        if share == 1.0 and ancestors.keys() & candidate_ancestors.keys():
             share = self.shares.sibling
         return share
 

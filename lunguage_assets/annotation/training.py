@@ -49,17 +49,16 @@ def reward_function(completions: Sequence[Any], **columns: Any) -> list[float]:
         InputError: no such column, another number of references, or something that is
             no text.
     """
-    column = next(
-        (name for name in REFERENCE_COLUMNS if columns.get(name) is not None), None
-    )
-    if column is None:
+    # A trainer may hand on a column of nothing.
+    present = [name for name in REFERENCE_COLUMNS if columns.get(name) is not None]
+    if not present:
         raise InputError(
             "reward_function",
             f"columns {shown_names([*columns], REFERENCE_COLUMNS)}",
             f"one of {', '.join(REFERENCE_COLUMNS)}",
             "Rename the column of the references, or use reward_function_of(its name).",
         )
-    return _rewards(completions, columns[column])
+    return _rewards(completions, columns[present[0]])
 
 
 def reward_function_of(column: str) -> Callable[..., list[float]]:
@@ -96,6 +95,7 @@ def _text(message: Any) -> Any:
 
     What is neither is returned as it is, and refused by the score.
     """
+    # Of a conversation the last message is the report.
     if _is_list(message):
         message = message[-1] if message else ""
     if isinstance(message, Mapping) and "content" in message:
@@ -168,16 +168,18 @@ class RadEvalMetric:
         scores = score(refs, hyps)
         per_sample: list[float] = scores.studies["findings"].tolist()
         values = scores.corpus["value"]
+        # All reports are scored together, so that progress is told at the end.
         if on_progress is not None:
             for _ in per_sample:
                 on_progress()
+        detailed = {}
+        for measure in MEASURES:
+            value = round(float(values[measure]), _DECIMALS)
+            detailed[f"{self.name}_{measure}"] = value
         return {
             self.name: {
                 "aggregate": float(values["findings"]),
                 "per_sample": per_sample,
-                "detailed": {
-                    f"{self.name}_{measure}": round(float(values[measure]), _DECIMALS)
-                    for measure in MEASURES
-                },
+                "detailed": detailed,
             }
         }

@@ -274,6 +274,7 @@ def _with_active_preset(
     configuration: JudgesConfiguration, name: str, structurer: str | None
 ) -> JudgesConfiguration:
     """Make a preset the active one, with its own structurer or another."""
+    # `model_copy` checks nothing: both names have been checked.
     active = configuration.presets[name]
     if structurer:
         active = active.model_copy(update={"structurer": structurer})

@@ -114,6 +114,7 @@ class RecordedAsker:
         keys = [request_key(self.binding, request) for request in requests]
         answers = self._ledger.answers(keys) if self._ledger is not None else {}
         for key, request in zip(keys, requests, strict=True):
+            # A run asks a repeated question once.
             if key not in self.keys:
                 self.prompts.append(request.prompt)
         self.keys |= {key: key in answers for key in keys}
@@ -177,9 +178,13 @@ def estimate_line(
     else:
         calls = _recorded_calls(record, expected)
     limits = judge.config.limits
-    # So many calls follow each other: those in flight at the same time wait together.
-    waits = max(rounds, math.ceil(calls.calls / limits.in_flight)) if expected else 0.0
-    seconds_by_rate = 60.0 * calls.calls / (limits.requests_per_minute or math.inf)
+    waits = 0.0
+    if expected:
+        # So many calls follow each other: those in flight at the same time wait
+        # together.
+        waits = max(rounds, math.ceil(calls.calls / limits.in_flight))
+    calls_per_minute = limits.requests_per_minute or math.inf
+    seconds_by_rate = 60.0 * calls.calls / calls_per_minute
     return {
         "stage": stage,
         "judge": judge.key,
@@ -227,6 +232,7 @@ def _dollars(
 ) -> dict[str, float | None]:
     """Estimate what calls cost; None: unknown."""
     dollars: dict[str, float | None] = dict.fromkeys(_DOLLARS)
+    # To ask nothing is free, whatever the price.
     if not most:
         dollars["usd_at_most"] = 0.0
     price = judge.config.price
@@ -238,7 +244,9 @@ def _dollars(
     most_output_tokens = output_limit(judge.binding)
     if most_output_tokens is not None:
         estimates = [estimated_input_tokens(prompt) for prompt in judge.prompts]
+        # Where the ledger knows of longer prompts, as long as those.
         most_input_tokens = max(mean(estimates), calls.input_tokens)
+        # At worst only the last try can be read, and every answer takes all its room.
         worst_usd = price.cost(most_input_tokens, most_output_tokens)
         dollars["usd_at_most"] = most * TRIES * worst_usd
     return dollars
@@ -285,6 +293,7 @@ def answers_per_judge(steps: float, panel_steps: int, judges: int) -> float:
 def expected_reasoning(config: LLMJudgeConfig) -> float:
     """Estimate the tokens of reasoning in one answer; see `THINKING_SHARE`."""
     parameters = dict(config.params)
+    # Some services have them in a table: `thinking_config = {thinking_budget = 0}`.
     for value in config.params.values():
         if isinstance(value, dict):
             parameters |= value
@@ -293,6 +302,7 @@ def expected_reasoning(config: LLMJudgeConfig) -> float:
         for name, value in parameters.items()
         if _THINKING_PARAMETER.search(name) and not isinstance(value, dict)
     ]
+    # None at all, too: a model that nobody told to think is taken not to.
     if all(value in (0, "none", "minimal") for value in thinking):
         return 0.0
     return THINKING_SHARE * (output_limit(config.binding) or 0)

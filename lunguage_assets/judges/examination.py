@@ -64,6 +64,7 @@ def _examine_model(
 ) -> list[Diagnosis]:
     """Say what is wrong with a language model, or that nothing is."""
     diagnoses = preflight(key, config, environ, data_class, today)
+    # Made for its errors alone: a variable that is not set, a missing package.
     try:
         provider_of(key, config, environ)
     except ConfigurationError as error:
@@ -124,7 +125,8 @@ def ask_once(
     except LunguageError as error:
         return Diagnosis("refusal", str(error))
     seconds = time.time() - started
-    return Diagnosis(
-        "ok" if answer == "sentence_1" else "warning",
-        f"judge {key!r} was asked, and answered in {seconds:.1f} s: {answer}",
-    )
+    message = f"judge {key!r} was asked, and answered in {seconds:.1f} s: {answer}"
+    # "Probable" is surer than "is unlikely".
+    if answer == "sentence_1":
+        return Diagnosis("ok", message)
+    return Diagnosis("warning", message)

@@ -134,7 +134,9 @@ def read_templates(
     for (task, role), expected in placeholders.items():
         text = _read_template(root / task / f"{role}.txt", expected)
         templates[task, role] = string.Template(text)
-        digest.update(f"{task}/{role}\x1f{len(text)}\x1f{text}\x1e".encode())
+        # With names and lengths: a sentence in another template is another version.
+        named_text = f"{task}/{role}\x1f{len(text)}\x1f{text}\x1e"
+        digest.update(named_text.encode())
     return Templates(digest.hexdigest()[:12], templates)
 
 

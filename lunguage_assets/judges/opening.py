@@ -57,6 +57,8 @@ def open_asker(key: str, config: LLMJudgeConfig, context: JudgeContext) -> Asker
         context: of the run.
     """
 
+    # Called when a question has to be sent, and not before: what the ledger has needs
+    # no permission and no key.
     def make_provider() -> Provider:
         # Copied: the address that is examined is the address that is used.
         environ = dict(os.environ)

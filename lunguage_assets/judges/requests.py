@@ -87,6 +87,7 @@ class Request:
         if not self.is_choice:
             return self.structure
         label = {"type": "string", "enum": list(self.labels)}
+        # OpenAI's strict schemas must require every property, and forbid others.
         return {
             "type": "object",
             "properties": {"answer": label},
@@ -151,10 +152,15 @@ class ProviderFailure(Exception):
         retry_after: float | None = None,
         about: str = "",
     ) -> None:
-        details = [f"HTTP {status}"] if status is not None else []
+        details = []
+        if status is not None:
+            details.append(f"HTTP {status}")
         if about:
             details.append(about)
-        super().__init__(f"{kind} ({', '.join(details)})" if details else kind)
+        message: str = kind
+        if details:
+            message = f"{kind} ({', '.join(details)})"
+        super().__init__(message)
         self.kind = kind
         self.status = status
         self.retry_after = retry_after
@@ -162,6 +168,7 @@ class ProviderFailure(Exception):
     @property
     def retryable(self) -> bool:
         """Whether another try may bring a reply."""
+        # A wrong request and a wrong key stay wrong.
         return self.kind not in ("rejected", "authentication")
 
 

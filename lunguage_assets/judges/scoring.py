@@ -65,6 +65,7 @@ def choose_sentence(
     elif sentence_1 == sentence_2:
         is_first = _coin(method, sentence_1, str(question.replicate))
     else:
+        # Sorted: the coin speaks for one of the sentences, wherever it is shown.
         is_lower = _coin(method, *sorted((sentence_1, sentence_2)))
         is_first = is_lower == (sentence_1 < sentence_2)
     return "sentence_1" if is_first else "sentence_2"

@@ -91,7 +91,9 @@ def label_outcomes(
     deciding = fitted[["finding_id", "phrases", "p"]].rename(columns={"p": "p_fitted"})
     deciding = deciding.drop_duplicates("finding_id", keep="last")
     cells = met[has_p].merge(deciding, on="finding_id", how="left")
-    cells["direct"] = (cells["p"] - cells["p_fitted"]).abs() < _SAME_P
+    # A p that was bounded, or read the other way round, is not what the phrase says.
+    distance = (cells["p"] - cells["p_fitted"]).abs()
+    cells["direct"] = distance < _SAME_P
     # Of two phrases nobody knows which of them made p.
     phrases = cells.pop("phrases")
     is_of_one_phrase = cells["direct"] & (phrases.str.len() == 1)
@@ -208,9 +210,12 @@ def readers_around(p: float, spread: ReaderSpread) -> Floats:
     """
     if not 0.0 < p < 1.0:
         return np.array([p])
-    below, above = spread.deviations(logit(p))
+    middle = logit(p)
+    # Readers differ more on one side of a p than on the other (explicit.md section 6).
+    below, above = spread.deviations(middle)
     deviation = np.where(_QUANTILES < 0.0, below, above)
-    return np.asarray(expit(logit(p) + deviation * _QUANTILES))
+    logits = middle + deviation * _QUANTILES
+    return np.asarray(expit(logits))
 
 
 def refitted_anchors(
@@ -222,6 +227,7 @@ def refitted_anchors(
     hedged cells whose p is fitted, moves the line of the anchors. The moved anchors are
     that line at the same phrases, with its 95% interval.
     """
+    # Only such a p lies on the line of the anchors.
     is_fitted = outcomes.cells["direct"] & (outcomes.cells["p_source"] == "fitted")
     cells = outcomes.cells[is_fitted]
     if len(cells) < MIN_CELLS_FOR_ANCHORS:
@@ -235,7 +241,9 @@ def refitted_anchors(
     if line is None:
         why_none = "the outcomes are all the same, or p parts them without an overlap"
         return RefittedAnchors(why_none=why_none)
-    if line.slope - Z95 * np.sqrt(line.covariance[1, 1]) <= 0.0:
+    # A line that does not rise would give all phrases one p, or reverse their order.
+    slope_error = np.sqrt(line.covariance[1, 1])
+    if line.slope - Z95 * slope_error <= 0.0:
         why_none = "the outcomes do not rise with p beyond chance, so they give no line"
         return RefittedAnchors(why_none=why_none)
     coefficients = np.array([line.intercept, line.slope])
@@ -244,14 +252,11 @@ def refitted_anchors(
         position = np.array([1.0, anchor.logit])
         middle = position @ coefficients
         error = np.sqrt(position @ line.covariance @ position)
-        moved.append(
-            Anchor(
-                anchor.phrase,
-                float(expit(middle)),
-                float(expit(middle - Z95 * error)),
-                float(expit(middle + Z95 * error)),
-            )
-        )
+        # The interval is symmetric in logits, and stays within 0 and 1.
+        moved_p = float(expit(middle))
+        low = float(expit(middle - Z95 * error))
+        high = float(expit(middle + Z95 * error))
+        moved.append(Anchor(anchor.phrase, moved_p, low, high))
     return RefittedAnchors(anchors=tuple(moved))
 
 
@@ -264,11 +269,13 @@ def as_ratings(anchors: Sequence[Anchor]) -> pd.DataFrame:
     rows = []
     for anchor in anchors:
         p = anchor.probability
+        # By the delta method: the slope of p over its logit is p (1 - p).
         error_of_p = anchor.logit_variance**0.5 * p * (1.0 - p)
         # No rating may leave the scale.
         error = min(error_of_p, p, 1.0 - p)
         for sentence, rating in ((1, p - error), (2, p + error)):
-            rows.append(("outcomes", anchor.phrase, sentence, round(100.0 * rating, 6)))
+            percent = round(100.0 * rating, 6)
+            rows.append(("outcomes", anchor.phrase, sentence, percent))
     return pd.DataFrame(rows, columns=["rater", "phrase", "sentence", "rating"])
 
 

@@ -53,6 +53,8 @@ def chexpert_labels(
         is_mentioned[row] |= bool(of_label.present or of_label.denied)
         name = listed.labels[label].chexpert
         if name == NO_FINDING:
+            # It is concluded below. Whoever doubts or denies it, or says both, only
+            # keeps it from being concluded.
             claim, is_contradictory = of_label.decide()
             is_doubted = claim is not None and claim.status != "dp"
             is_excluded[row] |= is_contradictory or is_doubted
@@ -61,7 +63,8 @@ def chexpert_labels(
             if claim is not None:
                 cells[row, _COLUMN[name]] = _cell(claim)
     # Of a report in which nothing was read nothing is concluded.
-    has_finding = np.isin(cells[:, _FINDING_COLUMNS], (1.0, _HEDGED)).any(axis=1)
+    finding_cells = cells[:, _FINDING_COLUMNS]
+    has_finding = np.isin(finding_cells, (1.0, _HEDGED)).any(axis=1)
     is_normal = is_mentioned & ~is_excluded & ~has_finding
     cells[is_normal, _COLUMN[NO_FINDING]] = 1.0
     return _frame(CHEXPERT_LABELS, studies, reports, cells)
@@ -69,6 +72,7 @@ def chexpert_labels(
 
 def _cell(claim: Claim) -> float:
     is_tentative = claim.status in ("tp", "tn")
+    # "No large effusion" denies a kind alone, and CheXpert's files have 0 for it.
     if is_tentative and claim.p_source != QUALIFIER:
         return _HEDGED
     return float(claim.is_present)
@@ -82,8 +86,10 @@ def chexpert_probabilities(labels: pd.DataFrame) -> pd.DataFrame:
         return _frame(CHEXPERT_PROBABILITIES, studies, labels, no_cells)
     # LABELS has all labels of a study in the list's order, so they are its columns.
     p_by_label = labels["p"].to_numpy().reshape(len(studies), -1)
-    names = labels["chexpert"].iloc[: p_by_label.shape[1]].tolist()
-    cells = p_by_label[:, [names.index(name) for name in CHEXPERT]]
+    count_of_labels = p_by_label.shape[1]
+    names = labels["chexpert"].iloc[:count_of_labels].tolist()
+    columns = [names.index(name) for name in CHEXPERT]
+    cells = p_by_label[:, columns]
     return _frame(CHEXPERT_PROBABILITIES, studies, labels, cells)
 
 
@@ -101,9 +107,10 @@ def _frame(
         cells: (studies, labels).
     """
     subject_by_study = dict(zip(ids["study_id"], ids["subject_id"], strict=True))
+    subjects = [subject_by_study[study] for study in studies]
     return table.frame(
         {
-            "subject_id": [int(subject_by_study[study][1:]) for study in studies],
+            "subject_id": [int(subject[1:]) for subject in subjects],
             "study_id": [int(study[1:]) for study in studies],
             **dict(zip(CHEXPERT, cells.T, strict=True)),
         }

@@ -67,11 +67,13 @@ def _crossed(cells: pd.DataFrame, column: str, values: Sequence[str]) -> pd.Data
 def _agreement(cells: pd.DataFrame) -> dict[str, Any]:
     counts = _crossed(cells, "answer", ANSWERS).to_numpy(dtype=np.float64)
     kappa = cohens_kappa(counts)
+    # The same answer stands on the diagonal.
     agreement = math.nan
     if counts.sum():
         agreement = float(np.trace(counts) / counts.sum())
     # -1 and blank say nothing against which a p could be held.
-    certain = cells[cells["p"].notna() & cells["other_answer"].isin(("0", "1"))]
+    is_certain = cells["other_answer"].isin(("0", "1"))
+    certain = cells[cells["p"].notna() & is_certain]
     p = certain["p"].to_numpy(np.float64)
     outcome = np.asarray(certain["other_answer"] == "1", dtype=np.float64)
     brier = math.nan

@@ -75,8 +75,10 @@ def bins(cells: pd.DataFrame, count: int = BINS) -> pd.DataFrame:
     }
     values = cells[list(mean_by_column)].astype("float64")
     values = values.rename(columns=mean_by_column)
-    # Equal p have equal ranks, so they fall into one bin.
-    share_below = (values["mean_p"].rank() - 0.5) / max(len(values), 1)
+    # Equal p have equal ranks, so they fall into one bin. The half keeps the last share
+    # below 1.
+    ranks = values["mean_p"].rank()
+    share_below = (ranks - 0.5) / max(len(values), 1)
     grouped = values.groupby((share_below * count).astype(int))
     binned = grouped.mean()
     binned.insert(0, "cells", grouped.size())
@@ -126,14 +128,16 @@ def distribution_ece(readers: Sequence[Floats], outcome: Floats) -> float:
         readers: p of the readers of each cell.
         outcome: (cells,) 0 or 1.
     """
-    readers_by_cell = np.array([len(p_of_cell) for p_of_cell in readers])
+    reader_counts = np.array([len(p_of_cell) for p_of_cell in readers])
+    # From here on a row is a reader of a cell.
     p = np.concatenate(readers)
-    outcome_of_reader = np.repeat(outcome, readers_by_cell)
-    weight = np.repeat(1.0 / readers_by_cell, readers_by_cell)
-    bin_of_reader = np.minimum((p * BINS).astype(np.int64), BINS - 1)
-    error_by_bin = np.bincount(
-        bin_of_reader, weight * (p - outcome_of_reader), minlength=BINS
-    )
+    outcome_of_reader = np.repeat(outcome, reader_counts)
+    weight = np.repeat(1.0 / reader_counts, reader_counts)
+    bin_of_reader = (p * BINS).astype(np.int64)
+    # A p of 1 is in the last bin.
+    bin_of_reader = np.minimum(bin_of_reader, BINS - 1)
+    error = weight * (p - outcome_of_reader)
+    error_by_bin = np.bincount(bin_of_reader, error, minlength=BINS)
     return float(np.abs(error_by_bin).sum() / weight.sum())
 
 
@@ -151,7 +155,10 @@ def recalibration(p: Floats, outcome: Floats) -> RecalibrationLine | None:
     of_zeros = logits[outcome == 0]
     if not len(of_ones) or not len(of_zeros) or np.ptp(logits) < _SAME_LOGIT:
         return None
-    if of_ones.min() >= of_zeros.max() or of_ones.max() <= of_zeros.min():
+    # Outcomes that p parts have no line: the likelihood rises with the slope forever.
+    is_parted_upwards = of_ones.min() >= of_zeros.max()
+    is_parted_downwards = of_ones.max() <= of_zeros.min()
+    if is_parted_upwards or is_parted_downwards:
         return None
     design = np.column_stack([np.ones(len(logits)), logits])
     regression = _logistic_regression(outcome, design)
@@ -170,9 +177,12 @@ def calibration_in_the_large(p: Floats, outcome: Floats) -> Estimate:
     if len(np.unique(outcome)) < 2:
         return Estimate(math.nan, math.nan)
     design = np.ones((len(outcome), 1))
-    regression = _logistic_regression(outcome, design, offset=logit(p[has_logit]))
+    # An offset is a term whose slope is 1.
+    logits = logit(p[has_logit])
+    regression = _logistic_regression(outcome, design, offset=logits)
+    intercept = float(regression.coefficients[0])
     variance = float(regression.covariance[0, 0])
-    return Estimate(float(regression.coefficients[0]), math.sqrt(variance))
+    return Estimate(intercept, math.sqrt(variance))
 
 
 def _logistic_regression(
@@ -201,6 +211,8 @@ def auroc(p: Floats, outcome: Floats) -> float:
     pairs = len(of_ones) * len(of_zeros)
     if not pairs:
         return math.nan
+    # U counts the pairs in which the 1 has the higher p. `method` concerns the test's
+    # own p alone, which is not used.
     test = mannwhitneyu(of_ones, of_zeros, method="asymptotic")
     return float(test.statistic / pairs)
 

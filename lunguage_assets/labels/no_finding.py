@@ -141,14 +141,22 @@ def _probability(statement: Claim | None, against: Sequence[Claim]) -> _Probabil
     than 1 - p of what is denied with doubt. The interval holds however the claims
     depend on each other (Fréchet's bounds).
     """
+    # Without a statement q is 1, and only what is found speaks about the label.
     stated = _Probability(1.0, 0.0, 1.0)
     if statement is not None:
         stated = _Probability(statement.p, statement.p_low, statement.p_high)
-    p = stated.p * prod(1.0 - claim.p for claim in against if claim.is_present)
+    p_if_independent = stated.p * prod(
+        1.0 - claim.p for claim in against if claim.is_present
+    )
+    most = 1.0 - _strongest(against).p
+    # Fréchet's bounds: p is least where no two claims hold together, and most where
+    # all hold together with the likeliest.
+    sum_against = sum(claim.p_high for claim in against)
+    least_against = max(claim.p_low for claim in against)
     return _Probability(
-        p=min(p, 1.0 - _strongest(against).p),
-        low=max(0.0, stated.low - sum(claim.p_high for claim in against)),
-        high=min(stated.high, *(1.0 - claim.p_low for claim in against)),
+        p=min(p_if_independent, most),
+        low=max(0.0, stated.low - sum_against),
+        high=min(stated.high, 1.0 - least_against),
     )
 
 

@@ -95,7 +95,8 @@ def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
         label_by_name[name.lower()] = name
     labels = frame["label"].str.lower().map(label_by_name)
     outcomes = frame["outcome"].map(_plain_number)
-    _require(path, frame["label"], labels.notna(), f"one of {', '.join(listed.names)}")
+    expected_names = f"one of {', '.join(listed.names)}"
+    _require(path, frame["label"], labels.notna(), expected_names)
     _require(path, frame["outcome"], outcomes.isin(["0", "1"]), "0 or 1")
     table = frame[["study_id"]].assign(label=labels, outcome=outcomes.astype(int))
     is_first = ~table.duplicated(["study_id", "label"])
@@ -131,9 +132,10 @@ def read_label_file(path: Path, listed: LabelList) -> LabelFile:
     }
     repeated = len(chexpert_by_column) - len(set(chexpert_by_column.values()))
     if not chexpert_by_column or repeated:
+        problem = "two columns of one label" if repeated else "no column of a label"
         raise InputError(
             path.name,
-            "two columns of one label" if repeated else "no column of a label",
+            problem,
             f"some of {', '.join(CHEXPERT)}, each once",
             "Fix the header.",
         )
@@ -173,19 +175,20 @@ def _read_lines(path: Path) -> tuple[pd.DataFrame, int]:
         named = published.study_of_image(image)
         if named is None:
             raise _image_error(path, number, found="text")
-        cells = {
-            label: "" if answer is None else str(answer)
-            for label, answer in line.items()
-        }
+        cells = {}
+        for label, answer in line.items():
+            cells[label] = "" if answer is None else str(answer)
         # Rows count from 0, as those of a table.
         row_by_study.setdefault(named.study, number - 1)
         first_cells = cells_by_study.setdefault(named.study, cells)
         if cells != first_cells:
             differing.add(named.study)
+    # The index has the rows of the file, for messages.
     rows = list(row_by_study.values())
-    frame = pd.DataFrame(list(cells_by_study.values()), index=rows, dtype="str")
+    cells_of_studies = list(cells_by_study.values())
+    frame = pd.DataFrame(cells_of_studies, index=rows, dtype="str").fillna("")
     ids = [study_of(study) for study in row_by_study]
-    frame = frame.fillna("").assign(study_id=pd.Series(ids, index=rows, dtype="str"))
+    frame["study_id"] = pd.Series(ids, index=rows, dtype="str")
     return frame, len(differing)
 
 
@@ -209,9 +212,13 @@ def _read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
         columns: those that must be there, `study_id` among them.
     """
     rows = [row for _, row in edited_rows(path, columns)]
-    # Without a row pandas would not know the columns.
-    table = pd.DataFrame(rows, columns=None if rows else list(columns), dtype="str")
-    stripped = {name.strip(): table[name].str.strip() for name in table.columns}
+    table = pd.DataFrame(rows, dtype="str")
+    if not rows:
+        # Without a row pandas would not know the columns.
+        table = pd.DataFrame(columns=list(columns), dtype="str")
+    stripped = {}
+    for name in table.columns:
+        stripped[name.strip()] = table[name].str.strip()
     frame = pd.DataFrame(stripped)
     ids = frame["study_id"]
     _require(path, ids, ids != "", "a study's id, here or as delivered")
@@ -278,6 +285,7 @@ def released_labels(
             "the release."
         )
     ids = pa.array(sorted(set(studies)), type=pa.string())
+    # Without a study of the release the frame still has its columns.
     frames = [pq.read_schema(path).empty_table().to_pandas()]
     for rows in row_groups(path):
         is_of_studies = pc.is_in(rows.column("study_id"), value_set=ids)
@@ -301,12 +309,14 @@ def _has_known_columns(schema: pa.Schema) -> bool:
 def _answers(path: Path, studies: Collection[str]) -> tuple[pd.DataFrame, int]:
     """Read study_id, chexpert and answer of some studies, and count all of the file."""
     study_count = 0
+    wanted_studies = set(studies)
     frames = []
     for rows in pd.read_csv(path, chunksize=_ROWS_AT_ONCE):
         study_count += len(rows)
         # The file has ids as MIMIC-CXR's files write them: numbers.
-        rows["study_id"] = "s" + rows["study_id"].astype(str).str.zfill(8)
-        frames.append(rows[rows["study_id"].isin(set(studies))])
+        numbers = rows["study_id"].astype(str)
+        rows["study_id"] = "s" + numbers.str.zfill(8)
+        frames.append(rows[rows["study_id"].isin(wanted_studies)])
     cells = pd.concat(frames, ignore_index=True).melt(
         "study_id", CHEXPERT, "chexpert", "answer"
     )

@@ -67,6 +67,7 @@ class RowClaims:
     def _read(self, row: LabelRow) -> None:
         """Note the claims of a row, at most one for each label."""
         diagnosis = self._diagnoses.get(row.finding_id, "")
+        # A calcified nodule, or an opacity that is a nipple shadow, is no lung lesion.
         meanings = self._label_list.admitted_meanings(
             self._label_list.meanings(row.name, row.ent, diagnosis),
             location=", ".join((row.location, *row.location_parts)),
@@ -122,11 +123,8 @@ class RowClaims:
             as_it_stands: whether the row's status is that of the label.
             is_resolved: whether the report calls it gone.
         """
-        claim = claim_of(
-            row,
-            as_it_stands=as_it_stands,
-            location=() if meaning.placeless else row.location_parts,
-        )
+        location = () if meaning.placeless else row.location_parts
+        claim = claim_of(row, as_it_stands=as_it_stands, location=location)
         claim.refinements = self._label_list.refinements(
             self._diagnoses.get(row.finding_id, ""),
             row.name,
@@ -176,11 +174,12 @@ class RowClaims:
         """Claim the labels of which every part is called normal."""
         for (study, label), claims_by_part in self._normal_parts.items():
             parts = self._label_list.labels[label].concluded_from
-            if len(claims_by_part) == len(parts):
-                # A conclusion is no surer than its weakest part.
-                claims = claims_by_part.values()
-                weakest = min(claims, key=lambda claim: claim.strength)
-                self._evidence_of(study, label).add(weakest)
+            if len(claims_by_part) < len(parts):
+                continue
+            # A conclusion is no surer than its weakest part.
+            claims = claims_by_part.values()
+            weakest = min(claims, key=lambda claim: claim.strength)
+            self._evidence_of(study, label).add(weakest)
 
     def mark_disputes(self, rows: pd.DataFrame, log: pd.DataFrame) -> None:
         """Mark labels of which the report says both, so that rows were removed.
@@ -220,7 +219,9 @@ def _label_rows(rows: pd.DataFrame) -> Iterator[LabelRow]:
 def _causes(rows: pd.DataFrame) -> dict[str, set[str]]:
     """Name what the report explains each finding by, by the finding's id."""
     is_stated = rows["source"] == "original"
-    stated = rows[is_stated & rows["status"].str.endswith("p")]
+    # What is denied explains nothing.
+    is_positive = rows["status"].str.endswith("p")
+    stated = rows[is_stated & is_positive]
     names = column_values(stated, "name")
     signs_by_row = column_values(stated, "evidence")
     causes: dict[str, set[str]] = {}

@@ -48,7 +48,8 @@ def study_labels(
         LABELS, one row per study and label, sorted. A study without any row has all its
         labels unmentioned.
     """
-    return label_frame(label_evidence(rows, matches, listed, log), reports, listed)
+    evidence = label_evidence(rows, matches, listed, log)
+    return label_frame(evidence, reports, listed)
 
 
 def label_evidence(
@@ -84,6 +85,7 @@ def label_frame(
     """
     columns = [reports[name].tolist() for name in _STUDY_COLUMNS]
     rows = []
+    # By the study's id, which stands first.
     for study in sorted(zip(*columns, strict=True)):
         study_cells = dict(zip(_STUDY_COLUMNS, study, strict=True))
         for number, label in enumerate(listed.labels):
@@ -97,6 +99,7 @@ def label_frame(
 def _cells(evidence: LabelEvidence) -> dict[str, Any]:
     """Write what LABELS says of a label."""
     claim, is_contradictory = evidence.decide()
+    # A label that the report contradicts has no p, like one that it does not mention.
     if claim is None:
         source = "contradictory" if is_contradictory else "unmentioned"
         return _UNMENTIONED | {"source": source, "past": evidence.is_past}

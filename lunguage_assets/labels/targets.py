@@ -101,6 +101,7 @@ class Targets:
 
     def frame(self) -> pd.DataFrame:
         """Make a row per id: `id`, and per label its target, `_low` and `_high`."""
+        # The ends stand beside their target, as in LABELS.
         columns: dict[str, Any] = {"id": self.ids}
         for number, name in enumerate(self.labels):
             columns[name] = self.p[:, number]
@@ -158,9 +159,8 @@ def targets(
     parts: list[_PartOfTargets] = []
     for labels in _label_parts(release):
         names, column_by_label = _columns(labels, order)
-        parts.append(
-            _part_of_targets(labels, column_by_label, len(names), policy, implied)
-        )
+        part = _part_of_targets(labels, column_by_label, len(names), policy, implied)
+        parts.append(part)
     values = np.concatenate([part.values for part in parts], axis=1)
     studies = pd.concat([part.studies for part in parts], ignore_index=True)
     ids = studies["id"].to_numpy()
@@ -227,6 +227,7 @@ def _part_of_targets(
     target_labels = labels[is_target]
     rows = study_rows[is_target]
     target_columns = columns[is_target].astype(int).to_numpy()
+    # NaN is no target: a label that is not mentioned is not absent (docs/reports.md).
     values = np.full((3, len(studies), width), np.nan, dtype=np.float32)
     layers = (
         _targets_under(policy, target_labels),
@@ -370,7 +371,8 @@ def _columns(
     column_by_label: dict[str, int] = {}
     for column, name in enumerate(names):
         lower_name = name.lower()
-        label = label_by_name.get(_LABEL_OF_NAME.get(lower_name, lower_name))
+        listed_name = _LABEL_OF_NAME.get(lower_name, lower_name)
+        label = label_by_name.get(listed_name)
         if label in column_by_label:
             first_name = names[column_by_label[label]]
             raise ConfigurationError(
@@ -378,6 +380,7 @@ def _columns(
             )
         if label is not None:
             column_by_label[label] = column
+        # A release without a study has no names to compare with.
         elif len(labels) and lower_name not in _NO_LABEL:
             hint = did_you_mean(lower_name, label_by_name)
             raise ConfigurationError(f"order: no label {name!r}.{hint}")
@@ -426,6 +429,7 @@ def _images(
             path.name, type(error).__name__, "a table of images", "Name the CSV."
         ) from None
     if "dicom_id" in table and "study_id" in table:
+        # MIMIC-CXR's metadata write the id without its letter; either form is read.
         image_ids = table["dicom_id"]
         study_of_image = "s" + table["study_id"].str.removeprefix("s")
         study_of_row = studies["study_id"].astype("str")
@@ -440,7 +444,8 @@ def _images(
             "dicom_id and study_id, or path_to_image",
             "Name MIMIC-CXR's metadata or CheXpert Plus.",
         )
-    row_by_study = dict(zip(study_of_row.tolist(), range(len(studies)), strict=True))
+    row_by_study = {study: row for row, study in enumerate(study_of_row.tolist())}
+    # An image of another study has no row.
     rows = study_of_image.map(row_by_study)
     is_of_release = rows.notna()
     if not is_of_release.any():

@@ -126,6 +126,7 @@ class Asker:
         Calls in flight are recorded, nothing more is sent, and the asking threads get
         an error.
         """
+        # Copied: whoever ends meanwhile leaves the set.
         for future in list(self._running):
             future.cancel()
 

@@ -51,6 +51,7 @@ class LedgerWriter:
     async def run(self) -> None:
         """Commit what waits, again and again, until cancelled."""
         while True:
+            # What came during the last commit is the next one.
             writes = [await self._pending.get()]
             while not self._pending.empty():
                 writes.append(self._pending.get_nowait())
@@ -63,6 +64,7 @@ class LedgerWriter:
         try:
             values = await asyncio.to_thread(self._ledger.transaction, work_through)
         except Exception as error:
+            # What fails for one call is on disk for none of them.
             for write in writes:
                 write.result.set_exception(error)
             return

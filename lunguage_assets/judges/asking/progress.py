@@ -105,6 +105,7 @@ class Progress:
     @property
     def replies(self) -> int:
         """Replies to these questions, whenever they came."""
+        # All replies to a void question are among those that cannot be used.
         return self.settled - self.void + self.unusable
 
     @property
@@ -126,6 +127,7 @@ class Progress:
     def _answers_per_second(self) -> float:
         if self.seconds <= 0:
             return 0.0
+        # The ledger answers at once, and says nothing of how fast the judge is.
         return (self.settled - self.hits) / self.seconds
 
     def _time_left(self) -> str:
@@ -159,6 +161,7 @@ class Meter:
         with self._lock:
             self._began_at.setdefault(judge, self._clock())
             total = self._total_by_judge.get(judge, Progress(judge)) + progress
+            # A further look into the ledger brings no questions: it is no round.
             rounds = total.rounds + bool(progress.questions)
             self._total_by_judge[judge] = replace(total, rounds=rounds)
 
@@ -178,6 +181,7 @@ _listeners: list[Callable[[Report], None]] = []
 
 def announce(report: Report) -> None:
     """Tell everyone who listens in this process."""
+    # Copied: another thread may stop listening meanwhile.
     for listener in tuple(_listeners):
         listener(report)
 
@@ -195,6 +199,7 @@ def steps_of(work: str, total: int) -> Callable[[int], None]:
         done += more
         announce(Learning(work, done, total))
 
+    # The work is shown before its first step is done.
     step(0)
     return step
 

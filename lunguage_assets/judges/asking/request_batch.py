@@ -76,6 +76,7 @@ class RequestBatch(Generic[T]):
         self._parse = parse
         self._report_progress = report
         self._keys = [request_key(model.binding, request) for request in requests]
+        # Equal questions have one key, and are asked once.
         self._request_by_key = dict(zip(self._keys, requests, strict=True))
         self._answer_by_key: dict[str, str | None] = {}
         self._writer = LedgerWriter(model.ledger)
@@ -86,6 +87,7 @@ class RequestBatch(Generic[T]):
             on_recorded=self._note_attempt,
         )
         self._workers: list[asyncio.Task[None]] = []
+        # By the failure after which they were: only counts appear in messages.
         self._given_up: Counter[str] = Counter()
         self._consecutive_failures = 0
         self._error: LunguageError | None = None
@@ -201,12 +203,11 @@ class RequestBatch(Generic[T]):
             self._fail(error)
         except Exception as error:
             # Only its type is told: its text may hold a prompt or an answer.
-            self._fail(
-                MethodError(
-                    f"judge {self._model.judge!r} failed unexpectedly "
-                    f"({type(error).__name__}). Please report this."
-                )
+            unexpected = MethodError(
+                f"judge {self._model.judge!r} failed unexpectedly "
+                f"({type(error).__name__}). Please report this."
             )
+            self._fail(unexpected)
 
     def _fail(self, error: LunguageError) -> None:
         self._error = self._error or error

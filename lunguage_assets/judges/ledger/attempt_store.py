@@ -25,8 +25,10 @@ _KEYS_PER_STATEMENT = 500
 """Databases bound how many values a statement may name."""
 
 _NUMBERED = ATTEMPTS.alias()
+_LAST_NUMBER = sa.func.max(_NUMBERED.c.attempt)
 _NEXT_NUMBER = (
-    sa.select(sa.func.coalesce(sa.func.max(_NUMBERED.c.attempt), 0) + 1)
+    # The first attempt of a key has none before it.
+    sa.select(sa.func.coalesce(_LAST_NUMBER, 0) + 1)
     .where(_NUMBERED.c.key == sa.bindparam("numbered_key"))
     .scalar_subquery()
 )
@@ -54,6 +56,7 @@ def add_attempts(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -
     added = 0
     for row in rows:
         values = {**row, "numbered_key": row["key"], "prompt": None}
+        # It is there already when a transaction or an import is repeated.
         if not connection.execute(insert_once, values).rowcount:
             continue
         added += 1
@@ -66,7 +69,8 @@ def settled_questions(
     connection: sa.Connection, keys: Sequence[str]
 ) -> dict[str, SettledQuestion]:
     """Find those of some questions, by their distinct keys, that are settled."""
-    replies = defaultdict[tuple[str, str], list[RecordedReply]](list)
+    replies: dict[tuple[str, str], list[RecordedReply]] = defaultdict(list)
+    # Failures without a reply and replies of other models settle nothing.
     query = (
         sa.select(
             ATTEMPTS.c.key, ATTEMPTS.c.stage, ATTEMPTS.c.answer, ATTEMPTS.c.failure

@@ -114,8 +114,8 @@ def model_identity(binding: ModelBinding, mode: Mode, deciding: str) -> str:
     Args:
         binding: the model.
         mode: how it answers.
-        deciding: whatever else decides its answers, as ASCII text; a hash of it is
-        named.
+        deciding: whatever else decides its answers, as ASCII text, of which a hash is
+            named.
     """
     digest = hashlib.sha256(deciding.encode("ascii")).hexdigest()[:12]
     return f"{binding.endpoint_class}/{binding.model}/{mode}/{digest}"
@@ -173,7 +173,7 @@ class Attempt:
         latency_s: seconds until the reply.
         time: when the call began, as `moment` writes it.
         receipt: names the attempt itself: recording or importing it twice stores it
-        once.
+            once.
     """
 
     key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

@@ -77,7 +77,10 @@ def charge(
     if bill is None or charges == Charges():
         return
     insert = insert_into(connection, BILLS)
-    sums = {name: BILLS.c[name] + insert.excluded[name] for name in _CHARGE_COLUMNS}
+    # The database adds, so that nobody writes a sum over another's.
+    sums = {}
+    for name in _CHARGE_COLUMNS:
+        sums[name] = BILLS.c[name] + insert.excluded[name]
     upsert = insert.on_conflict_do_update(
         index_elements=["account", "run", "judge"], set_=sums
     )
@@ -113,5 +116,7 @@ def take_over(
     for run in unfinished:
         for judge, charges in bills.get(run, {}).items():
             charge(connection, bill, judge, charges)
+    # Struck in the same transaction: nobody else takes them over too.
+    is_of_account = BILLS.c.account == bill.account
     is_done = BILLS.c.run.in_([*unfinished, *reported])
-    connection.execute(sa.delete(BILLS).where(BILLS.c.account == bill.account, is_done))
+    connection.execute(sa.delete(BILLS).where(is_of_account, is_done))

@@ -119,7 +119,8 @@ def lose(connection: sa.Connection, lock: str) -> None:
         lock: that the caller has taken.
     """
     is_of_lock = (CALLS.c.lock == lock) & CALLS.c.in_flight
-    for call in connection.execute(sa.select(CALLS).where(is_of_lock)).mappings().all():
+    calls = connection.execute(sa.select(CALLS).where(is_of_lock))
+    for call in calls.mappings().all():
         # A receipt of its own, as the answer may be recorded after all (its process
         # slept, and lives).
         lost_receipt = hashlib.sha256(f"lost {call['receipt']}".encode("ascii"))
@@ -134,14 +135,17 @@ def _permit(connection: sa.Connection, worst_usd: float, daily_usd: float) -> Pe
     spent_usd = spending.of_last_day(connection)
     if spent_usd + worst_usd > daily_usd:
         return "spent"
-    reserved = sa.select(sa.func.sum(CALLS.c.worst_usd)).where(CALLS.c.in_flight)
+    sum_at_worst = sa.func.sum(CALLS.c.worst_usd)
+    reserved = sa.select(sum_at_worst).where(CALLS.c.in_flight)
     reserved_usd = connection.scalar(reserved) or 0.0
+    # Most calls cost less than they reserve: who waits may go after all.
     return "wait" if spent_usd + reserved_usd + worst_usd > daily_usd else "go"
 
 
 def _remove(connection: sa.Connection, receipt: str) -> bool:
     """Remove a call, and its worst cost where that counts; whether it was there."""
     is_call = CALLS.c.receipt == receipt
+    # Its process slept, and was taken for dead: its worst cost is counted already.
     ended = sa.select(CALLS).where(is_call, ~CALLS.c.in_flight)
     for call in connection.execute(ended).all():
         spending.add(connection, call.time, -call.worst_usd)

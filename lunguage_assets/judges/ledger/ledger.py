@@ -93,7 +93,8 @@ class Ledger:
             LedgerError: something is there that cannot be read as a ledger.
         """
         url = ledger_url(where)
-        if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
+        is_file = url.get_backend_name() == "sqlite"
+        if is_file and not Path(str(url.database)).exists():
             return None
         ledger = cls(reading_engine(url), shown_location(url))
         with ledger.reading() as connection:

@@ -41,8 +41,8 @@ def file_lock(ledger: Path, name: str) -> Release | None:
         LedgerError: the lock's file cannot be opened.
     """
     # Not deleted afterwards: whoever opened it meanwhile would lock a file of the past.
-    descriptor = open_private(ledger.with_name(f".{ledger.name}.{name[:16]}.lock"))
-    return try_lock(descriptor)
+    lock_file = ledger.with_name(f".{ledger.name}.{name[:16]}.lock")
+    return try_lock(open_private(lock_file))
 
 
 def session_lock(connection: Connection, name: str) -> Release | None:

@@ -62,7 +62,10 @@ def create(connection: sa.Connection) -> None:
     priced = sa.select(
         ATTEMPTS.c.time.label("time"), ATTEMPTS.c.cost_usd.label("usd")
     ).where(ATTEMPTS.c.cost_usd.is_not(None))
-    unpriced = sa.select(CALLS.c.time, CALLS.c.worst_usd).where(~CALLS.c.in_flight)
+    # Calls that have ended at a cost that nobody knows count at their worst.
+    has_ended = ~CALLS.c.in_flight
+    unpriced = sa.select(CALLS.c.time, CALLS.c.worst_usd).where(has_ended)
+    # A union has the names of its first part.
     spent = sa.union_all(priced, unpriced).subquery()
     minute = sa.func.substr(spent.c.time, 1, _MINUTE_LENGTH)
     usd_by_minute = (

@@ -56,6 +56,7 @@ def export_attempts(ledger: Ledger, path: Path) -> int:
     rows = _all_rows(ledger)
     exported = Ledger.open(path)
     exported.transaction(lambda connection: add_attempts(connection, rows))
+    # SQLite then writes its log into the file, which is handed on alone.
     exported.close()
     return len(rows)
 
@@ -84,9 +85,11 @@ def import_attempts(ledger: Ledger, path: Path, parsers: Parsers) -> ImportedAtt
     latest_time = moment(datetime.now(UTC) + MAX_CLOCK_DIFFERENCE)
     for number, row in enumerate(_all_rows(exported), start=1):
         try:
-            rows.append(row_of(_checked_attempt(row, parsers, latest_time)))
+            attempt = _checked_attempt(row, parsers, latest_time)
         except ValueError as error:
             errors.append(_error_of_row(path, number, error))
+            continue
+        rows.append(row_of(attempt))
     added = ledger.transaction(lambda connection: add_attempts(connection, rows))
     return ImportedAttempts(added, len(rows) - added, errors)
 

@@ -38,7 +38,7 @@ def import_sdk(key: str, module: str) -> ModuleType:
 
     Raises:
         ConfigurationError: it is not installed; the message has the line that installs
-        it.
+            it.
     """
     try:
         sdk = importlib.import_module(module)

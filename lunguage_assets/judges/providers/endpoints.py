@@ -57,6 +57,8 @@ def variables_of(config: LLMJudgeConfig) -> dict[str, str]:
         "api_key": config.api_key_env or _KEY_VARIABLES.get(provider, ""),
         "base_url": config.base_url_env,
     }
+    # Every customer of Azure has an address of his own. The variables are those that
+    # the SDK would read.
     if provider == "azure-openai" and not config.base_url:
         variables["base_url"] = config.base_url_env or "AZURE_OPENAI_ENDPOINT"
     if provider == "azure-openai" and not config.api_version:
@@ -109,6 +111,7 @@ def _require_usable_address(key: str, variable: str, address: str) -> None:
 
 
 def _vertex_url(location: str) -> str:
+    # Hosts of single regions begin with the region; those of several do not.
     if location == "global":
         return "https://aiplatform.googleapis.com"
     if location in ("us", "eu"):

@@ -107,9 +107,8 @@ class LocalProvider:
         """Ask once; nothing is tried again.
 
         Raises:
-            ProviderFailure: `rejected`: the prompt is too long for the model;
-            `overloaded`:
-                memory does not suffice for it alone.
+            ProviderFailure: `rejected` where the prompt is too long for the model,
+                `overloaded` where memory does not suffice for it alone.
             ConfigurationError: the model cannot be loaded, or cannot be asked so.
         """
         loop = asyncio.get_running_loop()
@@ -173,7 +172,9 @@ class LocalProvider:
             return [ProviderFailure("overloaded")]
         half = (len(requests) + 1) // 2
         self._batch_size = min(self._batch_size, half)
-        return [*self._results(requests[:half]), *self._results(requests[half:])]
+        first_results = self._results(requests[:half])
+        second_results = self._results(requests[half:])
+        return [*first_results, *second_results]
 
 
 def _is_out_of_memory(error: Exception) -> bool:

@@ -142,7 +142,7 @@ class LocalModel:
 
     Raises:
         ConfigurationError: the model cannot be loaded, or is not made for
-        conversations.
+            conversations.
     """
 
     def __init__(self, key: str, source: ModelSource) -> None:
@@ -313,6 +313,7 @@ class LocalModel:
         labels: _LabelTokens,
     ) -> list[_Answer]:
         """Choose the likelier label for each prompt, after one forward pass."""
+        # One token is looked at: where the labels part.
         begun = [prompt + labels.common for prompt in prompts]
         output = self._generate(
             begun,
@@ -323,9 +324,10 @@ class LocalModel:
         )
         scores = output.logits[0][:, labels.decisive].tolist()
         answers: list[_Answer] = []
-        for request, seed, (first, second) in zip(requests, seeds, scores, strict=True):
-            is_second = second > first
-            if first == second:
+        for request, seed, label_scores in zip(requests, seeds, scores, strict=True):
+            first_score, second_score = label_scores
+            is_second = second_score > first_score
+            if first_score == second_score:
                 # Often so in half precision: then a coin decides.
                 is_second = fraction(seed, "tie") < 0.5
             answers.append(_Answer(request.labels[int(is_second)], 1))
@@ -338,6 +340,7 @@ class LocalModel:
         prompts: Sequence[Tokens],
     ) -> list[_Answer]:
         """Write an answer to each prompt."""
+        # Prompts are padded on the left: all answers begin behind the longest of them.
         start = max(map(len, prompts))
         samplers = []
         if parameters.do_sample:
@@ -377,6 +380,7 @@ class LocalModel:
                 input_ids=torch.tensor(padded, device=self.model.device),
                 attention_mask=torch.tensor(masks, device=self.model.device),
                 max_new_tokens=new_tokens,
+                # A `SeededSampler` draws, and greedy search takes what it has drawn.
                 do_sample=False,
                 eos_token_id=self._end_tokens or None,
                 pad_token_id=self._pad_token,

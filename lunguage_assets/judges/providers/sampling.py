@@ -75,5 +75,6 @@ class SeededSampler:
 def fraction(*parts: object) -> float:
     """Hash parts to a number in [0, 1)."""
     text = "\x1f".join(map(str, parts)).encode()
+    # A float holds 48 bits exactly, so that the number is never rounded up to 1.
     digest = hashlib.blake2b(text, digest_size=_BITS // 8).digest()
     return int.from_bytes(digest, "little") / 2.0**_BITS

@@ -34,6 +34,8 @@ class OpenAIProvider(SdkProvider):
         if self.binding.provider == "openai":
             # OpenAI may keep completions unless told not to.
             body = {"store": False} | body
+        # By `extra_body` parameters go out as they are, those too that are newer than
+        # the SDK.
         return await client.chat.completions.create(
             model=self.binding.model, messages=messages, extra_body=body
         )
@@ -56,6 +58,7 @@ class OpenAIProvider(SdkProvider):
             return Reply("", self.binding.model, 0, 0, refused=True, metered=False)
         message = None
         finish_reason = None
+        # An empty list is an empty answer; what is no list at all is malformed.
         if response.choices != []:
             message = response.choices[0].message
             finish_reason = response.choices[0].finish_reason
@@ -115,6 +118,8 @@ class AnthropicProvider(SdkProvider):
 
     async def _send(self, client: Any, request: Request) -> Any:
         body = dict(self.binding.parameters)
+        # The SDK insists on it as an argument of its own.
+        max_tokens = body.pop("max_tokens")
         schema = request.answer_schema
         if schema is not None:
             output_format = {"type": "json_schema", "schema": schema}
@@ -126,14 +131,18 @@ class AnthropicProvider(SdkProvider):
             model=self.binding.model,
             system=request.prompt.system,
             messages=[{"role": "user", "content": request.prompt.user}],
-            max_tokens=body.pop("max_tokens"),
+            max_tokens=max_tokens,
             extra_body=body or None,
         )
 
     def _reply(self, response: Any, request: Request) -> Reply:
+        # Thoughts are blocks of another type.
         texts = [block.text or "" for block in response.content if block.type == "text"]
         text = "".join(texts)
+        if request.is_choice:
+            text = bare_label(text)
         usage = response.usage
+        # What is written to a cache or read from it is billed, and counted apart.
         input_tokens = token_count(
             usage,
             "input_tokens",
@@ -143,7 +152,7 @@ class AnthropicProvider(SdkProvider):
         output_tokens = token_count(usage, "output_tokens")
         details = getattr(usage, "output_tokens_details", None)
         return Reply(
-            text=bare_label(text) if request.is_choice else text,
+            text=text,
             returned_model=response.model,
             input_tokens=input_tokens or 0,
             output_tokens=output_tokens or 0,
@@ -210,9 +219,12 @@ class GeminiProvider(SdkProvider):
             self._types.GenerateContentConfig(**self._parameters)
         except ValueError as error:
             name = "?"
+            # Only pydantic's errors say which field is wrong.
+            problems: list[Any] = []
             if hasattr(error, "errors"):
                 problems = error.errors(include_url=False)
-                name = ".".join(map(str, problems[0]["loc"])) if problems else name
+            if problems:
+                name = ".".join(map(str, problems[0]["loc"]))
             raise ConfigurationError(
                 f"judge {key!r}, field params.{name}: not a parameter of Gemini's "
                 "GenerateContentConfig, or not of its type. Fix the judges file."

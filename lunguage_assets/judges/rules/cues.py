@@ -3,9 +3,8 @@
 Which cues govern it, the engine of `assertion/` says; the words are in
 `resources/cues.yaml`. Each word speaks for or against presence with a weight of the
 author's choosing, in logits; a score is the sum over all cues. The judge knows neither
-the scores of phrases nor the published
-ranking: it averages where the `lexicon` judge picks. A sentence without a cue word that
-governs the finding is answered as invalid.
+the scores of phrases nor the published ranking: it averages where the `lexicon` judge
+picks. A sentence without a cue word that governs the finding is answered as invalid.
 """
 
 from __future__ import annotations
@@ -63,11 +62,11 @@ def bundled_weights() -> WordWeights:
     remedy = 'Give every word a weight in logits, and quote words such as "no" and "?".'
     weights = read_as(resource("cues.yaml"), WordWeights, remedy)
     inflections = bundled_lexicon().inflections
-    inflected = {
-        form: weight
-        for word, weight in weights.cues.items()
-        for form in inflections.get(word, (word,))
-    }
+    inflected: dict[str, float] = {}
+    for word, weight in weights.cues.items():
+        # "Suggested" says as much of the finding as "suggests".
+        forms = inflections.get(word, (word,))
+        inflected |= dict.fromkeys(forms, weight)
     return weights.model_copy(update={"cues": inflected})
 
 
@@ -127,6 +126,7 @@ class CuesJudge(RuleJudge):
         if scope.is_preferred:
             evidence.append(_PREFERRED)
         evidence.append(self._context(masked_sentence, scope))
+        # Equal sums tie, in whatever order their words are added up.
         return round(sum(evidence), 9)
 
     def _is_known(self, hedge: Hedging, sentence: str) -> bool:
@@ -175,6 +175,7 @@ class CuesJudge(RuleJudge):
 
     def _context(self, sentence: str, scope: Scope) -> float:
         """Weigh the other words of the finding's clauses."""
+        # A word of a hedge is weighed as belief, and not again.
         words_of_hedges: set[int] = set()
         for hedge in scope.all:
             words = words_of(sentence, hedge.begin, hedge.end)

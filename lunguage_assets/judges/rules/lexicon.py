@@ -94,12 +94,20 @@ class LexiconJudge(RuleJudge):
             if joint_scores:
                 # An alternative takes some of the belief.
                 score += _SHARE_OF_ALTERNATIVES * (min(joint_scores) - score)
-            return min(score, _WHOLE_SCALE - score) if scope.denials else score
+            # "No longer suspicious for <finding>": what spoke for it speaks against it.
+            if scope.denials:
+                return min(score, _WHOLE_SCALE - score)
+            return score
+        # "No <finding>" hedges nothing.
         if scope.denials:
             return None
+        # "<finding> or edema is seen": the alternative alone hedges it.
         if joint_scores:
             return max(joint_scores)
-        return self._score_by_cue["preferred"] if scope.is_preferred else None
+        # "<finding> rather than edema".
+        if scope.is_preferred:
+            return self._score_by_cue["preferred"]
+        return None
 
     def _scores_of(self, hedges: Iterable[Hedging]) -> list[float]:
         """Score hedges by their phrases, or else by their cues, where one is known."""

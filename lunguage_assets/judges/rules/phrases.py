@@ -48,7 +48,9 @@ class PhraseTable:
 
     def __init__(self, phrases: Iterable[str]) -> None:
         self._phrases_by_first_word: dict[str, list[list[str]]] = {}
-        for phrase in sorted(set(phrases), key=lambda text: (-text.count(" "), text)):
+        # The first phrase that fits is then the longest.
+        by_length = sorted(set(phrases), key=lambda text: (-text.count(" "), text))
+        for phrase in by_length:
             words = phrase.split()
             self._phrases_by_first_word.setdefault(words[0], []).append(words)
 
