@@ -265,6 +265,7 @@ class _Lines:
     def of_record(self) -> Iterator[str]:
         """Take lines up to the beginning of another record."""
         while len(self.record_lines) < _MOST_LINES:
+            # First what a broken record has given back.
             line = self._ahead.popleft() if self._ahead else self._read()
             if not line:
                 return
@@ -280,6 +281,7 @@ class _Lines:
         except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             problem = "a file that cannot be unpacked"
             raise damaged(self.file, problem, error, "a whole file") from None
+        # A package of a few megabytes may unpack to gigabytes.
         if self._is_packed:
             self._unpacked += len(line)
             require_size(self.file, self._unpacked)
