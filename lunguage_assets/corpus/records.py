@@ -360,6 +360,7 @@ def _header_line(lines: _Lines) -> list[str]:
     """Read the first line with a value; empty in an empty file."""
     reader = csv.reader(lines.of_record(), strict=True)
     values: list[str] | None
+    # Empty where the file is, None where its first line cannot be parsed.
     try:
         values = next((row for row in reader if row), [])
     except csv.Error:

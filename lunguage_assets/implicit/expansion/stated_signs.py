@@ -128,6 +128,7 @@ class StatedSigns:
                 diagnosis = labels.read(row).diagnosis
                 if diagnosis and diagnosis == parents_diagnosis:
                     continue
+                # "The heart is enlarged": what is said lies where the heart does.
                 is_placeless = labels.present(row)[label]
                 is_located = (
                     is_placeless or is_near(row, child) or gives_reason(row, parent)
