@@ -67,6 +67,7 @@ def map_columns(header: Sequence[str], file: str) -> FindingsColumns:
         InputError: a required column is missing.
     """
     names = [_ALIASES.get(name, name) for name in map(folded_name, header)]
+    # Asked before `sentences` takes the name `sent`, below.
     has_passages = "sent" not in names and "sentences" in names
     for stand_in, column in _STAND_INS.items():
         if column not in names and stand_in in names:
@@ -198,8 +199,10 @@ def _with_prefix(prefix: str, value: str) -> str | None:
     if id_match is None:
         return None
     written_prefix, digits = id_match.groups()
+    # The id of a patient in the column of studies is none of a study.
     if written_prefix.lower() not in ("", prefix):
         return None
+    # "50414267.0" and "s050414267" are one study, whatever a spreadsheet made of it.
     return f"{prefix}{digits:0>8}"
 
 
@@ -250,6 +253,7 @@ def numbered_sentences(passage: str) -> dict[int, str]:
     sentence_ends = [number.start() for number in numbers[1:]]
     sentence_ends.append(len(passage))
     sentences: dict[int, str] = {}
+    # A passage without a number has an end, and no beginning.
     for number, end in zip(numbers, sentence_ends, strict=False):
         sentence = passage[number.end() : end].strip()
         sentences[int(number.group(1))] = sentence

@@ -61,6 +61,7 @@ def read_declaration(path: Path) -> Corpus:
 def _bounded_text(path: Path) -> str:
     """Read a text that the parser of TOML can read in little time."""
     with path.open("rb") as stream:
+        # One byte more shows that there are more.
         content = stream.read(_LARGEST + 1)
     if len(content) > _LARGEST:
         raise ValueError

@@ -103,7 +103,9 @@ def content_hash(delivery: Delivery) -> str:
     if delivery.kind == "text":
         digest.update(reports_digest(delivery.raw_reports()).encode())
     for path in delivery.tables:
-        digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+        # Without the sizes the same bytes, divided otherwise, could be the same files.
+        size = path.stat().st_size
+        digest.update(f"{path.name}\0{size}\0".encode())
         with path.open("rb") as stream:
             while block := stream.read(_BLOCK):
                 digest.update(block)

@@ -105,14 +105,20 @@ def find_delivery(path: Path, table_columns: tuple[str, str] | None = None) -> D
     else:
         findings, sources = _main_files(path, folder)
     _require_one_form(path, findings, sources)
+    vocabulary = _file_named(folder, VOCABULARY)
+    metadata = _metadata(folder, looks_above=bool(sources))
+    reports = None
+    # Beside raw reports such a table would be raw reports, too.
+    if findings is not None:
+        reports = _file_named(folder, REPORTS)
     delivery = Delivery(
         folder=folder,
         findings=findings,
-        vocabulary=_file_named(folder, VOCABULARY),
-        metadata=_metadata(folder, looks_above=bool(sources)),
-        reports=None if findings is None else _file_named(folder, REPORTS),
+        vocabulary=vocabulary,
+        metadata=metadata,
+        reports=reports,
         declared=read_declaration(folder / DECLARATION),
-        texts=sources[0] if sources else None,
+        texts=next(iter(sources), None),
     )
     _require_utf8_names(delivery)
     return delivery
@@ -257,6 +263,7 @@ def _sources_of_file(path: Path, files: Sequence[Path]) -> list[TextSource]:
     """Find the raw reports that a file is, or has in it."""
     if layouts.TEXT_FORM.search(path.name):
         return [TextSource("text files", path)]
+    # The views of an Open-i table lie beside it, and the patients of PadChest-GR.
     side_tables = [
         file for file in files if file != path and _SIDE_TABLE.search(file.name)
     ]
@@ -272,7 +279,8 @@ def _is_tree(path: Path) -> bool:
     name = path.name.lower()
     if name in _TREES:
         return True
-    return name[:1] == "p" and name[1:].isascii() and name[1:].isdecimal()
+    number = name.removeprefix("p")
+    return number != name and number.isascii() and number.isdecimal()
 
 
 def _sources_of_tree(path: Path) -> list[TextSource]:
@@ -303,6 +311,7 @@ def _sources_of_files(files: Sequence[Path]) -> list[TextSource]:
     for path, shape in shape_by_json.items():
         if shape in ("padchest-gr", "radgraph"):
             sources.append(TextSource(shape, path, patients))
+    # A package with one table, or one JSON file, was read as that.
     recognised = [source.path for source in sources]
     for path in files:
         if is_package(path) and path not in recognised:

@@ -67,6 +67,7 @@ class FindingsBuilder:
     def add(self, study: DeliveredStudy, view_information: str) -> None:
         """Add the usable rows of a study, in the order of their row numbers."""
         rows = sorted(study.rows, key=lambda row: row.row)
+        # Who coded the row knew what its words mean: that name goes before them.
         names = [self._vocabulary.finding(row.normed_ent or row.ent) for row in rows]
         masked_sentences = [self._masked(study, row) for row in rows]
         ambiguous = self._identically_masked(rows, masked_sentences)
@@ -75,15 +76,16 @@ class FindingsBuilder:
         for row, name, masked, (evidence, associate) in zip(
             rows, names, masked_sentences, references, strict=True
         ):
+            currency = "past dx" if row.is_past else "current dx"
+            is_ambiguous = (row.section, row.sent_idx, masked.text) in ambiguous
             self._rows.append(
                 (
                     row.finding_id, study.subject_id, study.study_id, study.sequence,
                     row.section, row.sent_idx, row.sent, row.ent_idx, row.ent, name,
                     row.cat, row.status, row.location,
                     self._vocabulary.location_parts(row.location), *row.attributes,
-                    evidence, associate, "past dx" if row.is_past else "current dx",
-                    view_information, row.cues, row.row, masked.text, masked.state,
-                    (row.section, row.sent_idx, masked.text) in ambiguous,
+                    evidence, associate, currency, view_information, row.cues, row.row,
+                    masked.text, masked.state, is_ambiguous,
                 )
             )  # fmt: skip
 

@@ -124,8 +124,11 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     log = IntakeLog()
     studies, terms = read_files(delivery, log)
     assign_sequences(studies.values(), log, delivery.main_file)
+    # Taken out of the one dictionary, so that the other alone holds the studies, and
+    # the rows of each go as soon as its tables are made.
+    in_order = {study_id: studies.pop(study_id) for study_id in sorted(studies)}
     reports, findings = _study_tables(
-        {study_id: studies.pop(study_id) for study_id in sorted(studies)},
+        in_order,
         Vocabulary.from_terms(terms),
         log,
         delivery.main_file,
@@ -403,8 +406,9 @@ def _referred_ids(
         if target_id and target_id != finding_id:
             referred.append(target_id)
             continue
+        reason = "self-reference" if target_id else "dangling-reference"
         log.note(
-            "self-reference" if target_id else "dangling-reference",
+            reason,
             _STRUCTURED,
             line=row.line,
             study_id=row.study_id,

@@ -47,6 +47,7 @@ class IntakeLog:
         # Notes are numbered anew.
         for row in notes.drop(columns="number").to_dict("records"):
             note = {str(name): value for name, value in row.items()}
+            # A note about a whole file has no line, and a frame's word for that is NA.
             if note["line"] is pd.NA:
                 note["line"] = None
             log._notes.append(note)

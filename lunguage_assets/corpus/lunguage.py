@@ -301,20 +301,21 @@ class RowReader:
         """
         content = record.raw
         if not content:
-            # The first column of the published file has no name, and keeps none.
             names = [
                 name or columns.unnamed(index)
-                for index, name in enumerate(self._header[1:], 1)
+                for index, name in enumerate(self._header)
             ]
-            cell_by_name = dict(
-                zip([self._header[0], *names], record.values, strict=False)
-            )
+            # The first column of the published file has no name, and keeps none.
+            names[0] = self._header[0]
+            # A broken record may have fewer values than there are columns, or more.
+            cell_by_name = dict(zip(names, record.values, strict=False))
             content = json.dumps(cell_by_name, ensure_ascii=False)
+        study_id = study.study_id if study is not None else ""
         self._log.reject(
             refusal.reason,
             self.file,
             record.number,
-            study_id="" if study is None else study.study_id,
+            study_id=study_id,
             column=refusal.column,
             found=record.problem or cells.get(refusal.column) or "nothing",
             content=content,
@@ -411,6 +412,7 @@ def lunguage_frame(
     """
     rows = in_report_order(structured_findings)
     texts = report_texts.set_index("study_id")
+    # A number is one of its section (`find:2`), as rows refer to each other by it.
     name_by_row: dict[tuple[str, str], str] = {}
     row: Any
     for row in rows[["study_id", "section", "ent_idx", "normed_ent"]].itertuples():
@@ -426,6 +428,7 @@ def lunguage_frame(
 
     return pd.DataFrame(
         {
+            # The published file numbers its rows in a column without a name.
             "": range(len(rows)),
             "subject_id": rows["study_id"].map(texts["subject_id"]),
             "study_id": rows["study_id"],

@@ -106,6 +106,7 @@ def _open_only_member(path: Path, form: re.Pattern[str]) -> IO[bytes]:
         remedy = "Deliver the file itself, or a package with it alone."
         raise InputError(path.name, problem, "one file of the delivery", remedy)
     try:
+        # Not closed here: the member reads on from the package's file.
         return open_member(zipfile.ZipFile(path), name)
     except DAMAGES as error:
         problem = "a file that cannot be unpacked"

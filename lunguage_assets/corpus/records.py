@@ -265,6 +265,7 @@ class _Lines:
     def of_record(self) -> Iterator[str]:
         """Take lines up to the beginning of another record."""
         while len(self.record_lines) < _MOST_LINES:
+            # First what a broken record has given back.
             line = self._ahead.popleft() if self._ahead else self._read()
             if not line:
                 return
@@ -280,6 +281,7 @@ class _Lines:
         except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             problem = "a file that cannot be unpacked"
             raise damaged(self.file, problem, error, "a whole file") from None
+        # A package of a few megabytes may unpack to gigabytes.
         if self._is_packed:
             self._unpacked += len(line)
             require_size(self.file, self._unpacked)
@@ -358,6 +360,7 @@ def _header_line(lines: _Lines) -> list[str]:
     """Read the first line with a value; empty in an empty file."""
     reader = csv.reader(lines.of_record(), strict=True)
     values: list[str] | None
+    # Empty where the file is, None where its first line cannot be parsed.
     try:
         values = next((row for row in reader if row), [])
     except csv.Error:

@@ -76,7 +76,10 @@ def parse_references(cell: str) -> list[WrittenReference]:
     pending: list[str] = []
     for part in map(clean, cell.split(",")):
         number = _NUMBERED.search(part)
-        name = part[: number.start()].rstrip(" ([") if number else part
+        name = part
+        if number:
+            # "edema (idx3)", where others write "edema, idx3".
+            name = part[: number.start()].rstrip(" ([")
         if name:
             pending.append(name)
         if number:
@@ -146,11 +149,12 @@ class StudyReferences:
                 continue
             if finding_id == row_id:
                 reason = "self-reference"
-            tokens = [_bare(part, "bare-reference") for part in reference.parts[:start]]
-            tokens.append(
-                _bare(name, reason) if reason else Token(finding_id, name, "")
-            )
-            return tokens
+            token = Token(finding_id, name, "")
+            if reason:
+                token = _bare(name, reason)
+            parts_before = reference.parts[:start]
+            bare = [_bare(part, "bare-reference") for part in parts_before]
+            return [*bare, token]
         return [Token("", "", "number-without-name")]
 
     def _find(self, name: str, number: int, section: str) -> tuple[str, str]:

@@ -49,7 +49,8 @@ class StudyMetadata:
         views = written(self.coded | self.from_procedure)
         if not views:
             return "", ""
-        return views, "metadata" if self.coded else "procedure text"
+        source = "metadata" if self.coded else "procedure text"
+        return views, source
 
 
 def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
@@ -133,6 +134,7 @@ def read_metadata(
         if not row[_POSITION]:
             procedures = " ; ".join(row[name] for name in _PROCEDURES)
             metadata.from_procedure |= views_of_procedure(procedures)
+        # The time of a study is that of its first image.
         if row[_DATE]:
             taken_at = _taken_at(row)
             metadata.taken_at = min(metadata.taken_at or taken_at, taken_at)
@@ -172,6 +174,7 @@ def split_metadata(path: Path, studies_by_file: Mapping[Path, Collection[str]]) 
         studies_by_file: ids of the studies whose rows a file gets.
     """
     header, records = read_records(path, may_be_empty=True)
+    # Without that column no row is of any study.
     index = index_by_name(header).get("study_id", len(header))
     rows: list[tuple[str | None, list[str]]] = []
     for record in records:

@@ -134,7 +134,8 @@ def parse_default_view(option: str) -> str:
     Raises:
         ConfigurationError: it names an unknown view.
     """
-    named = [view.strip().lower() for view in option.split(",") if view.strip()]
+    parts = (part.strip().lower() for part in option.split(","))
+    named = [view for view in parts if view]
     unknown = [view for view in named if view not in VIEWS]
     if unknown:
         raise ConfigurationError(

@@ -93,6 +93,7 @@ class _Spellings:
             re.escape(spelling).replace(r"\ ", r"[ -]")
             for spelling in _longest_first(self.forms)
         ]
+        # A full stop goes with its abbreviation: "pulm. edema" is pulmonary edema.
         self._pattern = re.compile(
             r"(?<![^\W_])(?:" + "|".join(patterns) + r")(?![^\W_])\.?"
         )
@@ -248,7 +249,8 @@ def _one_form_each(forms_by_spelling: Mapping[str, set[str]]) -> dict[str, str]:
     Of several it is the spelling itself when that is one of them, else the first in the
     alphabet.
     """
-    return {
-        spelling: spelling if spelling in forms else min(forms)
-        for spelling, forms in forms_by_spelling.items()
-    }
+    form_by_spelling = {}
+    for spelling, forms in forms_by_spelling.items():
+        form = spelling if spelling in forms else min(forms)
+        form_by_spelling[spelling] = form
+    return form_by_spelling

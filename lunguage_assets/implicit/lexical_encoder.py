@@ -84,13 +84,14 @@ class LexicalEmbedder:
         if len(phrases) <= _FEW_PHRASES:
             return list(combinations(phrases, 2))
         bags = [self._bag(phrase) for phrase in phrases]
-        frequency = Counter(word for bag in bags for word in bag)
+        frequency = Counter(chain.from_iterable(bags))
         # What is rounded up to the threshold counts, too.
         least_share = max(threshold - 10.0**-COSINE_DECIMALS, 0.0) ** 2
         pairs: set[PhrasePair] = set()
         phrases_by_word: dict[str, list[str]] = {}
         for phrase, bag in zip(phrases, bags, strict=True):
             rarest_first = sorted(bag, key=lambda word: (frequency[word], word))
+            # A product that is a whole number may come out a last bit above it.
             least_shared = max(1, math.ceil(least_share * len(bag) - 1e-9))
             for word in rarest_first[: len(bag) - least_shared + 1]:
                 earlier_phrases = phrases_by_word.setdefault(word, [])

@@ -32,15 +32,15 @@ class Policy:
         strips_denied_children: an absent sub-finding has no attributes of its parent,
             because "small" or "worse" is said of what is there.
         prefers_stated_distribution: the parent's distribution replaces the pathway's.
-        recognises_other_wordings: a sign may be stated in other words, at a wider place
-            or as evidence; otherwise by its name, at a compatible place.
+        recognises_other_wordings: a sign may be stated in other words, at a wider
+            location or as evidence; otherwise by its name, at a compatible location.
         withholds_children: symptoms, and what the report or the pathway file speaks
             against, are not generated.
         widens_bounds: an implied p is a bound below the experts' 0.8, and an absent
             sub-finding has half of what its parent leaves.
         reads_contradictions: rows contradict each other by containment; otherwise only
             rows of one key do (section 5).
-        keys_by_anatomy: one place in two wordings is one key.
+        keys_by_anatomy: one location in two wordings is one key.
     """
 
     uses_whole_blacklist: bool

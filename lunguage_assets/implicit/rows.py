@@ -184,6 +184,7 @@ def column_values(frame: pd.DataFrame, name: str) -> list[Any]:
     if column.dtype == object and values and isinstance(values[0], (list, np.ndarray)):
         return list(map(tuple, values))
     if column.hasnans:
+        # NaN alone differs from itself.
         return [None if value is pd.NA or value != value else value for value in values]
     return values
 
@@ -273,6 +274,7 @@ def cell_parts(cell: str) -> list[str]:
 def united_cells(cells: Iterable[str]) -> str:
     """Unite comma-separated cells in order; of equal parts the first wording stays."""
     present = list(dict.fromkeys(cell for cell in cells if cell))
+    # Most cells have no other to be united with, and stay as they are written.
     if len(present) < 2:
         return "".join(present)
     wording_by_part: dict[str, str] = {}

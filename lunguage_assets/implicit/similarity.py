@@ -55,10 +55,12 @@ def close_pairs(
     distinct_pairs = sorted(set(chain.from_iterable(candidates)))
     cosines = np.round(measure.cosines(distinct_pairs), COSINE_DECIMALS).tolist()
     cosine_of = dict(zip(distinct_pairs, cosines, strict=True))
-    return [
-        {pair: cosine_of[pair] for pair in pairs if cosine_of[pair] >= threshold}
-        for pairs in candidates
-    ]
+    # A candidate only may be near: its exact cosine, rounded, decides.
+    close: list[dict[PhrasePair, float]] = []
+    for pairs in candidates:
+        near = (pair for pair in pairs if cosine_of[pair] >= threshold)
+        close.append({pair: cosine_of[pair] for pair in near})
+    return close
 
 
 class _PhraseVectors:

@@ -199,7 +199,9 @@ def read_table(path: Path, columns: tuple[str, str] = REQUIRED) -> Iterator[RawR
     for record, cells in records:
         study = _stored(cells[id_column])
         if record.broken:
-            study = study if is_plainly_study(study) else ""
+            # Its cells may have moved: what stands there may be the id of nobody.
+            if not is_plainly_study(study):
+                study = ""
             yield _broken(path, record, study)
             continue
         yield RawReport(
@@ -309,11 +311,12 @@ def read_text_files(path: Path) -> Iterator[RawReport]:
     for name, content in _contents(path, names):
         file = PurePosixPath(_stored(name))
         folder = file.parent.name or path.name
+        is_of_patient = _PATIENT_FOLDER.fullmatch(folder) is not None
         yield RawReport(
             str(file),
             1,
             study=TEXT_FORM.sub("", file.name),
-            patient=folder if _PATIENT_FOLDER.fullmatch(folder) else "",
+            patient=folder if is_of_patient else "",
             content=content or b"",
             broken=_UNREADABLE if content is None else "",
         )
@@ -367,6 +370,7 @@ def _names_in_tree(folder: Path) -> Iterator[str]:
                 inner_folders.clear()
                 continue
             seen.add(identity)
+        # In place, because the walk goes on by this list.
         inner_folders.sort()
         relative = PurePosixPath(Path(subfolder).relative_to(folder).as_posix())
         for name in files:
@@ -390,6 +394,7 @@ def _contents(path: Path, names: list[str]) -> Iterator[tuple[str, bytes | None]
             content = None
             with suppress(*DAMAGES), _opened(name, package or path) as stream:
                 unpacking = gzip.GzipFile(fileobj=stream) if is_gzip else stream
+                # One byte more shows that the text is too large to be a report.
                 content = unpacking.read(LARGEST + 1)
             is_packed = is_gzip or package is not None
             if content is not None and is_packed:

@@ -307,6 +307,9 @@ def _radgraph(key: str, entry: Entities, patients: Patients) -> RawReport | str:
     if second is not None and (wrong_key := _wrong_key(second)):
         return f"labeler_2.{wrong_key}"
     study, patient = _radgraph_ids(key)
+    second_graph = ""
+    if second is not None:
+        second_graph = _compact(second)
     return RawReport(
         "",
         1,
@@ -314,7 +317,7 @@ def _radgraph(key: str, entry: Entities, patients: Patients) -> RawReport | str:
         patient,
         content=_bytes(entry["text"]),
         graph=_compact(first),
-        second_graph="" if second is None else _compact(second),
+        second_graph=second_graph,
     )
 
 
@@ -526,6 +529,7 @@ def _read_patients(path: Path | None) -> dict[str, str]:
         return patients
     _, records = read_cells(path, PATIENTS)
     for record, cells in records:
+        # A study may have several rows: the first names its patient.
         if not record.broken:
             patients.setdefault(cells["studyid"], cells["patientid"])
     return patients

@@ -284,7 +284,9 @@ def ranking_correlations(
         pooled = played.reindex(phrases).to_numpy(dtype=np.float64)
         mu_by_ranking[ranker, AVERAGED] = pooled
     rankings = list(mu_by_ranking)
-    mu = np.array(list(mu_by_ranking.values())).reshape(len(rankings), len(phrases))
+    # Without a ranking there are no rows, and still as many columns as phrases.
+    rows_of_mu = np.array(list(mu_by_ranking.values()))
+    mu = rows_of_mu.reshape(len(rankings), len(phrases))
     correlation = (
         pd.DataFrame(mu.T)
         .corr(method="spearman", min_periods=MIN_PHRASES_TO_CORRELATE)

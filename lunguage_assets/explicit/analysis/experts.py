@@ -184,7 +184,8 @@ def load_experts(path: Path | None) -> dict[str, Expert]:
                 row=row_number,
                 column="role",
             )
-        experts[name] = Expert(role, " ".join(cells["occupation"].lower().split()))
+        occupation = " ".join(cells["occupation"].lower().split())
+        experts[name] = Expert(role, occupation)
     return experts
 
 

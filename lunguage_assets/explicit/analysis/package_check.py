@@ -67,6 +67,7 @@ def verify_with_package(
     phrases = sorted(ranking["phrase"].tolist())
     answers = collect_answers(phrases, matches)
     orders = random_orders(answers, settings)
+    # The ranking itself decides which order is checked: the same one every time.
     version = str(ranking["ranking_version"].iloc[0])
     order = text_hash("verified order", version) % len(orders)
     # The package plays match by match in Python: of many matches a part must do.
@@ -78,7 +79,9 @@ def verify_with_package(
     packaged = play_with_package(winner, loser, len(phrases), beginning)
 
     replay = trueskill.play(winner, loser, len(phrases), orders)
-    replayed = np.stack([replay.mu.mean(axis=0), replay.sigma.mean(axis=0)])
+    mean_mu = replay.mu.mean(axis=0)
+    mean_sigma = replay.sigma.mean(axis=0)
+    replayed = np.stack([mean_mu, mean_sigma])
     stored_rows = ranking.set_index("phrase").loc[phrases, ["mu", "sigma"]]
     stored = stored_rows.to_numpy(dtype=np.float64).T
     return Verification(

@@ -81,7 +81,9 @@ def kept_answers(answers: CollectedAnswers, comparisons: int, seed: Any) -> Inte
     higher = np.maximum(answers.winner, answers.loser)
     pair = lower * len(answers.phrases) + higher
     # All answers to one comparison have the same hash, so the same (dense) position.
-    hashes = (mix(answers.match, seed) >> np.uint64(11)).astype(np.float64)
+    # A double holds 53 bits: with all 64, different hashes could become equal.
+    bits = mix(answers.match, seed) >> np.uint64(11)
+    hashes = bits.astype(np.float64)
     position = pd.Series(hashes).groupby(pair).rank(method="dense")
     return np.flatnonzero(position <= comparisons).astype(np.int64)
 

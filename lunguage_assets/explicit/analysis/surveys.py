@@ -242,8 +242,11 @@ def _response_rows(
     for question in questions:
         row = [str(question.number), *(side.phrase for side in question.sides)]
         for side in question.sides:
-            row += [*side.sentences, *[""] * (width - len(side.sentences))]
-        rows.append([*row, *[""] * len(experts)])
+            missing_sentences = width - len(side.sentences)
+            row += side.sentences
+            row += [""] * missing_sentences
+        unanswered = [""] * len(experts)
+        rows.append([*row, *unanswered])
     return rows
 
 

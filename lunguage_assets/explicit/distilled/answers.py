@@ -207,5 +207,6 @@ class Answers:
         shape = len(self.sentences), len(self.judges), len(reference.mu)
         counts = np.zeros(shape, dtype=np.int16)
         kept = is_counted & ~self.is_of_pair
-        np.add.at(counts, (self.sentence[kept], self.judge[kept], self.phrase[kept]), 1)
+        cells = (self.sentence[kept], self.judge[kept], self.phrase[kept])
+        np.add.at(counts, cells, 1)
         return counts

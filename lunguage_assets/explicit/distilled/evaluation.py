@@ -327,12 +327,14 @@ def _scope_row(answers: Answers, scorer: str, mu: Floats) -> dict[str, Any]:
     frame = frame[answers.is_fitted & has_pair & ~np.isnan(mu)]
     is_same_order: list[bool] = []
     for _, rows in frame.groupby("pair"):
-        findings = rows[["mu_centre", "mu_sd", "score"]].to_numpy()
-        for earlier, later in combinations(findings, 2):
-            apart, _, score_apart = later - earlier
+        mu_sd_score = rows[["mu_centre", "mu_sd", "score"]].to_numpy()
+        for first, second in combinations(mu_sd_score, 2):
+            first_mu, first_sd, first_score = first
+            second_mu, second_sd, second_score = second
+            apart = second_mu - first_mu
             # Closer than their errors allow to tell, the order is chance.
-            if abs(apart) > _CLEARLY_APART * np.hypot(later[1], earlier[1]):
-                is_same_order.append((apart > 0) == (score_apart > 0))
+            if abs(apart) > _CLEARLY_APART * np.hypot(second_sd, first_sd):
+                is_same_order.append((apart > 0) == (second_score > first_score))
     return {
         "test": "scope",
         "scorer": scorer,

@@ -78,8 +78,8 @@ def fine_tune(
     finished_epochs = 0
     if state.exists():
         stored = torch.load(state, map_location=device, weights_only=True)
-        for name, learner in learners.items():
-            learner.load_state_dict(stored[name])
+        for learner_name, learner in learners.items():
+            learner.load_state_dict(stored[learner_name])
         scores = stored["scores"].numpy()
         finished_epochs = int(stored["epoch"])
     for epoch in range(finished_epochs, epochs):
@@ -107,7 +107,8 @@ def fine_tune(
             scores[rows] = mu.detach().cpu().numpy()
             step(len(rows))
         states: dict[str, Any] = {
-            name: learner.state_dict() for name, learner in learners.items()
+            learner_name: learner.state_dict()
+            for learner_name, learner in learners.items()
         }
         states["epoch"] = epoch + 1
         states["scores"] = torch.tensor(scores)

@@ -286,6 +286,8 @@ def errors_of(
         if not len(of_third):
             of_third = excess[is_known]
         variances.append(max(float(of_third.mean()), MIN_VARIANCE))
+    # As small as they are stored: later sentences are compared with these. Neighbours
+    # are looked for in other folds, because a sentence is nearest to itself.
     stored_vectors = vectors.astype(np.float16)
     distances = [
         nearest(vectors[mask], stored_vectors[~mask]) for mask in masks if (~mask).any()
@@ -390,6 +392,7 @@ def _rows(
     }
     rows = []
     for variant in variants:
+        # The error of phrases is infinite where none could be held out.
         of_sentences, of_phrases = variant.held_out.errors(answers)
         row = {
             "rung": variant.name,
@@ -412,7 +415,8 @@ def _fingerprint(answers: Answers, encoder: str, chosen: Training) -> str:
     settings = repr((encoder, asdict(chosen), answers.judges))
     state = hashlib.sha256(settings.encode())
     state.update("\n".join(frame["sentence"]).encode("utf-8", "surrogatepass"))
-    state.update(repr(frame[["phrases", "group"]].to_numpy().tolist()).encode())
+    phrases_and_groups = frame[["phrases", "group"]].to_numpy().tolist()
+    state.update(repr(phrases_and_groups).encode())
     state.update(frame[["mu_centre", "mu_sd"]].to_numpy().tobytes())
     for array in (
         answers.sentence,

@@ -133,7 +133,9 @@ def chosen_anchors(
     file = (root or Path()) / Path(choice).expanduser()
     if suffix == ".csv" and file.exists():
         return rated_anchors(ratings_of(file), file)
-    sets = _content(file).sets if file.exists() else {}
+    sets: dict[str, SetEntry] = {}
+    if file.exists():
+        sets = _content(file).sets
     # The choice names the file: its only set is meant, whatever that is called.
     name = next(iter(sets)) if len(sets) == 1 else choice
     return _named_set(file, name, choice, is_own=True)
@@ -224,15 +226,16 @@ def rated_anchors(ratings: pd.DataFrame, file: Path) -> AnchorSet:
         shares = rated.to_numpy(dtype=np.float64)
         anchors.append(_rated_anchor(str(phrase), shares, file))
     means_by_phrase = reader_means(ratings).groupby("phrase", sort=False)
-    spread = spread_between(
-        [means for _, means in means_by_phrase],
-        f"{ratings['rater'].nunique()} raters in {file.name}",
-    )
+    raters = f"{ratings['rater'].nunique()} raters in {file.name}"
+    spread = spread_between([means for _, means in means_by_phrase], raters)
+    # Where no phrase has two raters, the packaged readers stand in.
+    if spread is None:
+        spread = _stated_spread(file, None)
     return AnchorSet(
         name="ratings",
         source=f"ratings in {file.name}",
         anchors=tuple(anchors),
-        spread=spread or _stated_spread(file, None),
+        spread=spread,
         file=file,
         is_own=True,
     )

@@ -183,9 +183,8 @@ class FitPanel:
         examples = self._draw_examples(plays.opponent, mix(hashes, _EXAMPLE))
         mu, _ = scorer.scores(plays.sentences)
         opponent_mu, _ = scorer.scores(examples)
-        has_won = np.where(
-            mu == opponent_mu, random_bits(mix(hashes, _COIN)), mu > opponent_mu
-        )
+        is_won_by_coin = random_bits(mix(hashes, _COIN))
+        has_won = np.where(mu == opponent_mu, is_won_by_coin, mu > opponent_mu)
         is_valid = ~(np.isnan(mu) | np.isnan(opponent_mu))
         outcomes = np.where(has_won, Outcome.WON, Outcome.LOST)
         return np.where(is_valid, outcomes, Outcome.INVALID).astype(np.int8)

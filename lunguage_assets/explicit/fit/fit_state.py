@@ -233,7 +233,9 @@ def choose_opponents(
         opponent_variance=reference.variance,
     )
     is_eligible = fits.counts[active] < np.reshape(limit, (-1, 1))
-    phrase = np.argmax(np.where(is_eligible, draw, -1.0), axis=1).astype(np.int64)
+    # Below every probability, so that what was played often enough is not chosen.
+    eligible_draw = np.where(is_eligible, draw, -1.0)
+    phrase = np.argmax(eligible_draw, axis=1).astype(np.int64)
     return Opponents(phrase, draw[np.arange(len(active)), phrase])
 
 

@@ -128,7 +128,9 @@ def fit_pairs(
         }
     )
     scored_pairs = pairs.join(pd.concat(scores), on="sentence_key")
-    log = FIT_LOG.from_arrow(pa.concat_tables(logs)) if logs else FIT_LOG.frame()
+    log = FIT_LOG.frame()
+    if logs:
+        log = FIT_LOG.from_arrow(pa.concat_tables(logs))
     return FitTables(_with_probabilities(scored_pairs, ranking, calibration), log)
 
 
@@ -189,7 +191,9 @@ def fit_sentences(
         fits.end(
             active, settings.opponent_limit, settings.step_limit, settings.patience
         )
-        announce(Fitting(len(fits.running()), len(sentences), int(step.max()) + 1))
+        running = len(fits.running())
+        steps_played = int(step.max()) + 1
+        announce(Fitting(running, len(sentences), steps_played))
     return fits
 
 

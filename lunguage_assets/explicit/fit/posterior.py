@@ -82,10 +82,9 @@ def _log_likelihood(won: Counts, lost: Counts, reference: ReferenceScale) -> Flo
     )
     noise = np.sqrt(noise_variance)[:, None]
     margin = (_GRID - reference.mu[:, None]) / noise
-    log_likelihood: Floats = won.astype(np.float64) @ log_ndtr(margin) + lost.astype(
-        np.float64
-    ) @ log_ndtr(-margin)
-    return log_likelihood
+    of_wins: Floats = won.astype(np.float64) @ log_ndtr(margin)
+    of_losses: Floats = lost.astype(np.float64) @ log_ndtr(-margin)
+    return of_wins + of_losses
 
 
 def _density(log_likelihood: Floats, reading_sd: float) -> Floats:

@@ -74,7 +74,7 @@ class ReaderSpread(NamedTuple):
 
     @classmethod
     def everywhere(cls, sd: float, df: float, source: str) -> ReaderSpread:
-        """The same spread at every position, below and above.
+        """Make a spread that is the same at every position, below and above.
 
         Args:
             sd: deviation between readers, in logits.
@@ -84,7 +84,7 @@ class ReaderSpread(NamedTuple):
         return cls((0.0,), (sd,), (sd,), df, source)
 
     def deviations(self, position: ArrayLike) -> tuple[Floats, Floats]:
-        """Deviations of readers below and above p at logits `position`, of its shape.
+        """Compute the deviations below and above p at logits `position`, in its shape.
 
         The variances of neighbouring positions are pooled. Beyond the outermost ones
         nothing is known, and the spread stays what it is there.
@@ -158,13 +158,15 @@ def _number(
     row_number: int,
     highest: float,
 ) -> float:
-    """The number in a cell, from 0 to `highest`."""
+    """Read the number in a cell, from 0 to `highest`."""
     try:
         number = float(cells[column])
     except ValueError:
         number = math.nan
     if not 0.0 <= number <= highest:
-        expected = "a number from 0 to 100" if highest == 100.0 else "a count"
+        expected = "a count"
+        if highest == 100.0:
+            expected = "a number from 0 to 100"
         raise InputError(
             path.name,
             "no such number",
@@ -181,7 +183,7 @@ def spread_of_numbers(
     left_out: Collection[str],
     source: str,
 ) -> ReaderSpread:
-    """The spread by position, from the middle 80% of the people who gave numbers.
+    """Take the spread by position from the middle 80% of people who gave numbers.
 
     Args:
         numbers: as `people_numbers` returns them.
@@ -236,8 +238,9 @@ def spread_between(means: Iterable[ArrayLike], source: str) -> ReaderSpread | No
     df = sum(len(values) - 1 for values in rated)
     if not df:
         return None
-    squares = sum(float(((values - values.mean()) ** 2).sum()) for values in rated)
-    return ReaderSpread.everywhere(math.sqrt(squares / df), float(df), source)
+    squares = [float(((values - values.mean()) ** 2).sum()) for values in rated]
+    sd = math.sqrt(sum(squares) / df)
+    return ReaderSpread.everywhere(sd, float(df), source)
 
 
 def reader_range(
@@ -247,7 +250,9 @@ def reader_range(
     spread: ReaderSpread,
     share: float = 0.95,
 ) -> tuple[Floats, Floats]:
-    """The range in which another reader's p would lie; arrays of the shape of `p`.
+    """Compute the range in which another reader's p would lie, in the shape of `p`.
+
+    The variances of our p and between readers are added on the logit scale.
 
     Args:
         p: ours, strictly between 0 and 1.
@@ -256,18 +261,21 @@ def reader_range(
         spread: between readers.
         share: of readers within the range.
 
-    The variances of our p and between readers are added on the logit scale.
+    Returns:
+        Its lower and its upper end.
     """
-    centre, low, high = (
-        logit(np.asarray(value, dtype=np.float64)) for value in (p, p_low, p_high)
-    )
+    centre = logit(np.asarray(p, dtype=np.float64))
+    low = logit(np.asarray(p_low, dtype=np.float64))
+    high = logit(np.asarray(p_high, dtype=np.float64))
     # An interval of 95% is 2 * 1.96 deviations wide.
     own_variance = ((high - low) / (2.0 * Z95)) ** 2
     below, above = spread.deviations(centre)
     # With few raters their spread is uncertain itself: Student's t instead of the
     # normal, 1.96 only where the spread is taken as given.
     tail = 0.5 + share / 2.0
-    reach = float(ndtri(tail) if math.isinf(spread.df) else stdtrit(spread.df, tail))
+    reach = float(ndtri(tail))
+    if not math.isinf(spread.df):
+        reach = float(stdtrit(spread.df, tail))
     range_low = expit(centre - reach * np.sqrt(below**2 + own_variance))
     range_high = expit(centre + reach * np.sqrt(above**2 + own_variance))
     return np.minimum(range_low, p_low), np.maximum(range_high, p_high)

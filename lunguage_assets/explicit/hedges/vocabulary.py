@@ -108,8 +108,11 @@ def newest_only(
     newest = []
     for frame in reversed(batches):
         is_superseded = frame["study_id"].isin(newer_studies)
+        rows = frame
         # Few studies come again: a batch without one of them is not copied.
-        newest.append(frame[~is_superseded] if is_superseded.any() else frame)
+        if is_superseded.any():
+            rows = frame[~is_superseded]
+        newest.append(rows)
         newer_studies |= set(frame["study_id"])
     return pd.concat(reversed(newest), ignore_index=True)
 
@@ -133,13 +136,14 @@ def _usable_examples(hedges: pd.DataFrame) -> Mapping[str, list[Example]]:
 
 
 def _published_examples() -> dict[str, list[Example]]:
-    return {
-        phrase: [
+    examples: dict[str, list[Example]] = {}
+    for phrase, sentences in reference_sentences().items():
+        # No finding of the corpus is behind an invented sentence.
+        examples[phrase] = [
             Example(f"ruler:{phrase}:{number:02d}", sentence)
             for number, sentence in enumerate(sentences)
         ]
-        for phrase, sentences in reference_sentences().items()
-    }
+    return examples
 
 
 def _reason(count: int, examples: Sequence[Example], settings: ExplicitSettings) -> str:

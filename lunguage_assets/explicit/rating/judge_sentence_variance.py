@@ -94,6 +94,7 @@ def _estimate_variance(
     share = 1.0 - 1.0 / judges
 
     gap = (mu[phrase_a] - mu[phrase_b]) / DIFFERENCE_SD
+    # How steeply the probability of a win rises with mu, at this gap.
     slope = np.exp(-0.5 * gap**2) / (math.sqrt(2.0 * math.pi) * DIFFERENCE_SD)
     coin_variance = ndtr(gap) * ndtr(-gap) * share
     expected = np.tile([slope, coin_variance], 2)

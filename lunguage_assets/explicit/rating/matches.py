@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -86,19 +86,14 @@ def comparison_matches(
     choices = judge.compare([match.question for match in matches])
     answered = list(zip(matches, choices, strict=True))
     # By column: a large vocabulary has a million matches.
+    columns: dict[str, list[Any]] = {}
+    for name in ScheduledMatch._fields:
+        columns[name] = [getattr(match, name) for match in matches]
+    columns["answer"] = list(choices)
+    columns["winner"] = [match.winner(choice) for match, choice in answered]
     version = str(vocabulary["vocabulary_version"].iloc[0]) if len(vocabulary) else ""
-    scheduled = {
-        name: [getattr(match, name) for match in matches]
-        for name in ScheduledMatch._fields
-    }
-    return COMPARISON_MATCHES.frame(
-        {
-            **scheduled,
-            "answer": choices,
-            "winner": [match.winner(choice) for match, choice in answered],
-            "vocabulary_version": [version] * len(matches),
-        }
-    )
+    columns["vocabulary_version"] = [version] * len(matches)
+    return COMPARISON_MATCHES.frame(columns)
 
 
 def schedule(

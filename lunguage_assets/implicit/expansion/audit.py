@@ -80,6 +80,7 @@ def edge_counts(
                 child = _presence_of(parent, edge, dictionary.vocabulary)
                 mentions = mentions_by_edge.setdefault(key, set())
                 mentions.update(_mentions(statements, parent, child, dictionary))
+        # A study counts once for an edge, however many rows imply it or speak of it.
         for key, mentions in mentions_by_edge.items():
             mention: Mention = next(iter(mentions), "unmentioned")
             if len(mentions) > 1:
@@ -152,6 +153,7 @@ def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
     expected: Mention = "present" if edge.status == "dp" else "absent"
     studies = {mention: counts[key, mention] for mention in _MENTIONS}
     agreeing = studies[expected]
+    # A study that says both has mentioned the sign, and settles nothing.
     mentioned = studies["present"] + studies["absent"]
     share = low = high = None
     against_experts = "not measured"
@@ -160,6 +162,7 @@ def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
         share = agreeing / mentioned
         low = min(interval.low, share)
         high = max(interval.high, share)
+        # A few studies have a wide interval, in which the experts' 0.8 may still lie.
         against_experts = "open"
         if low > KEPT_ABOVE:
             against_experts = "above"

@@ -24,12 +24,15 @@ def derive_probability(child: Row, parent: Row, strength: float | None) -> None:
             is `KEPT_ABOVE`.
     """
     widens = child.policy.widens_bounds
+    # "Possible pneumothorax" implies a possible absence of lung markings: certainty is
+    # the parent's, polarity the pathway's.
     child.status = parent.status[0] + child.status[1]
-    passed_on = 1.0 if strength is None else strength
-    child.support = rounded(parent.support * passed_on)
-    bound = strength
-    if bound is None:
+    if strength is not None:
+        bound = strength
+        child.support = rounded(parent.support * strength)
+    else:
         bound = KEPT_ABOVE if widens else 1.0
+        child.support = rounded(parent.support)
     # Not above the parent's, not by a last digit either: printed, both are rounded.
     low = min(rounded(parent.p_low * bound), parent.p_low)
     if child.positive:

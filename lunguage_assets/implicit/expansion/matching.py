@@ -40,17 +40,21 @@ class Match(NamedTuple):
 
     def record(self) -> dict[str, object]:
         """Write the answer as a row of PATHWAY_MATCHES."""
-        return {
+        record: dict[str, object] = {
             "finding_id": self.row.finding_id,
             "study_id": self.row.study_id,
             "name": self.row.name,
             "diagnosis": self.diagnosis,
             "refinements": self.refinements,
-            "pathway_id": self.matched.id if self.matched else "",
-            "pathway": self.matched.notation if self.matched else "",
+            "pathway_id": "",
+            "pathway": "",
             "reason": self.reason,
             "generated": self.row.is_generated,
         }
+        if self.matched is not None:
+            record["pathway_id"] = self.matched.id
+            record["pathway"] = self.matched.notation
+        return record
 
 
 def match(row: Row, dictionary: PathwayDictionary) -> Match:

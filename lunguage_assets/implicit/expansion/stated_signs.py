@@ -94,6 +94,7 @@ class StatedSigns:
         for row in self._same_name(child):
             # "Edema" without a location states the one that the pathway locates.
             is_unlocated_diagnosis = is_diagnosis and not row.location_parts
+            # What the report names as evidence is the sign, wherever it lies.
             is_located = (
                 is_near(row, child)
                 or gives_reason(row, parent)
@@ -112,7 +113,9 @@ class StatedSigns:
         """
         labels = self._labels
         meant = labels.present(child)
-        wording = f"{edge.attributes.get('morphology', '')} {edge.ent}".strip()
+        # An "opacity" that is nodular means what "nodular opacity" does: a lung lesion.
+        morphology = edge.attributes.get("morphology", "")
+        wording = f"{morphology} {edge.ent}".strip()
         location = ", ".join((child.location, *child.location_parts))
         composed = labels.labels_of_wording(wording, location)
         parents_diagnosis = labels.read(parent).diagnosis
@@ -121,9 +124,11 @@ class StatedSigns:
             # that of a nodular one the report must say that it is nodular.
             suffices = label not in meant or labels.is_diagnosis(label)
             for row in self._by_label.get((label, child.currency), ()):
+                # "Lung cancer" is a lung lesion, and not its own nodular opacity.
                 diagnosis = labels.read(row).diagnosis
                 if diagnosis and diagnosis == parents_diagnosis:
                     continue
+                # "The heart is enlarged": what is said lies where the heart does.
                 is_placeless = labels.present(row)[label]
                 is_located = (
                     is_placeless or is_near(row, child) or gives_reason(row, parent)
@@ -154,9 +159,7 @@ class StatedSigns:
 def strongest(rows: Iterable[Row], by_id: Mapping[str, Row]) -> Row | None:
     """Find the preferred row; a merged row counts through its survivor."""
     # The survivor stays in the result, so that the link to it holds.
-    survivors = (
-        by_id[row.merged_into] if row.merged_into is not None else row for row in rows
-    )
+    survivors = (by_id[row.merged_into or row.finding_id] for row in rows)
     return min(survivors, key=priority, default=None)
 
 
@@ -199,4 +202,5 @@ def defines(cell: str, attribute: str) -> bool:
 
 def compatible_locations(stated: frozenset[str], implied: frozenset[str]) -> bool:
     """Whether one contains all parts of the other; a stated one may be wider."""
+    # "Opacity" without a location does not state the one at the left base.
     return stated >= implied or bool(stated and stated <= implied)

@@ -37,6 +37,7 @@ def sub_finding(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
     child.cues = ""
     child.parent_id = parent.finding_id
     child.root_id = parent.root_id or parent.finding_id
+    # What a stated row implies is at depth 1: its bound has 0.8 once (section 4).
     child.depth = parent.depth + 1 if parent.is_generated else 1
     # It has evidence of its own only when it is expanded in turn.
     child.evidence = ()
@@ -68,9 +69,10 @@ def _locate(child: Row, parent: Row, edge: Edge, vocabulary: Vocabulary) -> None
         return
     parts = vocabulary.location_parts(edge.location)
     added = [part for part in parts if part not in child.location_parts]
+    wording = edge.location
     # The parent may name a part of the pathway's location already.
-    is_all_new = len(added) == len(parts)
-    wording = edge.location if is_all_new else ", ".join(added)
+    if len(added) < len(parts):
+        wording = ", ".join(added)
     child.location = united_cells([child.location, wording])
     child.location_parts = tuple(sorted({*child.location_parts, *parts}))
 

@@ -32,6 +32,7 @@ from lunguage_assets.implicit.merging.similar_findings import (
 )
 from lunguage_assets.implicit.policy import POLICIES
 from lunguage_assets.implicit.rows import (
+    Priority,
     Row,
     by_study,
     priority,
@@ -207,9 +208,12 @@ def _merge_repeated(
     study: Sequence[Row], group: Sequence[Row], blacklist: Blacklist, labels: LabelList
 ) -> None:
     """Merge rows that state the same; of equals one that names a diagnosis stays."""
-    survivor = min(
-        group, key=lambda row: priority(row, rule=not labels.read(row).diagnosis)
-    )
+
+    def rank(row: Row) -> Priority:
+        names_diagnosis = bool(labels.read(row).diagnosis)
+        return priority(row, rule=not names_diagnosis)
+
+    survivor = min(group, key=rank)
     # The survivor keeps its wording and p; only its location may become more telling.
     located = row_with_location(survivor, group)
     survivor.location = located.location

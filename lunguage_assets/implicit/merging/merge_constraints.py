@@ -54,12 +54,13 @@ class _PairsFile(BaseModel, frozen=True, extra="forbid"):
     @model_validator(mode="after")
     def _two_different_words(self) -> Self:
         for field, pairs in self:
+            may_be_phrases = field == "exact_pairs"
             for number, (word, opposite) in enumerate(pairs):
-                are_phrases = field == "exact_pairs"
                 are_words = _is_word(word) and _is_word(opposite)
                 are_filled = bool(word.strip() and opposite.strip())
+                # A word that excludes itself would keep equal findings apart.
                 differ = collapsed(word) != collapsed(opposite)
-                if (are_phrases or are_words) and are_filled and differ:
+                if (may_be_phrases or are_words) and are_filled and differ:
                     continue
                 raise wrong_at(
                     (field, number),
@@ -159,8 +160,10 @@ class Blacklist:
         for phrase in map(WholePhrase, map(collapsed, phrases)):
             if phrase in self._opposites:
                 terms.add(phrase)
-        opposites = frozenset[Term]().union(*(self._opposites[term] for term in terms))
-        return ExclusionTerms(frozenset(terms), opposites)
+        opposites: set[Term] = set()
+        for term in terms:
+            opposites.update(self._opposites[term])
+        return ExclusionTerms(frozenset(terms), frozenset(opposites))
 
     def _listed_words(self, text: str) -> set[str]:
         if self._inside_words:
@@ -203,11 +206,13 @@ _DIGITS_BY_WORD = {
     for number, word in enumerate(words.split(), start=1)
 }
 _NUMBER_WORD = re.compile(r"\b(?:" + "|".join(_DIGITS_BY_WORD) + r")\b")
+# "T8", "T8-T9", "C5/6", "L1 to 3"; what a unit follows is none ("C5 mm").
 _LEVEL = re.compile(
     r"(?<![a-z0-9])([ctls])-?(\d{1,2})"
     r"(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?"
     r"(?!\d|\.\d|[ ]?(?:mm|cm)\b)"
 )
+# "5 mm", "2 x 3 cm", "10 to 12 mm": one quantity each, with its unit at the end.
 _QUANTITY = re.compile(
     r"\d+(?:\.\d+)?(?:\s?(?:x|×|-|to|by|/)\s?\d+(?:\.\d+)?)*(?:\s?(mm|cm)(?![a-z]))?"
 )
@@ -234,6 +239,7 @@ def stated_values(phrase: str) -> Values:
             levels.add(f"{last_letter or letter}{int(last_number)}")
     # The digits of a level are no length: "T8" beside "8 mm".
     for quantity in _QUANTITY.finditer(_LEVEL.sub(" ", text)):
+        # Of "2 x 3 cm" the unit is said once, and holds for both.
         unit = quantity.group(1)
         factor = _MM_PER_CM if unit == "cm" else 1.0
         numbers = values.setdefault("length" if unit else "number", set())
@@ -245,7 +251,8 @@ def stated_values(phrase: str) -> Values:
 def values_differ(first: Values, second: Values) -> bool:
     """Whether both state a value of the same kind and the values are not the same."""
     # A nodule of 5 mm may be the nodule of which no size is stated.
-    return any(first[kind] != second[kind] for kind in first.keys() & second.keys())
+    shared_kinds = first.keys() & second.keys()
+    return any(first[kind] != second[kind] for kind in shared_kinds)
 
 
 # Directions of change
@@ -310,8 +317,8 @@ def wording_of(row: Row, blacklist: Blacklist) -> Wording:
     if not row.policy.compares_values:
         return Wording(phrase, terms, values={}, course=frozenset())
     # Two tips of a tube, 4 and 6 cm above the carina, differ by their placement.
-    worded = f"{phrase}, {row.placement}" if row.placement else phrase
-    return Wording(phrase, terms, stated_values(worded), course(row))
+    described = ", ".join(filter(None, (phrase, row.placement)))
+    return Wording(phrase, terms, stated_values(described), course(row))
 
 
 Excludes = Callable[[str, str], bool]
@@ -349,7 +356,7 @@ def unite_attributes(survivor: Row, merged: Row, excludes: Excludes) -> list[str
 def _excluded_columns(survivor: Row, merged: Row, excludes: Excludes) -> set[str]:
     """Find the attributes of two rows that exclude each other."""
     excluded: set[str] = set()
-    # What is there has not resolved.
+    # What is there has not resolved: the survivor keeps the course that it has.
     is_one_gone = says_resolved(survivor.improved) != says_resolved(merged.improved)
     if is_one_gone or courses_differ(course(survivor), course(merged)):
         excluded.update(COURSES)

@@ -100,7 +100,9 @@ def _alternative_of(row: Row, fit: _Fit) -> _Alternative | None:
     is_joined = not _connectors().isdisjoint(fit.phrases)
     # "A, B or C": of the first nothing is hedged by a phrase of its own.
     is_bare = row.positive and row.p_source == "none" and not len(fit.phrases)
-    return _Alternative(row, hedges, is_joined) if is_joined or is_bare else None
+    if not is_joined and not is_bare:
+        return None
+    return _Alternative(row, hedges, is_joined)
 
 
 def _normalise(members: Sequence[_Alternative]) -> None:
@@ -127,11 +129,14 @@ def _normalise(members: Sequence[_Alternative]) -> None:
     p_by_name = _highest_p_by_name(present)
     available = 1.0 - sum(_highest_p_by_name(dismissed).values())
     is_hedged = any(member.hedges for member in present)
+    # "May represent a nodule or a scar": the hedge has been fitted, and says enough.
     if is_hedged and sum(p_by_name.values()) <= available:
         return
     is_only_one = len(p_by_name) == 1 and not dismissed
+    # "A nodule on the right or on the left": one finding twice, and none beside it.
     if is_only_one and (is_hedged or len(present) > 1):
         return
+    # Taken before any of them changes, for the upper ends below.
     low_by_name = {member.row.name: member.row.p_low for member in present}
     shares = _shares(present, p_by_name, available, is_only_one)
     for member, share in zip(present, shares, strict=True):

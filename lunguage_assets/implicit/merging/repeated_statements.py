@@ -18,6 +18,7 @@ from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.locations import anatomy
 
 _SECTIONS_THAT_REPEAT = {"find", "impr"}
+# Only their order counts: a pair at one location comes before one of one status.
 _SAME_LOCATION = 0.5
 _SAME_STATUS = 0.25
 
@@ -218,6 +219,8 @@ class Statement:
         """Whether two locations are one, or one contains the other."""
         if is_same_location(first, second):
             return True
+        # "No bilateral effusions" denies the left one, too; bilateral effusions are not
+        # the one on the left.
         within = lies_in if self.row.positive else anatomy().covers
         return bool(within(first, second) or within(second, first))
 

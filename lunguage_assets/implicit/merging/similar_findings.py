@@ -198,8 +198,9 @@ def complete_link(size: int, similarity: Mapping[Pair, float]) -> list[list[int]
         group += joining
         for item in joining:
             group_of[item] = group
-    return sorted(
-        sorted(group)
-        for item, group in enumerate(group_of)
-        if len(group) > 1 and item == min(group)
-    )
+    groups: list[list[int]] = []
+    for item, group in enumerate(group_of):
+        # Each of its members has the group: it is listed by the first.
+        if len(group) > 1 and item == min(group):
+            groups.append(sorted(group))
+    return sorted(groups)

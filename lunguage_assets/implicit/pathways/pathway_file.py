@@ -102,8 +102,11 @@ class When(BaseModel, frozen=True, extra="forbid"):
 
     def admits(self, views: frozenset[str]) -> bool:
         """Whether the view condition holds for a study's projections and postures."""
+        # The size of a heart is read on ap and pa films, whatever the posture.
         if self.needs:
             return bool(views & set(self.needs))
+        # Fluid goes where the posture lets it: a posture that is known decides, and the
+        # projections only without one (section 3).
         postures = views & set(POSTURES)
         if self.postures:
             return any(postures == set(situation) for situation in self.postures)
@@ -253,6 +256,7 @@ class PathwayFile(BaseModel, frozen=True, extra="forbid"):
         for number, diagnosis in enumerate(self.diagnoses):
             spellings += map(collapsed, diagnosis.variants)
             ids += [entry.id for entry in diagnosis.entries]
+            # Looked at after each diagnosis, so that the message names the later one.
             for field, seen in (("spellings", spellings), ("pathways", ids)):
                 twice = _repeated(seen)
                 if twice is not None:
@@ -263,14 +267,19 @@ class PathwayFile(BaseModel, frozen=True, extra="forbid"):
             for name, category in self.categories.items()
             if category == SYMPTOM_CATEGORY
         }
+        for position, child in self._sub_findings():
+            problem = _problem_of(child, spellings, symptoms)
+            if problem:
+                raise wrong_at(position, problem)
+        return self
+
+    def _sub_findings(self) -> Iterator[tuple[tuple[str | int, ...], SubFinding]]:
+        """Yield every sub-finding of the file, and its position in it."""
         for number, diagnosis in enumerate(self.diagnoses):
             for number_of_pathway, pathway in enumerate(diagnosis.pathways):
+                position = "diagnoses", number, "pathways", number_of_pathway, "implies"
                 for edge, child in enumerate(pathway.implies):
-                    problem = _problem_of(child, spellings, symptoms)
-                    if problem:
-                        in_diagnosis = "pathways", number_of_pathway, "implies", edge
-                        raise wrong_at(("diagnoses", number, *in_diagnosis), problem)
-        return self
+                    yield (*position, edge), child
 
 
 def _problem_of(

@@ -139,6 +139,8 @@ class PathwayDictionary:
         exact = self._look_up(name)
         if exact:
             return exact
+        # Refinement words are those of a diagnosis: "acute on chronic bronchitis" is a
+        # bronchitis, because both words refine one.
         for diagnosis, rule in self.rules.items():
             unrefined = rule.without_refinements(name)
             if not unrefined:
@@ -315,6 +317,7 @@ class PathwayDictionary:
     @cached_property
     def _order(self) -> dict[str, int]:
         """Position of every diagnosis: it comes before those among its sub-findings."""
+        # What implies a diagnosis lies at least one deeper than it.
         deepest_first = sorted(
             self.diagnoses, key=lambda name: (-self._below(name).depth, name)
         )
@@ -353,8 +356,8 @@ def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDiction
     dictionary = PathwayDictionary(content, vocabulary)
     below = {}
     for name in dictionary.diagnoses:
-        by_ent = {child.ent: child.diagnosis for child in dictionary.children(name)}
-        below[name] = [diagnosis for diagnosis in by_ent.values() if diagnosis]
+        diagnoses = [child.diagnosis for child in dictionary.children(name)]
+        below[name] = [diagnosis for diagnosis in diagnoses if diagnosis]
     try:
         TopologicalSorter(below).prepare()
     except CycleError as error:
@@ -375,13 +378,19 @@ def pathway_tree(dictionary: PathwayDictionary, diagnosis: str) -> Iterator[str]
     for pathway in dictionary.pathways_of(diagnosis):
         yield f"    if {_situation(pathway.when)} ({pathway.id})"
         for edge in pathway.edges:
-            absent = "absent: " if edge.status == "dn" else ""
+            sign = edge.ent
+            if edge.status == "dn":
+                sign = f"absent: {sign}"
             notes = "; ".join(_notes_on(edge, dictionary))
-            yield f"        {absent}{edge.ent}" + (f" ({notes})" if notes else "")
+            if notes:
+                sign = f"{sign} ({notes})"
+            yield f"        {sign}"
 
 
 def _notes_on(edge: Edge, dictionary: PathwayDictionary) -> list[str]:
-    notes = [f"at: {edge.location}"] if edge.location else []
+    notes = []
+    if edge.location:
+        notes.append(f"at: {edge.location}")
     notes += edge.published_attributes()
     if edge.is_symptom:
         notes.append("symptom")

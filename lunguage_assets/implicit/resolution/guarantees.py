@@ -301,13 +301,16 @@ def _are_numbered_in_order(study: Sequence[Row]) -> bool:
 
 def _root(row: Row, by_id: Mapping[str, Row]) -> str | None:
     """Find the original behind a row, through living parents that imply it."""
+    # A faulty table may have rows that imply each other in a circle.
     seen: set[str] = set()
     while row.is_generated:
         parent = by_id.get(row.parent_id or "")
         if parent is None or row.finding_id in seen:
             return None
-        reads_resolution = parent.policy.reads_resolution
-        implies = is_present(parent) if reads_resolution else parent.positive
+        # "No pneumonia" implies nothing, and "resolved pneumonia" nothing any more.
+        implies = parent.positive
+        if parent.policy.reads_resolution:
+            implies = is_present(parent)
         if not implies:
             return None
         seen.add(row.finding_id)

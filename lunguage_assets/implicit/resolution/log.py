@@ -83,8 +83,9 @@ def events_before(
     for row in study:
         if row.merged_into is not None:
             # Only what an encoder found alike has a similarity.
-            is_repeated = row.merge_similarity is None
-            rule = "same statement" if is_repeated else "same meaning"
+            rule = "same meaning"
+            if row.merge_similarity is None:
+                rule = "same statement"
             survivor = survivor_id(row.merged_into)
             yield event_of(row, "merged", "deduplicate", rule, survivor_id=survivor)
             yield from _cells_kept_apart(row, by_id[row.merged_into])

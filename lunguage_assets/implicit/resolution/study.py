@@ -49,7 +49,9 @@ class StudyResolver:
     ) -> None:
         self._dictionary = dictionary
         self._blacklist = blacklist
-        self._rules = rules_of(rows[0].policy if rows else METHOD)
+        # All rows of a study are of one mode; without a row no rule is applied.
+        policy = rows[0].policy if rows else METHOD
+        self._rules = rules_of(policy)
         in_order = sorted(rows, key=report_position)
         self.living: dict[str, Row] = {row.finding_id: row for row in in_order}
         self._children: dict[str, list[Row]] = {}

@@ -168,6 +168,7 @@ def belief_of(name: str) -> Belief:
         for qualifier in statements_file().qualifiers
         if qualifier.name == name
     )
+    # Jeffreys' prior is half a case of either kind, so that no p is 0 or 1.
     coded = counts.coded + 0.5
     not_coded = counts.denied - counts.coded + 0.5
     return Belief(
@@ -305,7 +306,8 @@ def is_course_alone(status: str, no_change: str, *described: str) -> bool:
         no_change: its cell.
         described: its cells that say how the part is.
     """
-    return status[1] == "n" and bool(no_change) and not "".join(described).strip(", ")
+    is_described = bool("".join(described).strip(", "))
+    return status[1] == "n" and bool(no_change) and not is_described
 
 
 def are_along_other_axes(denials: Sequence[Row], presences: Sequence[Row]) -> bool:

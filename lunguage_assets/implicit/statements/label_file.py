@@ -89,11 +89,12 @@ class _LabelsFile(BaseModel, frozen=True, extra="forbid"):
 
     def _wrong_names(self, number: int, label: Label) -> dict[str, list[str]]:
         names = [listed.name for listed in self.labels]
+        earlier_names = names[:number]
         # A label that others deny denies none itself.
         may_deny = {listed.name for listed in self.labels if not listed.denied_by}
         may_be_replaced = set(names) - {label.name}
         return {
-            "name": [label.name] if label.name in names[:number] else [],
+            "name": [name for name in earlier_names if name == label.name],
             "instead_of": _not_in(may_be_replaced, label.instead_of),
             "denied_by": _not_in(may_deny, label.denied_by),
         }
@@ -184,6 +185,7 @@ class LabelList:
             for part, names in enumerate(label.concluded_from):
                 for name in names:
                     self.concluding[vocabulary.finding(name)] = number, part
+        # Reports repeat few wordings and contents, so their readings are remembered.
         self.meanings = remembered(self._meanings)
         self._reading = lru_cache(maxsize=ENTRIES)(self._read)
 
@@ -220,7 +222,9 @@ class LabelList:
     def read(self, row: Row, status: str = "") -> RowReading:
         """Read what a row says; `status` is read instead of its own."""
         content = Content._make(content_of(row))
-        return self._reading(content._replace(status=status) if status else content)
+        if status:
+            content = content._replace(status=status)
+        return self._reading(content)
 
     def _read(self, row: Content) -> RowReading:
         diagnosis = diagnosis_of(row, self._dictionary) or ""
@@ -363,15 +367,19 @@ class LabelList:
         if meaning.reads not in ("size", "whole"):
             return meaning.reads == "presence"
         measured = f"{measurement}, {morphology}"
+        # "The contour of the heart is normal" leaves its size open (section 5).
         axes = axes_of(measured) if has_axes(name) else frozenset()
         if axes and "size" not in axes:
             return None
         is_enlarged = self._dictionary.contradictory(measured, "normal")
         is_normal = self._dictionary.contradictory(measured, "increased")
+        # "The heart is stable": no word of a size, or words of both.
         if is_enlarged == is_normal:
             return None
+        # An enlarged silhouette may be that of the vessels.
         if meaning.reads == "whole" and is_enlarged and is_positive:
             return None
+        # A positive "heart size normal" is turned round, a negative one stands.
         return is_enlarged or not is_positive
 
 

@@ -118,6 +118,7 @@ class Anatomy:
             words = tokens(part)
             while words:
                 region = self._region_ahead(words)
+                # "Biapical" names a region, and both sides.
                 for word in words[: region.words]:
                     sides.update(self._sides_by_word.get(word, ()))
                 if region.name:
@@ -168,8 +169,10 @@ class Anatomy:
         """Whether a location, by its parts, contains another; none contains all."""
         wide = self.location(outer)
         narrow = self.location(inner)
+        # "Left" contains neither what is bilateral nor what has no side.
         if wide.sides and not (narrow.sides and narrow.sides <= wide.sides):
             return False
+        # The 5th rib contains no 6th one.
         if not wide.details <= narrow.details:
             return False
         # "No opacity in the lungs" denies every opacity without a location.
