@@ -27,10 +27,9 @@ from lunguage_assets.orchestration.assets.steps import (
     Result,
     materialize_result,
     read_inputs,
-    step_deps,
+    step_options,
 )
-from lunguage_assets.orchestration.checks import check_specs, expectations
-from lunguage_assets.orchestration.metadata import table_options
+from lunguage_assets.orchestration.checks import expectations
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.tables import TERMS
@@ -42,14 +41,10 @@ GROUP = "analysis"
 
 def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     """Return the assets of the group, for the rankers of `partitions`."""
-    by_ranker = partitions.by("ranker")
 
     @dg.asset(
-        **table_options("judge_agreement"),
         group_name=GROUP,
-        partitions_def=by_ranker,
-        deps=step_deps("judge_agreement", partitions),
-        check_specs=check_specs("judge_agreement", by_ranker, expectations),
+        **step_options("judge_agreement", partitions, checks=[expectations]),
     )
     @redact_errors()
     def judge_agreement(
@@ -93,10 +88,8 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         )
 
     @dg.asset(
-        **table_options("fit_validation"),
         group_name=GROUP,
-        partitions_def=by_ranker,
-        deps=step_deps("fit_validation", partitions),
+        **step_options("fit_validation", partitions),
     )
     @redact_errors()
     def fit_validation(
@@ -117,10 +110,8 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         return materialize_result(configuration, inputs, tables, {})
 
     @dg.asset(
-        **table_options("pathway_audit"),
         group_name=GROUP,
-        partitions_def=by_ranker,
-        deps=step_deps("pathway_audit", partitions),
+        **step_options("pathway_audit", partitions),
     )
     @redact_errors()
     def pathway_audit(
