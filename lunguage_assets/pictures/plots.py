@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.explicit.fit.probability import Anchor, Calibration, probability
+from lunguage_assets.explicit.rating.ranking import is_published_scale
 
 P_EDGES = np.array([step / 20 for step in range(21)])
 """Edges of the bars of p."""
@@ -136,7 +137,7 @@ def ranking_plot(
     figure, axes = _panel_of_phrases(ordered["phrase"].tolist())
     height = np.arange(len(ordered))
     mu = ordered["mu"].to_numpy(dtype=np.float64)
-    if len(ordered) and (ordered["ruler"] == "published").all():
+    if len(ordered) and is_published_scale(ordered):
         label = "published mu (no interval)"
         axes.plot(mu, height, "o", ms=4, color=_BLUE, label=label)
     else:

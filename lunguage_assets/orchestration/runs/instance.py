@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import dagster as dg
 import psutil
@@ -33,6 +32,7 @@ from dagster._core.remote_origin import (
 # The same: how the code location is loaded.
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
+from lunguage_assets.judges.data_policy import Diagnosis
 from lunguage_assets.locks import (
     LockHeld,
     exclusive_lock,
@@ -107,23 +107,23 @@ def environment_of_children(home: Home) -> dict[str, str]:
     }
 
 
-def examination(home: Home) -> tuple[Literal["ok", "warning"], str]:
-    """Return what a person should know of the instance: severity and message."""
+def examine_instance(home: Home) -> Diagnosis:
+    """Say whether Dagster's instance of a home has the packaged configuration."""
     if named := os.environ.get(DAGSTER_VARIABLE):
-        return (
+        return Diagnosis(
             "ok",
             f"Dagster's instance is configured in {named} ($DAGSTER_HOME), which is "
             "left alone",
         )
     file = home.dagster / "dagster.yaml"
     if file.exists() and file.read_bytes() != dagster_yaml().read_bytes():
-        return (
+        return Diagnosis(
             "warning",
             f"{file} is not this version's {dagster_yaml()}. Take over from there what "
             "you need, or delete yours: the next command then puts the packaged one "
             "there.",
         )
-    return "ok", "Dagster's instance has the packaged configuration"
+    return Diagnosis("ok", "Dagster's instance has the packaged configuration")
 
 
 @contextmanager
