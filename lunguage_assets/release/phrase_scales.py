@@ -3,7 +3,7 @@
 It has p of every ranked phrase, and what people say that the phrase means to them.
 
 Here stands what is compared; how the page and the picture show it is in
-`page_tables.py` and `plots.py`.
+`page_tables.py` and `pictures.scale_plots`.
 """
 
 from __future__ import annotations

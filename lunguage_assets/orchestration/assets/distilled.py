@@ -84,7 +84,7 @@ def distilled_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     ) -> Result:
         """Test a distilled model on sentences and phrases that it had not seen."""
         # matplotlib is slow to import
-        from lunguage_assets.pictures.plots import distilled_errors
+        from lunguage_assets.pictures.validation_plots import distilled_errors
 
         inputs = read_inputs(context, configuration)
         (ranker,) = inputs.keys

@@ -230,7 +230,7 @@ def explicit_assets(
         published one is used.
         """
         # matplotlib is slow to import
-        from lunguage_assets.pictures.plots import ranking_plot
+        from lunguage_assets.pictures.scale_plots import ranking_plot
 
         inputs = read_inputs(context, configuration)
         panel = panel_comparisons(configuration, inputs)
