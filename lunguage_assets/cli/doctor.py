@@ -55,6 +55,7 @@ def doctor(configuration: Configuration, ask: bool) -> None:
         *_examined_judges(configuration, data_class, today),
         *_examined_home(configuration, data_class),
     ]
+    # Several runs at once could each spend a whole budget.
     if configuration.judges.models:
         message = (
             "--budget holds within one process; LUNGUAGE_DAILY_BUDGET holds for all "

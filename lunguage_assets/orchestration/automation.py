@@ -166,6 +166,7 @@ def automation_sensor(
     return dg.AutomationConditionSensorDefinition(
         SENSOR,
         target=dg.AssetSelection.all(),
+        # It may spend money: a person switches it on.
         default_status=sensor_status(runs=settings.enabled),
         minimum_interval_seconds=settings.interval_s,
         # A backfill would wait for the daemon's next look, half a minute away.

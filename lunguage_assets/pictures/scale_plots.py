@@ -63,6 +63,7 @@ def vocabulary_histogram(vocabulary: pd.DataFrame) -> bytes:
     axes.margins(x=0.08)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("times extracted (tentative findings)")
+    # A phrase that is not retained is not compared (explicit.md section 1).
     left_out = len(vocabulary) - len(retained)
     title = f"{len(retained)} phrases retained, {left_out} left out"
     axes.set_title(title, fontsize=10, loc="left")
@@ -82,6 +83,7 @@ def ranking_plot(
     figure, axes = _panel_of_phrases(ordered["phrase"].tolist())
     height = np.arange(len(ordered))
     mu = ordered["mu"].to_numpy(dtype=np.float64)
+    # The paper gives no interval of its mu.
     if len(ordered) and is_published_scale(ordered):
         label = "published mu (no interval)"
         axes.plot(mu, height, "o", ms=4, color=BLUE, label=label)
@@ -212,6 +214,7 @@ def calibration_plot(
     if len(points):
         _draw_counts_below(axes, mu)
         _draw_typical_findings(axes, points)
+    # Words of a high anchor stand left of it, of a low one right: inside the panel.
     centre = float(np.mean(calibration.phrase_mu))
     for anchor_mu, anchor in zip(calibration.anchor_mu.tolist(), anchors, strict=True):
         _draw_anchor(axes, anchor_mu, anchor, is_right=anchor_mu > centre)
@@ -228,6 +231,7 @@ def _draw_line(axes: Any, mu: NDArray[np.float64], calibration: Calibration) -> 
     """Draw the calibration line with its own uncertainty, as far as anything lies."""
     known_mu = np.concatenate([mu, calibration.phrase_mu, calibration.anchor_mu])
     line = np.linspace(float(known_mu.min()) - 2.0, float(known_mu.max()) + 2.0, 400)
+    # Of a point on the line nothing is uncertain but the line itself.
     on_line = probability(line, np.zeros_like(line), calibration)
     axes.fill_between(
         line,

@@ -60,6 +60,8 @@ def validation_curves(
         drawn = validation[is_n & is_k & (validation["strategy"] == strategy)]
         for judges, curve in drawn.groupby("judges", sort=True):
             _draw_curve(by_judges, curve, strategy, is_pooled=judges == "all")
+    # K and N are varied for the product's own strategy, with all judges (explicit.md
+    # section 7).
     is_draw_probability = validation["strategy"] == "draw probability"
     is_pooled = validation["judges"] == _pooled_judges(validation)
     pooled = is_draw_probability & is_pooled
@@ -189,6 +191,7 @@ def reliability_diagram(bins: pd.DataFrame, title: str) -> bytes:
         title: of the picture.
     """
     figure, axes = one_panel(5.5, 5.0)
+    # Where p is right, as many findings are there as it says.
     axes.plot(
         [0, 1],
         [0, 1],
@@ -245,6 +248,7 @@ def distilled_errors(evaluation: pd.DataFrame) -> bytes:
         error = errors.get(test, 0.0)
         bars = axes.barh(height, error, height=0.36, label=test, **style)
         axes.bar_label(bars, fmt="{:.1f}", padding=3, fontsize=SMALL)
+    # What to hold the model's errors against: the panel's own halves differ by so much.
     between = evaluation.loc[evaluation["test"] == "panel halves", "rmse"].iloc[0]
     label = "between halves of the panel"
     axes.axvline(between, color=GREY, linestyle="--", label=label)
@@ -309,6 +313,7 @@ def _draw_shares(axes: Any, table: pd.DataFrame, decimals: int) -> Any:
     axes.set_xticks(range(table.shape[1]), table.columns, rotation=30, ha="right")
     axes.set_yticks(range(len(table)), table.index)
     for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
+        # Black on dark blue could not be read.
         is_dark = image.norm(values[row, column]) < 0.5
         axes.text(
             column,
@@ -343,6 +348,8 @@ def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
     axes = figure.subplots()
     if rankings:
         values = square.to_numpy(copy=True)
+        # No ranking is compared with itself, and a hole would look like a missing
+        # value.
         np.fill_diagonal(values, 1.0)
         _draw_correlations(figure, axes, values)
         names = [name if order >= 0 else f"{name} (mean)" for name, order in rankings]

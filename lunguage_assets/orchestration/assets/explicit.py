@@ -153,6 +153,8 @@ def explicit_assets(
         vocabulary = collect_vocabulary(
             hedges, configuration.settings.explicit, anchor_set(configuration)
         )
+        # A correction of a finding that no batch has corrects nothing, and nobody would
+        # notice.
         corrected = load_corrections(configuration.home.corrections_file).keys()
         unknown = sorted(corrected - {*hedges["finding_id"]})
         metadata = {
@@ -250,6 +252,8 @@ def explicit_assets(
             ),
             "plot": picture(ranking_plot(ranking)),
         }
+        # Their own ranking gave no probabilities, and the published one stands in: a
+        # person sees what was wrong with it.
         if ranking is not own_ranking:
             metadata["own_ranking"] = picture(ranking_plot(own_ranking))
         return materialize_result(
@@ -347,6 +351,7 @@ def prefetch_comparisons(
     do; the partition's own run says why.
     """
     models = [key for key in judge_keys if key in configuration.judges.models]
+    # One model alone gains nothing: its own run asks it as fast.
     if len(models) < 2:
         return
     with suppress(LunguageError):

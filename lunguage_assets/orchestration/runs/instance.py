@@ -78,6 +78,7 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     """
     home.create()
     folder = Path(os.environ.get(DAGSTER_VARIABLE) or home.dagster)
+    # An instance that `$DAGSTER_HOME` names is somebody's own, and is left alone.
     if folder == home.dagster and not (folder / "dagster.yaml").exists():
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(dagster_yaml(), folder / "dagster.yaml")
@@ -197,6 +198,7 @@ def close_abandoned_runs(instance: dg.DagsterInstance) -> None:
     A code server reports the runs of its own dead processes; nobody else notices its
     own death, or that of a command.
     """
+    # Whether a process on another machine lives cannot be seen from here.
     if not isinstance(instance.run_launcher, dg.DefaultRunLauncher):
         return  # processes are elsewhere
     message = (
@@ -220,6 +222,7 @@ def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
     Of one that runs elsewhere, or that nobody knows, nothing is said.
     """
     host = socket.gethostname()
+    # A number of a process means something on its own machine alone.
     if run.tags.get(HOST_TAG, host) != host:
         return False
     if "localhost" not in run.tags.get(".dagster/grpc_info", "localhost"):
@@ -228,6 +231,8 @@ def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
         (record,) = instance.get_run_records(dg.RunsFilter(run_ids=[run.run_id]))
         created = record.create_timestamp.timestamp()
         return _has_ended(int(run.tags[PROCESS_TAG]), created)
+    # A run that the UI launched has no tag of ours: Dagster notes its process in an
+    # event.
     events = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
     for entry in events:
         metadata = entry.get_dagster_event().engine_event_data.metadata
