@@ -69,6 +69,15 @@ def png(figure: Any) -> bytes:
 
 
 def error_bars(middle: Any, low: Any, high: Any) -> NDArray[np.float64]:
-    """Compute the lengths of error bars; a bound beyond its middle draws none."""
+    """Compute the lengths of error bars; a bound beyond its middle draws none.
+
+    Args:
+        middle: where the points lie.
+        low: lower bounds, as values on the axis.
+        high: upper bounds.
+
+    Returns:
+        Lengths below and above the middle, shape (2, points).
+    """
     lengths: NDArray[np.float64] = np.clip([middle - low, high - middle], 0.0, None)
     return lengths
