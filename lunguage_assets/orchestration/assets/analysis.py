@@ -27,9 +27,10 @@ from lunguage_assets.orchestration.assets.steps import (
     Result,
     materialize_result,
     read_inputs,
-    step_options,
+    step_deps,
 )
-from lunguage_assets.orchestration.checks import expectations
+from lunguage_assets.orchestration.checks import check_specs, expectations
+from lunguage_assets.orchestration.metadata import table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.tables import TERMS
@@ -41,10 +42,14 @@ GROUP = "analysis"
 
 def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     """Return the assets of the group, for the rankers of `partitions`."""
+    by_ranker = partitions.by("ranker")
 
     @dg.asset(
+        **table_options("judge_agreement"),
         group_name=GROUP,
-        **step_options("judge_agreement", partitions, checks=[expectations]),
+        partitions_def=by_ranker,
+        deps=step_deps("judge_agreement", partitions),
+        check_specs=check_specs("judge_agreement", by_ranker, expectations),
     )
     @redact_errors()
     def judge_agreement(
@@ -88,8 +93,10 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         )
 
     @dg.asset(
+        **table_options("fit_validation"),
         group_name=GROUP,
-        **step_options("fit_validation", partitions),
+        partitions_def=by_ranker,
+        deps=step_deps("fit_validation", partitions),
     )
     @redact_errors()
     def fit_validation(
@@ -110,8 +117,10 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         return materialize_result(configuration, inputs, tables, {})
 
     @dg.asset(
+        **table_options("pathway_audit"),
         group_name=GROUP,
-        **step_options("pathway_audit", partitions),
+        partitions_def=by_ranker,
+        deps=step_deps("pathway_audit", partitions),
     )
     @redact_errors()
     def pathway_audit(

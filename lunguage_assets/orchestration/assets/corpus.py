@@ -27,7 +27,7 @@ from lunguage_assets.corpus.texts.receiving import (
 )
 from lunguage_assets.judges.configuration import RADGRAPH, RADGRAPH_SECOND, RULES
 from lunguage_assets.lineage.old_ids import translate_corrections
-from lunguage_assets.lineage.recipes import RECIPES
+from lunguage_assets.lineage.recipes import BATCH, RECIPES, STRUCTURER
 from lunguage_assets.orchestration.assets.steps import (
     ConditionOf,
     Result,
@@ -36,15 +36,16 @@ from lunguage_assets.orchestration.assets.steps import (
     compute_valid_studies,
     materialize_result,
     read_inputs,
-    step_options,
+    step_deps,
 )
 from lunguage_assets.orchestration.checks import (
     answers_usable,
+    check_specs,
     expectations,
     in_english,
     intake_accepted,
 )
-from lunguage_assets.orchestration.metadata import SHOWN, markdown
+from lunguage_assets.orchestration.metadata import SHOWN, markdown, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.spending import Spending
@@ -76,10 +77,14 @@ def text_assets(
         partitions: of the judges in force.
         condition: when the sensor requests a step of a new batch.
     """
+    by_batch = partitions.by(BATCH)
+    by_structurer_and_batch = partitions.by(STRUCTURER, BATCH)
 
     @dg.asset(
+        **table_options("report_texts"),
         group_name="text",
-        **step_options("report_texts", partitions),
+        partitions_def=by_batch,
+        deps=step_deps("report_texts", partitions),
     )
     @redact_errors()
     def report_texts(
@@ -97,14 +102,18 @@ def text_assets(
         return materialize_result(configuration, inputs, tables, metadata)
 
     @dg.asset(
+        **table_options("structured_findings"),
         group_name="text",
-        **step_options(
+        partitions_def=by_structurer_and_batch,
+        deps=step_deps("structured_findings", partitions),
+        check_specs=check_specs(
             "structured_findings",
-            partitions,
-            checks=[expectations, answers_usable],
+            by_structurer_and_batch,
+            expectations,
+            answers_usable,
             expectations_of="sentence_accounts",
-            condition=condition,
         ),
+        automation_condition=condition("structured_findings"),
     )
     @redact_errors()
     def structured_findings(
@@ -170,8 +179,10 @@ def text_assets(
         )
 
     @dg.asset(
+        **table_options("structuring_agreement"),
         group_name="text",
-        **step_options("structuring_agreement", partitions),
+        partitions_def=by_batch,
+        deps=step_deps("structuring_agreement", partitions),
     )
     @redact_errors()
     def structuring_agreement(
@@ -221,15 +232,15 @@ def corpus_assets(
         partitions: of the judges in force.
         condition: when the sensor requests a step of a new batch.
     """
+    by_batch = partitions.by(BATCH)
 
     @dg.asset(
+        **table_options("findings"),
         group_name="corpus",
-        **step_options(
-            "findings",
-            partitions,
-            checks=[intake_accepted, in_english],
-            condition=condition,
-        ),
+        partitions_def=by_batch,
+        deps=step_deps("findings", partitions),
+        check_specs=check_specs("findings", by_batch, intake_accepted, in_english),
+        automation_condition=condition("findings"),
     )
     @redact_errors()
     def findings(

@@ -25,10 +25,10 @@ from lunguage_assets.orchestration.assets.steps import (
     StepInputs,
     materialize_result,
     read_inputs,
-    step_options,
+    step_deps,
 )
-from lunguage_assets.orchestration.checks import as_good_as_the_panel
-from lunguage_assets.orchestration.metadata import picture
+from lunguage_assets.orchestration.checks import as_good_as_the_panel, check_specs
+from lunguage_assets.orchestration.metadata import picture, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.resources import (
@@ -43,9 +43,13 @@ from lunguage_assets.tables.explicit import FIT_LOG
 def distilled_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     """Return the assets of distilled models, for the rankers of `partitions`."""
 
+    by_ranker = partitions.by("ranker")
+
     @dg.asset(
+        **table_options("distilled_scorer"),
         group_name=GROUP,
-        **step_options("distilled_scorer", partitions),
+        partitions_def=by_ranker,
+        deps=step_deps("distilled_scorer", partitions),
     )
     @redact_errors()
     def distilled_scorer(
@@ -70,11 +74,12 @@ def distilled_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         )
 
     @dg.asset(
+        **table_options("distilled_evaluation"),
         group_name=GROUP,
-        **step_options(
-            "distilled_evaluation",
-            partitions,
-            checks=[as_good_as_the_panel],
+        partitions_def=by_ranker,
+        deps=step_deps("distilled_evaluation", partitions),
+        check_specs=check_specs(
+            "distilled_evaluation", by_ranker, as_good_as_the_panel
         ),
     )
     @redact_errors()

@@ -40,7 +40,7 @@ from lunguage_assets.files import write_csv
 from lunguage_assets.judges.protocol import Judge, ask_panel
 from lunguage_assets.lineage.input_fingerprints import NOTHING
 from lunguage_assets.lineage.old_ids import require_known_rows
-from lunguage_assets.lineage.recipes import not_there
+from lunguage_assets.lineage.recipes import BATCH, not_there
 from lunguage_assets.orchestration.assets.steps import (
     ConditionOf,
     Frames,
@@ -50,17 +50,18 @@ from lunguage_assets.orchestration.assets.steps import (
     compute_valid_studies,
     materialize_result,
     read_inputs,
-    step_options,
+    step_deps,
 )
 from lunguage_assets.orchestration.checks import (
     answers_usable,
+    check_specs,
     equals_trueskill_package,
     expectations,
     p_drift,
     scored_as_tested,
 )
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import counts, picture
+from lunguage_assets.orchestration.metadata import counts, picture, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.resources import (
@@ -86,15 +87,20 @@ def explicit_assets(
         partitions: of the judges in force.
         condition: when the sensor requests a step of a new batch.
     """
+    by_judge = partitions.by("judge")
+    by_judge_and_batch = partitions.by("judge", BATCH)
+    by_ranker = partitions.by("ranker")
+    by_ranker_and_batch = partitions.by("ranker", BATCH)
 
     @dg.asset(
+        **table_options("hedge_phrases"),
         group_name=GROUP,
-        **step_options(
-            "hedge_phrases",
-            partitions,
-            checks=[expectations, answers_usable],
-            condition=condition,
+        partitions_def=by_judge_and_batch,
+        deps=step_deps("hedge_phrases", partitions),
+        check_specs=check_specs(
+            "hedge_phrases", by_judge_and_batch, expectations, answers_usable
         ),
+        automation_condition=condition("hedge_phrases"),
     )
     @redact_errors()
     def hedge_phrases(
@@ -139,8 +145,11 @@ def explicit_assets(
         )
 
     @dg.asset(
+        **table_options("hedge_vocabulary"),
         group_name=GROUP,
-        **step_options("hedge_vocabulary", partitions, checks=[expectations]),
+        partitions_def=by_judge,
+        deps=step_deps("hedge_vocabulary", partitions),
+        check_specs=check_specs("hedge_vocabulary", by_judge, expectations),
     )
     @redact_errors()
     def hedge_vocabulary(
@@ -171,11 +180,12 @@ def explicit_assets(
         )
 
     @dg.asset(
+        **table_options("comparison_matches"),
         group_name=GROUP,
-        **step_options(
-            "comparison_matches",
-            partitions,
-            checks=[expectations, answers_usable],
+        partitions_def=by_judge,
+        deps=step_deps("comparison_matches", partitions),
+        check_specs=check_specs(
+            "comparison_matches", by_judge, expectations, answers_usable
         ),
     )
     @redact_errors()
@@ -214,11 +224,12 @@ def explicit_assets(
         )
 
     @dg.asset(
+        **table_options("reference_ranking"),
         group_name=GROUP,
-        **step_options(
-            "reference_ranking",
-            partitions,
-            checks=[expectations, equals_trueskill_package],
+        partitions_def=by_ranker,
+        deps=step_deps("reference_ranking", partitions),
+        check_specs=check_specs(
+            "reference_ranking", by_ranker, expectations, equals_trueskill_package
         ),
     )
     @redact_errors()
@@ -268,13 +279,19 @@ def explicit_assets(
         )
 
     @dg.asset(
+        **table_options("fitted_probabilities"),
         group_name=GROUP,
-        **step_options(
+        partitions_def=by_ranker_and_batch,
+        deps=step_deps("fitted_probabilities", partitions),
+        check_specs=check_specs(
             "fitted_probabilities",
-            partitions,
-            checks=[expectations, answers_usable, p_drift, scored_as_tested],
-            condition=condition,
+            by_ranker_and_batch,
+            expectations,
+            answers_usable,
+            p_drift,
+            scored_as_tested,
         ),
+        automation_condition=condition("fitted_probabilities"),
     )
     @redact_errors()
     def fitted_probabilities(

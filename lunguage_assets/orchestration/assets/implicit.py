@@ -25,6 +25,7 @@ from lunguage_assets.implicit.resolution.resolve import (
     resolution_tools,
     resolve,
 )
+from lunguage_assets.lineage.recipes import BATCH
 from lunguage_assets.orchestration.assets.steps import (
     ConditionOf,
     Result,
@@ -33,15 +34,16 @@ from lunguage_assets.orchestration.assets.steps import (
     compute_valid_studies,
     materialize_result,
     read_inputs,
-    step_options,
+    step_deps,
 )
 from lunguage_assets.orchestration.checks import (
+    check_specs,
     conflict_free,
     conflict_free_refused,
     expectations,
     none_set_aside,
 )
-from lunguage_assets.orchestration.metadata import counts
+from lunguage_assets.orchestration.metadata import counts, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.parallel import joined, map_studies
@@ -59,15 +61,17 @@ def implicit_assets(
         partitions: of the judges in force.
         condition: when the sensor requests a step of a new batch.
     """
+    by_ranker_and_batch = partitions.by("ranker", BATCH)
 
     @dg.asset(
+        **table_options("deduplicated_findings"),
         group_name=GROUP,
-        **step_options(
-            "deduplicated_findings",
-            partitions,
-            checks=[expectations],
-            condition=condition,
+        partitions_def=by_ranker_and_batch,
+        deps=step_deps("deduplicated_findings", partitions),
+        check_specs=check_specs(
+            "deduplicated_findings", by_ranker_and_batch, expectations
         ),
+        automation_condition=condition("deduplicated_findings"),
     )
     @redact_errors()
     def deduplicated_findings(
@@ -120,13 +124,12 @@ def implicit_assets(
         )
 
     @dg.asset(
+        **table_options("expansions"),
         group_name=GROUP,
-        **step_options(
-            "expansions",
-            partitions,
-            checks=[expectations],
-            condition=condition,
-        ),
+        partitions_def=by_ranker_and_batch,
+        deps=step_deps("expansions", partitions),
+        check_specs=check_specs("expansions", by_ranker_and_batch, expectations),
+        automation_condition=condition("expansions"),
     )
     @redact_errors()
     def expansions(
@@ -171,14 +174,19 @@ def implicit_assets(
         )
 
     @dg.asset(
+        **table_options("lunguage_plus_plus"),
         group_name=GROUP,
-        **step_options(
+        partitions_def=by_ranker_and_batch,
+        deps=step_deps("lunguage_plus_plus", partitions),
+        check_specs=check_specs(
             "lunguage_plus_plus",
-            partitions,
-            checks=[conflict_free, none_set_aside, expectations],
+            by_ranker_and_batch,
+            conflict_free,
+            none_set_aside,
+            expectations,
             blocking=conflict_free,
-            condition=condition,
         ),
+        automation_condition=condition("lunguage_plus_plus"),
     )
     def lunguage_plus_plus(
         context: dg.AssetExecutionContext,

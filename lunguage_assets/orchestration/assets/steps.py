@@ -20,9 +20,8 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.lineage.recipes import BATCH, RECIPES, dimensions_of
 from lunguage_assets.lineage.staleness import Keys, StalenessChecker
 from lunguage_assets.orchestration.assets.edited_files import files_read
-from lunguage_assets.orchestration.checks import check_specs
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import TableOptions, counts, table_options
+from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.quality import rules
 from lunguage_assets.quality.rules import InvalidStudy, studies_of
@@ -83,53 +82,9 @@ class StepInputs:
         return replace(self, tables=tables, invalid_studies=invalid_studies)
 
 
-class StepOptions(TableOptions):
-    """Arguments of `@dg.asset` for a step."""
-
-    partitions_def: dg.PartitionsDefinition[str]
-    deps: list[str | dg.AssetDep]
-    check_specs: list[dg.AssetCheckSpec]
-    automation_condition: "dg.AutomationCondition[dg.AssetKey] | None"
-
-
-def step_options(
-    step: str,
-    partitions: Partitions,
-    *,
-    checks: Sequence[Callable[..., dg.AssetCheckResult]] = (),
-    blocking: Callable[..., dg.AssetCheckResult] | None = None,
-    expectations_of: str | None = None,
-    condition: ConditionOf | None = None,
-) -> StepOptions:
-    """Return the arguments of `@dg.asset` that follow from a step's name.
-
-    They are those of its tables, the partitions that its recipe names, and as `deps`
-    the assets and the edited files that it reads.
-
-    Args:
-        step: named as the asset.
-        partitions: of the judges in force.
-        checks: functions of `orchestration.checks` whose results the asset returns.
-        blocking: the one of them that lets nothing be stored where it fails.
-        expectations_of: the table that `expectations` looks at; None: the asset's own.
-        condition: when the sensor requests the step; None: only a person or a command
-            does.
-    """
-    recipe = RECIPES[step]
-    partitions_def = partitions.by(*recipe.dimensions)
-    return StepOptions(
-        **table_options(step),
-        partitions_def=partitions_def,
-        deps=[*partitions.deps(step), *files_read(recipe.reads)],
-        check_specs=check_specs(
-            step,
-            partitions_def,
-            *checks,
-            blocking=blocking,
-            expectations_of=expectations_of,
-        ),
-        automation_condition=condition(step) if condition else None,
-    )
+def step_deps(step: str, partitions: Partitions) -> list[str | dg.AssetDep]:
+    """Return the assets and the edited files that a step reads, for `deps`."""
+    return [*partitions.deps(step), *files_read(RECIPES[step].reads)]
 
 
 def read_inputs(
