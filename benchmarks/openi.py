@@ -407,7 +407,7 @@ def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
 
 def picture(fifths: pd.DataFrame) -> bytes:
     """PNG: share that people coded over mean p, with 95% intervals (Wilson)."""
-    from lunguage_assets.pictures.plots import bare_figure, plain, png
+    from lunguage_assets.pictures.figure import bare_figure, plain, png
 
     figure = bare_figure(4.6, 4.2)
     axes = figure.add_subplot()

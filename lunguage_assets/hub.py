@@ -124,7 +124,7 @@ def snapshot(name: str, revision: str, left_out: Sequence[str]) -> Path:
     return Path(folder)
 
 
-def found_model(name: str, revision: str, option: str) -> tuple[Path, str, list[Path]]:
+def find_model(name: str, revision: str, option: str) -> tuple[Path, str, list[Path]]:
     """Find an encoder, and what it is called in every record of its results.
 
     Args:

@@ -105,6 +105,7 @@ def print_analyses(
     print_table(defined[["measure", "coding", "first", "second", *_INTERVAL]])
     print_table(_mean_changes(robustness))
     print_table(_mean_distances(validation))
+    # Rows without a name are averages over experts; each expert's are in the table.
     all_experts = (experts["measure"] == "with ranking") & (experts["first"] == "")
     print_table(experts.loc[all_experts, ["measure", "group", *_INTERVAL]])
 
@@ -134,6 +135,7 @@ def _mean_changes(robustness: pd.DataFrame) -> pd.DataFrame:
 
 def _mean_distances(validation: pd.DataFrame) -> pd.DataFrame:
     """Average the distance to the known score at the last step of all judges' fits."""
+    # Earlier steps say how fast a fit comes near, the last one how near.
     is_last_step = validation["step"] == validation["step"].max()
     of_all_judges = validation[is_last_step & (validation["judges"] == "all")]
     by_strategy = of_all_judges.groupby("strategy", as_index=False)

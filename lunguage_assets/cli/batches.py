@@ -54,6 +54,7 @@ def remove_batch(configuration: Configuration, key: str, yes: bool) -> None:
     """
     home = configuration.home
     if key in {batch.key for batch in home.registered()}:
+        # What goes cannot be had back: first it is listed.
         if not yes:
             raise LunguageError(_what_would_go(home, key))
         _require_nothing_at_work(home, key)
@@ -84,6 +85,7 @@ def _require_nothing_at_work(home: Home, key: str) -> None:
         runs_of_batch,
     )
 
+    # A run would read, or make again, the tables that go.
     if is_at_work(home.root):
         raise ConfigurationError(
             "another command works on this home. Let it end; nothing was removed."

@@ -1,8 +1,8 @@
 """`lunguage doctor`: what would refuse a run, before anything is sent or spent.
 
 Looks at judges, keys, retirement dates, data policy, storage and edited files. What is
-looked at of a judge is `judges.opening.examine_judges`, of Dagster's instance
-`orchestration.runs.instance.examination`.
+looked at of a judge is `judges.examination.examine_judges`, of Dagster's instance
+`orchestration.runs.instance.examine_instance`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,8 @@ from lunguage_assets.permissions import open_to_others
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
+    from lunguage_assets.judges.data_policy import Diagnosis
     from lunguage_assets.settings import DataClass
-
-Problem = tuple[str, str]
-"""A severity (ok, warning, refusal), and a message for people."""
 
 
 @click.command(short_help="Check keys, policy, retirement dates and storage.")
@@ -48,6 +46,8 @@ def doctor(configuration: Configuration, ask: bool) -> None:
     """
     from datetime import UTC, datetime
 
+    from lunguage_assets.judges.data_policy import Diagnosis
+
     today = datetime.now(UTC).date()
     is_empty = configuration.home.corpus() is None
     data_class: DataClass = "synthetic" if is_empty else configuration.data_class
@@ -55,14 +55,13 @@ def doctor(configuration: Configuration, ask: bool) -> None:
         *_examined_judges(configuration, data_class, today),
         *_examined_home(configuration, data_class),
     ]
+    # Several runs at once could each spend a whole budget.
     if configuration.judges.models:
-        examined.append(
-            (
-                "ok",
-                "--budget holds within one process; LUNGUAGE_DAILY_BUDGET holds for "
-                "all that share the ledger",
-            )
+        message = (
+            "--budget holds within one process; LUNGUAGE_DAILY_BUDGET holds for all "
+            "that share the ledger"
         )
+        examined.append(Diagnosis("ok", message))
     if ask:
         examined += _asked_judges(configuration, data_class, today)
     for severity, message in examined:
@@ -77,72 +76,66 @@ def doctor(configuration: Configuration, ask: bool) -> None:
 
 def _examined_judges(
     configuration: Configuration, data_class: DataClass, today: date
-) -> list[Problem]:
+) -> list[Diagnosis]:
     """Look at the judges, and at who structures raw reports.
 
     A home without a corpus is examined for synthetic text: nobody knows yet whose text
     it will hold, so that what patients' text would be refused for is a warning.
     """
     from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS
+    from lunguage_assets.judges.data_policy import Diagnosis
     from lunguage_assets.judges.examination import examine_judges
 
     judges = configuration.judges
-    examined: list[Problem] = [*examine_judges(judges, data_class, today, os.environ)]
+    examined = examine_judges(judges, data_class, today, os.environ)
     if configuration.home.corpus() is None:
         for_patients = examine_judges(judges, "credentialed", today, os.environ)
-        refused_for_patients = [
-            message
-            for severity, message in for_patients
-            if severity == "refusal" and (severity, message) not in examined
+        warnings = [
+            diagnosis._replace(severity="warning")
+            for diagnosis in for_patients
+            if diagnosis.severity == "refusal" and diagnosis not in examined
         ]
-        examined.append(
-            (
-                "ok",
-                "the home holds no corpus yet: judges may be asked about synthetic "
-                "text where nothing is refused",
-            )
+        message = (
+            "the home holds no corpus yet: judges may be asked about synthetic text "
+            "where nothing is refused"
         )
-        examined += [("warning", message) for message in refused_for_patients]
+        examined += [Diagnosis("ok", message), *warnings]
     if judges.structurer in OFFLINE_STRUCTURERS:
-        examined.append(
-            ("ok", "raw reports are structured in this process: nothing is sent")
-        )
+        message = "raw reports are structured in this process: nothing is sent"
+        examined.append(Diagnosis("ok", message))
     return examined
 
 
 def _examined_home(
     configuration: Configuration, data_class: DataClass
-) -> list[Problem]:
+) -> list[Diagnosis]:
     """Look at Dagster's instance, edited files, and who can read the home."""
+    from lunguage_assets.judges.data_policy import Diagnosis
     from lunguage_assets.lineage.input_fingerprints import broken_files
-    from lunguage_assets.orchestration.runs.instance import examination
+    from lunguage_assets.orchestration.runs.instance import examine_instance
 
     home = configuration.home
-    examined: list[Problem] = [examination(home)]
-    examined += [("refusal", problem) for problem in broken_files(home)]
+    examined = [examine_instance(home)]
+    examined += [Diagnosis("refusal", problem) for problem in broken_files(home)]
     if data_class == "credentialed" and open_to_others(home.root):
-        examined.append(
-            (
-                "refusal",
-                f"other accounts can read {home.root}: chmod -R go-rwx '{home.root}'",
-            )
-        )
+        message = f"other accounts can read {home.root}: chmod -R go-rwx '{home.root}'"
+        examined.append(Diagnosis("refusal", message))
     return examined
 
 
 def _asked_judges(
     configuration: Configuration, data_class: DataClass, today: date
-) -> list[Problem]:
+) -> list[Diagnosis]:
     """Ask every language model that nothing refuses one invented question, paid."""
     from lunguage_assets.judges.examination import ask_once, examine_judges
 
     judges = configuration.judges
     context = replace(configuration.judge_context(), data_class=data_class)
-    answers: list[Problem] = []
+    answers: list[Diagnosis] = []
     for key in judges.models:
         examined = examine_judges(judges, data_class, today, os.environ, only={key})
         # A refusal was listed above; to ask would only repeat it.
-        is_refused = any(severity == "refusal" for severity, _ in examined)
+        is_refused = any(diagnosis.severity == "refusal" for diagnosis in examined)
         if not is_refused:
             answers.append(ask_once(key, judges, context))
     return answers

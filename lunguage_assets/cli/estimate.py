@@ -149,6 +149,7 @@ def _print_assumptions(estimated: Mapping[str, Any], judges_file: Path) -> None:
     click.echo(
         f"Prices: {judges_file}, as of {dates}. Look them up before you rely on them."
     )
+    # What the ledger has seen of a judge is surer than a guess by its prompts.
     measured = {
         line["judge"] for line in estimated["lines"] if line["basis"] == "ledger"
     }

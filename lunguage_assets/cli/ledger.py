@@ -97,6 +97,7 @@ def _existing_ledger(configuration: Configuration) -> Ledger:
     """Open the ledger of $LUNGUAGE_LEDGER or the home; refuse to make a new one."""
     from lunguage_assets.judges.ledger.ledger import Ledger
 
+    # A mistyped home would look like one that has spent nothing.
     if configuration.ledger is None:
         require_registered(configuration.home)
     if configuration.existing_ledger() is None:

@@ -82,6 +82,7 @@ class DeliveryOptions:
             columns=self.columns,
         )
         keys_asked_for = batch_keys(self.key, len(batches))
+        # The same content is registered once, under its first key.
         for batch, key in zip(batches, keys_asked_for, strict=True):
             if batch.key != key:
                 click.echo(

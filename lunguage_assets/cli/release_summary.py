@@ -67,6 +67,7 @@ def print_release(
     print_pairs([*summary_lines(summary), *run_lines, ("", ""), *locations])
     not_english = summary.get("not_in_english")
     if not_english:
+        # Said once more, to stderr: these reports have no labels.
         click.echo(
             f"{not_english} reports are not in English: the offline rules read nothing "
             "in them. A language model as structurer reads them (--structurer).",
@@ -76,6 +77,7 @@ def print_release(
 
 def checks_lines(summary: RunSummary) -> list[LabelledLine]:
     """Say how many checks passed, and what those that only warn say."""
+    # A failed check is no line here: it ends the command, and says so last.
     passed = f"{len(summary.checks('passed'))} of {len(summary.outcomes)}"
     warnings = [("  warns", warning) for warning in summary.checks("warned")]
     return [("checks passed", passed), *warnings]
@@ -143,6 +145,7 @@ def summary_lines(summary: Mapping[str, Any]) -> list[LabelledLine]:
         lines.append(("  not in English", unread))
     for rule, studies in summary["studies_set_aside"].items():
         lines.append(("  studies set aside", f"{studies} break the rule: {rule}"))
+    # What a pathway implied and a contradiction discarded is no row of the release.
     generated_out = rows["generated"] - rows["discarded"]
     lines.append(
         (

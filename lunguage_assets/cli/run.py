@@ -184,6 +184,7 @@ def _print_departures(configuration: Configuration) -> None:
     from lunguage_assets.settings import departures
 
     settings = configuration.settings
+    # Who did not ask for the paper's options need not hear where these differ.
     if not settings.as_published:
         return
     prompts = "this package's own prompts"
@@ -241,6 +242,7 @@ def _judges_to_ask(
             judges_to_ask.add(stage.keys[0])
         elif stage.job in _FIT_JOBS and asks_judges(staleness, *stage.keys):
             judges_to_ask.update(judges.members(stage.keys[0]))
+    # Rules need no key, no policy and no network.
     judges_to_ask &= judges.models.keys()
     ledger = configuration.existing_ledger() if judges_to_ask else None
     if ledger is None:

@@ -63,6 +63,8 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
     _require_columns(file, rows, (references, generated))
     scores = _score_rows(file, rows, references, generated)
     print_table(scores.corpus.reset_index())
+    # An empty cell is scored like a report that says nothing: that may be a mistake of
+    # the export.
     for column in (references, generated):
         _print_empty_cells(file, rows, column)
     if out is not None:

@@ -158,6 +158,7 @@ def _stage_lines(stages: list[Stage]) -> Iterator[str]:
         yield "          everything is current"
     for stage in stages[:MAX_STAGES_SHOWN]:
         yield f"          to make: {stage}, {stage.reason or 'missing'}"
+    # An archive may have hundreds of batches.
     if len(stages) > MAX_STAGES_SHOWN:
         yield f"          ... and {len(stages) - MAX_STAGES_SHOWN} more steps"
 

@@ -140,6 +140,7 @@ def import_responses(
 
     home = configuration.home
     answers = load_responses(responses)
+    # An empty column is that of an expert who has not answered yet.
     answering = answers.columns[answers.notna().any()]
     if not len(answering):
         raise InputError(
@@ -149,6 +150,7 @@ def import_responses(
             "Fill in a column; nothing was imported.",
         )
     descriptions = load_experts(experts or home.expert_descriptions)
+    # Both files were read before one is replaced: a mistake in either imports nothing.
     home.create()
     write_private(home.expert_responses, responses.read_bytes())
     if experts is not None:

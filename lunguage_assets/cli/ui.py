@@ -49,6 +49,7 @@ def ui(configuration: Configuration, host: str, port: int, no_token: bool) -> No
     home = configuration.home
     token = "" if no_token else new_token()
     policy = AccessPolicy.of_server(host, port, {**os.environ, TOKEN_VARIABLE: token})
+    # Before anything is started: else the address would be somebody else's server.
     require_free(host, port)
     if not home.root.exists():
         raise ConfigurationError(

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.files import replace_file
-from lunguage_assets.hub import found_model, quiet_transformers
+from lunguage_assets.hub import find_model, quiet_transformers
 from lunguage_assets.implicit.lexical_encoder import IDENTITY, LexicalEmbedder
 from lunguage_assets.settings import ImplicitSettings
 
@@ -114,7 +114,7 @@ class SentenceEmbedder:
         self._device = device
         self._batch_size = batch_size
         pinned = revision or (BIOLORD_REVISION if name == BIOLORD else "main")
-        self._folder, self.identity, files = found_model(name, pinned, "encoder_model")
+        self._folder, self.identity, files = find_model(name, pinned, "encoder_model")
         has_safetensors = any(file.suffix == ".safetensors" for file in files)
         if self._folder / "modules.json" not in files or not has_safetensors:
             raise ConfigurationError(

@@ -23,7 +23,7 @@ class PolicyRefused(LunguageError):
 
 
 class Diagnosis(NamedTuple):
-    """What was found about a judge.
+    """What `lunguage doctor` found about a judge or a home.
 
     Attributes:
         severity: a `refusal` stops a run, a `warning` is shown.

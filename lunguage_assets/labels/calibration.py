@@ -28,7 +28,7 @@ from lunguage_assets.labels.measures import (
     expected_calibration_error,
     recalibration,
 )
-from lunguage_assets.pictures.plots import reliability_diagram
+from lunguage_assets.pictures.validation_plots import reliability_diagram
 from lunguage_assets.randomness import Floats
 from lunguage_assets.tables.released import CALIBRATION
 from lunguage_assets.wording import shown_phrase

@@ -126,6 +126,8 @@ class InputFingerprints:
 
     def _of_settings(self, name: str) -> str:
         group, options = OPTIONS[name]
+        # Only the options that the step reads: another patience makes no vocabulary
+        # stale.
         settings = getattr(load_settings(self._home.settings_file), group)
         values = settings.model_dump(include=set(options), by_alias=True)
         return fingerprint({**values, **_RETIRED_OPTIONS.get(name, {})})
@@ -213,6 +215,7 @@ def broken_files(home: Home) -> list[str]:
     from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
 
+    # What a delivery calls its findings does not matter to the form of the file.
     no_terms = Vocabulary.from_terms(TERMS.frame())
     readers: list[Callable[[], object]] = [
         lambda: _anchors(home),
@@ -242,6 +245,8 @@ def _anchors(home: Home) -> str:
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
 
     setting = load_settings(home.settings_file).explicit.anchors
+    # The ratings of the home's own readers take the place of a set, and change p of
+    # every tentative finding.
     chosen = chosen_anchors(setting, home.anchor_ratings, home.root)
     optional = sorted(anchor.phrase for anchor in chosen.anchors if anchor.optional)
     return fingerprint([chosen.name, repr(chosen.anchors), optional])

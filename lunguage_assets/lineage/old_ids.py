@@ -60,6 +60,7 @@ def translate_corrections(home: Home, batch: str) -> int:
                 old_ids[position] = finding_id
         corrected_studies = set(map(_study_of, old_ids.values()))
         stored = _stored_rows(home, batch, corrected_studies)
+        # Corrections of other batches' studies are not this batch's to translate.
         studies = corrected_studies & set(stored["study_id"])
         if not studies:
             return 0

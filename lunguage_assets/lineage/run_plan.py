@@ -126,6 +126,7 @@ class _RunPlan:
         reasons: dict[str, None] = {}
         for step in steps:
             self._to_make.add((step, keys))
+            # A reason may be that of a side table alone; each is told once.
             for table in RECIPES[step].tables:
                 reasons |= dict.fromkeys(self._staleness.of(table, *keys).because)
         self.stages.append(Stage(job, keys, tuple(reasons)))

@@ -152,6 +152,8 @@ class StalenessChecker:
         record = self.record(table, *keys)
         if record is None:
             return MISSING
+        # A file that was copied to another partition, or that another program wrote,
+        # has the record of something else, or none.
         if record.table != table or record.keys != keys:
             reason = f"{_named_partition(table, keys)} {CHANGED_BY_HAND}"
             return Staleness("stale", (reason,))
@@ -161,6 +163,7 @@ class StalenessChecker:
     def _reasons(self, step: str, keys: Keys, made_of: Lineage) -> Iterator[str]:
         """Say why what was made so would be made otherwise now."""
         recipe = RECIPES[step]
+        # The code of the step gives another result than it gave then.
         if made_of.code != recipe.code:
             yield f"code of {step} changed"
         key_by_dimension = _keys_by_dimension(step, keys)
@@ -174,6 +177,8 @@ class StalenessChecker:
         for source, source_keys in self.inputs(step, keys):
             removed.discard(_partition_id(source.table, source_keys))
             yield from self._reasons_of_input(source, source_keys, made_of)
+        # A batch that was removed leaves no table to be stale: only the record names
+        # it. The vocabulary keeps its phrases until it is made again on request.
         reads_several = any(source.by_panel for source in recipe.inputs)
         if removed and (recipe.by_query or reads_several):
             yield "a batch or an analysis was removed"
@@ -285,6 +290,7 @@ class StalenessChecker:
         scorer = self.scorer_of(key_by_dimension["ranker"], key_by_dimension[BATCH])
         if scorer == NOTHING:
             return NOTHING
+        # The word is in records of stored tables, and stays as it was written there.
         return f"{scorer}, unlike: {self._settings.distilled.out_of_distribution}"
 
     def scorer_of(self, ranker: str, batch: str) -> str:
@@ -303,6 +309,7 @@ class StalenessChecker:
         fitter = self._fit or self._settings.explicit.fit
         if is_fitted and self.is_fitted_by_judges(ranker, batch):
             fitter = "panel"
+        # Judges fit a scored batch anew only where `--fit panel` asks for it.
         elif is_fitted:
             fitter = self._fit or "distilled"
         if fitter == "panel":
@@ -350,6 +357,11 @@ def asks_judges(staleness: StalenessChecker, ranker: str, batch: str) -> bool:
 
     Of what a distilled model scores it asks only where the settings send sentences that
     are unlike its own to the panel.
+
+    Args:
+        staleness: who fits the batch from now on.
+        ranker: whose judges would be asked.
+        batch: that would be fitted.
     """
     fitted_by = staleness.fingerprint(SCORER, {"ranker": ranker, BATCH: batch})
     return fitted_by == NOTHING or fitted_by.endswith("panel")

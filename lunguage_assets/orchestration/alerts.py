@@ -17,6 +17,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.automation import sensor_status
 
 WEBHOOK = "LUNGUAGE_ALERT_WEBHOOK"
 """The variable with the address, which is a secret."""
@@ -24,14 +25,11 @@ WEBHOOK = "LUNGUAGE_ALERT_WEBHOOK"
 
 def alerts_sensor(environment: Mapping[str, str] = os.environ) -> dg.SensorDefinition:
     """Return the sensor; it runs from the start when a webhook is configured."""
-    default_status = dg.DefaultSensorStatus.STOPPED
-    if environment.get(WEBHOOK):
-        default_status = dg.DefaultSensorStatus.RUNNING
 
     @dg.run_failure_sensor(
         description=f"Tells the webhook in ${WEBHOOK} of failed runs. Stopped from the "
         "start when it is not set.",
-        default_status=default_status,
+        default_status=sensor_status(runs=bool(environment.get(WEBHOOK))),
     )
     def alerts(context: dg.RunFailureSensorContext) -> None:
         steps = {event.step_key for event in context.get_step_failure_events()}

@@ -154,17 +154,20 @@ def step_condition(configuration: Configuration, step: str) -> Condition:
     )
 
 
+def sensor_status(*, runs: bool) -> dg.DefaultSensorStatus:
+    """Return whether a sensor runs before a person has started or stopped it."""
+    return dg.DefaultSensorStatus.RUNNING if runs else dg.DefaultSensorStatus.STOPPED
+
+
 def automation_sensor(
     settings: AutomationSettings,
 ) -> dg.AutomationConditionSensorDefinition:
     """Return the sensor that requests what the conditions ask for."""
-    default_status = dg.DefaultSensorStatus.STOPPED
-    if settings.enabled:
-        default_status = dg.DefaultSensorStatus.RUNNING
     return dg.AutomationConditionSensorDefinition(
         SENSOR,
         target=dg.AssetSelection.all(),
-        default_status=default_status,
+        # It may spend money: a person switches it on.
+        default_status=sensor_status(runs=settings.enabled),
         minimum_interval_seconds=settings.interval_s,
         # A backfill would wait for the daemon's next look, half a minute away.
         emit_backfills=False,

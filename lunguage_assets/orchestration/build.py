@@ -14,6 +14,7 @@ from lunguage_assets.configuration import Configuration
 from lunguage_assets.orchestration.alerts import alerts_sensor
 from lunguage_assets.orchestration.assets.analysis import analysis_assets
 from lunguage_assets.orchestration.assets.corpus import corpus_assets, text_assets
+from lunguage_assets.orchestration.assets.distilled import distilled_assets
 from lunguage_assets.orchestration.assets.edited_files import edited_files
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
 from lunguage_assets.orchestration.assets.implicit import implicit_assets
@@ -57,6 +58,7 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
             *text_assets(partitions, condition),
             *corpus_assets(partitions, condition),
             *explicit_assets(partitions, condition),
+            *distilled_assets(partitions),
             *implicit_assets(partitions, condition),
             *analysis_assets(partitions),
             release_asset(partitions),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import cycle
 from typing import Any, NamedTuple, cast
@@ -22,7 +22,6 @@ from typing import Any, NamedTuple, cast
 import pandas as pd
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.errors import MethodError
@@ -65,11 +64,11 @@ from lunguage_assets.orchestration.assets.explicit import (
 )
 from lunguage_assets.orchestration.assets.steps import (
     StepInputs,
-    StoredTables,
     Tables,
     read_partitions,
     step_inputs,
 )
+from lunguage_assets.orchestration.preview import PreviewHome, PreviewTables
 from lunguage_assets.orchestration.resources import (
     anchor_set,
     anchors_of,
@@ -84,7 +83,7 @@ from lunguage_assets.structuring.model.structurer import (
 )
 from lunguage_assets.structuring.rows import sectioned_reports, structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
-from lunguage_assets.workspace.home import Batch, Home, Registration
+from lunguage_assets.workspace.home import Registration
 from lunguage_assets.workspace.store import stored_partitions
 from lunguage_assets.workspace.table_record import Lineage
 
@@ -137,55 +136,6 @@ def estimate_run(
         preview = RunPreview(configuration, registrations, ranker, ledger)
         preview.make(rebuild)
         return preview.estimate()
-
-
-@dataclass(frozen=True)
-class PreviewHome(Home):
-    """A home with the registrations of a delivery, which are not made.
-
-    The files of the delivery are read where they lie.
-    """
-
-    registrations: Mapping[str, Registration] = field(kw_only=True)
-
-    def registered(self) -> list[Batch]:
-        new_batches = [
-            registration.batch
-            for registration in self.registrations.values()
-            if registration.is_new
-        ]
-        return [*super().registered(), *new_batches]
-
-    def batch(self, key: str) -> Batch:
-        if key in self.registrations:
-            return self.registrations[key].batch
-        return super().batch(key)
-
-    def delivery(self, key: str) -> Delivery:
-        if key in self.registrations:
-            return self.registrations[key].delivery
-        return super().delivery(key)
-
-
-class PreviewTables(StoredTables):
-    """Tables that were made in memory, and those stored."""
-
-    def __init__(self, home: Home) -> None:
-        super().__init__(home)
-        self._made: dict[tuple[str, Keys], pd.DataFrame] = {}
-
-    def add(self, tables: Tables, keys: Keys) -> None:
-        """Keep the tables of a partition that was made."""
-        for table, frame in tables.items():
-            self._made[table, keys] = frame
-
-    def exists(self, table: str, keys: Keys) -> bool:
-        return (table, keys) in self._made or super().exists(table, keys)
-
-    def read(self, table: str, keys: Keys) -> pd.DataFrame:
-        if (table, keys) in self._made:
-            return self._made[table, keys]
-        return super().read(table, keys)
 
 
 class RunPreview:

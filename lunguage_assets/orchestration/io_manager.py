@@ -82,6 +82,8 @@ class TableStore(dg.IOManager):
             partition_path(self.tables, table.record.table, *table.record.keys)
             for table in encoded
         ]
+        # Whoever finds the step's own table may rely on its side tables, also after a
+        # kill between two files.
         for table, path in reversed(list(zip(encoded, paths, strict=True))):
             store.publish_table(table, path)
         return paths[0]

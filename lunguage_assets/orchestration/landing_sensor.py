@@ -14,6 +14,7 @@ from pathlib import Path
 import dagster as dg
 
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.orchestration.automation import sensor_status
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.settings import LandingSettings
@@ -57,14 +58,12 @@ def landing_sensor(
         jobs: the first jobs of batches (`JOB_OF_KIND`).
         clock: of the pass, in seconds since 1970.
     """
-    default_status = dg.DefaultSensorStatus.STOPPED
-    if landing_folder(home, settings):
-        default_status = dg.DefaultSensorStatus.RUNNING
+    has_folder = landing_folder(home, settings) is not None
 
     @dg.sensor(
         jobs=jobs,
         minimum_interval_seconds=settings.interval_s,
-        default_status=default_status,
+        default_status=sensor_status(runs=has_folder),
         description="Registers complete deliveries of the landing folder as batches; "
         "one run reads each (docs/dagster.md).",
     )

@@ -72,6 +72,8 @@ class InvalidStudy(NamedTuple):
 def fit_rules(fitted: pd.DataFrame) -> list[Rule]:
     """Hold the probabilities of FITTED_PROBABILITIES against their rules."""
     p = _floats(fitted, "p")
+    # Where no judge's answer and no phrase says anything, a narrower interval would
+    # claim what nobody said.
     knows_nothing = (
         _is_near(p, 0.5)
         & _is_near(_floats(fitted, "p_low"), 0.0)
@@ -104,6 +106,8 @@ def _rules_of_definite(
 ) -> Iterator[Rule]:
     is_stated = _is_one_of(rows, "source", "original")
     is_definite = is_stated & _is_one_of(rows, "status", "dp", "dn")
+    # "No effusion" and "effusion" are not hedged, so nothing is estimated (explicit.md
+    # section 6).
     certain = np.where(is_positive, 1.0, 0.0)
     is_certain = (
         _is_near(_floats(rows, "prob"), certain)
@@ -123,6 +127,8 @@ def _rules_of_definite(
 def _rules_of_tentative(rows: pd.DataFrame) -> Iterator[Rule]:
     is_stated = _is_one_of(rows, "source", "original")
     is_tentative = is_stated & ~_is_one_of(rows, "status", "dp", "dn")
+    # Fitted; read off ranked phrases; shared between alternatives ("atelectasis or
+    # scarring"); of a qualifier; or without any information.
     has_own_source = _is_one_of(
         rows, "p_source", "fitted", "phrase", ALTERNATIVE, QUALIFIER, "none"
     )
@@ -141,6 +147,8 @@ def _rules_of_support(
     rows: pd.DataFrame, is_positive: NDArray[np.bool_]
 ) -> Iterator[Rule]:
     p = _floats(rows, "prob")
+    # "Effusion is unlikely" with p 0.1 supports its denial by 0.9 (implicit.md section
+    # 4).
     claimed = np.where(is_positive, p, 1.0 - p)
     yield Rule(
         "the support of a stated finding is p, or 1 - p of a denied one",
@@ -154,6 +162,8 @@ def _rules_of_generated(
 ) -> Iterator[Rule]:
     is_generated = _is_one_of(rows, "source", "expansion")
     says_bound = rows["prob_is_bound"].to_numpy(dtype=bool)
+    # Nobody estimated an implied finding: its p follows from its parent's, and is a
+    # bound (implicit.md section 4).
     is_bound = _is_one_of(rows, "p_source", "pathway") & says_bound
     p = _floats(rows, "prob")
     p_by_id = dict(zip(rows["finding_id"], p, strict=True))
@@ -173,6 +183,7 @@ def _rules_of_generated(
 
 def _account_rules(accounts: pd.DataFrame) -> list[Rule]:
     says_balanced = accounts["balanced"].to_numpy()
+    # The flag alone is not believed: the sums are added up again.
     return [Rule("the accounts balance", ~(says_balanced & balance(accounts)))]
 
 
@@ -243,6 +254,8 @@ def broken_studies(
     for name, frame in frames.items():
         if name in TABLES and TABLES[name].per_study:
             invalid.update(_studies_breaking_rules(step, TABLES[name], frame))
+    # The guarantees look at all rows of a study together, and at studies without rows:
+    # no rule about single rows can.
     if "lunguage_plus_plus" in frames and "accounting" in frames:
         rows = frames["lunguage_plus_plus"]
         explained = explained_studies(frames["accounting"])
@@ -312,6 +325,7 @@ def _invalid_study(
             f"{table.name}: rows without a study break '{rule}', nothing stored. "
             "Report it."
         )
+    # A rule names the columns that it is about; other numbers would explain nothing.
     spoken_of = _ALWAYS_SHOWN | set(re.findall(r"\w+", rule))
     columns = [
         column.name
@@ -369,6 +383,7 @@ def without_studies(
         return kept
     for name, frame in frames.items():
         if isinstance(frame, pd.DataFrame) and TABLES[name].per_study:
+            # Tables that list what was delivered keep every study (`Table.per_study`).
             is_kept = ~frame["study_id"].isin(studies)
             kept[name] = frame[is_kept].reset_index(drop=True)
     return kept
@@ -392,6 +407,7 @@ def require_few(
     Raises:
         InvalidTable: they are too many.
     """
+    # One study of a small batch may break a rule: one in a hundred of 20 would be none.
     most = max(1, MAX_QUARANTINED_SHARE * of)
     if not strict and len(studies_of(invalid)) <= most:
         return

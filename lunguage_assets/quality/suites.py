@@ -148,6 +148,7 @@ def columns_named(rules: Sequence[Rule], table: Table) -> list[str]:
 
     Great Expectations hashes every column that it gets, which takes most of its time.
     """
+    # Such a rule is about the columns themselves, so that none may be left out.
     if any(rule.type.startswith("expect_table_column") for rule in rules):
         return table.names
     words = {*table.key, *re.findall(r"\w+", " ".join(map(str, rules)))}
@@ -197,6 +198,7 @@ def _expectation_of(rule: Rule, position: int) -> Any:
     configuration = ExpectationConfiguration(
         rule.type, arguments, meta={"position": position}
     )
+    # A mistyped expectation is shown as one that was not run; it ends no run.
     with suppress(GreatExpectationsError, TypeError, ValueError):
         return configuration.to_domain_obj()
     return None
@@ -239,6 +241,7 @@ def _examined(
     is_met = bool(result.success) or (
         has_no_value and not content.get("unexpected_count")
     )
+    # Rows were numbered from 0 before they were handed over, so these are positions.
     positions = [] if is_met else content.get("unexpected_index_list") or []
     return Examined(
         rule=str(rule),
@@ -265,6 +268,8 @@ def _expected(rule: Rule) -> str:
 
     One without bounds is told by its type and arguments.
     """
+    # "p at least 0.1 and at most 0.9 in 95% of the rows" is read faster than the type
+    # with its arguments.
     bounds = []
     low = rule.arguments.get("min_value")
     high = rule.arguments.get("max_value")
@@ -306,6 +311,7 @@ def _observed(
     if share is None:
         return _observed_value(content, is_met=is_met)
     rows = int(content.get("element_count", 0))
+    # A range may be shown of numbers; the values of other columns may be report text.
     if rule.column in frame.columns and is_numeric(frame[rule.column]):
         return _observed_range(rule, frame, rows, broken_rows)
     return (

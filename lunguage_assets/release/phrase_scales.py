@@ -3,7 +3,7 @@
 It has p of every ranked phrase, and what people say that the phrase means to them.
 
 Here stands what is compared; how the page and the picture show it is in
-`page_tables.py` and `plots.py`.
+`page_tables.py` and `pictures.scale_plots`.
 """
 
 from __future__ import annotations
@@ -198,6 +198,7 @@ def widest_gap(scale: pd.DataFrame) -> ScaleGap | None:
     p_by_phrase = dict(zip(ranked["phrase"], ranked["p"], strict=True))
     gaps = []
     for first, second in combinations(p_by_phrase, 2):
+        # Of a pair the ranking says which phrase is the surer one.
         higher = max(first, second, key=p_by_phrase.__getitem__)
         lower = second if higher == first else first
         means = _means_of_both(higher, lower)
@@ -226,6 +227,7 @@ def people_distance(scale: pd.DataFrame) -> PeopleDistance | None:
     for people in published_scales():
         for phrase, means in people.means_by_phrase.items():
             if phrase in p_by_phrase:
+                # People's means are in hundredths.
                 p = 100.0 * p_by_phrase[phrase]
                 distances += [abs(p - mean) for mean in means]
     if not distances:

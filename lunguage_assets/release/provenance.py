@@ -223,6 +223,7 @@ def _describe_ranking(ranking: pd.DataFrame) -> dict[str, Any]:
 
 def _describe_anchors(anchors: AnchorSet, ranked_phrases: set[str]) -> dict[str, Any]:
     """Name the anchors that count, and how far readers differ, in logits of p."""
+    # Readers differ by other amounts below a p and above it (explicit.md section 6).
     below, above = anchors.spread.deviations(logit(_SPREAD_SHOWN_AT))
     sd_logit = {
         f"{p:g}": [round(float(low), 6), round(float(high), 6)]

@@ -2,7 +2,7 @@
 
 The page opens without a network; its words are in `resources/release/report.html.j2`.
 What it shows is counted in `context.py` and `paper_tables.py`, and laid out in
-`page_tables.py`; how pictures are drawn is in `pictures/plots.py`.
+`page_tables.py`; how pictures are drawn is in `pictures`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.implicit.pathways.pathways import pathway_tree
 from lunguage_assets.packaged_data import page_template
-from lunguage_assets.pictures.plots import (
-    agreement_heat_map,
+from lunguage_assets.pictures.scale_plots import (
     calibration_plot,
-    correlation_heat_map,
-    distilled_errors,
-    expert_heat_map,
     phrase_scale_plot,
     probability_bars,
     ranking_plot,
+    vocabulary_histogram,
+)
+from lunguage_assets.pictures.validation_plots import (
+    agreement_heat_map,
+    correlation_heat_map,
+    distilled_errors,
+    expert_heat_map,
     validation_curves,
     validation_spread,
-    vocabulary_histogram,
 )
 from lunguage_assets.release.context import ReportContext
 from lunguage_assets.release.page_tables import page_table

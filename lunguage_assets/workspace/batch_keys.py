@@ -44,6 +44,7 @@ def batch_key(path: Path) -> str:
     `mimic-cxr/2.1.0` gives `mimic-cxr-2.1.0`.
     """
     path = path.resolve()
+    # Without all endings: `findings.csv.gz` is `findings`.
     if path.is_file():
         return usable_key(path.name.split(".")[0])
     if _VERSION_FOLDER.fullmatch(path.name):

@@ -38,6 +38,7 @@ def create_catalog(connection: DuckDBPyConnection, root: UPath | Path) -> None:
 
 def _view_of(table: Table, folder: UPath) -> str:
     """Write the statement that makes the view of a table."""
+    # The keys of a partition are the last folders and the name of its file.
     steps = "string_split(filename, '/')"
     depth = len(table.partitioned_by)
     columns = [

@@ -241,6 +241,7 @@ def unreadable(path: Path, error: OSError) -> InputError | Postponed:
     It is put aside where that lasts, and waits where it may pass, as on a network.
     """
     name = printable(path.name)
+    # Rights do not change by waiting.
     if error.errno in (errno.EACCES, errno.EPERM):
         return InputError(
             name,

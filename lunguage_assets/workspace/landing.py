@@ -215,6 +215,8 @@ class _Pass:
             abandoned.unlink()
         deliveries = list(self._deliveries())
         self._forget_what_is_gone(deliveries)
+        # Of a study that comes twice the newer batch counts, so that the order of
+        # arrival matters.
         deliveries.sort(key=lambda delivery: (delivery.written_at, delivery.name))
         for delivery in deliveries:
             is_out_of_time = time.monotonic() >= deadline

@@ -207,6 +207,7 @@ def stored_record(table: Table, path: UPath | Path) -> TableRecord | None:
     Raises:
         FileNotFoundError: nothing is stored.
     """
+    # Other storage has no inodes, by which a replaced file is told.
     if not is_local(path):
         return _footer_record(table, path)
     # A file is published by renaming: another one has another inode or time.
@@ -229,6 +230,8 @@ def _footer_record(table: Table, path: UPath | Path) -> TableRecord | None:
             footer = pq.read_metadata(stream)
     except pa.ArrowInvalid:
         return None
+    # What another version of the package stored is made again, whatever its record
+    # says.
     has_schema = _has_schema(table, footer.schema.to_arrow_schema())
     return record_in_footer(footer) if has_schema else None
 

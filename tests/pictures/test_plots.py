@@ -25,7 +25,7 @@ from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 from lunguage_assets.explicit.fit.probability import probability as probability_of
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.pictures import plots
+from lunguage_assets.pictures import scale_plots, validation_plots
 from lunguage_assets.release.phrase_scales import (
     phrase_scale,
     published_scales,
@@ -84,36 +84,44 @@ def fitted(size: int) -> pd.DataFrame:
 
 
 def probabilities(p: list[float]) -> bytes:
-    return plots.probability_bars(np.histogram(p, bins=plots.P_EDGES)[0])
+    return scale_plots.probability_bars(np.histogram(p, bins=scale_plots.P_EDGES)[0])
 
 
 def calibrated(frame: pd.DataFrame) -> bytes:
-    return plots.calibration_plot(frame, CALIBRATION, ANCHORS)
+    return scale_plots.calibration_plot(frame, CALIBRATION, ANCHORS)
 
 
 PICTURES: dict[str, Callable[[], bytes]] = {
-    "vocabulary": lambda: plots.vocabulary_histogram(VOCABULARY),
-    "ranking": lambda: plots.ranking_plot(RANKING),
-    "published ranking": lambda: plots.ranking_plot(PUBLISHED),
+    "vocabulary": lambda: scale_plots.vocabulary_histogram(VOCABULARY),
+    "ranking": lambda: scale_plots.ranking_plot(RANKING),
+    "published ranking": lambda: scale_plots.ranking_plot(PUBLISHED),
     "probabilities": lambda: probabilities([0.1, 0.5, 0.9]),
     "calibration": lambda: calibrated(fitted(1500)),
-    "curves": lambda: plots.validation_curves(VALIDATION, 5, 10),
-    "spread": lambda: plots.validation_spread(VALIDATION, 5, 10),
-    "agreement": lambda: plots.agreement_heat_map(AGREEMENT),
-    "experts": lambda: plots.expert_heat_map(EXPERTS, PUBLISHED_SHARES),
-    "correlations": lambda: plots.correlation_heat_map(CORRELATIONS),
-    "no agreement": lambda: plots.agreement_heat_map(JUDGE_AGREEMENT.frame()),
-    "no correlations": lambda: plots.correlation_heat_map(RANKING_CORRELATIONS.frame()),
-    "no ranking": lambda: plots.ranking_plot(REFERENCE_RANKING.frame()),
+    "curves": lambda: validation_plots.validation_curves(VALIDATION, 5, 10),
+    "spread": lambda: validation_plots.validation_spread(VALIDATION, 5, 10),
+    "agreement": lambda: validation_plots.agreement_heat_map(AGREEMENT),
+    "experts": lambda: validation_plots.expert_heat_map(EXPERTS, PUBLISHED_SHARES),
+    "correlations": lambda: validation_plots.correlation_heat_map(CORRELATIONS),
+    "no agreement": lambda: validation_plots.agreement_heat_map(
+        JUDGE_AGREEMENT.frame()
+    ),
+    "no correlations": lambda: validation_plots.correlation_heat_map(
+        RANKING_CORRELATIONS.frame()
+    ),
+    "no ranking": lambda: scale_plots.ranking_plot(REFERENCE_RANKING.frame()),
     "no findings": lambda: probabilities([]),
     "no fits": lambda: calibrated(fitted(0)),
-    "phrase scale": lambda: plots.phrase_scale_plot(rated_phrases(SCALE), MEANS),
-    "phrase scale without people": lambda: plots.phrase_scale_plot(
+    "phrase scale": lambda: scale_plots.phrase_scale_plot(rated_phrases(SCALE), MEANS),
+    "phrase scale without people": lambda: scale_plots.phrase_scale_plot(
         rated_phrases(SCALE), {}
     ),
-    "no curves": lambda: plots.validation_curves(FIT_VALIDATION.frame(), 5, 10),
-    "no spread": lambda: plots.validation_spread(FIT_VALIDATION.frame(), 5, 10),
-    "one judge": lambda: plots.validation_curves(
+    "no curves": lambda: validation_plots.validation_curves(
+        FIT_VALIDATION.frame(), 5, 10
+    ),
+    "no spread": lambda: validation_plots.validation_spread(
+        FIT_VALIDATION.frame(), 5, 10
+    ),
+    "one judge": lambda: validation_plots.validation_curves(
         VALIDATION[VALIDATION["judges"] == "one"], 5, 10
     ),
 }

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from lunguage_assets.pictures import plots
+from lunguage_assets.pictures import scale_plots, validation_plots
 from lunguage_assets.release import report
 
 _DOT = base64.b64decode(
@@ -17,7 +17,8 @@ _DOT = base64.b64decode(
 )
 _NAMES = {
     name
-    for name, found in vars(plots).items()
+    for module in (scale_plots, validation_plots)
+    for name, found in vars(module).items()
     if getattr(found, "__annotations__", {}).get("return") == "bytes"
 }
 
@@ -26,7 +27,7 @@ _NAMES = {
 def blank_pictures() -> Iterator[None]:
     """Every picture of the paper's figures is a dot meanwhile."""
     with ExitStack() as stack:
-        for module in (plots, report):
+        for module in (scale_plots, validation_plots, report):
             for name in _NAMES & vars(module).keys():
                 stack.enter_context(mock.patch.object(module, name, return_value=_DOT))
         yield

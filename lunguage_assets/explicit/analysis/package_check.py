@@ -14,7 +14,11 @@ import pandas as pd
 import trueskill as package
 
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders
+from lunguage_assets.explicit.rating.ranking import (
+    collect_answers,
+    is_published_scale,
+    random_orders,
+)
 from lunguage_assets.randomness import Floats, Integers, text_hash
 from lunguage_assets.settings import ExplicitSettings
 
@@ -62,7 +66,7 @@ def verify_with_package(
         matches: `COMPARISON_MATCHES` frame per judge that it was made with.
         settings: those that it was made with.
     """
-    if (ranking["ruler"] == "published").all():
+    if is_published_scale(ranking):
         return Verification()
     phrases = sorted(ranking["phrase"].tolist())
     answers = collect_answers(phrases, matches)

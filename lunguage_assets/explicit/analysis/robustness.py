@@ -17,6 +17,7 @@ from lunguage_assets.explicit.rating.bootstrap import ranks
 from lunguage_assets.explicit.rating.ranking import (
     CollectedAnswers,
     collect_answers,
+    is_published_scale,
 )
 from lunguage_assets.randomness import Floats, Integers, mix, text_hash
 from lunguage_assets.settings import ExplicitSettings
@@ -46,7 +47,7 @@ def ranking_robustness(
     Returns:
         A `RANKING_ROBUSTNESS` frame; empty for the published scale.
     """
-    if (ranking["ruler"] == "published").all():
+    if is_published_scale(ranking):
         return RANKING_ROBUSTNESS.frame()
     ordered = ranking.sort_values("phrase")
     phrases = ordered["phrase"].tolist()

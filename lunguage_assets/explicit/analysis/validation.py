@@ -27,6 +27,7 @@ from lunguage_assets.explicit.fit.fit_state import (
     choose_opponents,
 )
 from lunguage_assets.explicit.fit.reference import ReferenceScale
+from lunguage_assets.explicit.rating.ranking import is_published_scale
 from lunguage_assets.randomness import (
     U64,
     Integers,
@@ -92,7 +93,7 @@ def fit_validation(
     Raises:
         MethodError: matches that are not those of the ranking.
     """
-    if (ranking["ruler"] == "published").all():
+    if is_published_scale(ranking):
         return FIT_VALIDATION.frame()
     judges = list(ranking["judges"].iloc[0])
     outcomes = recorded_outcomes(ranking, matches)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.hub import found_model, quiet_transformers
+from lunguage_assets.hub import find_model, quiet_transformers
 from lunguage_assets.judges.protocol import MASK
 
 Vectors = NDArray[np.float32]
@@ -77,7 +77,7 @@ class MaskedEncoder:
                 "installed. Run: pip install 'lunguage-assets[models]'"
             )
         self._device = device
-        self.folder, self.identity, files = found_model(
+        self.folder, self.identity, files = find_model(
             name, revision or "main", "distilled.encoder"
         )
         if all(file.suffix != ".safetensors" for file in files):

@@ -14,6 +14,7 @@ import pandas as pd
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import ranked_phrases
+from lunguage_assets.explicit.rating.ranking import is_published_scale
 from lunguage_assets.judges.rules.lexicon import reference_sentences
 from lunguage_assets.randomness import U64, Floats, text_hash, text_hashes
 
@@ -83,7 +84,7 @@ def _examples_by_phrase(
     ranking: pd.DataFrame, vocabulary: pd.DataFrame
 ) -> Mapping[str, Sequence[str]]:
     retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
-    is_published_ranking = set(ranking["ruler"]) == {"published"}
+    is_published_ranking = is_published_scale(ranking)
     is_own_vocabulary = set(retained["ruler"]) == {"own"}
     # The phrases of the corpus were compared, but their ranking gave no probabilities:
     # the published scale stands in for it and brings its own sentences (section 1).

@@ -37,6 +37,15 @@ from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, REFERENCE_RANKING
 
 
+def is_published_scale(phrases: pd.DataFrame) -> bool:
+    """Tell whether phrases have the published scale, and no ranking of this corpus.
+
+    Args:
+        phrases: `REFERENCE_RANKING` or `HEDGE_VOCABULARY` frame.
+    """
+    return bool((phrases["ruler"] == "published").all())
+
+
 @dataclass(frozen=True)
 class CollectedAnswers:
     """Valid answers of all judges, whatever the order of the frames.
@@ -102,7 +111,7 @@ def reference_ranking(
     """
     retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
     version = str(retained["vocabulary_version"].iloc[0]) if len(retained) else ""
-    if len(retained) and (retained["ruler"] == "published").all():
+    if len(retained) and is_published_scale(retained):
         reason = str(retained["ruler_reason"].iloc[0])
         return _published(version, list(matches), identities, reason)
     phrases = sorted(retained["phrase"].tolist())

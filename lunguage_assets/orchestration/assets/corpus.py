@@ -141,6 +141,7 @@ def text_assets(
                 # All reports at once: its limits say how many are in flight.
                 structured = structured_reports(texts, sentences, structurer)
                 return _without_invalid_findings(structured, inputs)
+            # The rules ask nobody and keep a core busy: each core reads some reports.
             chunks = map_studies(
                 structured_reports,
                 (texts, sentences),

@@ -6,7 +6,8 @@ probability from its place in the ranking (docs/method/explicit.md).
 Partitions come from the judges file, so the assets are made for a home's judges. What
 a step reads is declared in `lineage.recipes`; `deps` draws it in the UI.
 
-How phrases are extracted, ranked and fitted is not here, but in the package `explicit`.
+How phrases are extracted, ranked and fitted is not here, but in the package `explicit`;
+the assets of a model that learns from the judges are in `distilled`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,14 +20,8 @@ import pandas as pd
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.explicit.analysis.package_check import verify_with_package
-from lunguage_assets.explicit.distilled.answers import Answers
-from lunguage_assets.explicit.distilled.collecting import panel_answers
-from lunguage_assets.explicit.distilled.evaluation import evaluate
 from lunguage_assets.explicit.distilled.scoring import score_sentences
-from lunguage_assets.explicit.distilled.training import distil
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.fit.probability import calibrate, ranked_phrases
-from lunguage_assets.explicit.fit.reference import ReferenceScale
 from lunguage_assets.explicit.hedges.phrases import (
     hedge_phrases as extract_hedge_phrases,
 )
@@ -59,7 +54,6 @@ from lunguage_assets.orchestration.assets.steps import (
 )
 from lunguage_assets.orchestration.checks import (
     answers_usable,
-    as_good_as_the_panel,
     check_specs,
     equals_trueskill_package,
     expectations,
@@ -73,16 +67,13 @@ from lunguage_assets.orchestration.redaction import redact_errors
 from lunguage_assets.orchestration.resources import (
     anchor_set,
     anchors_of,
-    distilled_training,
     open_distilled_scorer,
     ranking_on_scale,
     require_anchor_phrases,
-    scorer_folder,
 )
 from lunguage_assets.orchestration.spending import Spending, bill_ahead
 from lunguage_assets.spreadsheets import sheet_frame
-from lunguage_assets.tables import FINDINGS, FITTED_PROBABILITIES, HEDGE_PHRASES
-from lunguage_assets.tables.explicit import FIT_LOG
+from lunguage_assets.tables import HEDGE_PHRASES
 
 GROUP = "explicit"
 
@@ -171,12 +162,14 @@ def explicit_assets(
         vocabulary = collect_vocabulary(
             hedges, configuration.settings.explicit, anchor_set(configuration)
         )
+        # A correction of a finding that no batch has corrects nothing, and nobody would
+        # notice.
         corrected = load_corrections(configuration.home.corrections_file).keys()
         unknown = sorted(corrected - {*hedges["finding_id"]})
         metadata = {
             "retained": int(vocabulary["retained"].sum()),
             "corrections_of_unknown_findings": ", ".join(unknown) or "none",
-            **_constants(vocabulary, "ruler", "ruler_reason", "vocabulary_version"),
+            **constants(vocabulary, "ruler", "ruler_reason", "vocabulary_version"),
         }
         return materialize_result(
             configuration,
@@ -216,7 +209,7 @@ def explicit_assets(
             "invalid": len(matches) - len(valid_answers),
             # Far from a half: the judge prefers a position (explicit.md section 2).
             "p_sentence_1": float((valid_answers == "sentence_1").mean()),
-            **_constants(vocabulary, "vocabulary_version"),
+            **constants(vocabulary, "vocabulary_version"),
             **spending.metadata(),
         }
         return materialize_result(
@@ -250,7 +243,7 @@ def explicit_assets(
         published one is used.
         """
         # matplotlib is slow to import
-        from lunguage_assets.pictures.plots import ranking_plot
+        from lunguage_assets.pictures.scale_plots import ranking_plot
 
         inputs = read_inputs(context, configuration)
         panel = panel_comparisons(configuration, inputs)
@@ -261,7 +254,7 @@ def explicit_assets(
         )
         metadata = {
             "judges": ", ".join(panel.matches),
-            **_constants(
+            **constants(
                 ranking,
                 "ruler",
                 "ruler_reason",
@@ -270,6 +263,8 @@ def explicit_assets(
             ),
             "plot": picture(ranking_plot(ranking)),
         }
+        # Their own ranking gave no probabilities, and the published one stands in: a
+        # person sees what was wrong with it.
         if ranking is not own_ranking:
             metadata["own_ranking"] = picture(ranking_plot(own_ranking))
         return materialize_result(
@@ -325,7 +320,7 @@ def explicit_assets(
                 panel,
                 anchors,
                 configuration.settings.explicit,
-                scored=_places_of_distilled_model(configuration, inputs),
+                scored=_scores_of_distilled_model(configuration, inputs),
             )
             return {
                 "fitted_probabilities": fitted.probabilities,
@@ -337,7 +332,7 @@ def explicit_assets(
         fitted_p = fitted.loc[fitted["p_source"] == "fitted", "p"]
         metadata = {
             "stop": counts(fitted["stop"], "end of the fit"),
-            **_constants(ranking, "ruler", "ranking_version"),
+            **constants(ranking, "ruler", "ranking_version"),
             "mean_p": round(float(fitted_p.mean()), 4) if len(fitted_p) else 0.0,
             **spending.metadata(),
         }
@@ -354,79 +349,12 @@ def explicit_assets(
             ],
         )
 
-    @dg.asset(
-        **table_options("distilled_scorer"),
-        group_name=GROUP,
-        partitions_def=by_ranker,
-        deps=step_deps("distilled_scorer", partitions),
-    )
-    @redact_errors()
-    def distilled_scorer(
-        context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
-    ) -> Result:
-        """Let a small model learn from the stored answers of a ranker's judges."""
-        inputs = read_inputs(context, configuration)
-        ranking = inputs.tables["reference_ranking"]
-        scorer = distil(
-            _answers_of_panel(inputs),
-            str(ranking["ranking_version"].iloc[0]),
-            configuration.home.distilled.joinpath(*inputs.keys),
-            distilled_training(configuration),
-        )
-        used = scorer[scorer["is_used"]]
-        return materialize_result(
-            configuration,
-            inputs,
-            {"distilled_scorer": scorer},
-            _constants(used, "rung", "encoder"),
-        )
-
-    @dg.asset(
-        **table_options("distilled_evaluation"),
-        group_name=GROUP,
-        partitions_def=by_ranker,
-        deps=step_deps("distilled_evaluation", partitions),
-        check_specs=check_specs(
-            "distilled_evaluation", by_ranker, as_good_as_the_panel
-        ),
-    )
-    @redact_errors()
-    def distilled_evaluation(
-        context: dg.AssetExecutionContext,
-        configuration: dg.ResourceParam[Configuration],
-    ) -> Result:
-        """Test a distilled model on sentences and phrases that it had not seen."""
-        # matplotlib is slow to import
-        from lunguage_assets.pictures.plots import distilled_errors
-
-        inputs = read_inputs(context, configuration)
-        (ranker,) = inputs.keys
-        ranking = inputs.tables["reference_ranking"]
-        scorer = inputs.tables["distilled_scorer"]
-        evaluation = evaluate(
-            _answers_of_panel(inputs),
-            scorer,
-            scorer_folder(configuration.home, ranker, scorer),
-            ReferenceScale.from_tables(ranking, inputs.tables["hedge_vocabulary"]),
-            calibrate(ranked_phrases(ranking), anchors_of(configuration, ranking)),
-        )
-        return materialize_result(
-            configuration,
-            inputs,
-            {"distilled_evaluation": evaluation},
-            {"plot": picture(distilled_errors(evaluation))},
-            [as_good_as_the_panel(evaluation)],
-        )
-
     return [
         hedge_phrases,
         hedge_vocabulary,
         comparison_matches,
         reference_ranking,
         fitted_probabilities,
-        distilled_scorer,
-        distilled_evaluation,
     ]
 
 
@@ -440,6 +368,7 @@ def prefetch_comparisons(
     do; the partition's own run says why.
     """
     models = [key for key in judge_keys if key in configuration.judges.models]
+    # One model alone gains nothing: its own run asks it as fast.
     if len(models) < 2:
         return
     with suppress(LunguageError):
@@ -568,7 +497,7 @@ def hedges_of_newest_studies(
     return HEDGE_PHRASES.frame() if hedges is None else hedges
 
 
-def _places_of_distilled_model(
+def _scores_of_distilled_model(
     configuration: Configuration, inputs: StepInputs
 ) -> pd.DataFrame | None:
     """Return the scores that a distilled model gives a batch's sentences.
@@ -588,19 +517,8 @@ def _places_of_distilled_model(
     )
 
 
-def _answers_of_panel(inputs: StepInputs) -> Answers:
-    """Return what the judges of a ranker said, in all batches that they fitted."""
-    ranking = inputs.tables["reference_ranking"]
-    findings, fitted, log = (
-        pd.concat([table.frame(), *inputs.partitions[table.name].values()])
-        for table in (FINDINGS, FITTED_PROBABILITIES, FIT_LOG)
-    )
-    matches = matches_by_judge(inputs.partitions["comparison_matches"], ranking)
-    return panel_answers(findings, fitted, log, matches, ranking)
-
-
-def _constants(frame: pd.DataFrame, *columns: str) -> dict[str, str]:
-    """Return the columns that have one value for all rows."""
+def constants(frame: pd.DataFrame, *columns: str) -> dict[str, str]:
+    """Return the values of columns that have one value for all rows."""
     if not len(frame):
         return dict.fromkeys(columns, "none")
     return {column: str(frame[column].iloc[0]) for column in columns}

@@ -86,6 +86,8 @@ def implicit_assets(
             configuration.home.root,
             configuration.home.blacklist_file,
         )
+        # Processes load their own below. These say which encoder it is, and one that is
+        # not there ends the step before any work.
         embedder, blacklist, settings, labels = merging_tools(*tool_arguments)
 
         def merge(inputs: StepInputs) -> Tables:

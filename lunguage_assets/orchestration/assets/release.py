@@ -74,6 +74,7 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         version = _write_release(configuration, staleness, ranker)
         record = staleness.note_release(ranker, made_of)
         summary = version.summary
+        # A batch that is not finished holds up no release; the release says so.
         left_out = ", ".join(summary["batches_not_included"])
         metadata = {
             "dagster/row_count": summary["rows_out"],

@@ -98,6 +98,7 @@ def read_inputs(
     step = context.asset_key.path[-1]
     keys = store_keys(context.partition_key, RECIPES[step].dimensions)
     staleness = configuration.staleness()
+    # Over all batches there may be more rows than fit into memory.
     if RECIPES[step].by_query:
         made_of = staleness.made_of(step, keys)
         return StepInputs(step, keys, {}, {}, None, made_of)
@@ -146,6 +147,7 @@ def read_partitions(
         if step_input.on_request and not tables.exists(table, input_keys):
             continue
         frame = tables.read(table, input_keys)
+        # Of all batches together only what is needed is kept in memory.
         if step_input.columns:
             frame = frame[list(step_input.columns)]
         frames[table, input_keys] = frame
@@ -282,6 +284,8 @@ def materialize_result(
         for table in RECIPES[inputs.step].tables
     ]
     versions = [table.record.version for table in encoded]
+    # Dagster knows one version for an asset, which a change of any of its tables must
+    # change.
     version = versions[0] if len(versions) == 1 else fingerprint(versions)
     return dg.MaterializeResult(
         value=encoded,

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import dagster as dg
 import psutil
@@ -33,6 +32,7 @@ from dagster._core.remote_origin import (
 # The same: how the code location is loaded.
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
+from lunguage_assets.judges.data_policy import Diagnosis
 from lunguage_assets.locks import (
     LockHeld,
     exclusive_lock,
@@ -78,6 +78,7 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     """
     home.create()
     folder = Path(os.environ.get(DAGSTER_VARIABLE) or home.dagster)
+    # An instance that `$DAGSTER_HOME` names is somebody's own, and is left alone.
     if folder == home.dagster and not (folder / "dagster.yaml").exists():
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(dagster_yaml(), folder / "dagster.yaml")
@@ -107,23 +108,23 @@ def environment_of_children(home: Home) -> dict[str, str]:
     }
 
 
-def examination(home: Home) -> tuple[Literal["ok", "warning"], str]:
-    """Return what a person should know of the instance: severity and message."""
+def examine_instance(home: Home) -> Diagnosis:
+    """Say whether Dagster's instance of a home has the packaged configuration."""
     if named := os.environ.get(DAGSTER_VARIABLE):
-        return (
+        return Diagnosis(
             "ok",
             f"Dagster's instance is configured in {named} ($DAGSTER_HOME), which is "
             "left alone",
         )
     file = home.dagster / "dagster.yaml"
     if file.exists() and file.read_bytes() != dagster_yaml().read_bytes():
-        return (
+        return Diagnosis(
             "warning",
             f"{file} is not this version's {dagster_yaml()}. Take over from there what "
             "you need, or delete yours: the next command then puts the packaged one "
             "there.",
         )
-    return "ok", "Dagster's instance has the packaged configuration"
+    return Diagnosis("ok", "Dagster's instance has the packaged configuration")
 
 
 @contextmanager
@@ -197,6 +198,7 @@ def close_abandoned_runs(instance: dg.DagsterInstance) -> None:
     A code server reports the runs of its own dead processes; nobody else notices its
     own death, or that of a command.
     """
+    # Whether a process on another machine lives cannot be seen from here.
     if not isinstance(instance.run_launcher, dg.DefaultRunLauncher):
         return  # processes are elsewhere
     message = (
@@ -220,6 +222,7 @@ def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
     Of one that runs elsewhere, or that nobody knows, nothing is said.
     """
     host = socket.gethostname()
+    # A number of a process means something on its own machine alone.
     if run.tags.get(HOST_TAG, host) != host:
         return False
     if "localhost" not in run.tags.get(".dagster/grpc_info", "localhost"):
@@ -228,6 +231,8 @@ def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
         (record,) = instance.get_run_records(dg.RunsFilter(run_ids=[run.run_id]))
         created = record.create_timestamp.timestamp()
         return _has_ended(int(run.tags[PROCESS_TAG]), created)
+    # A run that the UI launched has no tag of ours: Dagster notes its process in an
+    # event.
     events = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
     for entry in events:
         metadata = entry.get_dagster_event().engine_event_data.metadata

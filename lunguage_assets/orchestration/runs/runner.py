@@ -139,6 +139,8 @@ class Runner:
                 # What came before it may have come out the same.
                 if done and self._is_current_by_now(stage, rebuild):
                     continue
+                # Models are asked at the same time, although their runs follow each
+                # other.
                 if stage.job == COMPARE and not has_prefetched:
                     self._prefetch(stages[done:], rebuild)
                     has_prefetched = True
@@ -149,11 +151,13 @@ class Runner:
     def _prepare(self) -> None:
         """Clear away what a killed process left; update partitions and catalog."""
         home = self._configuration.home
+        # A run that a kill left "started" would hold its place in the pool of judges.
         close_abandoned_runs(self._instance)
         remove_abandoned_files(home.tables)
         registered = [batch.key for batch in home.registered()]
         # Batches may have been registered where no Dagster was at hand.
         self._instance.add_dynamic_partitions(BATCH, registered)
+        # Else the UI would offer to make tables of a batch that is gone.
         forget_removed(self._instance, home)
         note_versions(self._instance, self._configuration)
         try:
@@ -181,6 +185,8 @@ class Runner:
 
     def _prefetch(self, stages: Sequence[Stage], rebuild: bool) -> None:
         """Ask all judges at once whose comparisons come next."""
+        # Only the comparisons that follow each other: later stages may need what comes
+        # between.
         comparing = takewhile(lambda stage: stage.job == COMPARE, stages)
         judges = [
             stage.keys[0]
@@ -248,6 +254,7 @@ def _give_back_memory() -> None:
     if psutil.Process().memory_info().rss <= MEMORY_TO_TRIM_BYTES:
         return
     gc.collect()
+    # Other C libraries have no `malloc_trim`.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 

@@ -24,7 +24,7 @@ from lunguage_assets.orchestration.runs.instance import (
     command_at_work,
     dagster_instance,
     environment_of_children,
-    examination,
+    examine_instance,
     executed_here,
     is_at_work,
 )
@@ -47,7 +47,7 @@ def test_an_edited_configuration_is_kept_and_told(
         "before webserver and daemon open it at once"
     )
     assert file.read_bytes() == dagster_yaml().read_bytes()
-    assert examination(home)[0] == "ok"
+    assert examine_instance(home)[0] == "ok"
     file.write_text("{}\n")
     environment_of_children(home)
     assert file.read_text() == "{}\n"

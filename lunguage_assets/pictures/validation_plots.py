@@ -1,0 +1,391 @@
+"""Pictures of how far the scale can be trusted.
+
+They show the agreement of judges, fits of phrases whose rank is known, p beside
+outcomes, and the errors of distilled models (docs/method/explicit.md sections 3, 4 and
+7; docs/distilled.md). Each function returns the bytes of a PNG. What is drawn is
+computed in `explicit.analysis`, `explicit.distilled` and `labels.calibration`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lunguage_assets.pictures.figure import (
+    BLUE,
+    GREY,
+    HALF_PAGE,
+    ORANGE,
+    SMALL,
+    VERMILION,
+    Style,
+    bare_figure,
+    error_bars,
+    one_panel,
+    plain,
+    png,
+)
+
+_CHANCE_TO_FULL = (0.5, 1.0)
+
+_STYLE_BY_STRATEGY = {
+    "draw probability": Style(BLUE, "o"),
+    "random": Style(VERMILION, "s"),
+}
+
+
+def validation_curves(
+    validation: pd.DataFrame, opponent_limit: int, panel_steps: int
+) -> bytes:
+    """Draw the mean distance to the known rank against step.
+
+    A panel for strategies and judges, one for K, one for N. The shade around the pooled
+    curves is one standard deviation between seeds.
+
+    Args:
+        validation: `FIT_VALIDATION` frame.
+        opponent_limit: N at which K is varied (the product's).
+        panel_steps: K at which N is varied.
+    """
+    figure = bare_figure(12.0, 4.0)
+    by_judges, by_panel, by_limit = figure.subplots(1, 3, sharey=True)
+    is_n = validation["opponent_limit"] == opponent_limit
+    is_k = validation["panel_steps"] == panel_steps
+    for strategy in _STYLE_BY_STRATEGY:
+        drawn = validation[is_n & is_k & (validation["strategy"] == strategy)]
+        for judges, curve in drawn.groupby("judges", sort=True):
+            _draw_curve(by_judges, curve, strategy, is_pooled=judges == "all")
+    # K and N are varied for the product's own strategy, with all judges (explicit.md
+    # section 7).
+    is_draw_probability = validation["strategy"] == "draw probability"
+    is_pooled = validation["judges"] == _pooled_judges(validation)
+    pooled = is_draw_probability & is_pooled
+    _draw_ordered_curves(by_panel, validation[pooled & is_n], "panel_steps", "K")
+    _draw_ordered_curves(by_limit, validation[pooled & is_k], "opponent_limit", "N")
+    titles = {
+        by_judges: f"opponents and judges (N = {opponent_limit}, K = {panel_steps})",
+        by_panel: f"K, steps of the whole panel (N = {opponent_limit})",
+        by_limit: f"N, times one phrase is played (K = {panel_steps})",
+    }
+    for axes, title in titles.items():
+        axes.set_title(title, fontsize=9, loc="left")
+        axes.set(xlabel="step", xlim=(0, 100))
+        axes.set_ylim(bottom=0)
+        _draw_legend_once(axes)
+        plain(axes)
+    by_judges.set_ylabel("mean distance to the known rank (ranks)")
+    return png(figure)
+
+
+def _draw_curve(
+    axes: Any, curve: pd.DataFrame, strategy: str, *, is_pooled: bool
+) -> None:
+    """Draw a strategy's curve: of all judges with its spread, of one judge dashed."""
+    step = curve["step"]
+    mean = curve["mean_distance"]
+    colour = _STYLE_BY_STRATEGY[strategy].colour
+    # What is shown is the panel's curve; single judges say how much they differ.
+    if not is_pooled:
+        label = f"{strategy}, one judge"
+        axes.plot(step, mean, color=colour, label=label, lw=1.0, ls="--", alpha=0.8)
+        return
+    sd = curve["sd_between_seeds"]
+    axes.plot(step, mean, color=colour, label=f"{strategy}, all judges", lw=2.0)
+    axes.fill_between(step, mean - sd, mean + sd, color=colour, alpha=0.2, lw=0)
+
+
+def _draw_ordered_curves(
+    axes: Any, curves: pd.DataFrame, column: str, letter: str
+) -> None:
+    """Draw a curve for each value of a column, from dark to bright."""
+    from matplotlib import colormaps
+
+    values = sorted(curves[column].unique().tolist())
+    shades = colormaps["viridis"](np.linspace(0.0, 0.85, max(len(values), 1)))
+    line_styles = ["-", "--", "-.", ":"] * len(values)
+    for value, shade, line_style in zip(values, shades, line_styles, strict=False):
+        curve = curves[curves[column] == value].sort_values("step")
+        axes.plot(
+            curve["step"],
+            curve["mean_distance"],
+            color=shade,
+            ls=line_style,
+            lw=1.5,
+            label=f"{letter} = {value}",
+        )
+
+
+def _draw_legend_once(axes: Any) -> None:
+    """Draw a legend with each label once: single judges share one."""
+    lines, labels = axes.get_legend_handles_labels()
+    # Lines of one label look alike, so it does not matter which of them is shown.
+    line_by_label = dict(zip(labels, lines, strict=True))
+    axes.legend(line_by_label.values(), line_by_label.keys(), fontsize=SMALL)
+
+
+def validation_spread(
+    validation: pd.DataFrame, opponent_limit: int, panel_steps: int
+) -> bytes:
+    """Draw the deviation of the distance at the last step, against K and against N.
+
+    Args:
+        validation: `FIT_VALIDATION` frame.
+        opponent_limit: N at which K is varied (the product's).
+        panel_steps: K at which N is varied.
+    """
+    figure = bare_figure(9.0, 3.6)
+    against_k, against_n = panels = figure.subplots(1, 2, sharey=True)
+    is_last = validation["step"] == validation["step"].max()
+    is_pooled = validation["judges"] == _pooled_judges(validation)
+    last = validation[is_last & is_pooled]
+    at_n = last[last["opponent_limit"] == opponent_limit]
+    at_k = last[last["panel_steps"] == panel_steps]
+    _draw_spread(against_k, at_n, "panel_steps")
+    against_k.set_xlabel(f"K, steps of the whole panel (N = {opponent_limit})")
+    _draw_spread(against_n, at_k, "opponent_limit")
+    against_n.set_xlabel(f"N, times one phrase is played (K = {panel_steps})")
+    for axes in panels:
+        plain(axes)
+    # Only now that both are drawn: it ends the scaling of the axis that they share.
+    against_k.set_ylim(bottom=0)
+    against_k.set_ylabel("sd of the distance at step 100 (ranks)")
+    against_k.legend(
+        loc="lower left", fontsize=SMALL, title="opponents", title_fontsize=SMALL
+    )
+    return png(figure)
+
+
+def _draw_spread(axes: Any, rows: pd.DataFrame, column: str) -> None:
+    """Draw a line for each strategy; the values of the column are evenly spaced."""
+    values = sorted(rows[column].unique().tolist())
+    for strategy, style in _STYLE_BY_STRATEGY.items():
+        points = rows[rows["strategy"] == strategy].sort_values(column)
+        positions = [values.index(value) for value in points[column].tolist()]
+        axes.plot(
+            positions,
+            points["sd_distance"],
+            marker=style.marker,
+            color=style.colour,
+            label=strategy,
+        )
+    axes.set_xticks(range(len(values)), [str(value) for value in values])
+
+
+def _pooled_judges(validation: pd.DataFrame) -> str:
+    """Name the judges of the main curves: all, or the only one."""
+    names: list[str] = sorted(validation["judges"].unique().tolist())
+    return "all" if "all" in names or not names else names[0]
+
+
+def reliability_diagram(bins: pd.DataFrame, title: str) -> bytes:
+    """Draw the observed share against mean p, a point per bin.
+
+    Args:
+        bins: cells, mean_p with the mean interval of p (mean_low, mean_high), observed
+            with Wilson's interval (observed_low, observed_high).
+        title: of the picture.
+    """
+    figure, axes = one_panel(5.5, 5.0)
+    # Where p is right, as many findings are there as it says.
+    axes.plot(
+        [0, 1],
+        [0, 1],
+        color=GREY,
+        linestyle="--",
+        linewidth=1,
+        label="perfectly calibrated",
+    )
+    p = bins["mean_p"]
+    observed = bins["observed"]
+    axes.errorbar(
+        p,
+        observed,
+        xerr=error_bars(p, bins["mean_low"], bins["mean_high"]),
+        yerr=error_bars(observed, bins["observed_low"], bins["observed_high"]),
+        fmt="o",
+        ms=4,
+        lw=0.8,
+        color=BLUE,
+    )
+    for x, y, cells in zip(p, observed, bins["cells"], strict=True):
+        axes.annotate(
+            f"{cells}", (x, y), xytext=(5, 5), textcoords="offset points", fontsize=7
+        )
+    axes.set(
+        xlim=(-0.03, 1.03),
+        ylim=(-0.03, 1.03),
+        xlabel="mean p of the bin",
+        ylabel="share of outcomes 1",
+    )
+    axes.set_title(title, fontsize=10)
+    axes.legend(loc="upper left", fontsize=SMALL)
+    return png(figure)
+
+
+def distilled_errors(evaluation: pd.DataFrame) -> bytes:
+    """Draw errors of mu on what was held out, beside that between halves of the panel.
+
+    Args:
+        evaluation: `DISTILLED_EVALUATION` frame.
+    """
+    figure, axes = one_panel(6.5, 3.2)
+    tests = {
+        "held-out sentences": {"color": BLUE, "hatch": ""},
+        "held-out phrases": {"color": ORANGE, "hatch": "//"},
+    }
+    errors = evaluation[evaluation["test"].isin(list(tests))].pivot(
+        index="scorer", columns="test", values="rmse"
+    )
+    scorers = ("frozen", "tuned", "phrase mean", "mean")
+    errors = errors.reindex([name for name in scorers if name in errors.index])
+    for number, (test, style) in enumerate(tests.items()):
+        height = np.arange(len(errors)) + 0.38 * number
+        error = errors.get(test, 0.0)
+        bars = axes.barh(height, error, height=0.36, label=test, **style)
+        axes.bar_label(bars, fmt="{:.1f}", padding=3, fontsize=SMALL)
+    # What to hold the model's errors against: the panel's own halves differ by so much.
+    between = evaluation.loc[evaluation["test"] == "panel halves", "rmse"].iloc[0]
+    label = "between halves of the panel"
+    axes.axvline(between, color=GREY, linestyle="--", label=label)
+    axes.set_yticks(np.arange(len(errors)) + 0.19, list(errors.index))
+    axes.set_xlabel("root mean squared error of mu")
+    axes.invert_yaxis()
+    figure.legend(loc="outside lower center", ncols=3, fontsize=SMALL)
+    return png(figure)
+
+
+def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
+    """Draw the pairwise agreement of judges, with its numbers.
+
+    Args:
+        agreement: `JUDGE_AGREEMENT` frame; for fewer than two judges axes stay empty.
+    """
+    square = _square(agreement[agreement["measure"] == "pairwise agreement"], "value")
+    size = 2.5 + 0.8 * max(len(square), 2)
+    figure = bare_figure(size + 1.0, size)
+    axes = figure.subplots()
+    if len(square):
+        image = _draw_shares(axes, square, decimals=3)
+        figure.colorbar(image, ax=axes, label="share of equal answers", shrink=0.8)
+    return png(figure)
+
+
+def expert_heat_map(experts: pd.DataFrame, published: pd.DataFrame) -> bytes:
+    """Draw the agreement of single experts, beside that of the paper's experts.
+
+    Args:
+        experts: measure, first, second and value, as `numbered_experts` gives them.
+        published: shares of the paper's experts (rows) with ranking and judges
+            (columns).
+    """
+    is_with_expert = experts["measure"] == "with expert"
+    with_experts = _square(experts[is_with_expert], "value")
+    with_references = experts[~is_with_expert].pivot(
+        index="first", columns="second", values="value"
+    )
+    panels = {
+        "with each other": with_experts,
+        "with the ranking and judges": with_references,
+        "published (six experts of the paper)": published,
+    }
+    columns = [max(table.shape[1], 2) for table in panels.values()]
+    rows = max(map(len, panels.values()))
+    figure = bare_figure(0.75 * sum(columns) + 6.0, 0.45 * rows + 2.6)
+    all_axes = figure.subplots(1, 3, gridspec_kw={"width_ratios": columns})
+    for axes, (title, table) in zip(all_axes, panels.items(), strict=True):
+        image = _draw_shares(axes, table, decimals=2)
+        axes.set_title(title, fontsize=10, loc="left")
+    figure.colorbar(image, ax=figure.axes, label="share of equal answers", shrink=0.8)
+    return png(figure)
+
+
+def _draw_shares(axes: Any, table: pd.DataFrame, decimals: int) -> Any:
+    """Draw shares between chance and 1 as coloured cells with their numbers."""
+    values = table.to_numpy(dtype=np.float64)
+    low, high = _CHANCE_TO_FULL
+    image = axes.imshow(values, cmap="cividis", vmin=low, vmax=high)
+    axes.set_aspect("auto")
+    axes.set_xticks(range(table.shape[1]), table.columns, rotation=30, ha="right")
+    axes.set_yticks(range(len(table)), table.index)
+    for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
+        # Black on dark blue could not be read.
+        is_dark = image.norm(values[row, column]) < 0.5
+        axes.text(
+            column,
+            row,
+            f"{values[row, column]:.{decimals}f}",
+            ha="center",
+            va="center",
+            color="white" if is_dark else "black",
+            fontsize=SMALL,
+        )
+    return image
+
+
+def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
+    """Draw the Spearman correlation of every two rankings: judge by judge, all orders.
+
+    Args:
+        correlations: `RANKING_CORRELATIONS` frame.
+    """
+    first = list(zip(correlations["first"], correlations["first_order"], strict=True))
+    second = list(
+        zip(correlations["second"], correlations["second_order"], strict=True)
+    )
+    # Averaged rankings (order -1) come last.
+    rankings = sorted({*first, *second}, key=lambda ranking: (ranking[1] < 0, ranking))
+    numbered = correlations.assign(
+        first=[rankings.index(ranking) for ranking in first],
+        second=[rankings.index(ranking) for ranking in second],
+    )
+    square = _square(numbered, "spearman")
+    figure = bare_figure(HALF_PAGE, 4.6)
+    axes = figure.subplots()
+    if rankings:
+        values = square.to_numpy(copy=True)
+        # No ranking is compared with itself, and a hole would look like a missing
+        # value.
+        np.fill_diagonal(values, 1.0)
+        _draw_correlations(figure, axes, values)
+        names = [name if order >= 0 else f"{name} (mean)" for name, order in rankings]
+        _draw_groups(axes, names)
+    return png(figure)
+
+
+def _draw_correlations(figure: Any, axes: Any, values: NDArray[np.float64]) -> None:
+    low = float(np.nanmin(values))
+    high = float(np.nanmax(values))
+    # Where all values are the same, the scale of colours still needs a width.
+    highest = high if high > low else low + 1e-6
+    image = axes.imshow(values, cmap="cividis", vmin=low, vmax=highest)
+    label = "Spearman correlation of mu"
+    figure.colorbar(image, ax=axes, label=label, shrink=0.8)
+
+
+def _draw_groups(axes: Any, names: Sequence[str]) -> None:
+    """Name runs of the same name once, in their middle, with lines between them."""
+    labels: list[str] = []
+    middles: list[float] = []
+    start = 0
+    for name, run in groupby(names):
+        length = len(list(run))
+        labels.append(name)
+        middles.append(start + (length - 1) / 2)
+        if start > 0:
+            axes.axhline(start - 0.5, color="white", lw=1.2)
+            axes.axvline(start - 0.5, color="white", lw=1.2)
+        start += length
+    axes.set_xticks(middles, labels, rotation=30, ha="right")
+    axes.set_yticks(middles, labels)
+
+
+def _square(pairs: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Make a symmetric table of every pair (first, second); NaN on the diagonal."""
+    half = pairs.pivot(index="first", columns="second", values=value).astype("float64")
+    labels = sorted({*pairs["first"], *pairs["second"]})
+    return half.combine_first(half.T).reindex(index=labels, columns=labels)
