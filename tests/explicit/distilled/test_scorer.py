@@ -160,7 +160,9 @@ def killed_after(epochs: int) -> object:
 
 
 def tuned_scores(scorers: Path) -> np.ndarray:
-    """What the fine-tuned variant scored, of sentences and phrases that were held out."""
+    """What the fine-tuned variant scored, of sentences and phrases that were held
+    out.
+    """
     (folder,) = scorers.iterdir()
     held_out = training.model_variants(folder)["tuned"].held_out
     return np.stack([held_out.sentences.mu, held_out.phrases.mu])
