@@ -234,10 +234,9 @@ def _restore_at(units: list[TaggedToken], at: int, subject: TaggedToken) -> None
         # "... on the left, on the right there is none"
         units[at + 2].become(UNKNOWN)
         units.insert(at + 2, subject.copy())
-    elif joints := _joints_behind_hedge(units, at):
-        # "Cannot be excluded, but is unlikely" is said of one finding.
-        for joint in joints:
-            joint.become(UNKNOWN)
+    elif _goes_on_behind_hedge(units, at):
+        # "Cannot be excluded but is unlikely" is said of one finding.
+        units[at - 1].become(UNKNOWN)
     elif pronoun is not None:
         # "No effusion on the left, but a small one on the right"
         units[units.index(pronoun)] = subject.copy()
@@ -295,18 +294,11 @@ def _is_none_there(units: list[TaggedToken], at: int) -> bool:
     return _is_side(side) and denial in WORDS["none"]
 
 
-def _joints_behind_hedge(units: list[TaggedToken], at: int) -> list[TaggedToken]:
-    """Find what joins a doubt to a hedge: ", but" of "possible, but is unlikely".
-
-    Returns:
-        The joints; none where the doubt is no second predicate.
-    """
+def _goes_on_behind_hedge(units: list[TaggedToken], at: int) -> bool:
+    """Whether a doubt is a second predicate: "cannot be excluded but is unlikely"."""
     if not units[at].doubts or kind_at(units, at - 1) != "break":
-        return []
-    begin = at - 1
-    if kind_at(units, begin - 1) == "comma":
-        begin -= 1
-    return units[begin:at] if kind_at(units, begin - 1) == "hedged before" else []
+        return False
+    return kind_at(units, at - 2) == "hedged before"
 
 
 def _speaks_of_side(
