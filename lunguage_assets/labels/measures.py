@@ -8,17 +8,20 @@ leave such cells out.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from lunguage_assets.randomness import Floats
 
 BINS = 10
+
+_Z_95 = 1.959963984540054
+_NEWTON_STEPS = 100
+_CONVERGED = 1e-10
 
 _SAME_LOGIT = 1e-9
 """Logits that lie this close together are one."""
@@ -65,7 +68,7 @@ def bins(cells: pd.DataFrame, count: int = BINS) -> pd.DataFrame:
         A row per bin: cells, mean_p, mean_low, mean_high, observed (share of outcomes
         that are 1) with Wilson's 95% interval observed_low and observed_high.
     """
-    from statsmodels.stats.proportion import proportion_confint  # slow to import
+    from scipy.stats import binomtest  # slow to import
 
     mean_by_column = {
         "p": "mean_p",
@@ -82,12 +85,16 @@ def bins(cells: pd.DataFrame, count: int = BINS) -> pd.DataFrame:
     grouped = values.groupby((share_below * count).astype(int))
     binned = grouped.mean()
     binned.insert(0, "cells", grouped.size())
-    low, high = proportion_confint(
-        grouped["observed"].sum(), binned["cells"], method="wilson"
-    )
+    ones = grouped["observed"].sum().astype(int)
+    intervals = [
+        binomtest(hits, n).proportion_ci(method="wilson")
+        for hits, n in zip(ones, binned["cells"], strict=True)
+    ]
+    binned["observed_low"] = [interval.low for interval in intervals]
+    binned["observed_high"] = [interval.high for interval in intervals]
     # Wilson's interval of a share of 0 or 1 may miss it by rounding.
-    binned["observed_low"] = np.minimum(low, binned["observed"])
-    binned["observed_high"] = np.maximum(high, binned["observed"])
+    binned["observed_low"] = binned[["observed_low", "observed"]].min(axis=1)
+    binned["observed_high"] = binned[["observed_high", "observed"]].max(axis=1)
     return binned.reset_index(drop=True)
 
 
@@ -188,14 +195,18 @@ def calibration_in_the_large(p: Floats, outcome: Floats) -> Estimate:
 def _logistic_regression(
     outcome: Floats, design: Floats, offset: Floats | None = None
 ) -> _Regression:
-    from statsmodels.genmod.families import Binomial
-    from statsmodels.genmod.generalized_linear_model import GLM
-
-    with warnings.catch_warnings():
-        # Few cells make it warn; the interval says how little they determine.
-        warnings.simplefilter("ignore")
-        fitted = GLM(outcome, design, family=Binomial(), offset=offset).fit()
-    return _Regression(np.asarray(fitted.params), np.asarray(fitted.cov_params()))
+    """Find the maximum of the likelihood by Newton's steps."""
+    shift = np.zeros(len(outcome)) if offset is None else offset
+    coefficients = np.zeros(design.shape[1])
+    for _ in range(_NEWTON_STEPS):
+        p = expit(design @ coefficients + shift)
+        information = design.T @ (design * (p * (1.0 - p))[:, None])
+        covariance = np.linalg.pinv(information)
+        step = covariance @ (design.T @ (outcome - p))
+        coefficients = coefficients + step
+        if np.abs(step).max() < _CONVERGED:
+            break
+    return _Regression(coefficients, covariance)
 
 
 def auroc(p: Floats, outcome: Floats) -> float:
@@ -219,13 +230,19 @@ def auroc(p: Floats, outcome: Floats) -> float:
 
 def cohens_kappa(counts: Floats) -> Kappa:
     """Find Cohen's kappa of a square table of counts; NaN where nothing varies."""
-    from statsmodels.stats.inter_rater import cohens_kappa as kappa_of
-
-    # statsmodels divides by zero where no side uses a category.
-    is_used = (counts.sum(axis=0) + counts.sum(axis=1)) > 0
-    if is_used.sum() < 2:
+    cells = counts.sum()
+    share = counts / cells if cells else counts
+    rows = share.sum(axis=1)
+    columns = share.sum(axis=0)
+    by_chance = float(rows @ columns)
+    if not cells or by_chance == 1.0:
         return Kappa(math.nan, math.nan, math.nan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        kappa = kappa_of(counts[np.ix_(is_used, is_used)])
-    return Kappa(float(kappa.kappa), float(kappa.kappa_low), float(kappa.kappa_upp))
+    kappa = (float(np.trace(share)) - by_chance) / (1.0 - by_chance)
+    # The variance of Fleiss, Cohen and Everitt (1969).
+    agreed = np.diag(share) @ (1.0 - (rows + columns) * (1.0 - kappa)) ** 2
+    parted = share * (columns[:, None] + rows) ** 2
+    missed = (parted.sum() - np.trace(parted)) * (1.0 - kappa) ** 2
+    expected = (kappa - by_chance * (1.0 - kappa)) ** 2
+    variance = (agreed + missed - expected) / ((1.0 - by_chance) ** 2 * cells)
+    half_width = _Z_95 * math.sqrt(max(float(variance), 0.0))
+    return Kappa(kappa, kappa - half_width, kappa + half_width)

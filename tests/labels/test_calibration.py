@@ -30,6 +30,7 @@ from lunguage_assets.labels.calibration import (
 from lunguage_assets.labels.comparison import compare_with_release
 from lunguage_assets.labels.measures import (
     bins,
+    cohens_kappa,
     distribution_brier,
     distribution_ece,
     expected_calibration_error,
@@ -295,3 +296,10 @@ def test_readers_below_p_lie_as_far_as_those_below_differ() -> None:
     )
     around = logit(readers_around(0.5, spread))
     assert -around.min() == pytest.approx(5.0 * around.max())
+
+
+def test_cohens_kappa_and_its_interval_equal_those_of_statsmodels() -> None:
+    counts = np.array([[20.0, 5.0, 0.0], [3.0, 30.0, 2.0], [1.0, 4.0, 9.0]])
+    assert cohens_kappa(counts) == pytest.approx(
+        (0.6693476318141197, 0.5199771185979809, 0.8187181450302585)
+    )

@@ -93,9 +93,13 @@ def fleiss_kappa(ratings: pd.DataFrame) -> MeasuredValue:
     counts = _counts(complete)
     if ratings.shape[1] < 2 or counts.shape[1] < 2:
         return MeasuredValue(None, len(complete))
-    from statsmodels.stats.inter_rater import fleiss_kappa as kappa
-
-    return MeasuredValue(float(kappa(counts)), len(complete))
+    units, raters = complete.shape
+    ratings_of_category = counts.sum(axis=0)
+    agreeing_pairs = (counts**2).sum() - units * raters
+    observed = agreeing_pairs / (units * raters * (raters - 1))
+    by_chance = ((ratings_of_category / (units * raters)) ** 2).sum()
+    kappa = (observed - by_chance) / (1.0 - by_chance)
+    return MeasuredValue(float(kappa), len(complete))
 
 
 def krippendorff_alpha(ratings: pd.DataFrame) -> MeasuredValue:
