@@ -10,7 +10,6 @@ from one command to the next is in `configuration`.
 from __future__ import annotations
 
 import tomllib
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,28 +24,9 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 DataClass = Literal["synthetic", "credentialed"]
 """What a corpus holds: invented text, or text under a data use agreement."""
 
-RENAMED: Mapping[tuple[str, str], str] = {
-    ("explicit", "ruler"): "reference_scale",
-    ("explicit", "ruler_minimum"): "reference_scale_minimum",
-    ("distilled", "unlike"): "out_of_distribution",
-}
-"""Group and former name of an option, still read for one version -> its name."""
-
-RETIRED: Mapping[tuple[str, str], str] = {
-    ("release", "p_estimate"): (
-        "It did not rank implied findings better than their bound, which every release "
-        "has (docs/method/implicit.md, section 4)."
-    )
-}
-"""Group and name of a retired option, ignored for one version -> what to use."""
-
 
 class _Options(BaseModel):
-    """Options of a group.
-
-    Tables and releases record some options under a former name, their serialization
-    alias: dumped with `by_alias`, a new name makes nothing stale.
-    """
+    """Options of a group."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -62,12 +42,8 @@ class ExplicitSettings(_Options):
     """Hedging phrases to probabilities (explicit.md)."""
 
     seed: int = Field(default=0, ge=0)
-    reference_scale: Literal["auto", "own", "published"] = Field(
-        default="auto", serialization_alias="ruler"
-    )
-    reference_scale_minimum: int = Field(
-        default=20, ge=2, serialization_alias="ruler_minimum"
-    )
+    reference_scale: Literal["auto", "own", "published"] = "auto"
+    reference_scale_minimum: int = Field(default=20, ge=2)
     minimum_examples: int = Field(default=10, ge=1)
     repetitions: int = Field(default=10, ge=1)
     position: Literal["coin", "fixed"] = "coin"
@@ -90,9 +66,7 @@ class DistilledSettings(_Options):
     device: str = Field(default="auto", min_length=1)
     tune: bool = Field(default=False, strict=True)
     epochs: int = Field(default=4, ge=1)
-    out_of_distribution: Literal["phrases", "panel"] = Field(
-        default="phrases", serialization_alias="unlike"
-    )
+    out_of_distribution: Literal["phrases", "panel"] = "phrases"
 
 
 class ImplicitSettings(_Options):
@@ -179,8 +153,6 @@ def load_settings(home_file: Path | None = None) -> Settings:
     home_values: dict[str, Any] = {}
     if home_file is not None and home_file.exists():
         home_values = _read(home_file)
-        _drop_retired(home_values, home_file)
-        _rename_options(home_values, home_file)
     values = _read(resource("settings.toml"))
     # Later layers win: what the home says goes before what the paper states.
     if home_values.get("as_published") is True:
@@ -197,14 +169,8 @@ def published_options() -> dict[str, dict[str, Any]]:
     return _read(resource("as_published.toml"))
 
 
-def departures(
-    settings: Settings, *, by_alias: bool = False
-) -> dict[str, tuple[Any, Any]]:
+def departures(settings: Settings) -> dict[str, tuple[Any, Any]]:
     """Find the options that are not as published.
-
-    Args:
-        settings: those that are used.
-        by_alias: under the names by which releases record them.
 
     Returns:
         `group.option` -> (published value, used value).
@@ -214,12 +180,8 @@ def departures(
         options = getattr(settings, group)
         for name, published in published_values.items():
             used = getattr(options, name)
-            if used == published:
-                continue
-            alias = type(options).model_fields[name].serialization_alias
-            if by_alias and alias:
-                name = alias
-            departing[f"{group}.{name}"] = (published, used)
+            if used != published:
+                departing[f"{group}.{name}"] = (published, used)
     return departing
 
 
@@ -232,39 +194,6 @@ def _override(values: dict[str, Any], layer: Mapping[str, Any]) -> None:
             values[group] = {**options_below, **options}
         else:
             values[group] = options
-
-
-def _drop_retired(values: dict[str, Any], file: Path) -> None:
-    """Drop the options that were retired, and say what to use instead."""
-    for (group, name), instead in RETIRED.items():
-        options = values.get(group)
-        if isinstance(options, dict) and options.pop(name, None) is not None:
-            _warn(
-                f"{file}: {group}.{name} is ignored. {instead} Remove the line; the "
-                "next version refuses it."
-            )
-
-
-def _rename_options(values: dict[str, Any], file: Path) -> None:
-    """Read options under their former names, and say how they are called now."""
-    for (group, former), name in RENAMED.items():
-        options = values.get(group)
-        if isinstance(options, dict) and former in options:
-            # Where a file has both names, the present one counts.
-            options.setdefault(name, options.pop(former))
-            _warn(
-                f"{file}: {group}.{former} is called {group}.{name} now. Rename it; "
-                "the next version refuses the former name."
-            )
-
-
-def _warn(message: str) -> None:
-    """Tell the user, once for each text.
-
-    Python shows this category by default, and each text once for the line that warns:
-    here, because settings are read again and again, from many lines.
-    """
-    warnings.warn(message, FutureWarning, stacklevel=1)
 
 
 def _problem_of(error: ValidationError) -> str:

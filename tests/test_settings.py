@@ -10,12 +10,7 @@ import pytest
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.packaged_data import resource
-from lunguage_assets.settings import (
-    ExplicitSettings,
-    Settings,
-    departures,
-    load_settings,
-)
+from lunguage_assets.settings import Settings, departures, load_settings
 
 
 @pytest.mark.parametrize(
@@ -81,41 +76,3 @@ def test_the_papers_options_stand_between_defaults_and_home(tmp_path: Path) -> N
     assert overridden.implicit.mode == "paper"
     assert departures(overridden) == {"implicit.encoder": ("sentence", "lexical")}
     assert departures(load_settings()), "the defaults are not the paper's"
-
-
-@pytest.mark.parametrize(
-    ("former", "name"),
-    [
-        ('[explicit]\nruler = "own"', '[explicit]\nreference_scale = "own"'),
-        ("[explicit]\nruler_minimum = 5", "[explicit]\nreference_scale_minimum = 5"),
-        ('[distilled]\nunlike = "panel"', '[distilled]\nout_of_distribution = "panel"'),
-    ],
-)
-def test_a_former_name_is_read_and_its_name_is_told(
-    tmp_path: Path, former: str, name: str
-) -> None:
-    file = tmp_path / "settings.toml"
-    file.write_text(name)
-    renamed = load_settings(file)
-    assert renamed != load_settings()
-    file.write_text(former)
-    with pytest.warns(FutureWarning, match="settings.toml: .* is called .* now"):
-        assert load_settings(file) == renamed
-
-
-def test_tables_and_releases_record_the_former_names() -> None:
-    settings = Settings(explicit=ExplicitSettings(reference_scale="own"))
-    recorded = settings.model_dump(by_alias=True)
-    assert recorded["explicit"]["ruler"] == "own"
-    assert recorded["explicit"]["ruler_minimum"] == 20
-    assert recorded["distilled"]["unlike"] == "phrases"
-    assert departures(settings)["explicit.reference_scale"] == ("auto", "own")
-    assert departures(settings, by_alias=True)["explicit.ruler"] == ("auto", "own")
-
-
-def test_an_option_that_went_is_ignored_with_a_message(tmp_path: Path) -> None:
-    file = tmp_path / "settings.toml"
-    file.write_text("[release]\nkeep = 3\np_estimate = true\n")
-    with pytest.warns(FutureWarning, match=r"release.p_estimate is ignored.*bound"):
-        settings = load_settings(file)
-    assert settings.release.keep == 3

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     "--policy",
     default="soft",
     show_default=True,
-    help="soft, U-Ones, U-Zeros, U-Ignore, estimate.",
+    help="soft, U-Ones, U-Zeros, U-Ignore.",
 )
 @click.option(
     "--implied", is_flag=True, help="What only a pathway implies is a target, too."

@@ -278,7 +278,7 @@ def released_labels(
             "this ranker first, or name another with --ranker."
         )
     path = version / "restricted" / "labels.parquet"
-    if not path.exists() or not _has_known_columns(pq.read_schema(path)):
+    if not path.exists() or pq.read_schema(path).remove_metadata() != LABELS.arrow:
         raise ConfigurationError(
             f"{path}: expected the labels of this version of the software, found none "
             "or other columns. Run `lunguage run` again: it writes a new version of "
@@ -294,16 +294,6 @@ def released_labels(
     answers, study_count = _answers(path.with_name("labels_chexpert.csv"), studies)
     answered = labels.merge(answers, on=["study_id", "chexpert"], how="left")
     return ReleasedLabels(answered, study_count, version.name)
-
-
-def _has_known_columns(schema: pa.Schema) -> bool:
-    """Tell whether labels have the columns of LABELS.
-
-    Older ones may have an estimate beside them.
-    """
-    if "p_estimate" in schema.names:
-        schema = schema.remove(schema.get_field_index("p_estimate"))
-    return bool(schema.remove_metadata() == LABELS.arrow)
 
 
 def _answers(path: Path, studies: Collection[str]) -> tuple[pd.DataFrame, int]:

@@ -42,7 +42,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
     ),
     "mimic-cxr": CHEXPERT,
 }  # fmt: skip
-POLICIES = ("soft", "U-Ones", "U-Zeros", "U-Ignore", "estimate")
+POLICIES = ("soft", "U-Ones", "U-Zeros", "U-Ignore")
 
 _TARGET_OF_HEDGE = {"U-Ones": 1.0, "U-Zeros": 0.0, "U-Ignore": np.nan}
 _LABEL_OF_NAME = {"effusion": "pleural effusion"}
@@ -137,8 +137,7 @@ def targets(
         policy: "soft": p. The others take 1 and 0 of what is stated without doubt, and
             of a hedge 1 ("U-Ones"), 0 ("U-Zeros") or no target ("U-Ignore"); the denial
             of a kind ("no large effusion") is 0, and a hedged "No Finding" has no
-            target, as in CheXpert's files. "estimate": p, and of what is implied the
-            column `p_estimate`, which only older releases have.
+            target, as in CheXpert's files.
         implied: whether what only a pathway implies is a target, too.
         images: a table of images, `dicom_id` and `study_id` (MIMIC-CXR's metadata) or
             `path_to_image` (CheXpert Plus), .csv or .csv.gz: a row per image of a study
@@ -154,7 +153,6 @@ def targets(
         raise ConfigurationError(
             f"policy {policy!r}: expected one of {', '.join(POLICIES)}"
         )
-    implied = implied or policy == "estimate"
     names: tuple[str, ...] = ()
     parts: list[_PartOfTargets] = []
     for labels in _label_parts(release):
@@ -330,15 +328,6 @@ def _targets_under(policy: str, labels: pd.DataFrame) -> pd.Series:
     p = labels["p"].astype("float64")
     if policy == "soft":
         return p
-    if policy == "estimate":
-        if "p_estimate" not in labels:
-            raise ConfigurationError(
-                "policy 'estimate': this release has no column p_estimate; only older "
-                "ones have it, where it was asked for. Use policy 'soft' with "
-                "implied=True (--implied): the bound, which ranks as well "
-                "(docs/method/implicit.md, section 4)."
-            )
-        return p.mask(labels["source"] == "implied", labels["p_estimate"])
     # The denial of a kind leaves nothing open: "no large effusion" is 0, as in
     # CheXpert's files.
     is_tentative = labels["status"].isin(["tp", "tn"])
@@ -397,14 +386,14 @@ def _released(folder: Path) -> Iterator[pd.DataFrame]:
             "ranker, such as release/panel. `lunguage run` writes one."
         )
     columns = pq.read_schema(path).names
-    for column in ("study_id", *_COLUMNS):
+    wanted = ["study_id", "source_id", *_COLUMNS]
+    for column in wanted:
         if column not in columns:
             raise ConfigurationError(
                 f"{path}: found no column {column!r}; expected the columns of "
                 f"{LABELS.name}"
             )
-    optional = [name for name in ("source_id", "p_estimate") if name in columns]
-    for rows in row_groups(path, ["study_id", *_COLUMNS, *optional]):
+    for rows in row_groups(path, wanted):
         yield rows.to_pandas()
 
 

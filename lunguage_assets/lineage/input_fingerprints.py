@@ -68,15 +68,7 @@ OPTIONS: Mapping[str, _SettingsGroup] = {
     ),
 }
 """Settings by the name of a recipe's `reads`: options that no step reads are in none,
-and changing them makes nothing stale. They are fingerprinted under the names that
-stored tables recorded (`by_alias`).
-"""
-
-_RETIRED_OPTIONS: Mapping[str, Mapping[str, object]] = {
-    "release settings": {"p_estimate": False}
-}
-"""Options that went, with the only value that is left: a release that never used them
-stays current.
+and changing them makes nothing stale.
 """
 
 _DIMENSION_BY_NAME = {
@@ -129,8 +121,7 @@ class InputFingerprints:
         # Only the options that the step reads: another patience makes no vocabulary
         # stale.
         settings = getattr(load_settings(self._home.settings_file), group)
-        values = settings.model_dump(include=set(options), by_alias=True)
-        return fingerprint({**values, **_RETIRED_OPTIONS.get(name, {})})
+        return fingerprint(settings.model_dump(include=set(options)))
 
     def _of_partition(self, name: str, key: str) -> str:
         """Fingerprint what a judge, a structurer, a ranker or a batch brings along."""

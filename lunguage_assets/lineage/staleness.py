@@ -168,10 +168,8 @@ class StalenessChecker:
             yield f"code of {step} changed"
         key_by_dimension = _keys_by_dimension(step, keys)
         for name in recipe.reads:
-            # Tables from before there were distilled models say nothing of a scorer.
-            unrecorded = NOTHING if name == SCORER else None
-            before = made_of.reads.get(name, unrecorded)
-            if before != self.fingerprint(name, key_by_dimension):
+            recorded = made_of.reads.get(name)
+            if recorded != self.fingerprint(name, key_by_dimension):
                 yield f"{name} changed"
         removed = set(made_of.inputs)
         for source, source_keys in self.inputs(step, keys):

@@ -182,12 +182,10 @@ def provenance(
         "ranking": _describe_ranking(ranking),
         "anchors": _describe_anchors(origin.anchors, set(ranking["phrase"])),
         "encoders": list(encoders),
-        # Under their released names, which older releases have, too.
         "settings": origin.settings.model_dump(
             mode="json",
             include={"corpus", "explicit", "implicit"},
             exclude=_NOT_DECIDING,
-            by_alias=True,
         ),
         "as_published": _departures(origin.settings),
         "files": files,
@@ -241,7 +239,7 @@ def _departures(settings: Settings) -> dict[str, Any]:
     """Say whether the paper's options were asked for, and which are not the paper's."""
     departing = {
         name: {"published": published, "used": used}
-        for name, (published, used) in departures(settings, by_alias=True).items()
+        for name, (published, used) in departures(settings).items()
     }
     return {"asked": settings.as_published, "other": departing}
 

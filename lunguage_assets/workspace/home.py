@@ -18,7 +18,7 @@ import tomllib
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -470,13 +470,8 @@ class Home:
         file = self.root / _REMOVALS
         if not file.exists():
             return []
-        # Records of older versions have more fields.
-        names = [field.name for field in fields(Removal)]
-        removals = []
-        for record in json.loads(file.read_text(encoding="utf-8")):
-            values = {name: record[name] for name in names}
-            removals.append(Removal(**values))
-        return removals
+        records = json.loads(file.read_text(encoding="utf-8"))
+        return [Removal(**record) for record in records]
 
     def _write_json(self, name: str, values: object) -> None:
         text = json.dumps(values, indent=2, sort_keys=True) + "\n"
@@ -484,7 +479,7 @@ class Home:
 
 
 def _read_batch(manifest: Path) -> Batch:
-    """Read the record of a batch; one from before there were kinds is of findings."""
+    """Read the record of a batch."""
     values = json.loads(manifest.read_text(encoding="utf-8"))
     return Batch(**values | {"files": tuple(values["files"])})
 

@@ -2,8 +2,8 @@
 
 It stands as JSON in the footer of the table's Parquet file, with a digest of all bytes
 before the footer, so that rows that were changed afterwards are noticed. Its names
-(`made_of`, `reads`, `content` ...) are those of files that are stored already: they
-never change, whatever the classes are called.
+(`made_of`, `reads`, `content` ...) are those of files that are stored already: another
+name is another layout of a home (`home.py`).
 
 Not here: writing and reading the files (`store.py`), and whether a table is still
 current (`lineage/staleness.py`).
@@ -60,24 +60,11 @@ class TableRecord:
     @property
     def version(self) -> str:
         """The hash of the record, which is Dagster's data version of the partition."""
-        hashed: list[object] = [
-            self.table,
-            self.keys,
-            asdict(self.made_of),
-            self.content,
-        ]
-        # Left out where there are none: versions from before studies were set aside
-        # stay.
-        if self.set_aside:
-            hashed.append(self.set_aside)
-        return fingerprint(hashed)
+        return fingerprint(asdict(self))
 
     def to_json(self, indent: int | None = None) -> str:
         """Write the record as JSON."""
-        values = asdict(self)
-        if not self.set_aside:
-            del values["set_aside"]
-        return json.dumps(values, sort_keys=True, indent=indent)
+        return json.dumps(asdict(self), sort_keys=True, indent=indent)
 
 
 def fingerprint(value: object) -> str:
@@ -97,7 +84,7 @@ def record_in_footer(footer: pq.FileMetaData) -> TableRecord | None:
             keys=tuple(values["keys"]),
             made_of=Lineage(**values["made_of"]),
             content=values["content"],
-            set_aside=tuple(map(tuple, values.get("set_aside", ()))),
+            set_aside=tuple(map(tuple, values["set_aside"])),
         )
     except (KeyError, TypeError, ValueError):
         return None

@@ -155,23 +155,6 @@ def test_a_table_of_no_images_of_the_release_is_refused(
         lunguage_assets.targets(labels, images=tmp_path / "images.csv")
 
 
-def test_estimates_of_an_older_release_are_targets_under_their_policy(
-    labels: pd.DataFrame,
-) -> None:
-    is_implied = labels["source"] == "implied"
-    assert is_implied.any()
-    older = labels.assign(p_estimate=np.where(is_implied, 0.25, np.nan))
-    stated = lunguage_assets.targets(older)
-    targets = lunguage_assets.targets(older, policy="estimate")
-    assert np.array_equal(targets.p[stated.mask], stated.p[stated.mask])
-    assert set(targets.p[targets.mask & ~stated.mask]) == {0.25}
-
-
-def test_a_release_without_estimates_says_what_to_use(version: Path) -> None:
-    with pytest.raises(ConfigurationError, match="'soft' with implied=True"):
-        lunguage_assets.targets(version, policy="estimate")
-
-
 def test_the_parquet_says_the_same_with_null_for_no_target(
     version: Path, tmp_path: Path
 ) -> None:

@@ -29,7 +29,7 @@ from lunguage_assets.lineage.staleness import CHANGED_BY_HAND, CURRENT, Stalenes
 from lunguage_assets.packaged_data import resource
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import partition_path, read_table, stored_record
-from lunguage_assets.workspace.table_record import TableRecord, fingerprint
+from lunguage_assets.workspace.table_record import TableRecord
 
 BATCHES = ("first", "second")
 OVER_ALL = ("pathway_audit", "release")
@@ -476,11 +476,6 @@ def test_a_judge_of_ones_own_inherits_what_is_shared(
         "release (cues)",
     ]
     assert small.plan("cues") == alone
-
-
-def test_an_option_that_went_makes_no_release_stale(small: SmallHome) -> None:
-    recorded_before = fingerprint({"p_estimate": False})
-    assert small.staleness().fingerprint("release settings", {}) == recorded_before
 
 
 def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:

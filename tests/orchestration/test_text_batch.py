@@ -12,7 +12,6 @@ import dagster as dg
 import pandas as pd
 import pytest
 from small_homes import SmallHome, said_of
-from stored_tables import store_table
 
 from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.orchestration.automation import Ready, is_ready
@@ -20,7 +19,6 @@ from lunguage_assets.structuring import rows as rows_of_texts
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.store import partition_path, read_table
-from lunguage_assets.workspace.table_record import Lineage
 
 REPORTS = {
     "a1": "INDICATION: Cough.\nTECHNIQUE: PA and lateral views.\nFINDINGS: Possible pneumonia in the left "
@@ -204,41 +202,6 @@ def test_a_report_with_invalid_structured_rows_is_set_aside_as_unread(
     accounts = table(text_home, "accounting").set_index("study_id")
     assert accounts["balanced"].all()
     assert accounts.loc[study, "rows_out"] == 0
-
-
-def test_a_correction_by_an_old_id_keeps_its_finding(
-    text_home: SmallHome,
-) -> None:
-    text_home.make(
-        RECIPES["structured_findings"].tables,
-        {"structurer": "rules", "report_batch": "raw"},
-    )
-    text_home.make(RECIPES["findings"].tables, "raw")
-    findings = table(text_home, "findings")
-    old_ids = (
-        findings["study_id"] + ":" + findings.index.astype("str")
-    )  # numbered in the batch
-    path = partition_path(text_home.home.tables, "findings", "raw")
-    store_table(
-        TABLES["findings"],
-        findings.assign(finding_id=old_ids),
-        path,
-        ("raw",),
-        Lineage("3"),
-    )
-    corrected = findings.index[findings["status"] == "tp"][-1]
-    text_home.home.corrections_file.write_text(
-        f"finding_id,phrases\n{old_ids[corrected]},perhaps\n"
-    )
-    result = text_home.make(RECIPES["findings"].tables, "raw")
-    text_home.make(
-        RECIPES["hedge_phrases"].tables, {"judge": "lexicon", "report_batch": "raw"}
-    )
-    hedges = table(text_home, "hedge_phrases")
-    expected = [findings.loc[corrected, "finding_id"]]
-    assert hedges.loc[hedges["corrected"], "finding_id"].tolist() == expected
-    (materialized,) = result.get_asset_materialization_events()
-    assert materialized.materialization.metadata["corrections_with_new_ids"].value == 1
 
 
 def test_a_correction_of_no_row_ends_the_extraction_with_its_row(

@@ -59,12 +59,6 @@ _TEXT_FIELDS = (
     "file", "study", "patient", "taken_at", "views", "procedure", "sequence"
 )  # fmt: skip
 """Fields of a record that become cells of the tables."""
-_ADDED_FIELDS = ("graph", "second_graph", "sequence", "noted")
-"""Fields that records did not always have, in the order in which they were added.
-
-An empty one changes no digest: a delivery that was registered before the field came
-must not look like a new one.
-"""
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _NOT_STORED = re.compile("[\0\ud800-\udfff]")
 _PATIENT_FOLDER = re.compile(r"p\d{8,18}", re.IGNORECASE | re.ASCII)
@@ -154,11 +148,6 @@ def reports_digest(reports: Iterable[RawReport]) -> str:
             # The same text, packed or not, is the same delivery.
             if name == "file":
                 value = report.file.removesuffix(".gz")
-            if name in _ADDED_FIELDS and not value:
-                continue
-            # Without their names two of the later fields could stand for each other.
-            if name in _ADDED_FIELDS[1:]:
-                digest.update(f"{name}\0".encode())
             content = value if isinstance(value, bytes) else str(value).encode()
             digest.update(f"{len(content)}\0".encode())
             digest.update(content)
@@ -166,13 +155,10 @@ def reports_digest(reports: Iterable[RawReport]) -> str:
 
 
 def _read_packed(path: Path) -> Iterator[RawReport]:
-    """Read what `write_packed` wrote; an earlier version's lacks the last fields."""
-    fewest_columns = len(_STORED.names) - len(_ADDED_FIELDS)
+    """Read what `write_packed` wrote."""
     try:
         file = pq.ParquetFile(path)
-        names = file.schema_arrow.names
-        is_beginning = names == _STORED.names[: len(names)]
-        if len(names) < fewest_columns or not is_beginning:
+        if file.schema_arrow.names != _STORED.names:
             raise pa.ArrowInvalid("other columns")
         for batch in file.iter_batches(_ROWS_AT_ONCE):
             columns = [column.to_pylist() for column in batch.columns]

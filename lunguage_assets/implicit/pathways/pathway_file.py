@@ -242,8 +242,6 @@ class PathwayFile(BaseModel, frozen=True, extra="forbid"):
     """The whole file."""
 
     categories: dict[str, Category] = {}
-    negators: dict[str, list[str]] = {}
-    """Of earlier versions: what is denied, says the engine of `assertion/` now."""
     directions: dict[str, list[str]] = {}
     diagnoses: list[Diagnosis] = Field(min_length=1)
 

@@ -55,7 +55,7 @@ def add_attempts(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -
     insert_once = numbered.on_conflict_do_nothing(index_elements=["receipt"])
     added = 0
     for row in rows:
-        values = {**row, "numbered_key": row["key"], "prompt": None}
+        values = {**row, "numbered_key": row["key"]}
         # It is there already when a transaction or an import is repeated.
         if not connection.execute(insert_once, values).rowcount:
             continue

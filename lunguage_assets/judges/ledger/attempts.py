@@ -96,7 +96,7 @@ def request_key(binding: ModelBinding, request: Request) -> str:
         "replicate": request.replicate,
     }
     if request.schema:
-        # Only where there is one: questions from before schemas keep their keys.
+        # Only where there is one: a comparison has none.
         content["schema"] = request.schema
     text = json.dumps(
         content,
@@ -163,8 +163,7 @@ class Attempt:
         model: that was requested.
         answer: the reply's text; None: no reply came.
         failure: None: a valid answer; a `Flaw`: a reply that is not used; a
-            `FailureKind`: no reply came; `lost`: nobody was left to receive one;
-            `too_large`: only in older ledgers.
+            `FailureKind`: no reply came; `lost`: nobody was left to receive one.
         returned_model: that answered, as the service names it.
         input_tokens: billed.
         output_tokens: billed, with `reasoning_tokens`.
@@ -183,7 +182,7 @@ class Attempt:
     answer: Annotated[str, Field(max_length=_LONGEST_ANSWER)] | None = field(
         default=None, repr=False
     )
-    failure: FailureKind | Flaw | Literal["lost", "too_large"] | None = None
+    failure: FailureKind | Flaw | Literal["lost"] | None = None
     returned_model: Name | None = None
     input_tokens: Tokens = 0
     output_tokens: Tokens = 0

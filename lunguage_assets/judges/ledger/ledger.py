@@ -19,7 +19,7 @@ import pandas as pd
 import sqlalchemy as sa
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
-from lunguage_assets.judges.ledger import bills, calls, spending
+from lunguage_assets.judges.ledger import bills, calls
 from lunguage_assets.judges.ledger.attempt_store import settled_questions
 from lunguage_assets.judges.ledger.attempts import REPLIED, Attempt, SettledQuestion
 from lunguage_assets.judges.ledger.bills import Bill, ByJudge
@@ -32,11 +32,9 @@ from lunguage_assets.judges.ledger.ledger_location import (
 )
 from lunguage_assets.judges.ledger.ledger_tables import (
     ATTEMPTS,
-    ATTEMPTS_BY_TIME,
-    BILLS,
     CALLS,
-    CALLS_IN_FLIGHT,
     METADATA,
+    missing_part,
 )
 from lunguage_assets.judges.ledger.model_locks import Release, file_lock, session_lock
 
@@ -74,12 +72,12 @@ class Ledger:
             where: path of an SQLite file, or `postgresql://...`.
 
         Raises:
-            LedgerError: no driver, no permission, not a ledger, or a file system
-                without SQLite's write-ahead log.
+            LedgerError: no driver, no permission, not a ledger, one of another layout,
+                or a file system without SQLite's write-ahead log.
         """
         url = ledger_url(where)
         ledger = cls(ledger_engine(url), shown_location(url))
-        ledger.transaction(_create_tables)
+        ledger._require_layout(ledger.transaction(_made_tables))
         return ledger
 
     @classmethod
@@ -90,7 +88,8 @@ class Ledger:
             where: as for `open`.
 
         Raises:
-            LedgerError: something is there that cannot be read as a ledger.
+            LedgerError: something is there that cannot be read as a ledger, or one of
+                another layout.
         """
         url = ledger_url(where)
         is_file = url.get_backend_name() == "sqlite"
@@ -98,8 +97,20 @@ class Ledger:
             return None
         ledger = cls(reading_engine(url), shown_location(url))
         with ledger.reading() as connection:
-            is_ledger = sa.inspect(connection).has_table(ATTEMPTS.name)
-        return ledger if is_ledger else None
+            if not sa.inspect(connection).has_table(ATTEMPTS.name):
+                return None
+            ledger._require_layout(missing_part(connection))
+        return ledger
+
+    def _require_layout(self, missing: str) -> None:
+        """Refuse a ledger that lacks a table or a column (`missing_part`)."""
+        if missing:
+            raise LedgerError(
+                f"ledger {self.location}: found no {missing}; expected the layout of "
+                "this version, not that of another one. Name another place "
+                "($LUNGUAGE_LEDGER), or open it with the version that made it; it "
+                "stays as it is."
+            )
 
     def close(self) -> None:
         """Give back the connections; the ledger can be used again."""
@@ -269,12 +280,11 @@ class Ledger:
             ) from None
 
 
-def _create_tables(connection: sa.Connection) -> None:
-    METADATA.create_all(connection, [ATTEMPTS, BILLS, CALLS])
-    # Ledgers of earlier versions have their tables, and not these indexes.
-    for index in (ATTEMPTS_BY_TIME, CALLS_IN_FLIGHT):
-        index.create(connection, checkfirst=True)
-    spending.create(connection)
+def _made_tables(connection: sa.Connection) -> str:
+    """Make the tables where no ledger is; return what one that is there lacks."""
+    if not sa.inspect(connection).has_table(ATTEMPTS.name):
+        METADATA.create_all(connection)
+    return missing_part(connection)
 
 
 def _statistics_columns() -> dict[str, sa.ColumnElement[Any]]:

@@ -1,6 +1,7 @@
 """The tables of a ledger, in SQLite or PostgreSQL.
 
-Ledgers live longer than versions of this package: a name here is in people's files.
+Ledgers live longer than versions of this package: a name here is in people's files, and
+a ledger without it is refused (`missing_part`).
 """
 
 from __future__ import annotations
@@ -32,8 +33,6 @@ ATTEMPTS = sa.Table(
     sa.Column("cost_usd", sa.Double),
     sa.Column("latency_s", sa.Double, nullable=False),
     sa.Column("time", sa.Text, nullable=False),
-    # Earlier versions stored prompts when asked to; null since then.
-    sa.Column("prompt", sa.Text),
     sa.PrimaryKeyConstraint("key", "attempt"),
 )
 """One row per attempt. `attempt` numbers those of a key from 1 in the order of
@@ -91,6 +90,25 @@ BILLS = sa.Table(
     sa.PrimaryKeyConstraint("account", "run", "judge"),
 )
 """What one run has had done on one account by one judge: see `bills.Charges`."""
+
+
+def missing_part(connection: sa.Connection) -> str:
+    """Name a table or column that a ledger lacks, as one of another version may.
+
+    What it has besides is not looked at.
+
+    Returns:
+        Such as `judge_calls` or `judge_calls.lock`; empty: it can be used.
+    """
+    inspector = sa.inspect(connection)
+    for table in METADATA.sorted_tables:
+        if not inspector.has_table(table.name):
+            return table.name
+        present = {column["name"] for column in inspector.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in present:
+                return str(column)
+    return ""
 
 
 def insert_into(

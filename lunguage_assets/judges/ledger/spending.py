@@ -11,12 +11,7 @@ from datetime import UTC, datetime, timedelta
 import sqlalchemy as sa
 
 from lunguage_assets.judges.ledger.attempts import MAX_CLOCK_DIFFERENCE, moment
-from lunguage_assets.judges.ledger.ledger_tables import (
-    ATTEMPTS,
-    CALLS,
-    SPENDING,
-    insert_into,
-)
+from lunguage_assets.judges.ledger.ledger_tables import SPENDING, insert_into
 
 _MINUTE_LENGTH = len("2026-11-24T12:34")
 """Characters of a time, as the ledger stores it, that name its minute."""
@@ -51,33 +46,6 @@ def of_last_day(connection: sa.Connection) -> float:
         SPENDING.c.minute <= _minute_of(moment(now + MAX_CLOCK_DIFFERENCE)),
     )
     return connection.scalar(total) or 0.0
-
-
-def create(connection: sa.Connection) -> None:
-    """Make the table in a ledger that has none, with what its last day has cost."""
-    if sa.inspect(connection).has_table(SPENDING.name):
-        return
-    SPENDING.create(connection)
-    now = datetime.now(UTC)
-    priced = sa.select(
-        ATTEMPTS.c.time.label("time"), ATTEMPTS.c.cost_usd.label("usd")
-    ).where(ATTEMPTS.c.cost_usd.is_not(None))
-    # Calls that have ended at a cost that nobody knows count at their worst.
-    has_ended = ~CALLS.c.in_flight
-    unpriced = sa.select(CALLS.c.time, CALLS.c.worst_usd).where(has_ended)
-    # A union has the names of its first part.
-    spent = sa.union_all(priced, unpriced).subquery()
-    minute = sa.func.substr(spent.c.time, 1, _MINUTE_LENGTH)
-    usd_by_minute = (
-        sa.select(minute, sa.func.sum(spent.c.usd))
-        # Two days: a clock that is a day behind still asks for these minutes.
-        .where(spent.c.time >= moment(now - 2 * _DAY))
-        .where(spent.c.time <= moment(now + MAX_CLOCK_DIFFERENCE))
-        .group_by(minute)
-    )
-    connection.execute(
-        sa.insert(SPENDING).from_select(["minute", "usd"], usd_by_minute)
-    )
 
 
 def _minute_of(time: str) -> str:

@@ -26,7 +26,6 @@ from lunguage_assets.corpus.texts.receiving import (
     without_other_languages,
 )
 from lunguage_assets.judges.configuration import RADGRAPH, RADGRAPH_SECOND, RULES
-from lunguage_assets.lineage.old_ids import translate_corrections
 from lunguage_assets.lineage.recipes import BATCH, RECIPES, STRUCTURER
 from lunguage_assets.orchestration.assets.steps import (
     ConditionOf,
@@ -251,11 +250,6 @@ def corpus_assets(
         inputs = read_inputs(context, configuration)
         batch = configuration.home.batch(*inputs.keys)
         metadata: dict[str, str | int] = {"batch_sha256": batch.sha256}
-        translated = 0
-        if batch.kind == "text":
-            translated = translate_corrections(configuration.home, batch.key)
-        if translated:
-            metadata["corrections_with_new_ids"] = translated
 
         def take_in_valid(inputs: StepInputs) -> Tables:
             tables = take_in_batch(configuration, inputs)

@@ -38,8 +38,8 @@ from lunguage_assets.explicit.rating.matches import schedule
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.files import write_csv
 from lunguage_assets.judges.protocol import Judge, ask_panel
+from lunguage_assets.lineage.corrected_rows import require_known_rows
 from lunguage_assets.lineage.input_fingerprints import NOTHING
-from lunguage_assets.lineage.old_ids import require_known_rows
 from lunguage_assets.lineage.recipes import BATCH, not_there
 from lunguage_assets.orchestration.assets.steps import (
     ConditionOf,

@@ -9,7 +9,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from published_shapes import (
     chexpert_row,
@@ -366,21 +365,6 @@ def test_what_is_learnt_of_a_report_is_stored_with_it(
     write_packed([*delivery.raw_reports()], tmp_path / "stored" / "raw_reports.parquet")
     stored = find_delivery(tmp_path / "stored")
     assert [report.sequence for report in stored.raw_reports()] == ["4"]
-    assert content_hash(stored) == content_hash(delivery)
-
-
-def test_reports_that_an_earlier_version_stored_are_read(tmp_path: Path) -> None:
-    delivery = find_delivery(write_json(tmp_path / "graphs.json", {"1": GRAPH}))
-    (tmp_path / "stored").mkdir()
-    file = tmp_path / "stored" / "raw_reports.parquet"
-    write_packed([*delivery.raw_reports()], file)
-    pq.write_table(
-        pq.read_table(file).drop_columns(["second_graph", "sequence", "noted"]), file
-    )
-    stored = find_delivery(tmp_path / "stored")
-    assert [report.graph for report in stored.raw_reports()] == [
-        report.graph for report in delivery.raw_reports()
-    ]
     assert content_hash(stored) == content_hash(delivery)
 
 

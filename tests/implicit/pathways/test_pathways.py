@@ -244,15 +244,3 @@ def test_a_diagnosis_that_a_person_adds_is_shown_and_expanded_without_code(
     assert rows.set_index("name").loc[
         "fluid", ["prob", "p_high"]
     ].tolist() == pytest.approx([0.3, 0.8])
-
-
-def test_a_file_of_an_earlier_version_with_negators_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "pathways.yaml"
-    packaged = resource("pathways.yaml").read_text()
-    file.write_text(
-        "negators: {next: [non], rest: [without], turns: [but]}\n" + packaged
-    )
-    dictionary_read = load_dictionary(file, vocabulary())
-    assert list(pathway_tree(dictionary_read, "pneumonia")) == list(
-        pathway_tree(dictionary(), "pneumonia")
-    )

@@ -4,8 +4,6 @@ their money, and whoever takes a dead process's place counts what it had in flig
 
 from __future__ import annotations
 
-import sqlite3
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -123,41 +121,3 @@ def test_the_days_money_is_reserved_with_each_call(
     ledger.record(attempt(2, answer=None, failure="timeout", cost_usd=None))
     assert begun(ledger, 3, worst=0.5, daily_usd=1.0) == ["spent"]
     assert begun(ledger, 3, worst=0.5) == ["go"], "who has no ceiling is not held"
-
-
-def test_a_ledger_from_before_gets_its_tables_and_last_days_cost(
-    tmp_path: Path,
-) -> None:
-    ledger_file = tmp_path / "ledger.sqlite"
-    ledger = Ledger.open(ledger_file)
-    ledger.record(attempt(1))
-    ledger.record(attempt(2))
-    ledger.close()
-    former = (
-        "judge_claims",
-        "judge_askers",
-        "judge_sent",
-        "judge_batches",
-        "judge_in_flight",
-    )
-    with sqlite3.connect(ledger_file) as old:
-        old.execute("DROP TABLE judge_calls")
-        old.execute("DROP TABLE judge_spending")
-        old.execute("DROP INDEX judge_attempts_spent")
-        for name in former:
-            old.execute(
-                f"CREATE TABLE {name} (name VARCHAR(32) PRIMARY KEY, worst BIGINT)"
-            )
-            old.execute(f"INSERT INTO {name} VALUES ('a', 5000000000)")
-    ledger = Ledger.open(ledger_file)
-    assert begun(ledger, 3, worst=0.75, daily_usd=1.0) == ["spent"]
-    assert begun(ledger, 3, worst=0.5, daily_usd=1.0) == ["go"], (
-        "the former tables hold no money"
-    )
-    assert len(ledger.answers([attempt(number).key for number in (1, 2, 3)])) == 2
-    ledger.close()
-    with sqlite3.connect(ledger_file) as old:
-        for name in former:
-            assert old.execute(f"SELECT * FROM {name}").fetchall() == [
-                ("a", 5000000000)
-            ]

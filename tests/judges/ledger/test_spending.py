@@ -4,7 +4,7 @@ many attempts there are.
 
 from __future__ import annotations
 
-import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -53,43 +53,44 @@ def spent(ledger: Ledger) -> float:
     return ledger.transaction(spending.of_last_day)
 
 
-def rows_of_a_day(count: int, cost_usd: float) -> list[tuple[Any, ...]]:
-    """So many attempts, spread over the last 23 hours."""
-    return [
-        (
-            f"{n:064x}",
-            1,
-            f"{n:032x}",
-            "one",
-            "compare",
-            "m",
-            "A",
-            1,
-            0,
-            9,
-            1,
-            0,
-            cost_usd,
-            0.1,
-            time,
-        )
-        for n, time in enumerate(from_now(-23.0 * n / count) for n in range(count))
+def fill_day(ledger: Ledger, times: list[str], cost_usd: float) -> None:
+    """Add an attempt at each of these times, as if they had been recorded."""
+    common = {
+        "attempt": 1,
+        "judge": "one",
+        "stage": "compare",
+        "model": "m",
+        "answer": "A",
+        "valid": True,
+        "refused": False,
+        "input_tokens": 9,
+        "output_tokens": 1,
+        "reasoning_tokens": 0,
+        "cost_usd": cost_usd,
+        "latency_s": 0.1,
+    }
+    rows = [
+        {
+            **common,
+            "key": f"f{number:063x}",
+            "receipt": f"f{number:031x}",
+            "time": time,
+        }
+        for number, time in enumerate(times)
     ]
+    attempts_by_minute = Counter(time[: len("2026-11-24T12:34")] for time in times)
+
+    def work(connection: sa.Connection) -> None:
+        connection.execute(sa.insert(ATTEMPTS), rows)
+        for minute, count in attempts_by_minute.items():
+            spending.add(connection, minute, count * cost_usd)
+
+    ledger.transaction(work)
 
 
-def old_ledger(location: Path, rows: list[tuple[Any, ...]]) -> Ledger:
-    """A ledger with these rows, as version 0.1 left it, opened."""
-    Ledger.open(location).close()
-    with sqlite3.connect(location) as old:
-        old.execute("DROP TABLE judge_spending")
-        old.execute("DROP INDEX judge_calls_in_flight")
-        old.executemany(
-            "INSERT INTO judge_attempts (key, attempt, receipt, judge, stage, model, answer, valid, refused,"
-            " input_tokens, output_tokens, reasoning_tokens, cost_usd, latency_s, time)"
-            f" VALUES ({', '.join('?' * 15)})",
-            rows,
-        )
-    return Ledger.open(location)
+def times_of_a_day(count: int) -> list[str]:
+    """So many times, spread over the last 23 hours."""
+    return [from_now(-23.0 * number / count) for number in range(count)]
 
 
 @contextmanager
@@ -126,47 +127,14 @@ def steps_of_a_call(ledger: Ledger) -> int:
 def test_a_call_under_a_daily_budget_costs_the_same_with_many_rows(
     tmp_path: Path,
 ) -> None:
-    small_ledger = old_ledger(tmp_path / "few.sqlite", rows_of_a_day(MANY // 50, 0.0))
-    large_ledger = old_ledger(tmp_path / "many.sqlite", rows_of_a_day(MANY, 0.001))
+    small_ledger = Ledger.open(tmp_path / "few.sqlite")
+    large_ledger = Ledger.open(tmp_path / "many.sqlite")
+    fill_day(small_ledger, times_of_a_day(MANY // 50), 0.001)
+    fill_day(large_ledger, times_of_a_day(MANY), 0.001)
     assert spent(large_ledger) == pytest.approx(MANY * 0.001)
     # Not more than the minutes of a day, however many calls: a hundred times as many
     # rows fill more of them.
     assert steps_of_a_call(large_ledger) <= 2 * steps_of_a_call(small_ledger)
-
-
-def fill_day(ledger: Ledger, count: int, cost_usd: float) -> None:
-    """Add so many attempts of the last 23 hours, as a version without sums left
-    them.
-    """
-    common = {
-        "attempt": 1,
-        "judge": "one",
-        "stage": "compare",
-        "model": "m",
-        "answer": "A",
-        "valid": True,
-        "refused": False,
-        "input_tokens": 9,
-        "output_tokens": 1,
-        "reasoning_tokens": 0,
-        "cost_usd": cost_usd,
-        "latency_s": 0.1,
-    }
-    rows = [
-        {
-            **common,
-            "key": f"f{number:063x}",
-            "receipt": f"f{number:031x}",
-            "time": from_now(-23.0 * number / count),
-        }
-        for number in range(count)
-    ]
-
-    def work(connection: sa.Connection) -> None:
-        connection.execute(sa.insert(ATTEMPTS), rows)
-        connection.exec_driver_sql("DROP TABLE judge_spending")
-
-    ledger.transaction(work)
 
 
 def statements_of_a_call(ledger: Ledger, number: int) -> int:
@@ -191,14 +159,14 @@ def test_a_call_in_a_full_day_takes_the_statements_of_the_first(
     ledger_location: str,
 ) -> None:
     first = statements_of_a_call(Ledger.open(ledger_location), 1)
-    fill_day(Ledger.open(ledger_location), 20_000, 0.001)
+    fill_day(Ledger.open(ledger_location), times_of_a_day(20_000), 0.001)
     assert statements_of_a_call(Ledger.open(ledger_location), 2) == first
 
 
 def test_the_money_of_a_full_day_is_summed_to_the_last_cent(
     ledger_location: str,
 ) -> None:
-    fill_day(Ledger.open(ledger_location), 20_000, 0.001)
+    fill_day(Ledger.open(ledger_location), times_of_a_day(20_000), 0.001)
     ledger = Ledger.open(ledger_location)
     assert spent(ledger) == pytest.approx(20.0)
     statements_of_a_call(ledger, 1)
@@ -318,16 +286,6 @@ def test_a_row_of_a_clock_that_is_some_hours_ahead_counts(ledger_location: str) 
 def test_rows_dated_in_the_future_that_lie_in_a_ledger_count_nothing(
     tmp_path: Path, time: str
 ) -> None:
-    rows = [(*row[:-1], time) for row in rows_of_a_day(3, 1e6)]
-    ledger = old_ledger(tmp_path / "ledger.sqlite", rows)
-    assert permit(ledger, 10**6, 0.5) == "go"
-
-
-def test_a_ledger_of_0_1_counts_its_calls_of_unknown_cost(tmp_path: Path) -> None:
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    permit(ledger, 1, 0.75)
-    ledger.record(attempt(1, answer=None, failure="timeout", cost_usd=None))
-    ledger.transaction(
-        lambda connection: connection.exec_driver_sql("DROP TABLE judge_spending")
-    )
-    assert permit(Ledger.open(tmp_path / "ledger.sqlite"), 2, 0.5) == "spent"
+    fill_day(ledger, [time] * 3, 1e6)
+    assert permit(ledger, 10**6, 0.5) == "go"

@@ -1,0 +1,78 @@
+"""Refuses a person's correction of a row that no batch has.
+
+Rows of raw reports get new ids when they are read otherwise: nobody would notice that a
+correction corrects nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from lunguage_assets.errors import InputError
+from lunguage_assets.explicit.hedges.review import CORRECTION_COLUMNS
+from lunguage_assets.spreadsheets import edited_rows
+from lunguage_assets.tables import FINDINGS
+from lunguage_assets.tables.columns import A_STATED_ROW
+from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.parquet_rows import read_rows
+from lunguage_assets.workspace.store import partition_path
+
+
+def require_known_rows(home: Home, findings: pd.DataFrame) -> None:
+    """Refuse a correction of a raw report's row that no batch has.
+
+    Args:
+        home: the home with the corrections file.
+        findings: `FINDINGS` frame of a batch of raw reports.
+
+    Raises:
+        InputError: the study of a correction is in the batch, and no stored row has its
+            id.
+    """
+    if not home.corrections_file.exists():
+        return
+    studies = set(findings["study_id"])
+    known_ids = set(findings["finding_id"])
+    for number, row in edited_rows(home.corrections_file, CORRECTION_COLUMNS):
+        finding_id = row["finding_id"].strip()
+        study = finding_id.partition(":")[0]
+        if study not in studies or finding_id in known_ids:
+            continue
+        # An amended report may have fewer rows than the version that was corrected.
+        if not _is_stored(home, study, finding_id):
+            raise _no_such_row(home.corrections_file, finding_id, number)
+
+
+def _is_stored(home: Home, study: str, finding_id: str) -> bool:
+    """Whether a row of any batch has the id."""
+    for batch in home.registered():
+        path = partition_path(home.tables, FINDINGS.name, batch.key)
+        if not path.exists():
+            continue
+        with path.open("rb") as stream:
+            rows = read_rows(stream, "study_id", {study}, ["finding_id"])
+        if finding_id in rows.column("finding_id").to_pylist():
+            return True
+    return False
+
+
+def _no_such_row(file: Path, finding_id: str, number: int) -> InputError:
+    # Any other text may be words of a report, and is not repeated.
+    is_id = re.fullmatch(A_STATED_ROW, finding_id, re.ASCII)
+    return InputError(
+        file.name,
+        found=f"{finding_id if is_id else 'an id'} that no row of the study has",
+        expected=(
+            "the finding id of a row, as the review queue has it "
+            "(review/<judge>/<batch>.csv)"
+        ),
+        remedy=(
+            "Ids of raw reports number the rows of a study, from 0001. Copy the id "
+            "anew, or delete the row."
+        ),
+        row=number,
+        column="finding_id",
+    )
