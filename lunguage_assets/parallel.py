@@ -3,7 +3,7 @@
 Studies are independent of each other, a chunk is computed as it would be alone, and
 results come in the order of the chunks: the bytes are the same for any number of
 processes. Fewer studies than `MIN_STUDIES_FOR_POOL` are computed in this process,
-because starting others costs seconds.
+because starting others costs seconds. The processes of a call end with it.
 
 Not here: batches over several machines, which are Dagster's runs (`docs/scale.md`).
 """
@@ -11,7 +11,6 @@ Not here: batches over several machines, which are Dagster's runs (`docs/scale.m
 from __future__ import annotations
 
 import gc
-import hashlib
 import math
 import multiprocessing
 import os
@@ -19,11 +18,10 @@ import pickle
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -38,10 +36,6 @@ CHUNK = 250
 """Studies of a chunk: a second of work or two, so that Ctrl-C does not wait long."""
 _GC_THRESHOLDS = (200_000, 20, 20)
 """The same as the command's: fewer collections, because chunks make many objects."""
-
-
-class ChangedMeanwhile(LunguageError):
-    """A file was edited while it was read; nothing was stored."""
 
 
 class ProcessLost(LunguageError):
@@ -106,9 +100,10 @@ def map_chunks(
     *tool_arguments: Any,
     studies: int,
     processes: int | None = None,
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Compute `function(*chunk, *tools)` for each chunk, in their order.
 
+    Close what is returned where it is not read to its end: the processes end then.
     A few more chunks than there are processes are held at a time.
 
     Args:
@@ -121,7 +116,6 @@ def map_chunks(
 
     Raises:
         ProcessLost: a process was ended from outside.
-        ChangedMeanwhile: a file among `tool_arguments` was edited.
     """
     pool_size = _processes_for(studies, processes)
     if pool_size < 2:
@@ -129,28 +123,26 @@ def map_chunks(
         for chunk in chunks:
             yield function(*chunk, *tools)
         return
-    # With the content of the files: a process that stays for the next batch must not
-    # take an edited file for the one that it knows.
-    digests = _digests_of_files(tool_arguments)
-    recipe = pickle.dumps((make_tools, tool_arguments, digests))
+    recipe = pickle.dumps((make_tools, tool_arguments))
     running = deque[Future[Result]]()
-    try:
-        for chunk in chunks:
-            running.append(_pool(pool_size).submit(_compute, function, chunk, recipe))
-            if len(running) > 2 * pool_size:
+    with _started_processes(pool_size) as pool:
+        try:
+            for chunk in chunks:
+                running.append(pool.submit(_compute, function, chunk, recipe))
+                if len(running) > 2 * pool_size:
+                    yield running.popleft().result()
+            while running:
                 yield running.popleft().result()
-        while running:
-            yield running.popleft().result()
-    except BrokenProcessPool:
-        _pool.cache_clear()
-        raise ProcessLost(
-            "a process that computed a part of this batch was ended from outside, "
-            "perhaps for want of memory. Run the same command again, with fewer of "
-            "them (--processes, $LUNGUAGE_PROCESSES): what is finished is kept."
-        ) from None
-    finally:
-        for future in running:
-            future.cancel()
+        except BrokenProcessPool:
+            raise ProcessLost(
+                "a process that computed a part of this batch was ended from outside, "
+                "perhaps for want of memory. Run the same command again, with fewer of "
+                "them (--processes, $LUNGUAGE_PROCESSES): what is finished is kept."
+            ) from None
+        finally:
+            # Else their chunks would be computed before the processes end.
+            for future in running:
+                future.cancel()
 
 
 def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -179,14 +171,16 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-@cache
-def _pool(processes: int) -> ProcessPoolExecutor:
-    """Start processes that stay for what comes next.
+def _started_processes(count: int) -> ProcessPoolExecutor:
+    """Start processes that end with the `with` block.
 
-    They are spawned: threads and connections survive no fork.
+    One that outlived it would be joined for ever by Dagster's process of the run.
     """
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(processes, context, _begin_process)
+    # They are forked from a server that has no threads and connections of this process,
+    # for these survive no fork. What the server has imported they need not import.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return ProcessPoolExecutor(count, context, _begin_process)
 
 
 def _begin_process() -> None:
@@ -204,31 +198,13 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
 def _made_tools(recipe: bytes) -> tuple[Any, ...]:
     """Make the tools of a process, once for all its chunks."""
     # It comes from the process that started this one.
-    make_tools, tool_arguments, digests = pickle.loads(recipe)
+    make_tools, tool_arguments = pickle.loads(recipe)
     tools: tuple[Any, ...] = make_tools(*tool_arguments)
-    # Hashed again afterwards: the files were hashed in another process, before.
-    if _digests_of_files(tool_arguments) != digests:
-        paths = [str(value) for value in tool_arguments if isinstance(value, Path)]
-        raise ChangedMeanwhile(
-            f"one of {', '.join(sorted(paths))} was edited while it was read. Run the "
-            "same command again."
-        )
     return tools
-
-
-def _digests_of_files(tool_arguments: Sequence[object]) -> list[str]:
-    """Hash the files among the arguments; "" for everything else."""
-    digests = []
-    for argument in tool_arguments:
-        digest = ""
-        if isinstance(argument, Path) and argument.is_file():
-            digest = hashlib.sha256(argument.read_bytes()).hexdigest()
-        digests.append(digest)
-    return digests
 
 
 def _compute(

@@ -4,10 +4,13 @@ process is left.
 
 from __future__ import annotations
 
+import multiprocessing
+import operator
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import pandas as pd
@@ -134,15 +137,22 @@ def test_reading_and_structuring_in_processes_stores_the_same_bytes(
     assert text_half(received, None) == text_half(received, 1)
 
 
+KILLED = """
+import time
+from lunguage_assets import parallel
+
+def wait(*chunk):
+    print("begun", flush=True)
+    time.sleep(600)
+
+if __name__ == "__main__":
+    chunks = [()] * 4
+    list(parallel.map_chunks(wait, chunks, tuple, studies=1000, processes=2))
+"""
+
+
 def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) -> None:
-    program = (
-        "import time; import pandas as pd; from lunguage_assets import parallel; parallel.MIN_STUDIES_FOR_POOL = 1\n"
-        "if __name__ == '__main__':\n"
-        "    frame = pd.DataFrame({'study_id': [f's{n}' for n in range(1000)]})\n"
-        "    parallel.map_studies(len, [frame], tuple, processes=2)\n"
-        "    print('begun', flush=True); time.sleep(600)\n"
-    )
-    (tmp_path / "program.py").write_text(program)
+    (tmp_path / "program.py").write_text(KILLED)
     command = [sys.executable, str(tmp_path / "program.py")]
     variables = environment(tmp_path)
     with subprocess.Popen(
@@ -151,9 +161,22 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) 
         assert started.stdout is not None
         assert started.stdout.readline() == "begun\n"
         children = psutil.Process(started.pid).children(recursive=True)
-        assert children
+        assert len(children) > 2
         started.send_signal(signal.SIGKILL)
     assert psutil.wait_procs(children, timeout=60)[1] == []
+
+
+@pytest.mark.parametrize("divisors", [(2, 4, 8), (2, 0, 8)])
+def test_the_processes_of_a_call_end_with_it_also_where_it_fails(
+    divisors: tuple[int, ...],
+) -> None:
+    chunks = [(8, divisor) for divisor in divisors]
+    quotients = parallel.map_chunks(
+        operator.floordiv, chunks, tuple, studies=1000, processes=2
+    )
+    with nullcontext() if all(divisors) else pytest.raises(ZeroDivisionError):
+        assert list(quotients) == [4, 2, 1]
+    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.parametrize("number", ["two", "0", "-1", "²"])
@@ -172,23 +195,3 @@ def test_without_affinity_all_cores_of_the_system_are_used(
     monkeypatch.delattr("os.sched_getaffinity")
     monkeypatch.setattr("os.cpu_count", lambda: 3)
     assert parallel.usable_cores() == 3
-
-
-def words_of(file: Path) -> tuple[str]:
-    """Tools that are made of a file."""
-    return (file.read_text(),)
-
-
-def said(rows: pd.DataFrame, words: str) -> list[str]:
-    return [words] * len(rows)
-
-
-def test_processes_that_stay_read_an_edited_file_again(
-    tmp_path: Path, in_two_processes: None
-) -> None:
-    rows = pd.DataFrame({"study_id": [f"s{number:08d}" for number in range(12)]})
-    file = tmp_path / "pathways.yaml"
-    for words in ("before", "after"):
-        file.write_text(words)
-        chunks = parallel.map_studies(said, (rows,), words_of, file)
-        assert {word for chunk in chunks for word in chunk} == {words}

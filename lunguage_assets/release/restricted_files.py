@@ -8,6 +8,7 @@ rows a label is decided by is in `labels/`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,16 +61,18 @@ def write_restricted(release: Release, folder: Path) -> None:
     """
     for group in _FILE_GROUPS:
         parts = ((part,) for part in release.studies.parts(group.order, group.tables))
-        with growing_files(folder) as append:
-            for files in map_chunks(
-                group.write,
-                parts,
-                _tools,
-                release.ranker,
-                release.ranking,
-                studies=release.studies.count,
-                processes=release.processes,
-            ):
+        written = map_chunks(
+            group.write,
+            parts,
+            _tools,
+            release.ranker,
+            release.ranking,
+            studies=release.studies.count,
+            processes=release.processes,
+        )
+        # Closed where a file cannot be written, too: the processes end with it.
+        with growing_files(folder) as append, closing(written):
+            for files in written:
                 append(files)
 
 

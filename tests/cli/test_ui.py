@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from http.server import (
     BaseHTTPRequestHandler,
@@ -22,6 +23,7 @@ from http.server import (
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import requests
 from commands import lunguage
@@ -35,8 +37,9 @@ from lunguage_assets.packaged_data import resource
 class UI:
     """The webserver of a home, asked as the browser asks it."""
 
-    def __init__(self, home: Path, port: int, output: Path) -> None:
+    def __init__(self, home: Path, port: int, output: Path, process: int) -> None:
         self.home = home
+        self.process = psutil.Process(process)
         self.server = f"http://127.0.0.1:{port}"
         self._output = output
 
@@ -53,8 +56,34 @@ class UI:
         assert "errors" not in response.json(), response.json()["errors"]
         return dict(response.json()["data"])
 
+    def processes(self) -> set[psutil.Process]:
+        """All that it started and that are alive."""
+        return set(filter(_is_alive, self.process.children(recursive=True)))
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    """Neither ended, nor what Python keeps beside a process for itself."""
+    with suppress(psutil.NoSuchProcess):  # a zombie is none either
+        return "resource_tracker" not in " ".join(process.cmdline())
+    return False
+
 
 pytestmark = pytest.mark.lengthy
+
+TERMINATE = """
+mutation Terminate($id: String!) {
+  terminateRun(runId: $id) {
+    __typename
+  }
+}
+"""
+
+SMALL_CHUNKS = """
+from lunguage_assets import parallel
+
+parallel.MIN_STUDIES_FOR_POOL = parallel.CHUNK = 1
+"""
+"""Each step of a run starts processes, however few the studies are."""
 
 IN_THE_BACKGROUND = ["bash", "-c", 'trap "" INT; exec "$@"', "bash"]
 """As a script starts a command with `&`: what it starts ignores SIGINT, unless it says
@@ -81,10 +110,12 @@ def ui(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
         "--port",
         str(port),
     ]
+    (home.parent / "sitecustomize.py").write_text(SMALL_CHUNKS)
+    variables = {**environment(home), "PYTHONPATH": str(home.parent)}
     process = subprocess.Popen(
-        command, env=environment(home), stdout=log, stderr=log, start_new_session=True
+        command, env=variables, stdout=log, stderr=log, start_new_session=True
     )
-    served = UI(home, port, home.parent / "ui.log")
+    served = UI(home, port, home.parent / "ui.log", process.pid)
     try:
         wait_for(
             lambda: bool(served.ask("{ version }")),
@@ -93,9 +124,12 @@ def ui(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
         )
         yield served
     finally:
+        started = served.process.children(recursive=True)
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(60)  # it ends, whoever has started it how
         log.close()
+        outliving = psutil.wait_procs(started, timeout=10)[1]
+        assert outliving == []
 
 
 def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> None:
@@ -135,8 +169,8 @@ def _location(ui: UI) -> str:
     return str(location["name"])
 
 
-def _launch(ui: UI, *assets: str) -> None:
-    """Make assets of the job `expand` for the batch, and wait until it is done."""
+def _launch(ui: UI, *assets: str) -> str:
+    """Launch assets of the job `expand` for the batch; return the id of the run."""
     params = {
         "selector": {
             "repositoryLocationName": _location(ui),
@@ -152,7 +186,17 @@ def _launch(ui: UI, *assets: str) -> None:
     }
     launched = ui.ask(LAUNCH, params=params)["launchPipelineExecution"]
     assert launched["__typename"] == "LaunchRunSuccess", launched
-    _ends_well(ui, launched["run"]["runId"])
+    return str(launched["run"]["runId"])
+
+
+def _status_at_end(ui: UI, run_id: str) -> str:
+    status = "query Run($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
+
+    def ended() -> str | None:
+        run_status = str(ui.ask(status, id=run_id)["runOrError"]["status"])
+        return run_status if run_status in {"SUCCESS", "FAILURE", "CANCELED"} else None
+
+    return str(wait_for(ended, 180, "the run does not end"))
 
 
 @pytest.mark.slow
@@ -160,18 +204,25 @@ def test_a_partition_can_be_materialised_from_the_ui_to_the_same_bytes(ui: UI) -
     stored = ui.home / "tables" / "lunguage_plus_plus" / "panel" / "first.parquet"
     before = stored.read_bytes()
     stored.unlink()
-    _launch(ui)
+    assert _status_at_end(ui, _launch(ui)) == "SUCCESS"
     assert stored.read_bytes() == before
 
 
-def _ends_well(ui: UI, run_id: str) -> None:
-    status = "query Run($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
+@pytest.mark.slow
+def test_no_process_of_a_finished_failed_or_terminated_run_is_left(ui: UI) -> None:
+    before = ui.processes()
+    pathways = ui.home / "pathways.yaml"
+    assert _status_at_end(ui, _launch(ui)) == "SUCCESS"
 
-    def ended() -> str | None:
-        run_status = str(ui.ask(status, id=run_id)["runOrError"]["status"])
-        return run_status if run_status in {"SUCCESS", "FAILURE", "CANCELED"} else None
+    pathways.write_text("no pathways", "utf-8")
+    assert _status_at_end(ui, _launch(ui)) == "FAILURE"
+    pathways.unlink()
 
-    assert wait_for(ended, 180, "the run does not end") == "SUCCESS"
+    terminated = _launch(ui)
+    wait_for(lambda: len(ui.processes() - before) > 1, 60, "no step has begun", 0.01)
+    ui.ask(TERMINATE, id=terminated)
+    assert _status_at_end(ui, terminated) == "CANCELED"
+    wait_for(lambda: ui.processes() <= before, 30, "a process of a run is left")
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +285,7 @@ def test_a_browser_shows_what_follows_from_an_edited_pathway_and_why(
         packaged.replace("finding: hyperinflation", "finding: hyperexpansion"), "utf-8"
     )
     assert "pathways changed" in lunguage(ui.home, "status").stdout
-    _launch(ui, "expansions")
+    assert _status_at_end(ui, _launch(ui, "expansions")) == "SUCCESS"
     page = f"{ui.url}/assets/lunguage_plus_plus?view=partitions&partition=panel%7Cfirst"
     browser.open(page, "Unsynced (1)")
     browser.hover("Unsynced (1)")
