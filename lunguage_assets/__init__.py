@@ -17,6 +17,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+__version__ = "1.0.0.dev0"
+
 if TYPE_CHECKING:
     from lunguage_assets.annotation.annotation import Annotation, annotate, read
     from lunguage_assets.annotation.scoring import Scores, rewards, score

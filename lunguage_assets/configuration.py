@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from lunguage_assets import __version__
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.asking.progress import Progress, announce
@@ -103,18 +104,47 @@ class Configuration:
             options: fields by name. They go before the environment.
 
         Raises:
-            ConfigurationError: a variable is no number where one is expected.
+            ConfigurationError: a variable is no number where one is expected, or the
+                home has the layout of another version.
         """
         values = {
             field: _value_of(field, os.environ[variable].strip())
             for field, variable in VARIABLES.items()
             if field not in options and os.environ.get(variable, "").strip()
         }
-        return cls(
+        configuration = cls(
             home=home or Home.from_environment(),
             from_variables=frozenset(values),
             **values,
             **options,
+        )
+        configuration._require_layout()
+        return configuration
+
+    def _require_layout(self) -> None:
+        """Refuse a home of another version's layout, and say what becomes of it."""
+        maker = self.home.other_maker()
+        if not maker:
+            return
+        raise ConfigurationError(
+            f"{self.home.root} was made by {maker}, and this is version {__version__}, "
+            "which stores a home otherwise: register the deliveries again in a new "
+            f"home (lunguage register --data DIR --home NEW){self._use_of_ledger()}."
+        )
+
+    def _use_of_ledger(self) -> str:
+        """Say whether a new home can go on with the paid answers of this one."""
+        from lunguage_assets.judges.ledger.ledger_location import LedgerError
+
+        try:
+            ledger = self.existing_ledger()
+        except LedgerError as error:
+            return f"; its paid answers can't be used ({str(error).rstrip('.')})"
+        if ledger is None:
+            return ""
+        return (
+            f"; the paid answers are kept, because the ledger {ledger.location} has "
+            "this version's layout: name it with $LUNGUAGE_LEDGER"
         )
 
     def __repr__(self) -> str:

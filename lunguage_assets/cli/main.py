@@ -17,6 +17,7 @@ import sys
 
 import click
 
+from lunguage_assets import __version__
 from lunguage_assets.cli.analyse import analyse
 from lunguage_assets.cli.annotate import annotate
 from lunguage_assets.cli.batches import batches
@@ -52,7 +53,7 @@ _PRINT_ALL_BUT_LEAKS = (
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="lunguage-assets")
+@click.version_option(__version__, package_name="lunguage-assets")
 def commands() -> None:
     """Clinical uncertainty in radiology reports.
 

@@ -20,6 +20,7 @@ from typing import Any
 import pandas as pd
 from scipy.special import logit
 
+from lunguage_assets import __version__
 from lunguage_assets.corpus.declaration import Corpus
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
@@ -55,6 +56,12 @@ _NOT_DECIDING = {
     "implicit": {"encoder_device", "encoder_batch_size"},
 }
 """Options that change how long a run takes or what it logs, and no row."""
+_DECIDING_PACKAGES = ("numpy", "pandas", "scipy", "trueskill")
+"""Libraries whose versions may change a number.
+
+The others are not named: a version of the release would be sealed anew for a patch of a
+library that prints.
+"""
 _PATH_OF_A_PERSON = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
 
 
@@ -168,10 +175,10 @@ def provenance(
         "bundle": _BUNDLE_FORMAT,
         "software": {
             "name": DISTRIBUTION,
-            "version": metadata.version(DISTRIBUTION),
+            "version": __version__,
             "python": ".".join(platform.python_version_tuple()[:2]),
         },
-        "packages": _package_versions(),
+        "packages": {name: metadata.version(name) for name in _DECIDING_PACKAGES},
         "corpus": {"name": origin.corpus.name, "data_class": origin.corpus.data_class},
         "ranker": ranker,
         "judges": {key: _binding(configuration, key) for key in judges},
@@ -194,18 +201,6 @@ def provenance(
     if distilled:
         values["distilled"] = dict(distilled)
     return {name: _without_paths(value) for name, value in values.items()}
-
-
-def _package_versions() -> dict[str, str]:
-    """Name the versions of the libraries that every installation has."""
-    requirements = metadata.requires(DISTRIBUTION) or ()
-    # "numpy>=2.0; python_version < '3.14'" begins with the name.
-    names = {
-        re.split(r"[^A-Za-z0-9._-]", requirement)[0].lower()
-        for requirement in requirements
-        if "extra ==" not in requirement
-    }
-    return {name: metadata.version(name) for name in sorted(names)}
 
 
 def _describe_ranking(ranking: pd.DataFrame) -> dict[str, Any]:

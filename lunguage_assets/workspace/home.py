@@ -21,10 +21,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from upath import UPath
 
+from lunguage_assets import __version__
 from lunguage_assets.corpus.declaration import DECLARATION, Corpus
 from lunguage_assets.corpus.delivery import (
     METADATA,
@@ -49,6 +50,9 @@ from lunguage_assets.workspace.store import partition_path, stored_partitions
 from lunguage_assets.workspace.tables_location import claim_location, tables_location
 
 ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
+LAYOUT = 1
+"""Of what a home stores; counted up when a home of before can't be read any more."""
+_CORPUS = "corpus.json"
 _MANIFEST = "batch.json"
 _REMOVALS = "removals.json"
 _HASH_SHOWN = 12
@@ -206,10 +210,27 @@ class Home:
 
     def corpus(self) -> Corpus | None:
         """Read which corpus the home holds; None while it is empty."""
-        path = self.root / "corpus.json"
+        record = self._record()
+        return Corpus(record["name"], record["data_class"]) if record else None
+
+    def other_maker(self) -> str:
+        """Name the version that made a home of another layout; empty: this one's.
+
+        An empty home has no layout yet. Versions before 1.0 recorded none.
+        """
+        record = self._record()
+        if not record or record.get("layout") == LAYOUT:
+            return ""
+        version = record.get("version")
+        return f"version {version}" if version else "a version before 1.0"
+
+    def _record(self) -> dict[str, Any]:
+        """Read what was recorded when the home was made; empty while it is empty."""
+        path = self.root / _CORPUS
         if not path.exists():
-            return None
-        return Corpus(**json.loads(path.read_text(encoding="utf-8")))
+            return {}
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return record
 
     def claim(self, corpus: Corpus) -> None:
         """Bind the home to a corpus.
@@ -224,7 +245,8 @@ class Home:
         self.require_private(corpus)
         claim_location(self.root)
         if self.corpus() is None:
-            self._write_json("corpus.json", asdict(corpus))
+            made_by = {"layout": LAYOUT, "version": __version__}
+            self._write_json(_CORPUS, asdict(corpus) | made_by)
 
     def require_private(self, corpus: Corpus | None) -> None:
         """Refuse a home of patients' reports that other accounts can read.

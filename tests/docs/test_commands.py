@@ -13,10 +13,8 @@ import click
 from lunguage_assets.cli.main import commands
 
 ROOT = Path(__file__).resolve().parents[2]
-# a changelog names the commands that went
-WRITTEN = (page for page in sorted(ROOT.glob("*.md")) if page.name != "CHANGELOG.md")
 PAGES = [
-    *WRITTEN,
+    *sorted(ROOT.glob("*.md")),
     ROOT / "deploy" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]

@@ -107,9 +107,8 @@ class Ledger:
         if missing:
             raise LedgerError(
                 f"ledger {self.location}: found no {missing}; expected the layout of "
-                "this version, not that of another one. Name another place "
-                "($LUNGUAGE_LEDGER), or open it with the version that made it; it "
-                "stays as it is."
+                "this version. Name another place ($LUNGUAGE_LEDGER): this one stays "
+                "as it is, for the version that made it."
             )
 
     def close(self) -> None:

@@ -459,3 +459,17 @@ def test_a_command_that_ends_leaves_no_log_beside_the_file(
     subprocess.run([sys.executable, "-c", CODE, str(ledger_file)], check=True)
     assert [path.name for path in tmp_path.iterdir()] == ["ledger.sqlite"]
     assert b"CREATE TABLE kept" in ledger_file.read_bytes()
+
+
+def test_a_ledger_of_another_layout_is_refused_and_left_as_it_is(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "ledger.sqlite"
+    with sqlite3.connect(file) as other:
+        other.execute("CREATE TABLE judge_attempts (key VARCHAR(64) PRIMARY KEY)")
+    for open_ledger in (Ledger.open, Ledger.open_read_only):
+        with pytest.raises(LedgerError, match="found no judge_attempts"):
+            open_ledger(file)
+    with sqlite3.connect(file) as other:
+        tables = other.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        assert tables.fetchall() == [("judge_attempts",)]
