@@ -144,13 +144,13 @@ def _dismisses(units: list[TaggedToken], at: int) -> bool:
 
 
 def _is_answer(units: list[TaggedToken], at: int) -> bool:
-    """Whether a denial is the whole answer to a heading: "Effusion: no"."""
+    """Whether a denial is the whole answer: "Effusion: no", "Effusion - no"."""
     cue = units[at]
     if cue.kind != "negated" or not cue.looks("before"):
         return False
     is_last = kind_at(units, at + 1) in ("", "break")
-    # The colon behind a heading is read as its verb.
-    is_behind_heading = kind_at(units, at - 1) == "copula"
+    # The colon behind a heading is read as its verb, a dash as a comma.
+    is_behind_heading = kind_at(units, at - 1) in ("copula", "comma")
     return is_last and is_behind_heading
 
 

@@ -24,6 +24,7 @@ _WORD_OR_SIGN = re.compile(
     r"""<finding>                                   # the finding of a judge's question
     | and/or | // | vs\b\.?
     | [wc]/o? | [rs]/[op] | [hb]/[ol]               # "w/o", "c/o", "s/p", "h/o", "b/l"
+    | n/a\b                                         # not applicable
     | [ctls]\d{1,2}\b                               # a vertebra
     | \d{1,2}(?:st|nd|rd|th)\b                      # a rib, or one of several
     | \d+(?:[.,]\d+)*

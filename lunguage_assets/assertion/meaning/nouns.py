@@ -7,6 +7,7 @@ none that can be read.
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from lunguage_assets.assertion.units import (
     DEVICE,
@@ -18,11 +19,19 @@ from lunguage_assets.assertion.units import (
     kind_at,
     kind_beyond,
 )
-from lunguage_assets.assertion.vocabulary import DEVICE_PART, LexiconEntry, Vocabulary
+from lunguage_assets.assertion.vocabulary import (
+    DEVICE_PART,
+    Kind,
+    LexiconEntry,
+    Vocabulary,
+)
 from lunguage_assets.assertion.word_files import WORDS
 
 _GAP = re.compile("x{3,}|_+")
 """What de-identification leaves of a word."""
+
+_PARTS: frozenset[Kind] = frozenset({"break", "comma", "and"})
+"""What parts two statements."""
 
 
 def is_calcified_gap(units: list[TaggedToken], at: int) -> bool:
@@ -73,6 +82,17 @@ def is_of_a_device_end(units: list[TaggedToken], at: int) -> bool:
         if unit.kind == "break" or (unit.kind == "finding" and unit.code != DEVICE):
             return False
     return False
+
+
+def is_of_a_dim_place(units: list[TaggedToken], at: int) -> bool:
+    """Whether "not well seen" limits a view, and leaves no finding open.
+
+    "The left base is not well seen"; a tube that is not well seen is there.
+    """
+    if not units[at].is_cue("hedged.not_well_seen"):
+        return False
+    clause = takewhile(lambda unit: unit.kind not in _PARTS, reversed(units[:at]))
+    return not any(unit.kind == "finding" and unit.code != DEVICE for unit in clause)
 
 
 def is_end_at_a_place(units: list[TaggedToken], at: int) -> bool:

@@ -126,6 +126,7 @@ _READINGS = (
     _Reading(("word", "abnormal"), nouns.is_calcified_gap, _as(_CALCIFICATION)),
     _Reading(("preposition",), likelihood.is_for_of_worry, _as_cue("hedged.worry_for")),
     _Reading(("negated", "negated before"), nouns.is_of_a_device_end, _as(LIMITATION)),
+    _Reading(("hedged before",), nouns.is_of_a_dim_place, _as(LIMITATION)),
     _Reading(("hedged before",), likelihood.is_setting_of_a_hedge, _as(UNKNOWN)),
     _Reading(("other",), nouns.is_end_at_a_place, _as(LexiconEntry("preposition"))),
     _Reading(("anatomy", "place"), examinations.is_view, _as(LexiconEntry("examined"))),
