@@ -82,7 +82,7 @@ def _examined_judges(
     A home without a corpus is examined for synthetic text: nobody knows yet whose text
     it will hold, so that what patients' text would be refused for is a warning.
     """
-    from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS
+    from lunguage_assets.judges.configuration import RULES
     from lunguage_assets.judges.data_policy import Diagnosis
     from lunguage_assets.judges.examination import examine_judges
 
@@ -100,7 +100,7 @@ def _examined_judges(
             "where nothing is refused"
         )
         examined += [Diagnosis("ok", message), *warnings]
-    if judges.structurer in OFFLINE_STRUCTURERS:
+    if judges.structurer == RULES:
         message = "raw reports are structured in this process: nothing is sent"
         examined.append(Diagnosis("ok", message))
     return examined

@@ -44,9 +44,8 @@ PRESET_OPTION = click.option(
 )
 STRUCTURER_OPTION = click.option(
     "--structurer",
-    help="Who reads findings in raw reports: 'rules', 'radgraph' (delivered entities; "
-    "'radgraph-2': those of a second person) or a model of the judges file; default: "
-    "what the preset says ('rules'). Also $LUNGUAGE_STRUCTURER.",
+    help="Who reads findings in raw reports: 'rules' or a model of the judges file; "
+    "default: what the preset says ('rules'). Also $LUNGUAGE_STRUCTURER.",
 )
 FIT_OPTION = click.option(
     "--fit",

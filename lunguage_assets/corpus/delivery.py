@@ -149,7 +149,6 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
     part_by_patient: dict[str, list[RawReport]] = {}
     for report in raw_reports(delivery.texts):
         loaded_bytes += len(report.content)
-        loaded_bytes += len(report.graph) + len(report.second_graph)
         if loaded_bytes > _MOST_TEXT:
             raise InputError(
                 delivery.main_file,

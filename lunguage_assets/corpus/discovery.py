@@ -36,8 +36,8 @@ _ACCEPTED = (
     f"a file {FINDINGS} (or another table of its columns, or .gz), or raw reports: "
     "reports.csv or reports.parquet (study_id, report), MIMIC-CXR's text files or "
     "mimic-cxr-reports.zip, the Open-i collection (indiana_reports.csv or its XML "
-    "files), .txt files, or the published files of CheXpert Plus, ReXGradient, "
-    "PadChest-GR or RadGraph"
+    "files), .txt files, or the published files of CheXpert Plus, ReXGradient or "
+    "PadChest-GR"
 )
 _TREES = ("files", "ecgen-radiology", "mimic-cxr-reports")
 """Names of folders in which published collections keep a file for each report."""
@@ -309,7 +309,7 @@ def _sources_of_files(files: Sequence[Path]) -> list[TextSource]:
     sources += _rexgradient_sources(shape_by_json, kind_by_table)
     patients = _first_table(kind_by_table, "patients")
     for path, shape in shape_by_json.items():
-        if shape in ("padchest-gr", "radgraph"):
+        if shape == "padchest-gr":
             sources.append(TextSource(shape, path, patients))
     # A package with one table, or one JSON file, was read as that.
     recognised = [source.path for source in sources]

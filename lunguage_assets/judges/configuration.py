@@ -27,16 +27,7 @@ as the preset, and every other ranker is one judge alone.
 """
 
 RULES = "rules"
-"""The offline structurer."""
-
-RADGRAPH = "radgraph"
-"""The structurer that takes delivered entities of RadGraph as findings."""
-
-RADGRAPH_SECOND = "radgraph-2"
-"""The same with what a second person annotated in the same reports."""
-
-OFFLINE_STRUCTURERS = (RULES, RADGRAPH, RADGRAPH_SECOND)
-"""Structurers of this package; every other one is a language model among the judges."""
+"""The offline structurer; every other one is a language model among the judges."""
 
 _REMEDY = (
     "Fix the judges file; a key stands once and for one model: a changed model gets a "
@@ -45,9 +36,9 @@ _REMEDY = (
 
 
 def _unreserved(key: str) -> str:
-    if key in (PANEL, *OFFLINE_STRUCTURERS):
+    if key in (PANEL, RULES):
         raise ValueError(
-            f"key {key!r} is reserved for the active preset's panel or a structurer"
+            f"key {key!r} is reserved for the active preset's panel or the rules"
         )
     return key
 
@@ -147,18 +138,18 @@ class JudgesConfiguration(TomlTable):
 
     @property
     def structurers(self) -> tuple[str, ...]:
-        """Those of this package, then the language models of the active preset."""
-        return (*OFFLINE_STRUCTURERS, *self.models)
+        """The rules, then the language models of the active preset."""
+        return (RULES, *self.models)
 
     @property
     def known_structurers(self) -> tuple[str, ...]:
-        """Those of this package, and every language model of the file."""
+        """The rules, and every language model of the file."""
         models = [
             key
             for key, config in self.judges.items()
             if isinstance(config, LLMJudgeConfig)
         ]
-        return (*OFFLINE_STRUCTURERS, *models)
+        return (RULES, *models)
 
     @property
     def active_judges(self) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ import pytest
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.open_judges import judge_identity
 from lunguage_assets.judges.configuration import (
-    OFFLINE_STRUCTURERS,
     JudgesConfiguration,
     load_judges,
 )
@@ -138,7 +137,7 @@ def test_the_panel_of_another_preset_ranks_under_its_name(
     ('["gpt", "lexicon"]', "[]", "panels.models.members", "at least 1"),
     ('extractor = "claude"', 'extractor = "gemini"', "", "presets.models.extractor names 'gemini'"),
     ('extractor = "claude"', 'extractor = "claude"\nstructurer = "lexicon"', "",
-     "presets.models.structurer names 'lexicon'; expected one of rules, radgraph, radgraph-2, claude, gpt"),
+     "presets.models.structurer names 'lexicon'; expected one of rules, claude, gpt"),
     ("[judges.gpt]", "[judges.panel]", "judges.panel", "reserved"),
     ("[judges.gpt]", "[judges.GPT]", "judges.GPT", "match pattern"),
     ("[judges.gpt]", "[judges.lexicon]", "", "a changed model gets a new key"),
@@ -212,12 +211,12 @@ def test_a_model_in_this_process_is_free_and_keeps_text_here(
 def test_the_structurer_is_the_rules_or_a_language_model_of_the_file() -> None:
     assert (load_judges().structurer, load_judges().structurers) == (
         "rules",
-        OFFLINE_STRUCTURERS,
+        ("rules",),
     )
     chosen = load_judges(structurer="gpt-5.5")
     assert (chosen.structurer, chosen.structurers) == (
         "gpt-5.5",
-        (*OFFLINE_STRUCTURERS, "gpt-5.5"),
+        ("rules", "gpt-5.5"),
     )
     assert "gpt-5.5" in chosen.active_judges
     assert chosen.members("panel") == load_judges().members("panel")

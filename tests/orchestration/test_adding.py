@@ -1,10 +1,13 @@
-"""What assets and notebooks of other people read and store; the asset on the page about
-adding.
-"""
+"""The structurer and the assets on the page about adding, and what a notebook reads."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import runpy
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,28 +18,86 @@ from finished_homes import Finished
 from quick_instance import quick_instance
 from small_homes import SmallHome
 
+from lunguage_assets.corpus.discovery import find_delivery
+from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
+from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES
 from lunguage_assets.workspace.store import partition_path, read_table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "adding.md"
+STRUCTURER, ASSETS = re.findall(
+    r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL
+)
+
+
+def placed(text: str, words: str) -> tuple[int, int]:
+    """Characters of words in a text."""
+    begin = text.index(words)
+    return begin, begin + len(words)
+
+
+def test_the_structurer_on_the_page_makes_rows_that_are_taken_in(
+    tmp_path: Path,
+) -> None:
+    text = "FINDINGS: Small left effusion. No pneumothorax."
+    entities = [
+        {"words": "effusion", "label": "present", "located_at": [placed(text, "left")]},
+        {"words": "pneumothorax", "label": "absent", "located_at": []},
+    ]
+    for entity in entities:
+        entity["begin"], entity["end"] = placed(text, str(entity.pop("words")))
+    (tmp_path / "entities.json").write_text(json.dumps({"s50000001": entities}))
+    (tmp_path / "reports.csv").write_text(f"study_id,report\n50000001,{text}\n")
+    (tmp_path / "my_structurer.py").write_text(STRUCTURER)
+    subprocess.run([sys.executable, "my_structurer.py"], cwd=tmp_path, check=True)
+    findings = take_in(find_delivery(tmp_path / "rows"), CorpusSettings()).findings
+    columns = ["study_id", "name", "status", "location"]
+    assert findings[columns].to_numpy().tolist() == [
+        ["s50000001", "pleural effusion", "dp", "left"],
+        ["s50000001", "pneumothorax", "dn", ""],
+    ]
+
+
+@pytest.fixture(scope="module")
+def asset_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page's assets in a file of the name that the page gives it."""
+    file = tmp_path_factory.mktemp("assets") / "my_assets.py"
+    file.write_text(ASSETS)
+    return file
+
+
+def test_dagster_loads_the_file_of_the_page(
+    finished: Finished, asset_file: Path
+) -> None:
+    validated = subprocess.run(
+        [sys.executable, "-m", "dagster", "definitions", "validate", "-f", asset_file],
+        env={**os.environ, "LUNGUAGE_HOME": str(finished.home)},
+        cwd=asset_file.parent,
+        capture_output=True,
+        text=True,
+    )
+    assert validated.returncode == 0, validated.stdout + validated.stderr
+
+
+@pytest.fixture
+def page(
+    finished: Finished, asset_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Any]:
+    """What the file of the page defines, beside a finished home."""
+    monkeypatch.setenv("LUNGUAGE_HOME", str(finished.home))
+    return runpy.run_path(str(asset_file))
 
 
 def test_the_asset_on_the_page_reads_checks_and_stores(
-    finished: Finished, monkeypatch: pytest.MonkeyPatch
+    finished: Finished, page: dict[str, Any]
 ) -> None:
-    (snippet,) = re.findall(
-        r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL
-    )
-    monkeypatch.setenv("LUNGUAGE_HOME", str(finished.home))
-    pasted: dict[str, Any] = {}
-    exec(compile(snippet, str(PAGE), "exec"), pasted)
     with quick_instance() as instance:
         instance.add_dynamic_partitions(REPORT_BATCH.name, ["first"])
-        asset = pasted["findings_per_study"]
+        asset = page["findings_per_study"]
         job = (
-            pasted["defs"]
+            page["defs"]
             .get_repository_def()
             .get_implicit_job_def_for_assets({asset.key})
         )
@@ -44,7 +105,7 @@ def test_the_asset_on_the_page_reads_checks_and_stores(
         result = alone.execute_in_process(instance=instance, partition_key="first")
         (checked,) = result.get_asset_check_evaluations()
         assert (checked.check_name, checked.passed) == ("few_empty_studies", True)
-        again = pasted["defs"].load_asset_value(
+        again = page["defs"].load_asset_value(
             asset.key, partition_key="first", instance=instance
         )
     findings = read_table(
@@ -58,19 +119,13 @@ def test_the_asset_on_the_page_reads_checks_and_stores(
 
 
 def test_an_asset_without_partitions_gets_those_that_are_there(
-    finished: Finished, monkeypatch: pytest.MonkeyPatch
+    page: dict[str, Any],
 ) -> None:
-    (snippet,) = re.findall(
-        r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL
-    )
-    monkeypatch.setenv("LUNGUAGE_HOME", str(finished.home))
-    pasted: dict[str, Any] = {}
-    exec(compile(snippet, str(PAGE), "exec"), pasted)
     with quick_instance() as instance:
         instance.add_dynamic_partitions(REPORT_BATCH.name, ["first", "second"])
-        asset = pasted["labels_of_rankers"]
+        asset = page["labels_of_rankers"]
         job = (
-            pasted["defs"]
+            page["defs"]
             .get_repository_def()
             .get_implicit_job_def_for_assets({asset.key})
         )

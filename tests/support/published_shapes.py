@@ -109,35 +109,6 @@ def padchest_study(study: str, *sentences: str) -> Any:
     }
 
 
-def graph(text: str, *entities: tuple[str, str, Sequence[tuple[str, str]]]) -> Any:
-    """An entry of RadGraph: a text of words between blanks, and (words, label,
-    relations), each at its first place behind the entity before.
-    """
-    words = text.split()
-    entities_by_number = {}
-    behind = 0
-    for number, (tokens, label, relations) in enumerate(entities, 1):
-        entity_words = tokens.split()
-        behind = next(
-            at
-            for at in range(behind, len(words))
-            if words[at : at + len(entity_words)] == entity_words
-        )
-        indices = {"start_ix": behind, "end_ix": behind + len(entity_words) - 1}
-        entities_by_number[str(number)] = {
-            "tokens": tokens,
-            "label": label,
-            **indices,
-            "relations": list(map(list, relations)),
-        }
-    return {
-        "text": text,
-        "entities": entities_by_number,
-        "data_source": None,
-        "data_split": "inference",
-    }
-
-
 def write_json(path: Path, content: Any) -> Path:
     path.write_text(json.dumps(content), encoding="utf-8")
     return path

@@ -1,7 +1,7 @@
 """Reads large JSON files entry by entry.
 
-All entries of RadGraph at once would take gigabytes, and one entry that is nested too
-deeply must cost only itself. Not here: what the entries mean (`published.py`).
+All entries of a large corpus at once would take gigabytes, and one entry that is nested
+too deeply must cost only itself. Not here: what the entries mean (`published.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reads published corpora that have a shape of their own (docs/reports.md).
 
-One reader each for CheXpert Plus, ReXGradient, PadChest-GR, and the entities of
-RadGraph. Facts about the shapes are from the sources that a reader names. Not here: how
-large JSON files are read (`json_entries.py`).
+One reader each for CheXpert Plus, ReXGradient and PadChest-GR. Facts about the shapes
+are from the sources that a reader names. Not here: how large JSON files are read
+(`json_entries.py`).
 
 A reader gives one record per report. An entry without what its shape has is a broken
 record, "shape: key"; a file of which no entry fits is refused by its first one.
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from lunguage_assets.corpus.columns import clean
 from lunguage_assets.corpus.log import reasons
-from lunguage_assets.corpus.records import Cells, Record, read_cells, storable
+from lunguage_assets.corpus.records import Cells, Record, read_cells
 from lunguage_assets.corpus.texts.json_entries import (
     SKIPPED,
     entries,
@@ -51,44 +51,12 @@ _CHEXPERT_SECTIONS = (
 )  # fmt: skip
 _REXGRADIENT_SECTIONS = ("indication", "comparison", "findings", "impression")
 _CHEXPERT_IMAGE = re.compile(r"(patient\d+)[/_](study\d+)(?![^/_.])")
-_MIMIC_REPORT = re.compile(r"(?:.*/)?(p\d{8,})/(s\d{8,})(?:\.txt)?", re.IGNORECASE)
 _NO_VIEW = {"", "none", "n/a", "unknown", "other"}
 _SENTENCE_ENDS = (".", "!", "?")
-_CHANGE = re.compile(r"CHAN(?:-[A-Z]{1,10}){1,3}")
 
 Entities = Mapping[str, Any]
 Patients = Mapping[str, str]
 """Patients by study, as delivered."""
-
-
-def _radgraph_labels() -> dict[str, tuple[str, str]]:
-    """List the labels of RadGraph (`OBS-DP`) and of RadGraph-XL (`Anatomy::...`)."""
-    names = {"OBS": "Observation", "ANAT": "Anatomy"}
-    certainties = {
-        "DP": "definitely present",
-        "U": "uncertain",
-        "DA": "definitely absent",
-    }
-    meanings = {}
-    for category, name in names.items():
-        for certainty_code, certainty in certainties.items():
-            meaning = (category, certainty_code)
-            meanings[f"{category}-{certainty_code}"] = meaning
-            meanings[f"{name}::{certainty}"] = meaning
-            meanings[f"{name}::measurement::{certainty}"] = ("SIZE", certainty_code)
-    return meanings
-
-
-RADGRAPH_LABELS = _radgraph_labels()
-"""Label -> what it names, and whether that is present, uncertain or absent."""
-
-
-def is_change(label: str) -> bool:
-    """Tell whether a label of RadGraph2 says what changed since an earlier film.
-
-    Such labels are `CHAN-NC` and `CHAN-CON-RES`.
-    """
-    return _CHANGE.fullmatch(label) is not None
 
 
 class StudyOfImage(NamedTuple):
@@ -282,108 +250,6 @@ def _padchest_gr(key: str, entry: Entities, patients: Patients) -> RawReport | s
     )
 
 
-def _radgraph(key: str, entry: Entities, patients: Patients) -> RawReport | str:
-    """Read an entry of `MIMIC-CXR_graphs.json` and the like.
-
-    By report it has words, and entities with label, first and last word and relations;
-    also what the package radgraph returns, and lists of it. A report of the test set
-    has what two people annotated (`labeler_1`, `labeler_2`): both are read, each as a
-    reading of its own.
-
-    Source: physionet.org/content/radgraph/1.0.0; README of the package radgraph 0.1.18;
-    github.com/MouYongli/MedKGC (data/radgraph/README.md); labels of RadGraph-XL:
-    aclanthology.org 2024.findings-acl.765; of RadGraph2:
-    physionet.org/content/radgraph2-radiology-reports, arXiv 2308.05046.
-    """
-    entry = _object(entry.get("0")) or entry
-    if not isinstance(entry.get("text"), str):
-        return "text"
-    first_labeler = _object(entry.get("labeler_1"))
-    first = entry.get("entities", first_labeler.get("entities"))
-    second = _object(entry.get("labeler_2")).get("entities")
-    wrong_key = _wrong_key(first)
-    if wrong_key:
-        return wrong_key
-    if second is not None and (wrong_key := _wrong_key(second)):
-        return f"labeler_2.{wrong_key}"
-    study, patient = _radgraph_ids(key)
-    second_graph = ""
-    if second is not None:
-        second_graph = _compact(second)
-    return RawReport(
-        "",
-        1,
-        study,
-        patient,
-        content=_bytes(entry["text"]),
-        graph=_compact(first),
-        second_graph=second_graph,
-    )
-
-
-def _radgraph_ids(key: str) -> StudyOfImage:
-    """Read study and patient off a key, which is a path of MIMIC-CXR or CheXpert."""
-    image = study_of_image(key)
-    if image is not None:
-        return image
-    report = _MIMIC_REPORT.fullmatch(key)
-    if report is not None:
-        patient, study = report.groups()
-        return StudyOfImage(study, patient)
-    return StudyOfImage(key, "")
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
-
-
-def _wrong_key(entities: Any) -> str:
-    """Name the first key of an entity that has no value of its type; empty: none."""
-    if not isinstance(entities, dict):
-        return "entities"
-    for number, entity in enumerate(entities.values(), 1):
-        for key, fits in _ENTITY_KEYS.items():
-            if not fits(_object(entity).get(key)):
-                return f"entities.{number}.{key}"
-    return ""
-
-
-def _is_token(value: Any) -> bool:
-    return isinstance(value, str) and value == storable(value)
-
-
-def _is_label(value: Any) -> bool:
-    return isinstance(value, str) and (value in RADGRAPH_LABELS or is_change(value))
-
-
-def _is_index(value: Any) -> bool:
-    return isinstance(value, int)
-
-
-def _are_relations(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_relation, value))
-
-
-def _is_relation(value: Any) -> bool:
-    """Tell whether a value is a relation's name and an entity's key, and no more.
-
-    Such values cannot be nested, so that nothing deep gets into the stored JSON.
-    """
-    if not isinstance(value, list) or len(value) != 2:
-        return False
-    relation, entity = value
-    return isinstance(relation, str) and isinstance(entity, str | int)
-
-
-_ENTITY_KEYS: Mapping[str, Callable[[Any], bool]] = {
-    "tokens": _is_token,
-    "label": _is_label,
-    "start_ix": _is_index,
-    "end_ix": _is_index,
-    "relations": _are_relations,
-}
-
-
 @dataclass(frozen=True)
 class Shape:
     """A JSON corpus.
@@ -417,11 +283,8 @@ SHAPES: Mapping[str, Shape] = {
     "padchest-gr": Shape(
         frozenset(("studyid", "imageid", "findings")), "[", _padchest_gr
     ),
-    "radgraph": Shape(
-        frozenset(("text", "entities", "data_source", "labeler_1")), "{[", _radgraph
-    ),
 }
-_KNOWN_KEYS = {"patientid", "studydate", "labeler_2"}.union(
+_KNOWN_KEYS = {"patientid", "studydate"}.union(
     *(shape.keys for shape in SHAPES.values())
 )
 
@@ -454,8 +317,7 @@ def _keys_of(path: Path) -> list[str]:
         text = read_text(path, _BYTES_LOOKED_AT)
         first_entries = itertools.islice(entries(text, path.name), _ENTRIES_LOOKED_AT)
         for entry in first_entries:
-            fields = _object(entry.value)
-            keys = list(_object(fields.get("0")) or fields)
+            keys = list(_object(entry.value))
             if keys:
                 return keys
     return []

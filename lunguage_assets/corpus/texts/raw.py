@@ -42,9 +42,6 @@ class RawReport:
         broken: reason code when the record itself could not be read
             (resources/reasons.yaml), with ": " and the column or key that is wrong, if
             one is.
-        graph: entities of RadGraph as JSON; empty without any.
-        second_graph: those of a second person who read the same report; empty without
-            any.
         sequence: rank in the patient's time line as delivered, from 1; empty when
             unknown.
         noted: what the reader left out of the record, a line for each: a reason code of
@@ -60,8 +57,6 @@ class RawReport:
     procedure: str = ""
     content: bytes = field(default=b"", repr=False)
     broken: str = ""
-    graph: str = field(default="", repr=False)
-    second_graph: str = field(default="", repr=False)
     sequence: str = ""
     noted: str = ""
 

@@ -163,7 +163,6 @@ class _Receiver:
         self._log = log
         self._file = ""
         self._reports_with_made_id = 0
-        self._reports_with_entities = 0
         self._studies_without_patient: list[str] = []
 
     def receive(self, report: RawReport) -> None:
@@ -227,7 +226,6 @@ class _Receiver:
                 unknown_patients += 1
         self._note_count("id-numbered", self._reports_with_made_id)
         self._note_count("patient-unknown", unknown_patients)
-        self._note_count("entities-delivered", self._reports_with_entities)
 
     def _note_count(self, reason: str, reports: int) -> None:
         if reports:
@@ -246,7 +244,6 @@ class _Receiver:
     def _take(self, report: RawReport, study_id: str, text: str) -> None:
         """Make the row of a study; the metadata may complete it later."""
         self._reports_with_made_id += not is_number(report.study)
-        self._reports_with_entities += bool(report.graph)
         if report.patient:
             patient = patient_of(report.patient)
         else:

@@ -9,7 +9,6 @@ sentence becomes rows is in `structuring`.
 """
 
 import dagster as dg
-import pandas as pd
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.corpus.intake import (
@@ -19,13 +18,12 @@ from lunguage_assets.corpus.intake import (
 )
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
-from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.corpus.texts.receiving import (
     Received,
     receive,
     without_other_languages,
 )
-from lunguage_assets.judges.configuration import RADGRAPH, RADGRAPH_SECOND, RULES
+from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.lineage.recipes import BATCH, RECIPES, STRUCTURER
 from lunguage_assets.orchestration.assets.steps import (
     ConditionOf,
@@ -54,9 +52,7 @@ from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import (
     structuring_agreement as agreement_of_structurers,
 )
-from lunguage_assets.structuring.contract import Structurer
 from lunguage_assets.structuring.cue_counts import cue_counts
-from lunguage_assets.structuring.radgraph import RadGraphStructurer
 from lunguage_assets.structuring.rows import (
     StructuredTables,
     read_reports,
@@ -125,13 +121,9 @@ def text_assets(
         delivery = configuration.home.delivery(batch)
         terms = read_terms(delivery.vocabulary, IntakeLog())
         spending = Spending(context, configuration)
-        structurer: Structurer
-        if key in (RADGRAPH, RADGRAPH_SECOND):
-            structurer = _radgraph_structurer(configuration, batch, terms, key)
-        else:
-            structurer = configuration.open_structurer(
-                key, terms, spending.note, spending.bill
-            )
+        structurer = configuration.open_structurer(
+            key, terms, spending.note, spending.bill
+        )
 
         def structure(inputs: StepInputs) -> Tables:
             texts = inputs.tables["report_texts"]
@@ -271,18 +263,6 @@ def corpus_assets(
         )
 
     return [findings]
-
-
-def _radgraph_structurer(
-    configuration: Configuration, batch: str, terms: pd.DataFrame, key: str
-) -> RadGraphStructurer:
-    """Return the structurer that reads delivered RadGraph graphs, of one annotator."""
-    graphs = {}
-    for report in configuration.home.delivery(batch).raw_reports():
-        graph = report.graph if key == RADGRAPH else report.second_graph
-        if graph:
-            graphs[study_of(report.study)] = graph
-    return RadGraphStructurer(graphs, terms, key)
 
 
 def _without_invalid_findings(

@@ -22,7 +22,6 @@ from lunguage_assets.assertion.vocabulary import content_hash
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.configuration import (
-    OFFLINE_STRUCTURERS,
     RULES,
     JudgesConfiguration,
 )
@@ -45,7 +44,6 @@ from lunguage_assets.structuring.model.grounding import (
     ground_answer,
     unread_report,
 )
-from lunguage_assets.structuring.radgraph import radgraph_identity
 from lunguage_assets.structuring.rules.structurer import RuleStructurer, identity_of
 
 REPAIR_SHARE = 0.25
@@ -117,8 +115,6 @@ def structurer_identity(
     """
     if key == RULES:
         return identity_of(content_hash(own_cues=own_cues))
-    if key in OFFLINE_STRUCTURERS:
-        return radgraph_identity(content_hash(), key)
     judge_config = _judge_config(key, configuration)
     binding = judge_config.binding
     templates = load_structuring_prompts(prompts)

@@ -380,14 +380,6 @@ def test_circular_links_and_a_fifo_stop_nothing(
     assert outcome(received(tmp_path)) == (1, ["unreadable-file"] * 2, [])
 
 
-def graph_file(folder: Path, **entries: dict[str, object]) -> Received:
-    (folder / "graphs.json").write_text(json.dumps(entries))
-    return received(folder)
-
-
-GOOD_GRAPH = {"text": "No effusion .", "entities": {}}
-
-
 def test_half_a_character_in_the_id_of_a_patient_costs_its_record(
     tmp_path: Path,
 ) -> None:
@@ -407,46 +399,6 @@ def test_half_a_character_in_a_date_or_a_view_costs_that_cell(
     report = {"Findings": "No effusion.", "Impression": "None.", field: "\ud800"}
     (tmp_path / "x_metadata_view_position.json").write_text(json.dumps({"one": report}))
     assert received(tmp_path).report_texts["source_id"].tolist() == ["one"]
-
-
-def test_half_a_character_in_an_id_costs_its_record(tmp_path: Path) -> None:
-    receipt = graph_file(tmp_path, **{"\ud800": GOOD_GRAPH, "two": GOOD_GRAPH})
-    assert receipt.report_texts["source_id"].tolist() == ["two"]
-    assert receipt.rejected["reason"].tolist() == ["broken-encoding"]
-
-
-def test_relations_that_hold_lists_cost_their_record(tmp_path: Path) -> None:
-    entity = {"tokens": "effusion", "label": "OBS-DA", "start_ix": 1, "end_ix": 1}
-    nested = {
-        "text": "No effusion .",
-        "entities": {"1": entity | {"relations": [["modify", [["2"]]]]}},
-    }
-    receipt = graph_file(tmp_path, one=nested, two=GOOD_GRAPH)
-    assert receipt.report_texts["source_id"].tolist() == ["two"]
-    assert receipt.rejected["reason"].tolist() == ["radgraph-entry"]
-
-
-def test_words_of_a_file_are_in_no_message(tmp_path: Path) -> None:
-    entity = {
-        "tokens": "effusion",
-        "label": "OBS-DA",
-        "start_ix": 1,
-        "end_ix": 1,
-        "relations": 0,
-    }
-    receipt = graph_file(
-        tmp_path,
-        one={"text": "No effusion .", "entities": {WORD: entity}},
-        two=GOOD_GRAPH,
-    )
-    assert receipt.rejected["column"].tolist() == ["entities.1.relations"]
-    (tmp_path / "graphs.json").write_text(
-        json.dumps({"a": {"text": 1, "entities": 2, WORD: 3}})
-    )
-    with pytest.raises(InputError) as refused:
-        received(tmp_path)
-    assert "keys ['text', 'entities'] and 1 of other names" in str(refused.value)
-    assert WORD not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ one is refused.
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 from published_shapes import (
     chexpert_row,
-    graph,
     padchest_study,
     rexgradient_entry,
     write_chexpert_plus,
@@ -24,7 +22,7 @@ from published_shapes import (
 from lunguage_assets.corpus.delivery import content_hash
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.intake import take_in_structured
-from lunguage_assets.corpus.texts.layouts import raw_reports, write_packed
+from lunguage_assets.corpus.texts.layouts import write_packed
 from lunguage_assets.corpus.texts.raw import patient_of, study_of
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
@@ -32,7 +30,6 @@ from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import STRUCTURED_FINDINGS
 from lunguage_assets.workspace.home import Home
 
-GRAPH = graph("No effusion .", ("effusion", "OBS-DA", []))
 TRAIN = "train_metadata_view_position.json"
 
 
@@ -301,52 +298,6 @@ def test_a_study_without_any_english_sentence_is_rejected_by_its_first(
     assert len(receipt.report_texts) == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "source", "patient"),
-    [
-        ({"p10/p10000032/s50000001.txt": GRAPH}, "s50000001", "p10000032"),
-        (
-            {"patient00001/study2/view1_frontal.jpg": GRAPH},
-            "patient00001/study2",
-            patient_of("patient00001"),
-        ),
-        ([{"0": GRAPH}], "0", None),
-        (
-            {"7": {"text": GRAPH["text"], "labeler_1": GRAPH, "labeler_2": {}}},
-            "7",
-            None,
-        ),
-    ],
-)
-def test_radgraph_names_studies_as_mimic_chexpert_or_its_package_does(
-    tmp_path: Path, content: Any, source: str, patient: str | None
-) -> None:
-    path = tmp_path / "graphs.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(content).encode()))
-    (report,) = received(path).report_texts.to_dict("records")
-    assert (report["source_id"], report["report"]) == (source, "No effusion .")
-    assert patient in (None, report["subject_id"])
-
-
-def test_what_two_people_annotated_is_read_apart(tmp_path: Path) -> None:
-    second_graph = graph("No effusion .", ("effusion", "OBS-U", []))
-    entry = {"text": GRAPH["text"], "labeler_1": GRAPH, "labeler_2": second_graph}
-    delivery = find_delivery(write_json(tmp_path / "test.json", {"1": entry}))
-    (report,) = delivery.raw_reports()
-    graphs = [json.loads(report.graph), json.loads(report.second_graph)]
-    assert [entities["1"]["label"] for entities in graphs] == [
-        "OBS-DA",
-        "OBS-U",
-    ]
-
-
-def test_a_wrong_entity_of_the_second_person_is_told_as_theirs(tmp_path: Path) -> None:
-    wrong = graph("No effusion .", ("effusion", "OBS-MAYBE", []))
-    entry = {"text": GRAPH["text"], "labeler_1": GRAPH, "labeler_2": wrong}
-    receipt = received(write_json(tmp_path / "test.json", {"1": entry, "2": GRAPH}))
-    assert receipt.rejected["column"].tolist() == ["labeler_2.entities.1.label"]
-
-
 def test_what_is_learnt_of_a_report_is_stored_with_it(
     tmp_path: Path,
 ) -> None:
@@ -368,18 +319,6 @@ def test_what_is_learnt_of_a_report_is_stored_with_it(
     assert content_hash(stored) == content_hash(delivery)
 
 
-def test_entities_stay_with_their_report_where_a_home_stores_it(tmp_path: Path) -> None:
-    delivery = find_delivery(write_json(tmp_path / "graphs.json", {"1": GRAPH}))
-    (tmp_path / "stored").mkdir()
-    write_packed([*delivery.raw_reports()], tmp_path / "stored" / "raw_reports.parquet")
-    stored = find_delivery(tmp_path / "stored")
-    assert stored.texts is not None
-    assert [report.graph for report in raw_reports(stored.texts)] == [
-        json.dumps(GRAPH["entities"], separators=(",", ":"))
-    ]
-    assert content_hash(stored) == content_hash(delivery)
-
-
 WRONG: dict[str, tuple[str, Any, str]] = {
     "rexgradient": (
         TRAIN,
@@ -392,7 +331,6 @@ WRONG: dict[str, tuple[str, Any, str]] = {
         [{"StudyID": 1, "findings": "Clear."}],
         "row 1, column 'findings'",
     ),
-    "radgraph": ("g.json", {"a": GRAPH | {"entities": []}}, "row 1, column 'entities'"),
     "another form": (
         "g.json",
         {"a": {"reader": 1}},
@@ -415,42 +353,24 @@ def test_a_file_without_a_fitting_entry_is_refused_by_row_and_key(
 def test_an_entry_that_does_not_fit_is_rejected_with_its_key(
     tmp_path: Path,
 ) -> None:
-    odd_graph = json.loads(json.dumps(GRAPH))
-    odd_graph["entities"]["1"]["label"] = "OBS-MAYBE"
-    path = write_json(
-        tmp_path / "graphs.json",
-        {"s1": odd_graph, "s2": GRAPH, "s3": 5, "s4": {"0": 5, "labeler_1": 5}},
-    )
+    good = rexgradient_entry(Findings="Clear.")
+    silent = {key: value for key, value in good.items() if key == "PatientID"}
+    path = write_json(tmp_path / TRAIN, {"s1": good, "s2": silent, "s3": 5})
     receipt = received(path)
-    assert receipt.report_texts["source_id"].tolist() == ["s2"]
+    assert receipt.report_texts["source_id"].tolist() == ["s1"]
     assert receipt.rejected[
         ["line", "study_id", "column", "reason"]
     ].to_numpy().tolist() == [
-        [1, "s00000001", "entities.1.label", "radgraph-entry"],
-        [3, "s00000003", "an object", "radgraph-entry"],
-        [4, "s00000004", "text", "radgraph-entry"],
+        [2, "s00000002", "Findings", "rexgradient-entry"],
+        [3, "s00000003", "an object", "rexgradient-entry"],
     ]
 
 
-def test_an_entity_is_told_by_its_number_and_never_by_its_name(tmp_path: Path) -> None:
-    odd_entities = {
-        "a word of the report": GRAPH["entities"]["1"],
-        "another": {"tokens": 5},
-    }
-    path = write_json(
-        tmp_path / "graphs.json",
-        {"s1": GRAPH | {"entities": odd_entities}, "s2": GRAPH},
-    )
-    assert received(path).rejected["column"].tolist() == ["entities.2.tokens"]
-
-
 def test_keys_that_nobody_knows_are_counted_and_not_told(tmp_path: Path) -> None:
-    path = write_json(
-        tmp_path / "g.json", {"s1": GRAPH | {"entities": 5, "A zebrafish.": 1}}
-    )
+    unknown = {"StudyID": 1, "findings": "Clear.", "A zebrafish.": 1}
+    path = write_json(tmp_path / "gr.json", [unknown])
     with pytest.raises(
-        InputError,
-        match=r"keys \['text', 'entities', 'data_source'\] and 2 of other names",
+        InputError, match=r"keys \['StudyID', 'findings'\] and 1 of other names"
     ):
         received(path)
 
@@ -515,35 +435,21 @@ def test_dates_views_and_numbers_that_nobody_can_store_cost_no_report(
     assert {"study-date-ignored", "view-ignored"} <= {*receipt.intake_notes["reason"]}
 
 
-@pytest.mark.parametrize(
-    "relations", [[["modify", [["2"]]]], [[["modify"], "2"]], ["modify"]]
-)
-def test_a_relation_with_more_than_a_kind_and_an_entity_is_rejected(
-    tmp_path: Path, relations: Any
-) -> None:
-    odd_graph = json.loads(json.dumps(GRAPH))
-    odd_graph["entities"]["1"]["relations"] = relations
-    receipt = received(
-        write_json(tmp_path / "graphs.json", {"s1": odd_graph, "s2": GRAPH})
-    )
-    assert receipt.report_texts["source_id"].tolist() == ["s2"]
-    assert receipt.rejected["column"].tolist() == ["entities.1.relations"]
-
-
 def test_a_json_file_that_breaks_off_is_refused_with_the_row(tmp_path: Path) -> None:
-    path = tmp_path / "graphs.json"
-    path.write_text(json.dumps({"s1": GRAPH, "s2": GRAPH})[:-30])
+    path = tmp_path / TRAIN
+    entry = rexgradient_entry(Findings="Clear.")
+    path.write_text(json.dumps({"s1": entry, "s2": entry})[:-30])
     with pytest.raises(
-        InputError, match=r"graphs\.json, row 2: found JSON that breaks off"
+        InputError, match=rf"{TRAIN}, row 2: found JSON that breaks off"
     ):
         received(path)
 
 
-def test_two_files_of_entities_are_refused_with_both_names(tmp_path: Path) -> None:
+def test_two_corpora_are_refused_with_both_names(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
-        write_json(tmp_path / name, {"s1": GRAPH})
+        write_json(tmp_path / name, [padchest_study("1" * 36, "No edema.")])
     with pytest.raises(
-        InputError, match=r"radgraph \(a\.json\) and radgraph \(b\.json\)"
+        InputError, match=r"padchest-gr \(a\.json\) and padchest-gr \(b\.json\)"
     ):
         find_delivery(tmp_path)
 

@@ -15,7 +15,6 @@ import raw_deliveries
 from asked_reports import model_like
 from click.testing import CliRunner, Result
 from loopback import LoopbackServer
-from published_shapes import graph, write_json
 from sdk_run import KEYS
 from small_homes import SmallHome
 
@@ -220,58 +219,3 @@ def test_an_estimate_counts_the_reports_that_a_model_would_be_asked_about(
     assert before["input_tokens"] == pytest.approx(prompt_tokens, rel=0.05)
     recorded = Ledger.open(small.configuration.ledger_location).statistics()
     assert recorded["stage"].tolist() == ["structure"]
-
-
-def test_two_people_who_read_the_same_reports_are_held_against_each_other(
-    tmp_path: Path,
-) -> None:
-    sure, unsure = (
-        graph("No effusion .", ("effusion", label, [])) for label in ("OBS-DA", "OBS-U")
-    )
-    entry = {"text": "No effusion .", "labeler_1": sure, "labeler_2": unsure}
-    Home(tmp_path / "home").register(
-        write_json(tmp_path / "test.json", {"1": entry}), "b"
-    )
-    with SmallHome.opened(tmp_path / "home") as small:
-        make(small, "report_texts")
-        for structurer in ("radgraph", "radgraph-2"):
-            assert (
-                make(small, "structured_findings", structurer=structurer)[
-                    "studies_with_findings"
-                ]
-                == 1
-            )
-        make(small, "structuring_agreement")
-        agreement = table(small, "structuring_agreement").set_index("field")
-        assert agreement.loc["finding", "agreed"] == 1
-        assert agreement.loc["status", "agreed"] == 0
-
-
-def test_delivered_entities_are_a_reading_beside_that_of_the_rules(
-    tmp_path: Path,
-) -> None:
-    entry = graph("No effusion .", ("effusion", "OBS-DA", []))
-    Home(tmp_path / "home").register(
-        write_json(tmp_path / "graphs.json", {"1": entry, "2": entry}), "b"
-    )
-    with SmallHome.opened(tmp_path / "home") as small:
-        make(small, "report_texts")
-        for structurer in ("rules", "radgraph"):
-            assert (
-                make(small, "structured_findings", structurer=structurer)[
-                    "studies_with_findings"
-                ]
-                == 2
-            )
-        make(small, "structuring_agreement")
-        agreement = table(small, "structuring_agreement").set_index("field")
-        assert agreement.loc[
-            "status", ["structurer_1", "structurer_2", "f1"]
-        ].tolist() == [
-            "rules",
-            "radgraph",
-            1.0,
-        ]
-        assert small.configuration.staleness().is_current(
-            "structured_findings", "radgraph", "b"
-        )
