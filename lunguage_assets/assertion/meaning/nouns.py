@@ -91,8 +91,14 @@ def is_of_a_dim_place(units: list[TaggedToken], at: int) -> bool:
     """
     if not units[at].is_cue("hedged.not_well_seen"):
         return False
-    clause = takewhile(lambda unit: unit.kind not in _PARTS, reversed(units[:at]))
-    return not any(unit.kind == "finding" and unit.code != DEVICE for unit in clause)
+    subject = list(
+        takewhile(lambda unit: unit.kind not in _PARTS, reversed(units[:at]))
+    )
+    is_of_finding = any(
+        unit.kind == "finding" and unit.code != DEVICE for unit in subject
+    )
+    # "Pneumonia is possible but not well seen" names nothing else.
+    return bool(subject) and not is_of_finding
 
 
 def is_end_at_a_place(units: list[TaggedToken], at: int) -> bool:
