@@ -76,19 +76,10 @@ def test_an_own_cue_takes_the_place_of_a_bundled_spelling(file: Path) -> None:
         ("direction: both", "Edema; effusion: nix.", ("asserted", "negated")),
         ("ends_at: [apart]", "Nix edema apart effusion.", ("negated", "asserted")),
         ("not_after: [rather]", "Edema rather nix effusion.", ("asserted", "asserted")),
-        (
-            "not_before: [large]",
-            "Nix edema; nix large effusion.",
-            ("negated", "asserted"),
-        ),
-        (
-            "not_before: [changes]",
-            "Nix edema; nix change effusion.",
-            ("negated", "asserted"),
-        ),
+        ("not_before: [changes]", "Nix edema; nix change effusion.", ("negated", "asserted")),
         ("sections: [hist]", "Nix edema, effusion.", ("asserted", "asserted")),
     ],
-)
+)  # fmt: skip
 def test_every_field_of_an_own_cue_is_obeyed(
     file: Path, fields: str, text: str, expected: tuple[str, str]
 ) -> None:
@@ -111,8 +102,6 @@ def test_every_field_of_an_own_cue_is_obeyed(
     [
         ("hedged", "whiff of", "Whiff of edema and so effusion.", "hedged"),
         ("past", "bygone", "Bygone edema and so effusion.", "past"),
-        ("relative", "cousin with", "Cousin with edema and so effusion.", "aside"),
-        ("condition", "lest", "Lest edema and so effusion.", "aside"),
         ("ended", "vanished", "Vanished edema and so effusion.", "ended"),
         ("recommendation", "urge", "Urge edema and so effusion.", "aside"),
         ("aim", "so as to find", "So as to find edema and so effusion.", "aside"),
@@ -133,95 +122,39 @@ def test_the_reach_of_every_category_ends_at_the_words_named(
     assert endless["effusion"] == expected
 
 
+NIX = "negated.nix"
 REFUSED = [
-    (
-        ("category: negated", "category: negative"),
-        "line 3",
-        "'negative'",
-        "negated or",
-        "Did you mean",
-    ),
-    (("nix (of|)", "nix (of|"), "negated.nix", "'nix (of|'", "a bracket for each"),
-    (("nix (of|)", "nix of)"), "negated.nix", "'nix of)'", "a bracket for each"),
-    (("nix (of|)", "nix|nil"), "negated.nix", "outside brackets", '"(a|b)"'),
-    (("nix (of|)", "(nix|)"), "negated.nix", "empty", "words in each"),
-    (("nix (of|)", "nix § of"), "negated.nix", "'§'", "words and signs"),
-    (("nix (of|)", "(a|b)" * 20), "negated.nix", "wordings", "several patterns"),
-    (("[nix (of|)]", "[no]"), "line 4", "valid string", "need quotes"),
-    (("negated.nix", "negated.no"), "'negated.no'", "twice", "an id of its own"),
-    (
-        ("effusion: negated", "effusion: hedged"),
-        "negated.nix",
-        "to be negated",
-        "expected hedged",
-    ),
-    (("effusion: negated", "effusion: gone"), "line 6", "effusion", "'asserted'"),
-    (
-        ("effusion: negated", "nodule: negated"),
-        "negated.nix",
-        "'nodule'",
-        "words of the sentence",
-    ),
-    (
-        ("or effusion", "or wibble"),
-        "negated.nix",
-        "'effusion'",
-        "words of the sentence",
-    ),
-    (("effusion", "wibble"), "negated.nix", "no known word at 'wibble'", "a finding"),
-    (
-        ("Nix edema", "No edema"),
-        "negated.nix",
-        "no example with its words",
-        "expected one",
-    ),
-    (
-        ("category: negated", "category: negated\n  reach: clause"),
-        "negated.nix",
-        "'clause'",
-        "list or next",
-    ),
-    (
-        ("category: negated", "category: examined\n  reach: next"),
-        "negated.nix",
-        "'next'",
-        "no such field",
-    ),
-    (
-        ("category: negated", "category: negated\n  ends_at: [so far]"),
-        "negated.nix",
-        "'so far'",
-        "one word",
-    ),
-    (
-        ("category: negated", "category: negated\n  ends: [so]"),
-        "line 4",
-        "not known",
-        "Did you mean 'ends_at'",
-    ),
-    (("examples:", "samples:"), "line 6", "not known", "Did you mean 'examples'"),
+    ("category: negated", "category: negative", "line 3", "'negative'", "Did you mean"),
+    ("nix (of|)", "nix (of|", NIX, "'nix (of|'", "a bracket for each"),
+    ("nix (of|)", "nix|nil", NIX, "outside brackets", '"(a|b)"'),
+    ("nix (of|)", "(nix|)", NIX, "empty", "words in each"),
+    ("nix (of|)", "nix § of", NIX, "'§'", "words and signs"),
+    ("nix (of|)", "(a|b)" * 20, NIX, "wordings", "several patterns"),
+    ("[nix (of|)]", "[no]", "line 4", "valid string", "need quotes"),
+    ("negated.nix", "negated.no", "'negated.no'", "twice", "an id of its own"),
+    ("effusion: negated", "effusion: hedged", NIX, "to be negated", "expected hedged"),
+    ("effusion: negated", "effusion: gone", "line 6", "effusion", "'asserted'"),
+    ("effusion: negated", "nodule: negated", NIX, "'nodule'", "words of the sentence"),
+    ("effusion", "wibble", NIX, "no known word at 'wibble'", "a finding"),
+    ("Nix edema", "No edema", NIX, "no example with its words", "expected one"),
+    ("negated\n", "negated\n  reach: clause\n", NIX, "'clause'", "list or next"),
+    ("negated\n", "examined\n  reach: next\n", NIX, "'next'", "no such field"),
+    ("negated\n", "negated\n  ends_at: [so far]\n", NIX, "'so far'", "one word"),
+    ("negated\n", "negated\n  ends: [so]\n", "line 4", "not known", "'ends_at'"),
 ]
 
 
-@pytest.mark.parametrize(
-    ("change", "entry", "found", "expected", "more"),
-    [(*row, "")[:5] for row in REFUSED],
-)
+@pytest.mark.parametrize(("old", "new", "entry", "found", "expected"), REFUSED)
 def test_a_wrong_entry_is_refused_with_file_entry_found_expected(
-    file: Path,
-    change: tuple[str, str],
-    entry: str,
-    found: str,
-    expected: str,
-    more: str,
+    file: Path, old: str, new: str, entry: str, found: str, expected: str
 ) -> None:
-    assert change[0] in DEVOID
-    file.write_text(DEVOID.replace(*change))
+    assert old in DEVOID
+    file.write_text(DEVOID.replace(old, new))
     with pytest.raises(ConfigurationError) as refused:
         read_own_cues(file)
     message = str(refused.value)
     assert message.startswith(str(file))
-    for words in (entry, found, expected, more):
+    for words in (entry, found, expected):
         assert words in message, message
 
 
