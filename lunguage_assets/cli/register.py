@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lunguage_assets.cli.options import HOME_OPTION, Command, configured
-from lunguage_assets.errors import printable
+from lunguage_assets.errors import InputError, printable
 
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
     from lunguage_assets.workspace.home import Batch, Registration
 
+_RECORDS_NAMED = 20
+"""Records that a message about those of a delivery names."""
 _DELIVERY_OPTIONS = (
     click.option(
         "--data",
@@ -71,25 +73,26 @@ class DeliveryOptions:
             return None
         return (self.id_column or "study_id", self.text_column or "report")
 
-    def register(self, configuration: Configuration) -> list[Batch]:
+    def register(self, configuration: Configuration) -> list[Registration]:
         """Register the files; say where their content is another batch already."""
         from lunguage_assets.workspace.batch_keys import batch_keys
 
-        batches = configuration.home.register(
+        registrations = configuration.home.take_in(
             self.path,
             self.key,
             batch_reports=configuration.settings.corpus.batch_reports,
             columns=self.columns,
         )
-        keys_asked_for = batch_keys(self.key, len(batches))
+        keys_asked_for = batch_keys(self.key, len(registrations))
         # The same content is registered once, under its first key.
-        for batch, key in zip(batches, keys_asked_for, strict=True):
-            if batch.key != key:
+        for registration, key in zip(registrations, keys_asked_for, strict=True):
+            present_key = registration.batch.key
+            if present_key != key:
                 click.echo(
-                    f"the content of {key} is registered as batch {batch.key}, which "
+                    f"the content of {key} is registered as batch {present_key}, which "
                     "is used"
                 )
-        return batches
+        return registrations
 
     def examine(self, configuration: Configuration) -> list[Registration]:
         """Preview what `register` would do."""
@@ -123,13 +126,38 @@ def takes_delivery(command: Command) -> Command:
 @configured()
 def register(configuration: Configuration, delivery: DeliveryOptions) -> None:
     """Register a delivery as a batch, to be materialised later (in the UI, say)."""
-    batches = delivery.register(configuration)
+    registrations = delivery.register(configuration)
+    batches = [registration.batch for registration in registrations]
     add_partitions(configuration, batches)
     for batch in batches:
         files = printable(", ".join(batch.files))
         click.echo(
             f"batch {batch.key} ({files}) is registered in {configuration.home.root}"
         )
+    require_parsed(registrations, delivery)
+
+
+def require_parsed(
+    registrations: Sequence[Registration], delivery: DeliveryOptions
+) -> None:
+    """Say what of a delivery was lost, after the rest was taken in.
+
+    Raises:
+        InputError: records of its tables could not be parsed.
+    """
+    if not registrations or not registrations[0].unparsed:
+        return
+    unparsed = registrations[0].unparsed
+    named = "; ".join(unparsed[:_RECORDS_NAMED])
+    if len(unparsed) > _RECORDS_NAMED:
+        named += " ..."
+    raise InputError(
+        str(delivery.path),
+        f"{len(unparsed)} records that cannot be parsed ({named})",
+        "text with commas, quotes or line ends in one pair of quotes, quotes inside "
+        "doubled",
+        "All others are used. Correct these and deliver them again, under another key.",
+    )
 
 
 def add_partitions(configuration: Configuration, batches: Sequence[Batch]) -> None:

@@ -24,7 +24,11 @@ from lunguage_assets.cli.options import (
     require_ranker,
     require_registered,
 )
-from lunguage_assets.cli.register import DeliveryOptions, takes_delivery
+from lunguage_assets.cli.register import (
+    DeliveryOptions,
+    require_parsed,
+    takes_delivery,
+)
 from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from lunguage_assets.lineage.run_plan import Stage
     from lunguage_assets.lineage.staleness import StalenessChecker
     from lunguage_assets.orchestration.runs.runner import RunSummary
+    from lunguage_assets.workspace.home import Registration
 
 _JOBS_OF_ONE_JUDGE = ("structure", "extract_hedges", "compare")
 """Jobs that ask the judge whom their first partition key names."""
@@ -108,8 +113,9 @@ def run(
         # A folder that cannot be written into is refused before anything is made.
         configuration.release_to.mkdir(parents=True, exist_ok=True)
     _print_departures(configuration)
+    registrations: list[Registration] = []
     if delivery.data is not None:
-        delivery.register(configuration)
+        registrations = delivery.register(configuration)
     folder = configuration.releases / ranker
     # A file that was changed in place keeps its record: once a run, rows are read too.
     staleness = configuration.staleness(verify=True)
@@ -117,6 +123,7 @@ def run(
     if not stages:
         click.echo("Everything is current: nothing to do.")
         print_release(folder, home)
+        require_parsed(registrations, delivery)
         return
     _require_judges(configuration, stages, staleness)
     # From now on `panel` of this home means the same judges, whoever runs it.
@@ -127,6 +134,7 @@ def run(
     run_lines = [*checks_lines(done.checks), *spending_lines(done.spent, lost)]
     # A failed check ends the command after the release, in which its cause can be seen.
     print_release(folder, home, run_lines)
+    require_parsed(registrations, delivery)
     require_checks(done.checks)
 
 

@@ -34,6 +34,8 @@ without a name, which pandas calls `Unnamed: 0`; `entity` is `lunguage-score`'s.
 """
 _STAND_INS = {"report_type": "section", "sentences": "sent"}
 """Column of `lunguage-score` output -> the format's, where that is missing."""
+NAMES = frozenset((*_COLUMNS, *_ALIASES, *_STAND_INS))
+"""Folded names of the columns that are read of a findings file."""
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
 _ID = re.compile(r"([ps]?)0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)

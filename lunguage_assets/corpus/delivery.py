@@ -7,14 +7,13 @@ batches, whether they are whole. Not here: finding them (`discovery.py`).
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from lunguage_assets.corpus.declaration import Corpus
-from lunguage_assets.corpus.records import read_records
+from lunguage_assets.corpus.records import NOT_PARSED, read_records
 from lunguage_assets.corpus.side_files import read_patients
 from lunguage_assets.corpus.texts.layouts import TextSource, raw_reports, reports_digest
 from lunguage_assets.corpus.texts.raw import RawReport, patient_of, study_of
@@ -112,20 +111,33 @@ def content_hash(delivery: Delivery) -> str:
     return digest.hexdigest()
 
 
-def require_whole_files(delivery: Delivery) -> None:
-    """Refuse a delivery of which a table was cut on its way.
+def unparsed_records(parts: Sequence[Delivery]) -> list[str]:
+    """Name the records of tables that cannot be parsed: `reports.csv, row 7`.
 
-    Its last record breaks off, with no line end. Raw reports are not looked through
-    here: `in_parts` reads them anyway.
+    Args:
+        parts: of one delivery (`in_parts`).
 
     Raises:
-        InputError: a table is not whole.
+        InputError: a table was cut on its way: its last record breaks off, without a
+            line end.
     """
-    for path in delivery.tables:
+    unparsed: list[str] = []
+    # All parts have the same tables beside their raw reports.
+    for path in parts[0].tables:
         if name_without_gz(path).endswith(".csv"):
             _, records = read_records(path, may_be_empty=True, keep_bytes=True)
-            # The reader raises at the end of a file that was cut.
-            deque(records, maxlen=0)
+            unparsed += [
+                f"{path.name}, row {record.number}"
+                for record in records
+                if record.broken in NOT_PARSED
+            ]
+    for part in parts:
+        unparsed += [
+            f"{report.file}, row {report.line}"
+            for report in part.loaded_reports or ()
+            if report.broken in NOT_PARSED
+        ]
+    return unparsed
 
 
 def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:

@@ -123,7 +123,7 @@ class RowReader:
         self.studies: dict[str, DeliveredStudy] = {}
         self._vocabulary = vocabulary
         self._log = log
-        self._header, self._records = read_records(path)
+        self._header, self._records = read_records(path, columns.NAMES)
         self._columns = columns.map_columns(self._header, self.file)
         self._row_numbers: set[int] = set()
         # In a million rows coded columns repeat a handful of texts, and the rows of a

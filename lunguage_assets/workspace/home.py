@@ -18,7 +18,7 @@ import tomllib
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ from lunguage_assets.corpus.delivery import (
     DeliveryKind,
     content_hash,
     in_parts,
-    require_whole_files,
+    unparsed_records,
 )
 from lunguage_assets.corpus.discovery import find_delivery
 from lunguage_assets.corpus.side_files import split_metadata
@@ -80,12 +80,16 @@ class Batch:
 
 @dataclass(frozen=True)
 class Registration:
-    """What a registration does, or would do: files, corpus, and batch, new or known."""
+    """What a registration does, or would do: files, corpus, and batch, new or known.
+
+    `unparsed` names the records of the whole delivery that cannot be parsed.
+    """
 
     delivery: Delivery
     corpus: Corpus
     batch: Batch
     is_new: bool
+    unparsed: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -319,6 +323,24 @@ class Home:
         batch_reports: int | None = None,
         columns: tuple[str, str] | None = None,
     ) -> list[Batch]:
+        """Register a delivery, as `take_in` does.
+
+        Returns:
+            The batches with its content, new or known.
+        """
+        registrations = self.take_in(
+            path, key, batch_reports=batch_reports, columns=columns
+        )
+        return [registration.batch for registration in registrations]
+
+    def take_in(
+        self,
+        path: Path,
+        key: str,
+        *,
+        batch_reports: int | None = None,
+        columns: tuple[str, str] | None = None,
+    ) -> list[Registration]:
         """Copy a delivery into the home as one immutable batch, or as several.
 
         The same content changes nothing, also under another key: its batch is the one
@@ -333,7 +355,7 @@ class Home:
                 `find_delivery`.
 
         Returns:
-            The batches with this content, new or known.
+            A registration for each batch with this content, new or known.
 
         Raises:
             LunguageError: as `examine`, and as `claim`.
@@ -344,7 +366,7 @@ class Home:
             )
             self.claim(registrations[0].corpus)
             self._store_new(registrations)
-        return [registration.batch for registration in registrations]
+        return registrations
 
     def examine(
         self,
@@ -374,10 +396,10 @@ class Home:
         corpus = self._corpus_of(delivery)
         parts = in_parts(delivery, batch_reports)
         registrations = self._matched(parts, batch_keys(key, len(parts)), corpus)
-        # Only what is new is stored, and need be whole.
-        if any(registration.is_new for registration in registrations):
-            require_whole_files(delivery)
-        return registrations
+        unparsed = unparsed_records(parts)
+        return [
+            replace(registration, unparsed=unparsed) for registration in registrations
+        ]
 
     def _corpus_of(self, delivery: Delivery) -> Corpus:
         """Name the corpus of a delivery, and refuse one that the home does not hold.

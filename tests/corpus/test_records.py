@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lunguage_assets.corpus import records
 from lunguage_assets.corpus.log import reasons
-from lunguage_assets.corpus.records import UNCLOSED, Record, read_records
+from lunguage_assets.corpus.records import UNCLOSED, Record, read_cells, read_records
 from lunguage_assets.errors import InputError
 
 HEADER = "row,subject_id,study_id,text\n"
@@ -86,6 +86,70 @@ def test_an_unclosed_quote_swallows_nothing_however_ids_are_written(
         (3, ""),
         (4, ""),
     ]
+
+
+DATED = '"FINDINGS:\n20240101\n12345678, portable\nNo effusion."'
+
+
+def test_lines_of_digits_in_quotes_are_a_part_of_their_report(tmp_path: Path) -> None:
+    rows = "".join(f"s5000000{number},{DATED}\n" for number in (1, 2, 3))
+    records_read = records_of(tmp_path, "study_id,report\n" + rows)
+    assert [record.broken for record in records_read] == [""] * 3
+    assert {record.values[1].count("\n") for record in records_read} == {3}
+
+
+@pytest.mark.parametrize("header", ["study_id,report", "uid,report"])
+def test_a_broken_record_costs_no_good_one_behind_it(
+    tmp_path: Path, header: str
+) -> None:
+    """Where the first quote closes in the next record, both are searched."""
+    content = f'{header}\n50000001,{DATED}\n50000002,"open\n50000003,{DATED}\n'
+    content += f"50000004,good\n50000005,{DATED}\n"
+    good = [
+        record.values[0]
+        for record in records_of(tmp_path, content)
+        if not record.broken and record.values[0].startswith("5")
+    ]
+    assert good == ["50000001", "50000003", "50000004", "50000005"]
+
+
+def test_a_parquet_bomb_is_refused_before_its_texts_are_decoded(
+    tmp_path: Path,
+) -> None:
+    """One text of 4 MB is the value of every row, as a dictionary allows."""
+    text = pa.array(["x" * (4 << 20)])
+    rows = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), text)
+    path = tmp_path / "reports.parquet"
+    table = pa.table({"study_id": [str(n) for n in range(1000)], "report": rows})
+    pq.write_table(table, path, compression="zstd")
+    assert path.stat().st_size < 10_000
+    usual_pool = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(usual_pool)
+    pa.set_memory_pool(pool)
+    try:
+        with pytest.raises(InputError) as refused:
+            read_cells(path, ["study_id", "report"])
+    finally:
+        pa.set_memory_pool(usual_pool)
+    assert pool.max_memory() < 200 << 20
+    error = refused.value
+    assert (error.file, error.found) == (
+        "reports.parquet",
+        "more than 1,024 MiB when unpacked",
+    )
+    assert "in several deliveries" in error.remedy
+
+
+def test_columns_that_are_not_wanted_are_not_decoded(tmp_path: Path) -> None:
+    """What no footer can bound, a list of lists, does not matter in another column."""
+    table = pa.table(
+        {"study_id": ["1"], "report": ["No effusion."], "vectors": [[[1, 2]]]}
+    )
+    pq.write_table(table, tmp_path / "f.parquet")
+    _, cells = read_cells(tmp_path / "f.parquet", ["study_id", "report"])
+    assert [record.values for record, _ in cells] == [["1", "No effusion.", ""]]
+    with pytest.raises(InputError, match=r"'vectors'.*found lists.*Write the column"):
+        read_cells(tmp_path / "f.parquet", ["vectors"])
 
 
 def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(
