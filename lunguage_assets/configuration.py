@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from lunguage_assets.judges.ledger.ledger import Ledger
     from lunguage_assets.judges.opening import JudgeContext
     from lunguage_assets.judges.protocol import Judge
-    from lunguage_assets.lineage.staleness import StalenessChecker
     from lunguage_assets.structuring.contract import Structurer
 
 FitBy = Literal["panel", "distilled"]
@@ -210,19 +209,6 @@ class Configuration:
         from lunguage_assets.judges.ledger.ledger import Ledger
 
         return Ledger.open_read_only(self.ledger_location)
-
-    def staleness(self, *, verify: bool = False) -> StalenessChecker:
-        """Check what is current in this home; `verify` as in `StalenessChecker`."""
-        from lunguage_assets.lineage.staleness import StalenessChecker
-
-        return StalenessChecker(
-            self.home,
-            self.judges,
-            self.prompts,
-            self.releases,
-            self.fit or "",
-            verify=verify,
-        )
 
     def judge_context(
         self, progress: Callable[[Progress], None] = announce, bill: Bill | None = None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.orchestration.runs.runner import RunSummary
+    from lunguage_assets.orchestration.run import RunSummary
     from lunguage_assets.workspace.home import Home
 
 _INTERVAL = ["value", "low", "high"]
@@ -68,16 +68,19 @@ def analyse(
 
 def _run_analyses(configuration: Configuration, ranker: str) -> None:
     """Make and print the analyses of a ranker."""
-    from lunguage_assets.cli.run import require_checks, run_stages
-    from lunguage_assets.lineage.run_plan import Stage
+    from lunguage_assets.cli.run import opened_runner, require_checks, run_stages
+    from lunguage_assets.orchestration.run_plan import Stage
 
     home = configuration.home
     require_ranker(configuration, ranker)
     # Without a ranking there is nothing to analyse: its absence is said before a run.
     stored_table(home, "reference_ranking", ranker)
-    checks = run_stages(configuration, ranker, [Stage("analyse", (ranker,))]).checks
-    released = configuration.staleness().of("release", ranker)
-    print_analyses(home, ranker, checks, release_is_stale=released.state == "stale")
+    checks = run_stages(configuration, [Stage("analyse", (ranker,))]).checks
+    with opened_runner(configuration) as runner:
+        reasons = runner.current().reasons("release", ranker)
+    # A release that is missing is not from before the analyses.
+    release_is_stale = bool(reasons) and reasons != ["missing"]
+    print_analyses(home, ranker, checks, release_is_stale=release_is_stale)
     require_checks(checks)
 
 

@@ -79,7 +79,7 @@ def _what_would_go(home: Home, key: str) -> str:
 
 def _require_nothing_at_work(home: Home, key: str) -> None:
     """Refuse the removal while a command or a run could read the batch."""
-    from lunguage_assets.orchestration.runs.instance import (
+    from lunguage_assets.orchestration.instance import (
         dagster_instance,
         is_at_work,
         runs_of_batch,
@@ -104,9 +104,8 @@ def _remove_partition(home: Home, key: str) -> None:
 
     Raises `ConfigurationError` where the key was neither a batch nor a partition.
     """
-    from lunguage_assets.lineage.recipes import BATCH
-    from lunguage_assets.orchestration.partitions import forget_removed
-    from lunguage_assets.orchestration.runs.instance import dagster_instance
+    from lunguage_assets.orchestration.instance import dagster_instance
+    from lunguage_assets.orchestration.partitions import BATCH, forget_removed
 
     with dagster_instance(home) as instance:
         forget_removed(instance, home)

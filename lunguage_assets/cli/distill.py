@@ -46,14 +46,14 @@ def distill(configuration: Configuration, ranker: str) -> None:
     from lunguage_assets.cli.console import print_pairs
     from lunguage_assets.cli.release_summary import checks_lines
     from lunguage_assets.cli.run import require_checks, run_stages
-    from lunguage_assets.lineage.run_plan import Stage
+    from lunguage_assets.orchestration.run_plan import Stage
 
     home = configuration.home
     require_ranker(configuration, ranker)
     # Without a ranking there is nothing to learn: its absence is said before a run.
     stored_table(home, "reference_ranking", ranker)
     _print_encoder_in_use(configuration)
-    checks = run_stages(configuration, ranker, [Stage("distill", (ranker,))]).checks
+    checks = run_stages(configuration, [Stage("distill", (ranker,))]).checks
     folder = _print_scorer(home, ranker)
     print_pairs([*checks_lines(checks), ("as restricted as the reports", folder)])
     require_checks(checks)

@@ -2,7 +2,7 @@
 
 Looks at judges, keys, retirement dates, data policy, storage and edited files. What is
 looked at of a judge is `judges.examination.examine_judges`, of Dagster's instance
-`orchestration.runs.instance.examine_instance`.
+`orchestration.instance.examine_instance`.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ def _examined_home(
     configuration: Configuration, data_class: DataClass
 ) -> list[Diagnosis]:
     """Look at Dagster's instance, edited files, and who can read the home."""
+    from lunguage_assets.edited_files import broken_files
     from lunguage_assets.judges.data_policy import Diagnosis
-    from lunguage_assets.lineage.input_fingerprints import broken_files
-    from lunguage_assets.orchestration.runs.instance import examine_instance
+    from lunguage_assets.orchestration.instance import examine_instance
 
     home = configuration.home
     examined = [examine_instance(home)]

@@ -162,8 +162,8 @@ def require_parsed(
 
 def add_partitions(configuration: Configuration, batches: Sequence[Batch]) -> None:
     """Make batches known to Dagster as partitions."""
-    from lunguage_assets.lineage.recipes import BATCH
-    from lunguage_assets.orchestration.runs.instance import dagster_instance
+    from lunguage_assets.orchestration.instance import dagster_instance
+    from lunguage_assets.orchestration.partitions import BATCH
 
     # The UI lists a batch, and can materialise it, once it is a partition.
     with dagster_instance(configuration.home) as instance:

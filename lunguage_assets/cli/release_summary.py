@@ -18,7 +18,7 @@ from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.workspace.versions import current_version, report_of
 
 if TYPE_CHECKING:
-    from lunguage_assets.orchestration.runs.runner import RunSummary
+    from lunguage_assets.orchestration.run import RunSummary
     from lunguage_assets.workspace.home import Home
 
 _CONFLICTS = {

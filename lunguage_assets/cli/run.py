@@ -1,13 +1,14 @@
 """`lunguage run`: from a delivery, or from what the home holds, to a release.
 
-The stages of a run are planned by `lineage.staleness` and executed by
-`orchestration.runs.runner`; here is what is asked for, refused, and printed.
+The stages of a run are planned and executed by `orchestration.run`; here is what is
+asked for, refused, and printed.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -34,9 +35,8 @@ from lunguage_assets.errors import ConfigurationError
 if TYPE_CHECKING:
     from lunguage_assets.configuration import Configuration
     from lunguage_assets.judges.asking.progress import Progress
-    from lunguage_assets.lineage.run_plan import Stage
-    from lunguage_assets.lineage.staleness import StalenessChecker
-    from lunguage_assets.orchestration.runs.runner import RunSummary
+    from lunguage_assets.orchestration.run import Runner, RunSummary
+    from lunguage_assets.orchestration.run_plan import Stage
     from lunguage_assets.workspace.home import Registration
 
 _JOBS_OF_ONE_JUDGE = ("structure", "extract_hedges", "compare")
@@ -102,7 +102,6 @@ def run(
         print_release,
         spending_lines,
     )
-    from lunguage_assets.lineage.run_plan import plan
 
     home = configuration.home
     # A mistyped ranker is refused before files are copied into the home.
@@ -117,19 +116,18 @@ def run(
     if delivery.data is not None:
         registrations = delivery.register(configuration)
     folder = configuration.releases / ranker
-    # A file that was changed in place keeps its record: once a run, rows are read too.
-    staleness = configuration.staleness(verify=True)
-    stages = plan(staleness, ranker, rebuild=rebuild_ranking)
+    with opened_runner(configuration) as runner:
+        stages = runner.plan(ranker, rebuild=rebuild_ranking)
     if not stages:
         click.echo("Everything is current: nothing to do.")
         print_release(folder, home)
         require_parsed(registrations, delivery)
         return
-    _require_judges(configuration, stages, staleness)
+    _require_judges(configuration, stages)
     # From now on `panel` of this home means the same judges, whoever runs it.
     if not configuration.settings.preset:
         home.remember_preset(configuration.judges.preset)
-    done = run_stages(configuration, ranker, stages, rebuild=rebuild_ranking)
+    done = run_stages(configuration, stages, rebuild=rebuild_ranking)
     lost = _lost_answers(configuration) if done.spent else 0
     run_lines = [*checks_lines(done.checks), *spending_lines(done.spent, lost)]
     # A failed check ends the command after the release, in which its cause can be seen.
@@ -138,9 +136,18 @@ def run(
     require_checks(done.checks)
 
 
+@contextmanager
+def opened_runner(configuration: Configuration) -> Iterator[Runner]:
+    """Open the runner of a home with its Dagster instance."""
+    from lunguage_assets.orchestration.instance import dagster_instance
+    from lunguage_assets.orchestration.run import Runner
+
+    with dagster_instance(configuration.home) as instance:
+        yield Runner(configuration, instance)
+
+
 def run_stages(
     configuration: Configuration,
-    ranker: str,
     stages: Sequence[Stage],
     *,
     rebuild: bool = False,
@@ -149,7 +156,6 @@ def run_stages(
 
     Args:
         configuration: of the home that they are run in.
-        ranker: whose results they make.
         stages: in their order.
         rebuild: those of the reference scale are run although they are current.
 
@@ -157,15 +163,10 @@ def run_stages(
         RunFailed: a stage failed; what was finished before is kept.
     """
     from lunguage_assets.cli.run_display import run_display
-    from lunguage_assets.orchestration.runs.instance import dagster_instance
-    from lunguage_assets.orchestration.runs.runner import Runner
 
-    with dagster_instance(configuration.home) as instance, run_display() as display:
-        # The first run has just written its preset into the home.
-        runner = Runner(configuration.reloaded(), instance)
-        summary = runner.run(
-            ranker, rebuild=rebuild, stages=stages, progress=display.stage
-        )
+    # The first run has just written its preset into the home.
+    with opened_runner(configuration.reloaded()) as runner, run_display() as display:
+        summary = runner.run(stages, rebuild=rebuild, progress=display.stage)
     return StagesRun(summary, display.total.totals())
 
 
@@ -180,7 +181,7 @@ def require_data_registered(
 
 def require_checks(summary: RunSummary) -> None:
     """Raise `RunFailed` when a check failed; one that only warns was printed."""
-    from lunguage_assets.orchestration.runs.runner import RunFailed
+    from lunguage_assets.orchestration.run import RunFailed
 
     failed = summary.checks("failed")
     if failed:
@@ -203,15 +204,12 @@ def _print_departures(configuration: Configuration) -> None:
         click.echo(f"not as published: {option} = {used} (published: {published})")
 
 
-def _require_judges(
-    configuration: Configuration, stages: Sequence[Stage], staleness: StalenessChecker
-) -> None:
+def _require_judges(configuration: Configuration, stages: Sequence[Stage]) -> None:
     """Refuse stages that would ask a judge who cannot be asked.
 
     Args:
         configuration: with the judges and the ledger.
         stages: of the run to come.
-        staleness: what is current, which says whether a fit would ask judges.
 
     Raises:
         ConfigurationError: one line with everything that is wrong: policy, retirement,
@@ -227,7 +225,7 @@ def _require_judges(
         configuration.data_class,
         datetime.now(UTC).date(),
         os.environ,
-        only=_judges_to_ask(configuration, stages, staleness),
+        only=_judges_to_ask(configuration, stages),
     )
     refusals = [message for severity, message in problems if severity == "refusal"]
     if refusals:
@@ -237,18 +235,14 @@ def _require_judges(
         )
 
 
-def _judges_to_ask(
-    configuration: Configuration, stages: Sequence[Stage], staleness: StalenessChecker
-) -> set[str]:
+def _judges_to_ask(configuration: Configuration, stages: Sequence[Stage]) -> set[str]:
     """Find the language models that stages ask, and that never answered before."""
-    from lunguage_assets.lineage.staleness import asks_judges
-
     judges = configuration.judges
     judges_to_ask: set[str] = set()
     for stage in stages:
         if stage.job in _JOBS_OF_ONE_JUDGE:
             judges_to_ask.add(stage.keys[0])
-        elif stage.job in _FIT_JOBS and asks_judges(staleness, *stage.keys):
+        elif stage.job in _FIT_JOBS:
             judges_to_ask.update(judges.members(stage.keys[0]))
     # Rules need no key, no policy and no network.
     judges_to_ask &= judges.models.keys()

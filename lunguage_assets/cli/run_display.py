@@ -24,7 +24,7 @@ from lunguage_assets.judges.asking.progress import (
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-    from lunguage_assets.lineage.run_plan import Stage
+    from lunguage_assets.orchestration.run_plan import Stage
 
 LINE_EVERY_S = 60.0
 """Seconds between the lines about judges that are being asked."""

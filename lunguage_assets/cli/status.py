@@ -1,6 +1,7 @@
 """`lunguage status`: batches, rankers, what is stale and why, and what was spent.
 
-Makes and asks nothing. Staleness is told by `lineage.staleness`, dollars by the ledger.
+Makes and asks nothing. What is stale Dagster says (`orchestration.current`), dollars
+the ledger.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lunguage_assets.configuration import Configuration
-    from lunguage_assets.lineage.run_plan import Stage
-    from lunguage_assets.lineage.staleness import StalenessChecker
+    from lunguage_assets.orchestration.current import Current
+    from lunguage_assets.orchestration.run_plan import Stage
+    from lunguage_assets.workspace.home import Home
 
 MAX_STAGES_SHOWN = 12
 """Stages to come that are listed for one ranker; further ones are counted."""
@@ -52,11 +54,11 @@ def status(configuration: Configuration) -> None:
 
 
 def _lines(configuration: Configuration) -> Iterator[str]:
-    from lunguage_assets.lineage.input_fingerprints import broken_files
+    from lunguage_assets.cli.run import opened_runner
+    from lunguage_assets.edited_files import broken_files
 
     home = configuration.home
-    staleness = configuration.staleness()
-    yield from _batch_lines(staleness)
+    yield from _batch_lines(home)
     judges = configuration.judges
     yield (
         f"judges    preset {judges.preset}; raw reports are structured by "
@@ -68,24 +70,26 @@ def _lines(configuration: Configuration) -> Iterator[str]:
     spent = _spent(configuration)
     # Tables are held against the files that they were made of: none may be unreadable.
     if not problems:
+        with opened_runner(configuration) as runner:
+            runner.prepare()
+            current = runner.current()
         for ranker in judges.rankers:
-            yield from _ranker_lines(staleness, ranker, spent.ever)
+            yield from _ranker_lines(configuration, current, ranker, spent.ever)
     yield (
         f"spent     ${sum(spent.today.values()):.2f} today (UTC), "
         f"${sum(spent.ever.values()):.2f} in all"
     )
 
 
-def _batch_lines(staleness: StalenessChecker) -> Iterator[str]:
+def _batch_lines(home: Home) -> Iterator[str]:
     """Say which corpus the home holds, and its batches with their studies."""
-    home = staleness.home
     corpus = home.corpus()
     if corpus is None:
         yield f"{home.root}: no corpus"
     else:
         yield f"{home.root}: corpus {corpus.name!r}, {corpus.data_class}"
     batches = home.registered()
-    studies = {batch.key: _count_studies(staleness, batch.key) for batch in batches}
+    studies = {batch.key: _count_studies(home, batch.key) for batch in batches}
     total = sum(count or 0 for count in studies.values())
     yield f"batches   {len(batches)}, {total} studies"
     for batch in batches:
@@ -96,7 +100,7 @@ def _batch_lines(staleness: StalenessChecker) -> Iterator[str]:
         yield f"          {removal.key}  removed {removal.when} by {removal.who}"
 
 
-def _count_studies(staleness: StalenessChecker, batch: str) -> int | None:
+def _count_studies(home: Home, batch: str) -> int | None:
     """Count the studies of a batch; None while it is not taken in."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -105,33 +109,31 @@ def _count_studies(staleness: StalenessChecker, batch: str) -> int | None:
 
     # A damaged table counts for nothing: the next run makes it again.
     try:
-        with partition_path(staleness.home.tables, "reports", batch).open(
-            "rb"
-        ) as stream:
+        with partition_path(home.tables, "reports", batch).open("rb") as stream:
             return int(pq.read_metadata(stream).num_rows)
     except (FileNotFoundError, pa.ArrowInvalid):
         return None
 
 
 def _ranker_lines(
-    staleness: StalenessChecker, ranker: str, spent: DollarsByJudge
+    configuration: Configuration, current: Current, ranker: str, spent: DollarsByJudge
 ) -> Iterator[str]:
     """Say what there is of a ranker, and which stages a run for it would make."""
-    from lunguage_assets.lineage.run_plan import plan
+    from lunguage_assets.orchestration.run_plan import plan
 
-    members = staleness.judges.members(ranker)
+    judges = configuration.judges
+    members = judges.members(ranker)
     title = f"ranker    {ranker} ({', '.join(members)}):"
-    release = _release_of(staleness, ranker)
-    has_begun = release is not None or staleness.exists("reference_ranking", ranker)
+    release = _release_of(configuration, current, ranker)
+    has_begun = release is not None or current.exists("reference_ranking", ranker)
     if has_begun:
-        complete = len(staleness.complete_batches(ranker))
+        complete = len(current.complete_batches(ranker))
         yield (
-            f"{title} {complete} of {len(staleness.batches)} batches; "
+            f"{title} {complete} of {len(current.batches)} batches; "
             f"{release or 'no release'}"
         )
     else:
-        judges = {staleness.judges.structurer, staleness.judges.extractor, *members}
-        judges_asked = spent.keys() & judges
+        judges_asked = spent.keys() & {judges.structurer, judges.extractor, *members}
         if not judges_asked:
             yield f"{title} not begun"
             return
@@ -141,18 +143,28 @@ def _ranker_lines(
             "judges, which are kept"
         )
     # Without a batch there is nothing to plan for.
-    yield from _stage_lines(plan(staleness, ranker) if staleness.batches else [])
+    yield from _stage_lines(plan(current, judges, ranker) if current.batches else [])
+    if current.waits_for_request("hedge_vocabulary", judges.extractor):
+        yield (
+            "          new phrases wait: `lunguage run --rebuild-ranking` ranks them, "
+            "and asks every judge again"
+        )
 
 
-def _release_of(staleness: StalenessChecker, ranker: str) -> str | None:
+def _release_of(
+    configuration: Configuration, current: Current, ranker: str
+) -> str | None:
     """Name the newest release of a ranker and its state."""
     from lunguage_assets.workspace.versions import current_version
 
-    version = current_version(staleness.home.release / ranker)
+    version = current_version(configuration.releases / ranker)
     if version is None:
         return None
     # The reasons of a stale release are those of the stage that makes it, listed below.
-    return f"release {version.name}, {staleness.of('release', ranker).state}"
+    is_current = not any(
+        current.reasons(asset, ranker) for asset in ("complete_batches", "release")
+    )
+    return f"release {version.name}, {'current' if is_current else 'stale'}"
 
 
 def _stage_lines(stages: list[Stage]) -> Iterator[str]:

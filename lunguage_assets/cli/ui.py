@@ -37,7 +37,7 @@ def ui(configuration: Configuration, host: str, port: int, no_token: bool) -> No
     Runs, tables, checks; materialise and backfill.
     """
     from lunguage_assets.files import write_private
-    from lunguage_assets.orchestration.runs.instance import environment_of_children
+    from lunguage_assets.orchestration.instance import environment_of_children
     from lunguage_assets.orchestration.ui.access import (
         HOSTS_VARIABLE,
         TOKEN_VARIABLE,

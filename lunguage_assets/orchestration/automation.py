@@ -1,9 +1,10 @@
-"""What runs without a person: conditions, the sensor that follows them, releases.
+"""Automation: a batch that came in is carried on to its result, and released at night.
 
-The conditions are Dagster's own (https://docs.dagster.io, "Declarative automation"),
-but `Ready`. The reference scale is ignored: following it may cost money. The landing
-folder and alerts have sensors of their own (`landing_sensor`, `alerts`).
+Dagster's page is "Declarative automation" (https://docs.dagster.io). Nothing here makes
+the reference scale: it asks every judge, and is made by a person.
 """
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -12,25 +13,29 @@ from typing import TypeAlias
 import dagster as dg
 
 from lunguage_assets.configuration import Configuration
+from lunguage_assets.edited_files import EDITED_FILES
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.lineage.input_fingerprints import NOTHING
-from lunguage_assets.lineage.recipes import RECIPES, STEP_OF, dimensions_of
-from lunguage_assets.lineage.staleness import StalenessChecker
-from lunguage_assets.orchestration.assets.edited_files import FILES
-from lunguage_assets.orchestration.partitions import store_keys
-from lunguage_assets.orchestration.runs.instance import is_at_work
+from lunguage_assets.orchestration.current import complete_batches
+from lunguage_assets.orchestration.instance import is_at_work
+from lunguage_assets.orchestration.partitions import keys_of
 from lunguage_assets.settings import AutomationSettings
+from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.store import partition_path
 
 SENSOR = "carry_batches_on"
 
 Condition: TypeAlias = "dg.AutomationCondition[dg.AssetKey]"
 
+_SCALE = ("hedge_vocabulary", "reference_ranking")
+_WHO_ANSWERS = ("judges", "panels", "structurers")
 
-class Ready(dg.AutomationCondition[dg.AssetKey]):
+
+class MayBeRequested(dg.AutomationCondition[dg.AssetKey]):
     """True for partitions that automation may request now.
 
     That is while no command of this home is at work, which takes its batches on itself,
-    and when everything is current that a run would read.
+    and of those whom the judges file configures: no other judge or structurer is asked.
     """
 
     def __init__(self, configuration: Configuration) -> None:
@@ -39,118 +44,92 @@ class Ready(dg.AutomationCondition[dg.AssetKey]):
 
     @property
     def name(self) -> str:
-        return "ready"
+        return "may_be_requested"
 
     def evaluate(
-        self, context: "dg.AutomationContext[dg.AssetKey]"
-    ) -> "dg.AutomationResult[dg.AssetKey]":
+        self, context: dg.AutomationContext[dg.AssetKey]
+    ) -> dg.AutomationResult[dg.AssetKey]:
         candidates = context.candidate_subset
-        if candidates.is_empty or is_at_work(self._configuration.home.root):
+        home = self._configuration.home
+        if candidates.is_empty or is_at_work(home.root):
             return dg.AutomationResult(context, context.get_empty_subset())
-        step = context.key.path[-1]
-        dimensions = RECIPES[step].dimensions
-        # Whether inputs are current is not left to Dagster, which compares no versions
-        # where a partition has a hundred inputs or more (docs/architecture.md).
-        staleness = self._configuration.staleness()
-        ready = {
+        table = context.key.path[-1]
+        requested = {
             key
             for key in candidates.expensively_compute_partition_keys()
-            if is_ready(staleness, step, store_keys(key, dimensions))
+            if self._is_automated(table, keys_of(table, key))
         }
         return dg.AutomationResult(
-            context, candidates.compute_intersection_with_partition_keys(ready)
+            context, candidates.compute_intersection_with_partition_keys(requested)
         )
 
+    def _is_automated(self, table: str, keys: tuple[str, ...]) -> bool:
+        judges = self._configuration.judges
+        home = self._configuration.home
+        if table == "hedge_phrases":
+            return keys[0] == judges.extractor and self._has_own_vocabulary()
+        dimensions = TABLES[table].partitioned_by
+        if dimensions == ("structurer", "report_batch"):
+            return keys[0] == judges.structurer and _is_text(home, keys[-1])
+        if dimensions == ("report_batch",):
+            # Delivered findings are taken in by a person, a command or the landing
+            # sensor.
+            return _is_text(home, keys[-1])
+        return True
 
-def is_ready(staleness: StalenessChecker, step: str, keys: tuple[str, ...]) -> bool:
-    """Tell whether everything is current that a run of a step would read.
+    def _has_own_vocabulary(self) -> bool:
+        """Whether the vocabulary that is ranked is the extractor's, or there is none.
 
-    The run also makes the steps before it of the same partition.
-
-    Args:
-        staleness: what is current in the home now.
-        step: that would be made.
-        keys: of the partition, in the order of the store.
-    """
-    if not _is_automated(staleness, step, keys):
-        return False
-    # A distilled model that nobody has tested scores no report (docs/distilled.md).
-    is_scored = step == "fitted_probabilities" and staleness.scorer_of(*keys) != NOTHING
-    if is_scored and not staleness.is_current("distilled_evaluation", keys[0]):
-        return False
-    for step_input, input_keys in staleness.inputs(step, keys):
-        # New phrases of a batch do not renew the vocabulary: every judge would be
-        # asked again.
-        if step_input.on_request:
-            continue
-        if dimensions_of(step_input.table) == RECIPES[step].dimensions:
-            # Of the same partition: the run makes it first, if it isn't current.
-            if not is_ready(staleness, STEP_OF[step_input.table], input_keys):
-                return False
-        elif not staleness.is_current(step_input.table, *input_keys):
-            return False
-    return True
-
-
-def _is_automated(
-    staleness: StalenessChecker, step: str, keys: tuple[str, ...]
-) -> bool:
-    """Tell whether automation makes this partition at all.
-
-    It asks the configured judge and structurer, and no other one.
-    """
-    if step == "hedge_phrases":
-        return _is_extractor(staleness, judge=keys[0])
-    if step == "structured_findings" and keys[0] != staleness.judges.structurer:
-        return False
-    if step in ("structured_findings", "findings"):
-        # Delivered findings are taken in by a person, a command or the landing sensor.
-        return staleness.is_text(keys[-1])
-    return True
+        An extractor that has just taken the place of another is asked for nothing: the
+        ranking still has the other's phrases.
+        """
+        judges = self._configuration.judges
+        tables = self._configuration.home.tables
+        with_vocabulary = [
+            judge
+            for judge in judges.active_judges
+            if partition_path(tables, "hedge_vocabulary", judge).exists()
+        ]
+        return not with_vocabulary or judges.extractor in with_vocabulary
 
 
-def _is_extractor(staleness: StalenessChecker, judge: str) -> bool:
-    """Tell whether a judge extracts phrases.
-
-    It does not where it has just taken the place of another one, whose phrases the
-    vocabulary still has.
-    """
-    if judge != staleness.judges.extractor:
-        return False
-    with_vocabulary = [
-        active_judge
-        for active_judge in staleness.judges.active_judges
-        if staleness.exists("hedge_vocabulary", active_judge)
-    ]
-    return not with_vocabulary or judge in with_vocabulary
+def _is_text(home: Home, batch: str) -> bool:
+    registered = {entry.key: entry.kind for entry in home.registered()}
+    return registered.get(batch) == "text"
 
 
-def step_condition(configuration: Configuration, step: str) -> Condition:
-    """Return when a step of a batch is requested.
+def batch_condition(configuration: Configuration, table: str) -> Condition:
+    """Return when a table of a batch is requested.
 
     That is when something that it reads has come anew, and all of it is there.
     """
     condition = dg.AutomationCondition
     # An edited file asks for nothing by itself: a person who is still editing would pay
     # for every save.
-    files = dg.AssetSelection.assets(*FILES)
-    scale = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking")
+    sources = dg.AssetSelection.assets(*EDITED_FILES, *_WHO_ANSWERS, "deliveries")
+    scale = dg.AssetSelection.assets(*_SCALE)
     # A ranking that comes for the first time asks for no batch that was there before.
     ranking = dg.AssetSelection.assets("reference_ranking")
     unranked = condition.any_deps_match(condition.missing()).allow(ranking)
     arrived = condition.newly_missing()
-    if step == "hedge_phrases":
+    if table == "hedge_phrases":
         # Batches that were taken in while the sensor was not running.
         arrived |= condition.missing() & condition.initial_evaluation()
-    news = (arrived | condition.any_deps_updated().ignore(scale | files)).since(
+    news = (arrived | condition.any_deps_updated().ignore(scale | sources)).since(
         condition.newly_requested() | condition.newly_updated() | unranked
     )
+    # Of a batch of findings the texts are never there.
+    optional = sources
+    if table in ("findings", "reports", "rejected", "intake_notes", "terms"):
+        optional |= dg.AssetSelection.assets(
+            "report_texts", "rejected_reports", "reading_notes"
+        )
     return (
         news
-        & ~condition.any_deps_missing().ignore(files)
-        & ~condition.any_deps_in_progress().ignore(files)
+        & ~condition.any_deps_missing().ignore(optional)
+        & ~condition.any_deps_in_progress().ignore(sources)
         & ~condition.in_progress()
-        & Ready(configuration)
+        & MayBeRequested(configuration)
     )
 
 
@@ -194,7 +173,7 @@ def nightly_schedule(
         configuration: dg.ResourceParam[Configuration],
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         yield from releases(
-            configuration.staleness(), rankers, context.scheduled_execution_time
+            configuration.home, rankers, context.scheduled_execution_time
         )
 
     default_status = dg.DefaultScheduleStatus.STOPPED
@@ -218,7 +197,7 @@ def nightly_schedule(
 
 
 def releases(
-    staleness: StalenessChecker, rankers: Sequence[str], at: datetime
+    home: Home, rankers: Sequence[str], at: datetime
 ) -> Iterator[dg.RunRequest | dg.SkipReason]:
     """Request the releases of a night, of rankers with a ranking and a finished batch.
 
@@ -226,15 +205,15 @@ def releases(
     requests no second one.
 
     Args:
-        staleness: what is there.
+        home: with the tables.
         rankers: that are in use.
         at: when the schedule was due.
     """
     ready = [
         ranker
         for ranker in rankers
-        if staleness.exists("reference_ranking", ranker)
-        and staleness.complete_batches(ranker)
+        if partition_path(home.tables, "reference_ranking", ranker).exists()
+        and complete_batches(home, ranker)
     ]
     for ranker in ready:
         yield dg.RunRequest(run_key=f"{ranker} {at.isoformat()}", partition_key=ranker)

@@ -6,25 +6,19 @@ jobs, sensors and resources themselves are in the modules of those names.
 
 from __future__ import annotations
 
-from functools import partial
-
 import dagster as dg
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.orchestration.alerts import alerts_sensor
 from lunguage_assets.orchestration.assets.analysis import analysis_assets
 from lunguage_assets.orchestration.assets.corpus import corpus_assets, text_assets
-from lunguage_assets.orchestration.assets.distilled import distilled_assets
-from lunguage_assets.orchestration.assets.edited_files import edited_files
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
 from lunguage_assets.orchestration.assets.implicit import implicit_assets
-from lunguage_assets.orchestration.assets.release import release_asset
+from lunguage_assets.orchestration.assets.release import release_assets
 from lunguage_assets.orchestration.automation import (
     automation_sensor,
     nightly_schedule,
-    step_condition,
 )
-from lunguage_assets.orchestration.io_manager import TableStore
+from lunguage_assets.orchestration.io_manager import ParquetStore
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.landing_sensor import (
     JOB_OF_KIND,
@@ -33,6 +27,7 @@ from lunguage_assets.orchestration.landing_sensor import (
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import withhold_messages
 from lunguage_assets.orchestration.resources import configuration_resource
+from lunguage_assets.orchestration.sources import source_assets, sources_sensor
 
 
 def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
@@ -49,33 +44,33 @@ def build_defs(configuration: Configuration | None = None) -> dg.Definitions:
     withhold_messages(corpus.data_class if corpus is not None else None)
 
     partitions = Partitions(configuration.judges)
-    condition = partial(step_condition, configuration)
     jobs = asset_jobs()
     first_jobs = [job for job in jobs if job.name in JOB_OF_KIND.values()]
-    tables = TableStore(str(home.tables), str(home.database))
-    return dg.Definitions(
+    definitions = dg.Definitions(
         assets=[
-            *text_assets(partitions, condition),
-            *corpus_assets(partitions, condition),
-            *explicit_assets(partitions, condition),
-            *distilled_assets(partitions),
-            *implicit_assets(partitions, condition),
-            *analysis_assets(partitions),
-            release_asset(partitions),
-            *edited_files(),
+            *source_assets(partitions),
+            *text_assets(configuration, partitions),
+            *corpus_assets(configuration, partitions),
+            *explicit_assets(configuration, partitions),
+            *implicit_assets(configuration, partitions),
+            *analysis_assets(configuration, partitions),
+            *release_assets(
+                configuration, partitions, lambda: definitions.resolve_asset_graph()
+            ),
         ],
         jobs=jobs,
         sensors=[
             automation_sensor(settings.automation),
             landing_sensor(home, settings.landing, first_jobs),
-            alerts_sensor(),
+            sources_sensor(),
         ],
         schedules=[nightly_schedule(configuration.judges.rankers, settings.automation)],
         resources={
             "configuration": configuration_resource(configuration),
-            "io_manager": tables.definition(),
+            "io_manager": ParquetStore(home.tables, home.database).definition(),
         },
         # A process for each step would cost two seconds a step; what runs beside each
         # other is whole runs, one a partition.
         executor=dg.in_process_executor,
     )
+    return definitions

@@ -1,19 +1,17 @@
-"""The I/O manager: every table is stored as Parquet through `workspace.store`.
+"""Tables as Parquet, one file a partition, through Dagster's `UPathIOManager`.
 
-Dagster's page is "I/O managers" (https://docs.dagster.io).
-Tables are validated before they are written and again when they are read: Dagster holds
-back the downstream steps of a failed check in the same run only. The layout of the
-files and their records are not here, but in `workspace.store`.
+Dagster's pages are "I/O managers" and "Data versions" (https://docs.dagster.io). A
+table is validated where a step returns it (`stored`), before Dagster takes it: what
+breaks a rule is not stored.
 """
 
 from __future__ import annotations
 
 import io
 import uuid
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import pandas as pd
@@ -21,141 +19,159 @@ from dagster_duckdb import DuckDBResource
 from upath import UPath
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.lineage.recipes import not_there
-from lunguage_assets.orchestration.partitions import store_keys
+from lunguage_assets.orchestration.jobs import not_there
+from lunguage_assets.orchestration.metadata import counts
+from lunguage_assets.orchestration.partitions import keys_of
 from lunguage_assets.orchestration.redaction import redact_errors
+from lunguage_assets.quality.rules import InvalidStudy, studies_of
 from lunguage_assets.tables import TABLES
-from lunguage_assets.workspace import store
 from lunguage_assets.workspace.catalog import create_catalog
-from lunguage_assets.workspace.store import EncodedTable, partition_path
-from lunguage_assets.workspace.tables_location import is_local, open_location, publish
+from lunguage_assets.workspace.store import (
+    EncodedTable,
+    encode,
+    fingerprint,
+    partition_path,
+    publish_table,
+    read_table,
+)
+from lunguage_assets.workspace.tables_location import is_local, publish
+
+if TYPE_CHECKING:
+    Result = dg.MaterializeResult[EncodedTable]
+else:
+    # Dagster refuses one with a type argument where an asset has checks.
+    Result = dg.MaterializeResult
 
 
-@dataclass(frozen=True)
-class TableStore(dg.IOManager):
-    """Stores tables under `<root>/<table>/<keys>.parquet`.
+def versioned(code: str, *read: object) -> str:
+    """Name the version of a step: of its code, and of what it reads besides tables.
 
-    The tables of our assets say in their records where they belong; a plain frame,
-    which an asset of somebody else returns, is stored under the name of its asset.
+    Args:
+        code: raised whenever the code gives another result for the same inputs.
+        read: settings, packaged files: values of JSON.
+    """
+    return f"{code}-{fingerprint(read)}" if read else code
 
-    It is a plain object: what Dagster calls config could be overridden by whoever
-    launches a run, who would choose where tables are written.
+
+def stored(
+    table: str,
+    frame: pd.DataFrame,
+    metadata: Mapping[str, Any] | None = None,
+    checks: Sequence[dg.AssetCheckResult] = (),
+    set_aside: Sequence[InvalidStudy] = (),
+) -> Result:
+    """Validate the rows of a table; the same rows have the same data version.
+
+    Args:
+        table: its name, which is that of its asset.
+        frame: the rows.
+        metadata: shown in the UI.
+        checks: results of checks that run with the asset.
+        set_aside: studies that are not among the rows.
+
+    Raises:
+        InvalidTable: rows break a rule; nothing is stored.
+    """
+    encoded = encode(TABLES[table], frame, set_aside)
+    shown: dict[str, Any] = {"dagster/row_count": encoded.rows, **(metadata or {})}
+    if column := TABLES[table].counted:
+        shown[column] = counts(frame[column], column)
+    if set_aside:
+        shown["studies_set_aside"] = len(studies_of(set_aside))
+    return dg.MaterializeResult(
+        asset_key=table,
+        value=encoded,
+        metadata=shown,
+        check_results=checks,
+        data_version=dg.DataVersion(encoded.version),
+    )
+
+
+class ParquetStore(dg.UPathIOManager):
+    """Stores tables under `<root>/<table>/<keys>.parquet`, each replaced as a whole.
+
+    It is no configurable resource: whoever launches a run could choose where tables are
+    written.
 
     Args:
         root: a local folder or any fsspec URL.
         database: the DuckDB file with a view of each table.
     """
 
-    root: str
-    database: str
+    extension = ".parquet"
+
+    def __init__(self, root: Path | UPath, database: Path) -> None:
+        super().__init__(base_path=UPath(root))
+        self._database = database
 
     def definition(self) -> dg.IOManagerDefinition:
         """Return it as Dagster knows it. It takes no config, and refuses any."""
         return dg.IOManagerDefinition(lambda _: self, config_schema={})
 
-    @property
-    def tables(self) -> UPath:
-        """Where the tables lie."""
-        return UPath(open_location(self.root))
+    def get_path_for_partition(
+        self, context: dg.InputContext | dg.OutputContext, path: UPath, partition: str
+    ) -> UPath:
+        """Name the file of a partition; a table's keys are in its own order."""
+        table = context.asset_key.path[-1]
+        if table not in TABLES:
+            return path / partition
+        # Dagster has joined the keys by "/", with dimensions in alphabetical order.
+        keys = keys_of(table, partition.replace("/", "|"))
+        return path.joinpath(*keys)
 
-    def handle_output(
-        self, context: dg.OutputContext, obj: Sequence[EncodedTable] | pd.DataFrame
+    def dump_to_path(
+        self, context: dg.OutputContext, obj: EncodedTable | pd.DataFrame, path: UPath
     ) -> None:
-        """Store the tables of a step, or a plain frame."""
+        """Write a table; a plain frame is of an asset of somebody else."""
         with redact_errors("nothing stored: "):
             if isinstance(obj, pd.DataFrame):
-                rows = len(obj)
-                path = self._store_frame(context, obj)
+                publish(obj.to_parquet(), path)
             else:
-                rows = len(obj[0].frame)
-                path = self._store_tables(obj)
+                publish_table(obj, path)
         # Views follow the files by themselves: once is enough.
-        if not Path(self.database).exists():
-            build_catalog(self.tables, Path(self.database))
-        context.add_output_metadata(
-            {"path": dg.MetadataValue.path(str(path)), "dagster/row_count": rows}
-        )
+        if not self._database.exists():
+            build_catalog(self._base_path, self._database)
 
-    def _store_tables(self, encoded: Sequence[EncodedTable]) -> UPath:
-        """Store a step's own table after its side tables: where it is, they are."""
-        paths = [
-            partition_path(self.tables, table.record.table, *table.record.keys)
-            for table in encoded
-        ]
-        # Whoever finds the step's own table may rely on its side tables, also after a
-        # kill between two files.
-        for table, path in reversed(list(zip(encoded, paths, strict=True))):
-            store.publish_table(table, path)
-        return paths[0]
-
-    def _store_frame(self, context: dg.OutputContext, frame: pd.DataFrame) -> UPath:
-        key = context.asset_partition_key if context.has_asset_partitions else ""
-        path = self._path_of_frame(context, key)
-        publish(frame.to_parquet(), path)
-        return path
-
-    def _path_of_frame(
-        self, context: dg.InputContext | dg.OutputContext, key: str
-    ) -> UPath:
-        """Return where a plain frame lies.
-
-        Several dimensions are folders, in Dagster's order of them.
-        """
-        name = "/".join(context.asset_key.path)
-        return partition_path(self.tables, name, *(key or "all").split("|"))
+    def load_from_path(self, context: dg.InputContext, path: UPath) -> pd.DataFrame:
+        """Read a stored partition."""
+        table = context.asset_key.path[-1]
+        if table in TABLES:
+            return read_table(TABLES[table], path)
+        return pd.read_parquet(io.BytesIO(path.read_bytes()))
 
     def load_input(
         self, context: dg.InputContext
-    ) -> pd.DataFrame | dict[str, pd.DataFrame]:
-        """Read a stored partition, or several by their keys.
+    ) -> pd.DataFrame | dict[str, pd.DataFrame] | None:
+        """Read what an asset's parameter names: a partition, or several by their keys.
 
-        It is for assets and notebooks of other people. Of several partitions those that
-        are there are read.
+        Raises:
+            dg.Failure: it is not there; the message says what to launch.
         """
-        keys = [""]
-        if context.has_asset_partitions:
-            keys = list(context.asset_partition_keys)
         with redact_errors():
-            if len(keys) == 1:
-                return self._read(context, keys[0])
-            frames = {}
-            for key in keys:
-                # Most judges are no rankers that anybody asked for.
-                with suppress(MethodError):
-                    frames[key] = self._read(context, key)
-            if not frames:
-                # Raises the error that says what to launch.
-                return {keys[0]: self._read(context, keys[0])}
-        return frames
-
-    def _read(self, context: dg.InputContext, key: str) -> pd.DataFrame:
-        table = context.asset_key.path[-1]
-        if table in TABLES:
-            keys = store_keys(key, TABLES[table].partitioned_by)
-            return stored_table(self.tables, table, keys)
-        try:
-            content = self._path_of_frame(context, key).read_bytes()
-        except FileNotFoundError:
-            raise MethodError(
-                f"{table} ({key or 'all'}) is not there. Materialise it first."
-            ) from None
-        return pd.read_parquet(io.BytesIO(content))
+            try:
+                loaded: pd.DataFrame | dict[str, pd.DataFrame] | None
+                loaded = super().load_input(context)
+            except FileNotFoundError:
+                table = context.asset_key.path[-1]
+                keys = list(context.asset_partition_keys)
+                raise MethodError(not_there(table, keys)) from None
+        return loaded
 
 
-def stored_table(root: UPath | Path, table: str, keys: Sequence[str]) -> pd.DataFrame:
-    """Read a stored partition, and make sure that it is what was stored.
+def stored_table(root: UPath | Path, table: str, *keys: str) -> pd.DataFrame:
+    """Read a stored partition outside of an asset's parameters.
 
     Args:
         root: where tables lie.
         table: its name.
-        keys: of the partition, in the order of the store.
+        keys: of the partition, in the order of `Table.partitioned_by`.
 
     Raises:
         MethodError: it is not there; the message says what to launch.
         InvalidTable: as `workspace.store.read_table`.
     """
     try:
-        return store.read_table(TABLES[table], partition_path(root, table, *keys))
+        return read_table(TABLES[table], partition_path(root, table, *keys))
     except FileNotFoundError:
         raise MethodError(not_there(table, keys)) from None
 

@@ -10,28 +10,15 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict
 
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.lineage.recipes import RECIPES
+from lunguage_assets.orchestration.jobs import COSTS
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import choices_told
 from lunguage_assets.tables.schema import Column, Table
 from lunguage_assets.wording import literal
-
-COSTS = (
-    "Asks judges: paid for where these are language models. `lunguage estimate` says "
-    "before what it would cost and how long it takes; answers that are in the ledger "
-    "are not asked again."
-)
-"""What whoever launches such a table should know first."""
-
-JUDGES_POOL = "judges"
-"""Pool of the assets that ask judges: of the runs in the queue one at a time asks,
-because a budget holds by process.
-"""
 
 SHOWN = 20
 """Values that a count shows, and keys of rows that a check does."""
@@ -68,53 +55,47 @@ def as_written(text: str) -> str:
     return re.sub(r"(<[^>\s]+>)", r"`\1`", text)
 
 
-class TableOptions(TypedDict):
-    """Arguments of `@dg.asset`."""
+def table_out(
+    table: str,
+    group: str,
+    code_version: str,
+    *,
+    asks_judges: bool = False,
+    condition: dg.AutomationCondition[dg.AssetKey] | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> dg.AssetOut:
+    """Return a table as an output of `@dg.multi_asset`, with what the UI shows of it.
 
-    code_version: str
-    dagster_type: Any
-    description: str
-    metadata: Mapping[str, Any]
-    kinds: set[str]
-    pool: str | None
-    tags: dict[str, str]
-
-
-def table_options(step: str) -> TableOptions:
-    """Return the arguments of `@dg.asset` that follow from a step's declared tables.
-
-    They are what the UI shows of the tables, the version of the step's code, and the
-    pool of those that ask judges. Tags say whether report text is inside and whether
-    judges are asked.
+    Args:
+        table: its name, which is that of the asset.
+        group: of the asset.
+        code_version: of the step that makes it (`io_manager.versioned`).
+        asks_judges: whether making it may cost money.
+        condition: when the sensor requests it; None: never.
+        metadata: further words for the UI.
     """
-    recipe = RECIPES[step]
-    table = TABLES[step]
-    paragraphs = [table.description]
+    declared = TABLES[table]
+    description = declared.description
     tags = {}
-    if recipe.asks_judges:
-        paragraphs.append(COSTS)
+    if asks_judges:
+        description += f"\n\n{COSTS}"
         tags["paid"] = "llm"
-    side_tables = [
-        f"- `{name}`: {TABLES[name].description}" for name in recipe.tables[1:]
-    ]
-    if side_tables:
-        heading = "Side tables, made and stored with it:\n\n"
-        paragraphs.append(heading + "\n".join(side_tables))
-    columns = [column for name in recipe.tables for column in TABLES[name].columns]
-    if any(column.restricted for column in columns):
+    if any(column.restricted for column in declared.columns):
         tags["contains"] = "report-text"
-    return TableOptions(
-        code_version=recipe.code,
-        # What an asset returns is no table yet: `io_manager.TableStore` stores it.
+    return dg.AssetOut(
+        group_name=group,
+        code_version=code_version,
+        # What an asset returns is no table yet: `io_manager.ParquetStore` stores it.
         dagster_type=dg.Any,
-        description=as_written("\n\n".join(paragraphs)),
+        description=as_written(description),
         metadata={
-            "dagster/column_schema": column_schema(table),
-            "dagster/table_name": step,
+            "dagster/column_schema": column_schema(declared),
+            "dagster/table_name": table,
+            **(metadata or {}),
         },
         kinds={"pandas", "parquet"},
-        pool=JUDGES_POOL if recipe.asks_judges else None,
         tags=tags,
+        automation_condition=condition,
     )
 
 

@@ -1,9 +1,7 @@
-"""Partitions and how they map to each other, from the judges file and the recipes.
+"""Partitions, and how those of one asset map to those of another.
 
-Dagster's page is "Partitioning assets" (https://docs.dagster.io).
-
-Which partitions a step reads is not decided here but in `lineage.staleness`; these
-mappings are what the UI draws and the sensor follows.
+Dagster's page is "Partitioning assets" (https://docs.dagster.io). A batch of reports is
+a dynamic partition; structurers, judges and rankers come from the judges file.
 """
 
 from __future__ import annotations
@@ -14,99 +12,102 @@ from collections.abc import Sequence
 import dagster as dg
 
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.lineage.recipes import (
-    BATCH,
-    RECIPES,
-    STEP_OF,
-    STRUCTURER,
-    Input,
-    dimensions_of,
-)
+from lunguage_assets.tables import TABLES
 from lunguage_assets.workspace.home import Home
 
+BATCH = "report_batch"
+STRUCTURER = "structurer"
 REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
 
 
 class Partitions:
-    """The partitions by judge, ranker, structurer and batch, and their mappings."""
+    """The partitions of a home's assets, and mappings between them.
+
+    Attributes:
+        batch: the deliveries.
+        structurer: who turns text into rows.
+        judge: who says which of two sentences is surer.
+        ranker: whose answers make a ranking: the panel, or a judge alone.
+        structurer_and_batch: both.
+        judge_and_batch: both.
+        ranker_and_batch: both.
+        same_batch: from `batch` to partitions that have a batch too, or back.
+        same_judge: from partitions by judge and batch to `judge`.
+        same_ranker: from `ranker` to partitions that have a ranker too, or back.
+        extractor: the one judge whose vocabulary is ranked.
+        extractor_of_batch: of `judge_and_batch` the extractor's, for every ranker.
+        members: the judges of a ranker.
+    """
 
     def __init__(self, judges: JudgesConfiguration) -> None:
         # Partition mappings, partitioned checks and data versions warn at every use.
         # The range of Dagster's versions in pyproject.toml bounds what may change.
         warnings.filterwarnings("ignore", category=dg.BetaWarning)
         warnings.filterwarnings("ignore", category=dg.PreviewWarning)
-        self._judges = judges
-        keys_of = {
-            "judge": judges.active_judges,
-            "ranker": judges.rankers,
-            STRUCTURER: judges.structurers,
-        }
-        self._by_dimensions: dict[tuple[str, ...], dg.PartitionsDefinition[str]] = {
-            (BATCH,): REPORT_BATCH
-        }
-        for dimension, keys in keys_of.items():
-            alone = dg.StaticPartitionsDefinition(list(keys))
-            with_batch = dg.MultiPartitionsDefinition(
-                {dimension: alone, BATCH: REPORT_BATCH}
-            )
-            self._by_dimensions[dimension,] = alone
-            self._by_dimensions[dimension, BATCH] = with_batch
-
-    def by(self, *dimensions: str) -> dg.PartitionsDefinition[str]:
-        """Return the partitions by these dimensions, in the order of the store."""
-        return self._by_dimensions[dimensions]
-
-    def deps(self, step: str) -> list[dg.AssetDep]:
-        """Return the assets that a step reads, or of which it reads a side table."""
-        mappings = {
-            STEP_OF[step_input.table]: self._mapping(step, step_input)
-            for step_input in RECIPES[step].inputs
-        }
-        return [
-            dg.AssetDep(asset, partition_mapping=mapping)
-            for asset, mapping in mappings.items()
-        ]
-
-    def _mapping(self, step: str, step_input: Input) -> dg.PartitionMapping:
-        dimensions = RECIPES[step].dimensions
-        dimensions_read = dimensions_of(step_input.table)
-        if step_input.judge == "members":
-            return self._judges_of_rankers()
-        # Phrases are found, and the vocabulary is collected, by one judge alone.
-        if step_input.judge == "extractor" and BATCH in dimensions_read:
-            return self._extractor_of_same_batch()
-        if step_input.judge == "extractor":
-            extractor = self._judges.extractor
-            return dg.SpecificPartitionsPartitionMapping([extractor])
-        if dimensions == dimensions_read:
-            return dg.IdentityPartitionMapping()
-        shared = set(dimensions) & set(dimensions_read)
-        if not shared:
-            return dg.AllPartitionMapping()
-        # Every ranker's fits read the findings of their batch, for instance.
-        return dg.MultiToSingleDimensionPartitionMapping(*shared)
-
-    def _judges_of_rankers(self) -> dg.PartitionMapping:
-        """A ranker reads the partitions of its members."""
-        rankers_of_judge: dict[str, list[str]] = {}
-        for ranker in self._judges.rankers:
-            for judge in self._judges.members(ranker):
-                rankers_of_judge.setdefault(judge, []).append(ranker)
-        return dg.StaticPartitionMapping(rankers_of_judge)
-
-    def _extractor_of_same_batch(self) -> dg.PartitionMapping:
-        """Whichever ranker reads a batch, it reads the phrases of the extractor."""
-        rankers_of_extractor = dg.StaticPartitionMapping(
-            {self._judges.extractor: list(self._judges.rankers)}
+        self.batch = REPORT_BATCH
+        self.structurer = dg.StaticPartitionsDefinition(list(judges.structurers))
+        self.judge = dg.StaticPartitionsDefinition(list(judges.active_judges))
+        self.ranker = dg.StaticPartitionsDefinition(list(judges.rankers))
+        self.structurer_and_batch = dg.MultiPartitionsDefinition(
+            {STRUCTURER: self.structurer, BATCH: REPORT_BATCH}
         )
-        return dg.MultiPartitionMapping(
+        self.judge_and_batch = dg.MultiPartitionsDefinition(
+            {"judge": self.judge, BATCH: REPORT_BATCH}
+        )
+        self.ranker_and_batch = dg.MultiPartitionsDefinition(
+            {"ranker": self.ranker, BATCH: REPORT_BATCH}
+        )
+
+        self.same_batch = dg.MultiToSingleDimensionPartitionMapping(BATCH)
+        self.same_structurer = dg.MultiToSingleDimensionPartitionMapping(STRUCTURER)
+        self.same_judge = dg.MultiToSingleDimensionPartitionMapping("judge")
+        self.same_ranker = dg.MultiToSingleDimensionPartitionMapping("ranker")
+        self.extractor = dg.SpecificPartitionsPartitionMapping([judges.extractor])
+        rankers_of_extractor = {judges.extractor: list(judges.rankers)}
+        self.extractor_of_batch = dg.MultiPartitionMapping(
             {
                 BATCH: dg.DimensionPartitionMapping(
                     BATCH, dg.IdentityPartitionMapping()
                 ),
-                "judge": dg.DimensionPartitionMapping("ranker", rankers_of_extractor),
+                "judge": dg.DimensionPartitionMapping(
+                    "ranker", dg.StaticPartitionMapping(rankers_of_extractor)
+                ),
             }
         )
+        rankers_by_judge: dict[str, list[str]] = {}
+        for ranker in judges.rankers:
+            for judge in judges.members(ranker):
+                rankers_by_judge.setdefault(judge, []).append(ranker)
+        self.members = dg.StaticPartitionMapping(rankers_by_judge)
+
+
+def partition_key(table: str, keys: Sequence[str]) -> str | dg.MultiPartitionKey:
+    """Return Dagster's key of a partition.
+
+    Args:
+        table: whose partition it is.
+        keys: of it, in the order of `Table.partitioned_by`.
+    """
+    if len(keys) == 1:
+        return keys[0]
+    dimensions = TABLES[table].partitioned_by
+    return dg.MultiPartitionKey(dict(zip(dimensions, keys, strict=True)))
+
+
+def keys_of(table: str, partition: str) -> tuple[str, ...]:
+    """Return the keys of a partition in the order of `Table.partitioned_by`.
+
+    Dagster joins them by `|`, with the dimensions in alphabetical order.
+
+    Args:
+        table: whose partition it is.
+        partition: Dagster's key of it.
+    """
+    dimensions = TABLES[table].partitioned_by
+    key_by_dimension = dict(
+        zip(sorted(dimensions), str(partition).split("|"), strict=True)
+    )
+    return tuple(key_by_dimension[dimension] for dimension in dimensions)
 
 
 def forget_removed(instance: dg.DagsterInstance, home: Home) -> None:
@@ -117,21 +118,3 @@ def forget_removed(instance: dg.DagsterInstance, home: Home) -> None:
         return
     for key in removed.intersection(instance.get_dynamic_partitions(BATCH)):
         instance.delete_dynamic_partition(BATCH, key)
-
-
-def partition_key(
-    dimensions: Sequence[str], keys: Sequence[str]
-) -> str | dg.MultiPartitionKey:
-    """Return Dagster's key of a partition, from the keys in the order of the store."""
-    if len(keys) == 1:
-        return keys[0]
-    return dg.MultiPartitionKey(dict(zip(dimensions, keys, strict=True)))
-
-
-def store_keys(key: str, dimensions: Sequence[str]) -> tuple[str, ...]:
-    """Return the keys in the order of the store, from Dagster's key of a partition.
-
-    Dagster joins them by `|`, with the dimensions in alphabetical order.
-    """
-    by_dimension = dict(zip(sorted(dimensions), str(key).split("|"), strict=True))
-    return tuple(by_dimension[dimension] for dimension in dimensions)

@@ -12,9 +12,11 @@ from __future__ import annotations
 import logging
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import dagster as dg
 
@@ -25,6 +27,9 @@ REDACTION_VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
 _LOGGER = os.environ.get(
     "DAGSTER_REDACTED_ERROR_LOGGER_NAME", "dagster.redacted_errors"
 )
+P = ParamSpec("P")
+R = TypeVar("R")
+
 _PACKAGE = Path(__file__).parents[1]
 
 _data_classes: set[DataClass] = set()
@@ -80,6 +85,19 @@ def redact_errors(before: str = "") -> Iterator[None]:
             "may quote a report. Please report this."
         )
         raise _failure(message, error, places=_places(error)) from None
+
+
+def redact_results(
+    asset: Callable[P, Iterator[R]],
+) -> Callable[P, Iterator[R]]:
+    """Redact the errors of an asset that yields its results, as `redact_errors`."""
+
+    @wraps(asset)
+    def yield_results(*args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
+        with redact_errors():
+            yield from asset(*args, **kwargs)
+
+    return yield_results
 
 
 def _failure(message: str, error: Exception, places: str = "") -> dg.Failure:

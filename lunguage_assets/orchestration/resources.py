@@ -10,16 +10,11 @@ Docs: https://docs.dagster.io/guides/build/external-resources
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.distilled.encoder import has_gpu
-from lunguage_assets.explicit.distilled.scorer import DistilledScorer
-from lunguage_assets.explicit.distilled.training import Training
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.explicit.fit.probability import (
     Anchor,
@@ -28,12 +23,6 @@ from lunguage_assets.explicit.fit.probability import (
     require_anchors,
 )
 from lunguage_assets.explicit.rating.ranking import published_instead
-from lunguage_assets.hub import packaged_copy
-from lunguage_assets.lineage.staleness import StalenessChecker
-from lunguage_assets.tables.analyses import DISTILLED_EVALUATION
-from lunguage_assets.tables.explicit import DISTILLED_SCORER
-from lunguage_assets.workspace.home import Home
-from lunguage_assets.workspace.store import partition_path, read_table
 
 
 def configuration_resource(configuration: Configuration) -> dg.ResourceDefinition:
@@ -100,76 +89,3 @@ def ranking_on_scale(
         anchors_of(configuration, published)
         return published
     return ranking
-
-
-def distilled_training(configuration: Configuration) -> Training:
-    """Say how a distilled model is trained (docs/distilled.md).
-
-    Where the encoder of the settings is not on this machine, the copy of it in an
-    installed package is used.
-    """
-    settings = configuration.settings
-    options = settings.distilled
-    if configuration.encoder:
-        encoder = configuration.encoder
-        revision = ""
-    else:
-        installed = packaged_copy(options.encoder, options.revision)
-        encoder = installed or options.encoder
-        revision = options.revision
-    is_tuned = configuration.tune or options.tune or has_gpu()
-    return Training(
-        encoder,
-        revision,
-        options.device,
-        is_tuned,
-        options.epochs,
-        settings.explicit.seed,
-    )
-
-
-def scorer_folder(home: Home, ranker: str, scorer: pd.DataFrame) -> Path:
-    """Return the folder of a distilled model, which is named by a hash of its files.
-
-    Args:
-        home: that holds the model.
-        ranker: whose judges taught it.
-        scorer: `DISTILLED_SCORER` of the ranker.
-    """
-    files = str(scorer["files"].iloc[0])
-    return home.distilled / ranker / files[:16]
-
-
-def open_distilled_scorer(
-    configuration: Configuration, ranker: str, staleness: StalenessChecker
-) -> DistilledScorer:
-    """Open the model that a ranker's judges taught.
-
-    Args:
-        configuration: of the home that holds the model.
-        ranker: whose judges taught it.
-        staleness: what is current in the home.
-
-    Raises:
-        MethodError: the model is not there, or stale; says what to do.
-    """
-    home = configuration.home
-    remedy = (
-        f"Say `lunguage distill --ranker {ranker}`, or let the judges fit: --fit panel."
-    )
-    for table in (DISTILLED_SCORER, DISTILLED_EVALUATION):
-        freshness = staleness.of(table.name, ranker)
-        if freshness.state == "current":
-            continue
-        reason = "is not there"
-        if freshness.because:
-            reason = f"is stale ({'; '.join(freshness.because)})"
-        raise MethodError(f"the distilled model of {ranker!r} {reason}. {remedy}")
-    path = partition_path(home.tables, DISTILLED_SCORER.name, ranker)
-    scorer = read_table(DISTILLED_SCORER, path)
-    folder = scorer_folder(home, ranker, scorer)
-    if not folder.exists():
-        raise MethodError(
-            f"{folder} is gone: the distilled model cannot score. {remedy}"
-        )
-    return DistilledScorer(folder, configuration.settings.distilled.device)

@@ -22,10 +22,9 @@ from lunguage_assets.configuration import Configuration
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.judges.ledger.bills import Bill, ByJudge, Charges
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.lineage.recipes import RECIPES
 from lunguage_assets.orchestration.metadata import markdown
-from lunguage_assets.orchestration.partitions import store_keys
-from lunguage_assets.workspace.table_record import fingerprint
+from lunguage_assets.orchestration.partitions import keys_of
+from lunguage_assets.workspace.store import fingerprint
 
 LOG_EVERY_S = 30.0
 """A judge that is being asked reports so often in the run's log."""
@@ -72,21 +71,25 @@ class Spending:
         context: of the run that makes the partition.
         configuration: of the home, whose ledger is opened only if a language model was
             asked.
+        table: that is made; side tables are made with it.
 
     Attributes:
         bill: on which the judges of the partition charge their calls.
     """
 
     def __init__(
-        self, context: dg.AssetExecutionContext, configuration: Configuration
+        self,
+        context: dg.AssetExecutionContext,
+        configuration: Configuration,
+        table: str,
     ) -> None:
-        step = context.asset_key.path[-1]
-        keys = store_keys(context.partition_key, RECIPES[step].dimensions)
+        keys = keys_of(table, context.partition_key)
+        self._asset_key = dg.AssetKey(table)
         self._context = context
         # Judges report from their own threads.
         self._log = context.log
         self._configuration = configuration
-        self._ahead = bill_ahead(configuration, step, *keys)
+        self._ahead = bill_ahead(configuration, table, *keys)
         self.bill = Bill(self._ahead.account, context.run_id)
         self._meter = Meter()
         self._logged_at: dict[str, float] = {}
@@ -162,7 +165,7 @@ class Spending:
         for entry in entries:
             event = entry.get_dagster_event()
             materialization = event.step_materialization_data.materialization
-            is_same_asset = materialization.asset_key == self._context.asset_key
+            is_same_asset = materialization.asset_key == self._asset_key
             partition = self._context.partition_key
             if is_same_asset and materialization.partition == partition:
                 return "shown"

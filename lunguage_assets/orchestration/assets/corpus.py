@@ -1,21 +1,19 @@
 """Groups `text` and `corpus`: raw reports become structured rows, a batch valid ones.
 
 Reports are read, cut into sentences and structured; what cannot be used is kept with
-its reason.
+its reason. A batch that was delivered as findings has no tables of texts.
 
-For batches that were delivered as findings the tables of texts are empty, and nothing
-asks for them. Formats of deliveries are not here, but in the package `corpus`; how a
-sentence becomes rows is in `structuring`.
+Formats of deliveries are not here, but in the package `corpus`; how a sentence becomes
+rows is in `structuring`.
 """
 
+from collections.abc import Iterator, Mapping
+
 import dagster as dg
+import pandas as pd
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.corpus.intake import (
-    take_in,
-    take_in_gold,
-    take_in_structured,
-)
+from lunguage_assets.corpus.intake import take_in, take_in_gold, take_in_structured
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.corpus.texts.receiving import (
@@ -23,18 +21,10 @@ from lunguage_assets.corpus.texts.receiving import (
     receive,
     without_other_languages,
 )
+from lunguage_assets.edited_files import hash_of_files
+from lunguage_assets.errors import MethodError
 from lunguage_assets.judges.configuration import RULES
-from lunguage_assets.lineage.recipes import BATCH, RECIPES, STRUCTURER
-from lunguage_assets.orchestration.assets.steps import (
-    ConditionOf,
-    Result,
-    StepInputs,
-    Tables,
-    compute_valid_studies,
-    materialize_result,
-    read_inputs,
-    step_deps,
-)
+from lunguage_assets.orchestration.automation import batch_condition
 from lunguage_assets.orchestration.checks import (
     answers_usable,
     check_specs,
@@ -42,17 +32,20 @@ from lunguage_assets.orchestration.checks import (
     in_english,
     intake_accepted,
 )
-from lunguage_assets.orchestration.metadata import SHOWN, markdown, table_options
+from lunguage_assets.orchestration.io_manager import Result, stored, versioned
+from lunguage_assets.orchestration.jobs import not_there, pool_of_judges
+from lunguage_assets.orchestration.metadata import table_out
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import redact_errors
+from lunguage_assets.orchestration.redaction import redact_errors, redact_results
 from lunguage_assets.orchestration.spending import Spending
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.parallel import joined, map_studies
-from lunguage_assets.quality.rules import studies_of, without_studies
+from lunguage_assets.quality.quarantine import Tables, compute_valid_studies
+from lunguage_assets.quality.rules import InvalidStudy, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import (
     structuring_agreement as agreement_of_structurers,
 )
-from lunguage_assets.structuring.cue_counts import cue_counts
 from lunguage_assets.structuring.rows import (
     StructuredTables,
     read_reports,
@@ -60,78 +53,113 @@ from lunguage_assets.structuring.rows import (
 )
 from lunguage_assets.structuring.rules.structurer import rule_structurer
 from lunguage_assets.structuring.text.languages import NOT_ENGLISH
-from lunguage_assets.tables import TABLES
+from lunguage_assets.structuring.text.report import identity as text_rules
+
+MAY_BE_MISSING = {"allow_missing_partitions": True}
+"""Of an input: a batch of findings has no texts, and not every structurer reads."""
 
 
 def text_assets(
-    partitions: Partitions, condition: ConditionOf
+    configuration: Configuration, by: Partitions
 ) -> list[dg.AssetsDefinition]:
     """Return the assets of raw reports, upstream first.
 
     Args:
-        partitions: of the judges in force.
-        condition: when the sensor requests a step of a new batch.
+        configuration: of the home, whose settings are in the code versions.
+        by: the partitions.
     """
-    by_batch = partitions.by(BATCH)
-    by_structurer_and_batch = partitions.by(STRUCTURER, BATCH)
+    texts_version = versioned("5", text_rules())
+    structured_version = "2"
+    settings = configuration.settings
 
-    @dg.asset(
-        **table_options("report_texts"),
-        group_name="text",
-        partitions_def=by_batch,
-        deps=step_deps("report_texts", partitions),
+    @dg.multi_asset(
+        name="read_texts",
+        outs={
+            table: table_out(table, "text", texts_version)
+            for table in (
+                "report_texts",
+                "report_sentences",
+                "rejected_reports",
+                "reading_notes",
+            )
+        },
+        partitions_def=by.batch,
+        deps=["deliveries"],
     )
-    @redact_errors()
-    def report_texts(
+    @redact_results
+    def read_texts(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
-    ) -> Result:
+    ) -> Iterator[Result]:
         """Read the raw reports of a batch, and cut them into sentences."""
-        inputs = read_inputs(context, configuration)
-        batch = configuration.home.batch(*inputs.keys)
-        tables = read_texts(configuration, batch.key)
+        batch = configuration.home.batch(context.partition_key)
+        received = receive(
+            configuration.home.delivery(batch.key), configuration.settings.corpus
+        )
+        tables = vars(read_reports(received, configuration.processes))
         metadata = {
             "batch_sha256": batch.sha256,
             "studies": len(tables["report_texts"]),
         }
-        return materialize_result(configuration, inputs, tables, metadata)
+        yield stored("report_sentences", tables["report_sentences"])
+        yield stored("rejected_reports", tables["rejected_reports"])
+        yield stored("reading_notes", tables["reading_notes"])
+        yield stored("report_texts", tables["report_texts"], metadata)
 
-    @dg.asset(
-        **table_options("structured_findings"),
-        group_name="text",
-        partitions_def=by_structurer_and_batch,
-        deps=step_deps("structured_findings", partitions),
+    @dg.multi_asset(
+        name="structure_reports",
+        outs={
+            table: table_out(
+                table,
+                "text",
+                structured_version,
+                asks_judges=True,
+                condition=batch_condition(configuration, table),
+            )
+            for table in ("structured_findings", "sentence_accounts", "refused_values")
+        },
+        ins={
+            "report_texts": dg.AssetIn(partition_mapping=by.same_batch),
+            "report_sentences": dg.AssetIn(partition_mapping=by.same_batch),
+        },
+        deps=[
+            dg.AssetDep("structurers", partition_mapping=by.same_structurer),
+            dg.AssetDep("deliveries", partition_mapping=by.same_batch),
+        ],
+        partitions_def=by.structurer_and_batch,
+        pool=pool_of_judges(configuration.judges),
         check_specs=check_specs(
             "structured_findings",
-            by_structurer_and_batch,
+            by.structurer_and_batch,
             expectations,
             answers_usable,
             expectations_of="sentence_accounts",
         ),
-        automation_condition=condition("structured_findings"),
     )
-    @redact_errors()
-    def structured_findings(
+    @redact_results
+    def structure_reports(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
-    ) -> Result:
+        report_texts: pd.DataFrame,
+        report_sentences: pd.DataFrame,
+    ) -> Iterator[Result]:
         """Read findings in the raw reports of a batch with one structurer."""
-        inputs = read_inputs(context, configuration)
-        key, batch = inputs.keys
-        delivery = configuration.home.delivery(batch)
+        keys = context.partition_key.keys_by_dimension
+        key = keys["structurer"]
+        delivery = configuration.home.delivery(keys["report_batch"])
         terms = read_terms(delivery.vocabulary, IntakeLog())
-        spending = Spending(context, configuration)
+        spending = Spending(context, configuration, "structured_findings")
         structurer = configuration.open_structurer(
             key, terms, spending.note, spending.bill
         )
 
-        def structure(inputs: StepInputs) -> Tables:
-            texts = inputs.tables["report_texts"]
-            sentences = inputs.tables["report_sentences"]
+        def structure(tables: Tables, invalid: list[InvalidStudy]) -> Tables:
+            texts = tables["report_texts"]
+            sentences = tables["report_sentences"]
             if key != RULES:
                 # All reports at once: its limits say how many are in flight.
                 structured = structured_reports(texts, sentences, structurer)
-                return _without_invalid_findings(structured, inputs)
+                return _without_invalid_findings(structured, invalid)
             # The rules ask nobody and keep a core busy: each core reads some reports.
             chunks = map_studies(
                 structured_reports,
@@ -146,165 +174,234 @@ def text_assets(
                 joined([chunk.sentence_accounts for chunk in chunks]),
                 joined([chunk.refused_values for chunk in chunks]),
             )
-            return _without_invalid_findings(structured, inputs)
+            return _without_invalid_findings(structured, invalid)
 
-        inputs, tables = compute_valid_studies(configuration, inputs, structure)
+        tables, _, invalid = compute_valid_studies(
+            "structured_findings",
+            {"report_texts": report_texts, "report_sentences": report_sentences},
+            structure,
+            strict=configuration.is_strict,
+            processes=configuration.processes,
+        )
         rows = tables["structured_findings"]
+        accounts = tables["sentence_accounts"]
         metadata = {
             "structurer": structurer.identity,
-            "studies": len(inputs.tables["report_texts"]),
+            "studies": len(report_texts),
             "studies_with_findings": int(rows["study_id"].nunique()),
             **spending.metadata(),
         }
-        return materialize_result(
-            configuration,
-            inputs,
-            tables,
-            metadata,
-            [
-                expectations(
-                    configuration, "sentence_accounts", tables["sentence_accounts"]
-                ),
-                answers_usable(configuration, spending.asked),
-            ],
-        )
+        checks = [
+            expectations(configuration, "sentence_accounts", accounts),
+            answers_usable(configuration, spending.asked),
+        ]
+        yield stored("sentence_accounts", accounts)
+        yield stored("refused_values", tables["refused_values"])
+        yield stored("structured_findings", rows, metadata, checks, invalid)
 
-    @dg.asset(
-        **table_options("structuring_agreement"),
-        group_name="text",
-        partitions_def=by_batch,
-        deps=step_deps("structuring_agreement", partitions),
+    @dg.multi_asset(
+        name="compare_structurers",
+        outs={
+            "structuring_agreement": table_out(
+                "structuring_agreement",
+                "text",
+                versioned("2", settings.corpus.default_view),
+            )
+        },
+        ins={
+            "structured_findings": dg.AssetIn(
+                partition_mapping=by.same_batch,
+                metadata=MAY_BE_MISSING,
+                dagster_type=dg.Any,
+            )
+        },
+        deps=["gold_findings_file"],
+        partitions_def=by.batch,
     )
     @redact_errors()
-    def structuring_agreement(
+    def compare_structurers(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
+        structured_findings: pd.DataFrame | dict[str, pd.DataFrame] | None,
     ) -> Result:
         """Compare the structurers of a batch, also with rows that people coded."""
-        inputs = read_inputs(context, configuration)
-        (batch,) = inputs.keys
-        frames = inputs.partitions["structured_findings"]
-        by_structurer = {structurer: frame for (structurer, _), frame in frames.items()}
+        by_structurer = _by_structurer(configuration, structured_findings)
         gold = None
         if configuration.home.gold_findings.exists():
             # The vocabulary of the batch names the rows.
-            vocabulary = configuration.home.delivery(batch).vocabulary
+            delivery = configuration.home.delivery(context.partition_key)
             coded = take_in_gold(
                 configuration.home.gold_findings,
-                vocabulary,
+                delivery.vocabulary,
                 configuration.settings.corpus,
             )
             gold = gold_rows(coded)
-        by_cue = cue_counts(by_structurer, gold)
-        top_cues = by_cue.head(SHOWN)[["cue", "rows", "compared", "differing"]]
-        top_cues = top_cues.replace({"cue": {"": "none"}})
         metadata = {
             "structurers": ", ".join(by_structurer) or "none",
             "gold_rows": 0 if gold is None else len(gold),
-            "rows_by_cue": markdown(
-                [*top_cues.columns], top_cues.itertuples(index=False), "none"
-            ),
         }
-        tables = {
-            "structuring_agreement": agreement_of_structurers(by_structurer, gold),
-            "cue_counts": by_cue,
-        }
-        return materialize_result(configuration, inputs, tables, metadata)
+        return stored(
+            "structuring_agreement",
+            agreement_of_structurers(by_structurer, gold),
+            metadata,
+        )
 
-    return [report_texts, structured_findings, structuring_agreement]
+    return [read_texts, structure_reports, compare_structurers]
 
 
 def corpus_assets(
-    partitions: Partitions, condition: ConditionOf
+    configuration: Configuration, by: Partitions
 ) -> list[dg.AssetsDefinition]:
-    """Return the asset of validated findings.
+    """Return the asset of validated findings, with its side tables.
 
     Args:
-        partitions: of the judges in force.
-        condition: when the sensor requests a step of a new batch.
+        configuration: of the home, whose settings are in the code versions.
+        by: the partitions.
     """
-    by_batch = partitions.by(BATCH)
-
-    @dg.asset(
-        **table_options("findings"),
-        group_name="corpus",
-        partitions_def=by_batch,
-        deps=step_deps("findings", partitions),
-        check_specs=check_specs("findings", by_batch, intake_accepted, in_english),
-        automation_condition=condition("findings"),
+    findings_version = versioned(
+        "4",
+        configuration.settings.corpus.default_view,
+        configuration.judges.structurer,
+        hash_of_files(resource("terms.yaml")),
     )
-    @redact_errors()
-    def findings(
+    of_texts = dg.AssetIn(metadata=MAY_BE_MISSING, dagster_type=dg.Any)
+
+    @dg.multi_asset(
+        name="take_in_findings",
+        outs={
+            table: table_out(
+                table,
+                "corpus",
+                findings_version,
+                condition=batch_condition(configuration, table),
+            )
+            for table in ("findings", "reports", "rejected", "intake_notes", "terms")
+        },
+        ins={
+            "report_texts": of_texts,
+            "rejected_reports": of_texts,
+            "reading_notes": of_texts,
+            "structured_findings": dg.AssetIn(
+                partition_mapping=by.same_batch,
+                metadata=MAY_BE_MISSING,
+                dagster_type=dg.Any,
+            ),
+        },
+        deps=["deliveries"],
+        partitions_def=by.batch,
+        check_specs=check_specs("findings", by.batch, intake_accepted, in_english),
+    )
+    @redact_results
+    def take_in_findings(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
-    ) -> Result:
+        report_texts: pd.DataFrame | None,
+        rejected_reports: pd.DataFrame | None,
+        reading_notes: pd.DataFrame | None,
+        structured_findings: pd.DataFrame | dict[str, pd.DataFrame] | None,
+    ) -> Iterator[Result]:
         """Validate the findings of a batch: delivered, or read in its raw reports."""
-        inputs = read_inputs(context, configuration)
-        batch = configuration.home.batch(*inputs.keys)
-        metadata: dict[str, str | int] = {"batch_sha256": batch.sha256}
+        batch = configuration.home.batch(context.partition_key)
+        inputs: dict[str, pd.DataFrame] = {}
+        if batch.kind == "text":
+            by_structurer = _by_structurer(configuration, structured_findings)
+            structurer = configuration.judges.structurer
+            read = {
+                "report_texts": report_texts,
+                "rejected_reports": rejected_reports,
+                "reading_notes": reading_notes,
+                "structured_findings": by_structurer.get(structurer),
+            }
+            inputs = _require_made(read, batch.key)
 
-        def take_in_valid(inputs: StepInputs) -> Tables:
-            tables = take_in_batch(configuration, inputs)
-            return without_studies(tables, studies_of(inputs.invalid_studies))
+        def take_in_valid(tables: Tables, invalid: list[InvalidStudy]) -> Tables:
+            taken_in = _take_in_batch(configuration, batch.key, tables)
+            return without_studies(taken_in, studies_of(invalid))
 
-        inputs, tables = compute_valid_studies(configuration, inputs, take_in_valid)
-        accepted = tables["findings"]
-        metadata["studies"] = int(accepted["study_id"].nunique())
-        metadata["tentative"] = int(accepted["status"].isin(["tp", "tn"]).sum())
-        return materialize_result(
-            configuration,
+        tables, _, invalid = compute_valid_studies(
+            "findings",
             inputs,
-            tables,
-            metadata,
-            [
-                intake_accepted(configuration, tables["rejected"], tables["reports"]),
-                in_english(tables["rejected"], tables["reports"]),
-            ],
+            take_in_valid,
+            strict=configuration.is_strict,
+            processes=configuration.processes,
         )
+        accepted = tables["findings"]
+        metadata = {
+            "batch_sha256": batch.sha256,
+            "studies": int(accepted["study_id"].nunique()),
+            "tentative": int(accepted["status"].isin(["tp", "tn"]).sum()),
+        }
+        rejected = tables["rejected"]
+        reports = tables["reports"]
+        checks = [
+            intake_accepted(configuration, rejected, reports),
+            in_english(rejected, reports),
+        ]
+        yield stored("reports", reports)
+        yield stored("rejected", rejected)
+        yield stored("intake_notes", tables["intake_notes"])
+        yield stored("terms", tables["terms"])
+        yield stored("findings", accepted, metadata, checks, invalid)
 
-    return [findings]
+    return [take_in_findings]
+
+
+def _by_structurer(
+    configuration: Configuration,
+    structured: pd.DataFrame | dict[str, pd.DataFrame] | None,
+) -> dict[str, pd.DataFrame]:
+    """Return a batch's rows by structurer; of one alone Dagster hands its frame."""
+    if structured is None:
+        return {}
+    if isinstance(structured, pd.DataFrame):
+        (structurer,) = configuration.judges.structurers
+        return {structurer: structured}
+    # Dagster joins the keys in alphabetical order: report_batch, structurer.
+    return {key.split("|")[1]: frame for key, frame in structured.items()}
+
+
+def _require_made(
+    read: Mapping[str, pd.DataFrame | None], batch: str
+) -> dict[str, pd.DataFrame]:
+    """Refuse a batch of texts of which a table is not there yet."""
+    made = {}
+    for table, frame in read.items():
+        if frame is None:
+            raise MethodError(not_there(table, [batch]))
+        made[table] = frame
+    return made
 
 
 def _without_invalid_findings(
-    structured: StructuredTables, inputs: StepInputs
+    structured: StructuredTables, invalid: list[InvalidStudy]
 ) -> Tables:
     """Take the rows of invalid studies out, and say so in the accounts of sentences.
 
     The delivered texts keep all studies, so the structurer has read these ones too.
     """
-    invalid = studies_of(inputs.invalid_studies)
-    tables = without_studies(structured._asdict(), invalid)
+    studies = studies_of(invalid)
+    tables = without_studies(structured._asdict(), studies)
     accounts = structured.sentence_accounts
     gave_findings = accounts["account"] == "findings"
-    is_invalid = accounts["study_id"].isin(invalid) & gave_findings
+    is_invalid = accounts["study_id"].isin(studies) & gave_findings
     accounts.loc[is_invalid, "account"] = "unreadable"
     accounts.loc[is_invalid, "reason"] = "set aside"
     accounts.loc[is_invalid, "rows"] = 0
     return tables
 
 
-def read_texts(configuration: Configuration, batch: str) -> Tables:
-    """Read the raw reports of a batch; empty tables for one of findings."""
-    if configuration.home.batch(batch).kind != "text":
-        names = RECIPES["report_texts"].tables
-        return {name: TABLES[name].frame() for name in names}
-    received = receive(
-        configuration.home.delivery(batch), configuration.settings.corpus
-    )
-    return vars(read_reports(received, configuration.processes))
-
-
-def take_in_batch(configuration: Configuration, inputs: StepInputs) -> Tables:
+def _take_in_batch(
+    configuration: Configuration, batch: str, tables: Mapping[str, pd.DataFrame]
+) -> Tables:
     """Take in the findings of a batch: those delivered, or read in its raw reports."""
-    (batch,) = inputs.keys
     delivery = configuration.home.delivery(batch)
     settings = configuration.settings.corpus
-    if configuration.home.batch(batch).kind != "text":
+    if not tables:
         return vars(take_in(delivery, settings))
     received = Received(
-        inputs.tables["report_texts"],
-        inputs.tables["rejected_reports"],
-        inputs.tables["reading_notes"],
+        tables["report_texts"],
+        tables["rejected_reports"],
+        tables["reading_notes"],
         # What is odd about the vocabulary is already in reading_notes.
         read_terms(delivery.vocabulary, IntakeLog()),
     )
@@ -312,9 +409,6 @@ def take_in_batch(configuration: Configuration, inputs: StepInputs) -> Tables:
     if configuration.judges.structurer == RULES:
         received = without_other_languages(received, NOT_ENGLISH)
     intake = take_in_structured(
-        received,
-        inputs.tables["structured_findings"],
-        settings,
-        configuration.processes,
+        received, tables["structured_findings"], settings, configuration.processes
     )
     return vars(intake)

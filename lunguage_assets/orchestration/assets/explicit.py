@@ -3,126 +3,159 @@
 Phrases are ranked by pairwise judgement, and every tentative finding gets its
 probability from its place in the ranking (docs/method/explicit.md).
 
-Partitions come from the judges file, so the assets are made for a home's judges. What
-a step reads is declared in `lineage.recipes`; `deps` draws it in the UI.
-
-How phrases are extracted, ranked and fitted is not here, but in the package `explicit`;
-the assets of a model that learns from the judges are in `distilled`.
+How phrases are extracted, ranked and fitted is not here, but in the package `explicit`.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
 
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.configuration import Configuration
-from lunguage_assets.errors import LunguageError, MethodError
+from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.package_check import verify_with_package
-from lunguage_assets.explicit.distilled.scoring import score_sentences
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.phrases import (
     hedge_phrases as extract_hedge_phrases,
 )
-from lunguage_assets.explicit.hedges.review import (
-    load_corrections,
-    review_queue,
-)
+from lunguage_assets.explicit.hedges.review import load_corrections, review_queue
 from lunguage_assets.explicit.hedges.vocabulary import (
     hedge_vocabulary as collect_vocabulary,
 )
 from lunguage_assets.explicit.hedges.vocabulary import newest_only
 from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
-from lunguage_assets.explicit.rating.matches import schedule
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.files import write_csv
-from lunguage_assets.judges.protocol import Judge, ask_panel
-from lunguage_assets.lineage.corrected_rows import require_known_rows
-from lunguage_assets.lineage.input_fingerprints import NOTHING
-from lunguage_assets.lineage.recipes import BATCH, not_there
-from lunguage_assets.orchestration.assets.steps import (
-    ConditionOf,
-    Frames,
-    Result,
-    StepInputs,
-    Tables,
-    compute_valid_studies,
-    materialize_result,
-    read_inputs,
-    step_deps,
-)
+from lunguage_assets.orchestration.automation import batch_condition
 from lunguage_assets.orchestration.checks import (
     answers_usable,
     check_specs,
     equals_trueskill_package,
     expectations,
-    p_drift,
-    scored_as_tested,
 )
-from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import counts, picture, table_options
+from lunguage_assets.orchestration.io_manager import (
+    Result,
+    stored,
+    stored_table,
+    versioned,
+)
+from lunguage_assets.orchestration.jobs import not_there, pool_of_judges
+from lunguage_assets.orchestration.metadata import counts, picture, table_out
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import redact_errors
+from lunguage_assets.orchestration.redaction import redact_errors, redact_results
 from lunguage_assets.orchestration.resources import (
     anchor_set,
     anchors_of,
-    open_distilled_scorer,
     ranking_on_scale,
     require_anchor_phrases,
 )
-from lunguage_assets.orchestration.spending import Spending, bill_ahead
+from lunguage_assets.orchestration.sources import version_of_judge
+from lunguage_assets.orchestration.spending import Spending
+from lunguage_assets.quality.quarantine import Tables, compute_valid_studies
+from lunguage_assets.quality.rules import InvalidStudy
 from lunguage_assets.spreadsheets import sheet_frame
 from lunguage_assets.tables import HEDGE_PHRASES
+from lunguage_assets.workspace.store import partition_path
 
 GROUP = "explicit"
 
+VOCABULARY_OPTIONS = {
+    "reference_scale",
+    "reference_scale_minimum",
+    "minimum_examples",
+}
+COMPARISON_OPTIONS = {"seed", "repetitions", "position"}
+RANKING_OPTIONS = {"seed", "orders", "bootstrap"}
+FIT_OPTIONS = {
+    "seed",
+    "position",
+    "opponent_limit",
+    "panel_steps",
+    "patience",
+    "step_limit",
+    "fit_log",
+}
+"""Options that a step reads: another one makes nothing of it stale."""
+
+_OF_VOCABULARY = [
+    "study_id",
+    "finding_id",
+    "phrases",
+    "masked_sentence",
+    "review_reason",
+]
+"""Columns of all batches that are held at once."""
+
 
 def explicit_assets(
-    partitions: Partitions, condition: ConditionOf
+    configuration: Configuration, by: Partitions
 ) -> list[dg.AssetsDefinition]:
     """Return the assets of the group, upstream first.
 
     Args:
-        partitions: of the judges in force.
-        condition: when the sensor requests a step of a new batch.
+        configuration: of the home, whose settings are in the code versions.
+        by: the partitions.
     """
-    by_judge = partitions.by("judge")
-    by_judge_and_batch = partitions.by("judge", BATCH)
-    by_ranker = partitions.by("ranker")
-    by_ranker_and_batch = partitions.by("ranker", BATCH)
+    settings = configuration.settings.explicit
+    extractor = configuration.judges.extractor
+    pool = pool_of_judges(configuration.judges)
+    which_is_ranked = {
+        "ranked": f"The vocabulary of {extractor!r} is ranked: `extractor` of the "
+        "preset in the judges file names another. Other judges' are for comparison, "
+        "and nothing reads them on."
+    }
 
-    @dg.asset(
-        **table_options("hedge_phrases"),
-        group_name=GROUP,
-        partitions_def=by_judge_and_batch,
-        deps=step_deps("hedge_phrases", partitions),
+    def versions(code: str, options: set[str]) -> str:
+        return versioned(code, settings.model_dump(include=options))
+
+    @dg.multi_asset(
+        name="extract_phrases",
+        outs={
+            "hedge_phrases": table_out(
+                "hedge_phrases",
+                GROUP,
+                "2",
+                asks_judges=True,
+                condition=batch_condition(configuration, "hedge_phrases"),
+                metadata=which_is_ranked,
+            )
+        },
+        ins={"findings": dg.AssetIn(partition_mapping=by.same_batch)},
+        deps=[
+            dg.AssetDep("judges", partition_mapping=by.same_judge),
+            "corrections_file",
+        ],
+        partitions_def=by.judge_and_batch,
+        pool=pool,
         check_specs=check_specs(
-            "hedge_phrases", by_judge_and_batch, expectations, answers_usable
+            "hedge_phrases", by.judge_and_batch, expectations, answers_usable
         ),
-        automation_condition=condition("hedge_phrases"),
     )
     @redact_errors()
-    def hedge_phrases(
+    def extract_phrases(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
+        findings: pd.DataFrame,
     ) -> Result:
         """Find the hedging phrases of a batch's tentative findings with one judge."""
-        inputs = read_inputs(context, configuration)
-        judge_key, batch = inputs.keys
-        # Rows of raw reports get new ids when they are read otherwise: a correction of
-        # a row that is no more would go unnoticed.
-        if configuration.home.batch(batch).kind == "text":
-            require_known_rows(configuration.home, inputs.tables["findings"])
-        spending = Spending(context, configuration)
+        keys = context.partition_key.keys_by_dimension
+        judge_key = keys["judge"]
+        spending = Spending(context, configuration, "hedge_phrases")
         judge = configuration.open_judge(judge_key, spending.note, spending.bill)
+        corrections = load_corrections(configuration.home.corrections_file)
 
-        def extract(inputs: StepInputs) -> Tables:
-            return {"hedge_phrases": extract_phrases(configuration, inputs, judge)}
+        def extract(tables: Tables, _: list[InvalidStudy]) -> Tables:
+            phrases = extract_hedge_phrases(tables["findings"], judge, corrections)
+            return {"hedge_phrases": phrases}
 
-        inputs, tables = compute_valid_studies(configuration, inputs, extract)
+        tables, _, invalid = compute_valid_studies(
+            "hedge_phrases",
+            {"findings": findings},
+            extract,
+            strict=configuration.is_strict,
+        )
         phrases = tables["hedge_phrases"]
-        queue = configuration.home.review_queue(judge_key, batch)
+        queue = configuration.home.review_queue(judge_key, keys["report_batch"])
         write_csv(sheet_frame(review_queue(phrases)), queue)
         metadata = {
             "judge": judge.identity,
@@ -133,32 +166,35 @@ def explicit_assets(
             ),
             **spending.metadata(),
         }
-        return materialize_result(
-            configuration,
-            inputs,
-            tables,
-            metadata,
-            [
-                expectations(configuration, "hedge_phrases", phrases),
-                answers_usable(configuration, spending.asked),
-            ],
-        )
+        checks = [
+            expectations(configuration, "hedge_phrases", phrases),
+            answers_usable(configuration, spending.asked),
+        ]
+        return stored("hedge_phrases", phrases, metadata, checks, invalid)
 
-    @dg.asset(
-        **table_options("hedge_vocabulary"),
-        group_name=GROUP,
-        partitions_def=by_judge,
-        deps=step_deps("hedge_vocabulary", partitions),
-        check_specs=check_specs("hedge_vocabulary", by_judge, expectations),
+    @dg.multi_asset(
+        name="collect_vocabulary",
+        outs={
+            "hedge_vocabulary": table_out(
+                "hedge_vocabulary",
+                GROUP,
+                versions("2", VOCABULARY_OPTIONS),
+                metadata=which_is_ranked,
+            )
+        },
+        # Over all batches there may be more rows than fit into memory: they are read
+        # below, a batch at a time.
+        deps=[dg.AssetDep("hedge_phrases", partition_mapping=by.same_judge)],
+        partitions_def=by.judge,
+        check_specs=check_specs("hedge_vocabulary", by.judge, expectations),
     )
     @redact_errors()
-    def hedge_vocabulary(
+    def collect_phrases(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> Result:
         """Collect one judge's hedging phrases over all batches."""
-        inputs = read_inputs(context, configuration)
-        hedges = hedges_of_newest_studies(configuration, inputs)
+        hedges = _hedges_of_newest_studies(configuration, context.partition_key)
         vocabulary = collect_vocabulary(
             hedges, configuration.settings.explicit, anchor_set(configuration)
         )
@@ -171,37 +207,43 @@ def explicit_assets(
             "corrections_of_unknown_findings": ", ".join(unknown) or "none",
             **constants(vocabulary, "ruler", "ruler_reason", "vocabulary_version"),
         }
-        return materialize_result(
-            configuration,
-            inputs,
-            {"hedge_vocabulary": vocabulary},
-            metadata,
-            [expectations(configuration, "hedge_vocabulary", vocabulary)],
-        )
+        checks = [expectations(configuration, "hedge_vocabulary", vocabulary)]
+        return stored("hedge_vocabulary", vocabulary, metadata, checks)
 
-    @dg.asset(
-        **table_options("comparison_matches"),
-        group_name=GROUP,
-        partitions_def=by_judge,
-        deps=step_deps("comparison_matches", partitions),
+    @dg.multi_asset(
+        name="compare_phrases",
+        outs={
+            "comparison_matches": table_out(
+                "comparison_matches",
+                GROUP,
+                versions("1", COMPARISON_OPTIONS),
+                asks_judges=True,
+            )
+        },
+        ins={"hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor)},
+        deps=["judges"],
+        partitions_def=by.judge,
+        pool=pool,
         check_specs=check_specs(
-            "comparison_matches", by_judge, expectations, answers_usable
+            "comparison_matches", by.judge, expectations, answers_usable
         ),
     )
     @redact_errors()
-    def comparison_matches(
+    def compare_phrases(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
+        hedge_vocabulary: pd.DataFrame,
     ) -> Result:
         """Have one judge play all comparisons of the vocabulary."""
-        inputs = read_inputs(context, configuration)
-        (judge_key,) = inputs.keys
-        vocabulary = inputs.tables["hedge_vocabulary"]
         # Before anything is paid for: without anchors no ranking gives probabilities.
-        require_anchor_phrases(configuration, retained_phrases(vocabulary))
-        spending = Spending(context, configuration)
-        judge = configuration.open_judge(judge_key, spending.note, spending.bill)
-        matches = play_matches(vocabulary, judge, configuration.settings.explicit)
+        is_retained = hedge_vocabulary["retained"]
+        retained = set(hedge_vocabulary.loc[is_retained, "phrase"])
+        require_anchor_phrases(configuration, retained)
+        spending = Spending(context, configuration, "comparison_matches")
+        judge = configuration.open_judge(
+            context.partition_key, spending.note, spending.bill
+        )
+        matches = play_matches(hedge_vocabulary, judge, configuration.settings.explicit)
         is_valid = matches["answer"] != "invalid"
         valid_answers = matches.loc[is_valid, "answer"]
         metadata = {
@@ -209,33 +251,41 @@ def explicit_assets(
             "invalid": len(matches) - len(valid_answers),
             # Far from a half: the judge prefers a position (explicit.md section 2).
             "p_sentence_1": float((valid_answers == "sentence_1").mean()),
-            **constants(vocabulary, "vocabulary_version"),
+            **constants(hedge_vocabulary, "vocabulary_version"),
             **spending.metadata(),
         }
-        return materialize_result(
-            configuration,
-            inputs,
-            {"comparison_matches": matches},
-            metadata,
-            [
-                expectations(configuration, "comparison_matches", matches),
-                answers_usable(configuration, spending.asked),
-            ],
-        )
+        checks = [
+            expectations(configuration, "comparison_matches", matches),
+            answers_usable(configuration, spending.asked),
+        ]
+        return stored("comparison_matches", matches, metadata, checks)
 
-    @dg.asset(
-        **table_options("reference_ranking"),
-        group_name=GROUP,
-        partitions_def=by_ranker,
-        deps=step_deps("reference_ranking", partitions),
+    @dg.multi_asset(
+        name="rank",
+        outs={
+            "reference_ranking": table_out(
+                "reference_ranking", GROUP, versions("5", RANKING_OPTIONS)
+            )
+        },
+        ins={
+            "hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor),
+            # One judge's frame, or several by judge.
+            "comparison_matches": dg.AssetIn(
+                partition_mapping=by.members, dagster_type=dg.Any
+            ),
+        },
+        deps=["panels"],
+        partitions_def=by.ranker,
         check_specs=check_specs(
-            "reference_ranking", by_ranker, expectations, equals_trueskill_package
+            "reference_ranking", by.ranker, expectations, equals_trueskill_package
         ),
     )
     @redact_errors()
-    def reference_ranking(
+    def rank(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
+        hedge_vocabulary: pd.DataFrame,
+        comparison_matches: pd.DataFrame | dict[str, pd.DataFrame],
     ) -> Result:
         """Rank the phrases from the matches of a judge or panel.
 
@@ -245,209 +295,121 @@ def explicit_assets(
         # matplotlib is slow to import
         from lunguage_assets.pictures.scale_plots import ranking_plot
 
-        inputs = read_inputs(context, configuration)
-        panel = panel_comparisons(configuration, inputs)
-        own_ranking = rank_comparisons(configuration, panel)
-        ranking = ranking_on_scale(configuration, own_ranking, panel.identities)
-        verification = verify_with_package(
-            own_ranking, panel.matches, configuration.settings.explicit
-        )
+        members = configuration.judges.members(context.partition_key)
+        matches = matches_by_judge(members, comparison_matches, hedge_vocabulary)
+        identities = [version_of_judge(configuration, judge) for judge in members]
+        settings = configuration.settings.explicit
+        own_ranking = rank_phrases(hedge_vocabulary, matches, settings, identities)
+        ranking = ranking_on_scale(configuration, own_ranking, identities)
+        verification = verify_with_package(own_ranking, matches, settings)
+        versions_shown = ("ranking_version", "vocabulary_version")
         metadata = {
-            "judges": ", ".join(panel.matches),
-            **constants(
-                ranking,
-                "ruler",
-                "ruler_reason",
-                "ranking_version",
-                "vocabulary_version",
-            ),
+            "judges": ", ".join(matches),
+            **constants(ranking, "ruler", "ruler_reason", *versions_shown),
             "plot": picture(ranking_plot(ranking)),
         }
         # Their own ranking gave no probabilities, and the published one stands in: a
         # person sees what was wrong with it.
         if ranking is not own_ranking:
             metadata["own_ranking"] = picture(ranking_plot(own_ranking))
-        return materialize_result(
-            configuration,
-            inputs,
-            {"reference_ranking": ranking},
-            metadata,
-            [
-                equals_trueskill_package(verification),
-                expectations(configuration, "reference_ranking", ranking),
-            ],
-        )
+        checks = [
+            equals_trueskill_package(verification),
+            expectations(configuration, "reference_ranking", ranking),
+        ]
+        return stored("reference_ranking", ranking, metadata, checks)
 
-    @dg.asset(
-        **table_options("fitted_probabilities"),
-        group_name=GROUP,
-        partitions_def=by_ranker_and_batch,
-        deps=step_deps("fitted_probabilities", partitions),
+    @dg.multi_asset(
+        name="fit",
+        outs={
+            table: table_out(
+                table,
+                GROUP,
+                versions("4", FIT_OPTIONS),
+                asks_judges=True,
+                condition=batch_condition(configuration, table),
+            )
+            for table in ("fitted_probabilities", "fit_log")
+        },
+        ins={
+            "findings": dg.AssetIn(partition_mapping=by.same_batch),
+            "hedge_phrases": dg.AssetIn(partition_mapping=by.extractor_of_batch),
+            "hedge_vocabulary": dg.AssetIn(partition_mapping=by.extractor),
+            "reference_ranking": dg.AssetIn(partition_mapping=by.same_ranker),
+        },
+        deps=[
+            dg.AssetDep("panels", partition_mapping=by.same_ranker),
+            "anchors_file",
+        ],
+        partitions_def=by.ranker_and_batch,
+        pool=pool,
         check_specs=check_specs(
-            "fitted_probabilities",
-            by_ranker_and_batch,
-            expectations,
-            answers_usable,
-            p_drift,
-            scored_as_tested,
+            "fitted_probabilities", by.ranker_and_batch, expectations, answers_usable
         ),
-        automation_condition=condition("fitted_probabilities"),
     )
-    @redact_errors()
-    def fitted_probabilities(
+    @redact_results
+    def fit(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
-    ) -> Result:
+        findings: pd.DataFrame,
+        hedge_phrases: pd.DataFrame,
+        hedge_vocabulary: pd.DataFrame,
+        reference_ranking: pd.DataFrame,
+    ) -> Iterator[Result]:
         """Fit every tentative finding into the ranking; map its score to p."""
-        inputs = read_inputs(context, configuration)
-        ranker, batch = inputs.keys
-        ranking = inputs.tables["reference_ranking"]
-        vocabulary = inputs.tables["hedge_vocabulary"]
-        anchors = anchors_of(configuration, ranking)
-        require_same_vocabulary(ranking, vocabulary, f"reference_ranking[{ranker}]")
-        spending = Spending(context, configuration)
+        ranker = context.partition_key.keys_by_dimension["ranker"]
+        anchors = anchors_of(configuration, reference_ranking)
+        require_same_vocabulary(
+            reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]"
+        )
+        spending = Spending(context, configuration, "fitted_probabilities")
         panel = [
             configuration.open_judge(judge, spending.note, spending.bill)
             for judge in configuration.judges.members(ranker)
         ]
 
-        def fit(inputs: StepInputs) -> Tables:
+        def fit_valid(tables: Tables, _: list[InvalidStudy]) -> Tables:
             fitted = fit_pairs(
-                inputs.tables["findings"],
-                inputs.tables["hedge_phrases"],
-                vocabulary,
-                ranking,
+                tables["findings"],
+                tables["hedge_phrases"],
+                hedge_vocabulary,
+                reference_ranking,
                 panel,
                 anchors,
                 configuration.settings.explicit,
-                scored=_scores_of_distilled_model(configuration, inputs),
             )
             return {
                 "fitted_probabilities": fitted.probabilities,
                 "fit_log": fitted.log,
             }
 
-        inputs, tables = compute_valid_studies(configuration, inputs, fit)
+        tables, _, invalid = compute_valid_studies(
+            "fitted_probabilities",
+            {"findings": findings, "hedge_phrases": hedge_phrases},
+            fit_valid,
+            strict=configuration.is_strict,
+        )
         fitted = tables["fitted_probabilities"]
         fitted_p = fitted.loc[fitted["p_source"] == "fitted", "p"]
         metadata = {
             "stop": counts(fitted["stop"], "end of the fit"),
-            **constants(ranking, "ruler", "ranking_version"),
+            **constants(reference_ranking, "ruler", "ranking_version"),
             "mean_p": round(float(fitted_p.mean()), 4) if len(fitted_p) else 0.0,
             **spending.metadata(),
         }
-        return materialize_result(
-            configuration,
-            inputs,
-            tables,
-            metadata,
-            [
-                expectations(configuration, "fitted_probabilities", fitted),
-                answers_usable(configuration, spending.asked),
-                p_drift(configuration, ranker, batch, fitted),
-                scored_as_tested(configuration, ranker, fitted),
-            ],
-        )
+        checks = [
+            expectations(configuration, "fitted_probabilities", fitted),
+            answers_usable(configuration, spending.asked),
+        ]
+        yield stored("fit_log", tables["fit_log"])
+        yield stored("fitted_probabilities", fitted, metadata, checks, invalid)
 
     return [
-        hedge_phrases,
-        hedge_vocabulary,
-        comparison_matches,
-        reference_ranking,
-        fitted_probabilities,
+        extract_phrases,
+        collect_phrases,
+        compare_phrases,
+        rank,
+        fit,
     ]
-
-
-def prefetch_comparisons(
-    configuration: Configuration, judge_keys: Sequence[str]
-) -> None:
-    """Ask several language models for all comparisons of the vocabulary at once.
-
-    Each partition of `comparison_matches` then finds its answers in the ledger, and
-    stores what it would have stored alone. Where one model cannot answer, the others
-    do; the partition's own run says why.
-    """
-    models = [key for key in judge_keys if key in configuration.judges.models]
-    # One model alone gains nothing: its own run asks it as fast.
-    if len(models) < 2:
-        return
-    with suppress(LunguageError):
-        vocabulary = stored_table(
-            configuration.home.tables,
-            "hedge_vocabulary",
-            (configuration.judges.extractor,),
-        )
-        require_anchor_phrases(configuration, retained_phrases(vocabulary))
-        matches = schedule(vocabulary, configuration.settings.explicit)
-        questions = [match.question for match in matches]
-        panel = [
-            configuration.open_judge(
-                key, bill=bill_ahead(configuration, "comparison_matches", key)
-            )
-            for key in models
-        ]
-        ask_panel(panel, [questions] * len(panel))
-
-
-def extract_phrases(
-    configuration: Configuration, inputs: StepInputs, judge: Judge
-) -> pd.DataFrame:
-    """Return HEDGE_PHRASES of a batch.
-
-    Args:
-        configuration: of the home with the corrections.
-        inputs: of `hedge_phrases`.
-        judge: that is asked.
-    """
-    corrections = load_corrections(configuration.home.corrections_file)
-    return extract_hedge_phrases(inputs.tables["findings"], judge, corrections)
-
-
-class PanelComparisons(NamedTuple):
-    """What a panel, or a judge alone, said of the phrases.
-
-    Args:
-        vocabulary: HEDGE_VOCABULARY that was compared.
-        matches: COMPARISON_MATCHES by judge, in the order of the panel: the ranking is
-            computed judge by judge.
-        identities: of the judges, in the same order.
-    """
-
-    vocabulary: pd.DataFrame
-    matches: Mapping[str, pd.DataFrame]
-    identities: Sequence[str]
-
-
-def panel_comparisons(
-    configuration: Configuration, inputs: StepInputs
-) -> PanelComparisons:
-    """Return the comparisons of the members of a ranker."""
-    vocabulary = inputs.tables["hedge_vocabulary"]
-    matches = matches_by_judge(inputs.partitions["comparison_matches"], vocabulary)
-    members = configuration.judges.members(*inputs.keys)
-    fingerprints = configuration.staleness().fingerprints
-    return PanelComparisons(
-        vocabulary,
-        {judge: matches[judge] for judge in members},
-        [fingerprints.of("judge", {"judge": judge}) for judge in members],
-    )
-
-
-def rank_comparisons(
-    configuration: Configuration, panel: PanelComparisons
-) -> pd.DataFrame:
-    """Return REFERENCE_RANKING of the panel's own comparisons."""
-    return rank_phrases(
-        panel.vocabulary,
-        panel.matches,
-        configuration.settings.explicit,
-        panel.identities,
-    )
-
-
-def retained_phrases(vocabulary: pd.DataFrame) -> set[str]:
-    """Return the phrases of a vocabulary that are ranked."""
-    return set(vocabulary.loc[vocabulary["retained"], "phrase"])
 
 
 def require_same_vocabulary(
@@ -473,48 +435,42 @@ def require_same_vocabulary(
 
 
 def matches_by_judge(
-    matches: Frames, vocabulary: pd.DataFrame
+    members: Sequence[str],
+    matches: pd.DataFrame | Mapping[str, pd.DataFrame],
+    vocabulary: pd.DataFrame,
 ) -> dict[str, pd.DataFrame]:
-    """Return COMPARISON_MATCHES by judge, all of the same vocabulary."""
-    by_judge = {}
+    """Return COMPARISON_MATCHES by judge, all of the same vocabulary.
+
+    Args:
+        members: of the ranker, in whose order a ranking is computed.
+        matches: by judge; of one judge alone Dagster hands the frame.
+        vocabulary: that they must have compared.
+    """
+    if isinstance(matches, pd.DataFrame):
+        (judge,) = members
+        matches = {judge: matches}
     # A judge who compared an older vocabulary answered about other phrases.
-    for (judge,), frame in matches.items():
-        require_same_vocabulary(frame, vocabulary, f"comparison_matches[{judge}]")
-        by_judge[judge] = frame
-    return by_judge
+    for judge in members:
+        require_same_vocabulary(
+            matches[judge], vocabulary, f"comparison_matches[{judge}]"
+        )
+    return {judge: matches[judge] for judge in members}
 
 
-def hedges_of_newest_studies(
-    configuration: Configuration, inputs: StepInputs
-) -> pd.DataFrame:
+def _hedges_of_newest_studies(configuration: Configuration, judge: str) -> pd.DataFrame:
     """Return HEDGE_PHRASES of all batches; of a study that came again, the newest."""
-    frames = inputs.partitions["hedge_phrases"]
-    by_batch = {batch: frame for (_, batch), frame in frames.items()}
-    registered = [batch.key for batch in configuration.home.registered()]
+    home = configuration.home
+    registered = [batch.key for batch in home.registered()]
+    by_batch = {}
+    for batch in registered:
+        # A batch that is not read yet holds up no vocabulary.
+        if partition_path(home.tables, "hedge_phrases", judge, batch).exists():
+            phrases = stored_table(home.tables, "hedge_phrases", judge, batch)
+            by_batch[batch] = phrases[_OF_VOCABULARY]
     if registered and not by_batch:
-        raise MethodError(not_there("hedge_phrases", (*inputs.keys, registered[0])))
+        raise MethodError(not_there("hedge_phrases", (judge, registered[0])))
     hedges = newest_only(by_batch, registered)
     return HEDGE_PHRASES.frame() if hedges is None else hedges
-
-
-def _scores_of_distilled_model(
-    configuration: Configuration, inputs: StepInputs
-) -> pd.DataFrame | None:
-    """Return the scores that a distilled model gives a batch's sentences.
-
-    None: the judges fit all of them.
-    """
-    ranker, batch = inputs.keys
-    staleness = configuration.staleness()
-    if staleness.scorer_of(ranker, batch) == NOTHING:
-        return None
-    return score_sentences(
-        inputs.tables["findings"],
-        inputs.tables["hedge_phrases"],
-        inputs.tables["reference_ranking"],
-        open_distilled_scorer(configuration, ranker, staleness),
-        ask_panel=configuration.settings.distilled.out_of_distribution == "panel",
-    )
 
 
 def constants(frame: pd.DataFrame, *columns: str) -> dict[str, str]:

@@ -6,13 +6,17 @@ Steps work on chunks of studies in several processes (`parallel`). How rows are 
 expanded and resolved is not here, but in the package `implicit`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import dagster as dg
+import pandas as pd
 
+from lunguage_assets.assertion.vocabulary import content_hash
 from lunguage_assets.configuration import Configuration
+from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.errors import InvalidTable
+from lunguage_assets.implicit.encoders import encoder_identity
 from lunguage_assets.implicit.expansion.expand import (
     Expansion,
     expand,
@@ -25,17 +29,7 @@ from lunguage_assets.implicit.resolution.resolve import (
     resolution_tools,
     resolve,
 )
-from lunguage_assets.lineage.recipes import BATCH
-from lunguage_assets.orchestration.assets.steps import (
-    ConditionOf,
-    Result,
-    StepInputs,
-    Tables,
-    compute_valid_studies,
-    materialize_result,
-    read_inputs,
-    step_deps,
-)
+from lunguage_assets.orchestration.automation import batch_condition
 from lunguage_assets.orchestration.checks import (
     check_specs,
     conflict_free,
@@ -43,46 +37,77 @@ from lunguage_assets.orchestration.checks import (
     expectations,
     none_set_aside,
 )
-from lunguage_assets.orchestration.metadata import counts, table_options
+from lunguage_assets.orchestration.io_manager import Result, stored, versioned
+from lunguage_assets.orchestration.metadata import counts, table_out
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.redaction import redact_errors
+from lunguage_assets.orchestration.redaction import redact_errors, redact_results
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.parallel import joined, map_studies
-from lunguage_assets.quality.rules import set_aside_frame, studies_of
+from lunguage_assets.quality.quarantine import (
+    Tables,
+    ValidStudies,
+    compute_valid_studies,
+)
+from lunguage_assets.quality.rules import InvalidStudy, set_aside_frame, studies_of
 
 GROUP = "implicit"
 
+MERGE_OPTIONS = {"merge_threshold", "history", "mode"}
+"""Options that merging reads: another one makes nothing stale."""
+
 
 def implicit_assets(
-    partitions: Partitions, condition: ConditionOf
+    configuration: Configuration, by: Partitions
 ) -> list[dg.AssetsDefinition]:
     """Return the assets of the group, upstream first.
 
     Args:
-        partitions: of the judges in force.
-        condition: when the sensor requests a step of a new batch.
+        configuration: of the home, whose settings are in the code versions.
+        by: the partitions.
     """
-    by_ranker_and_batch = partitions.by("ranker", BATCH)
+    settings = configuration.settings.implicit
+    # What a denial reaches, what restricts it and what refines a diagnosis stand among
+    # the words of the assertion engine.
+    statements = [
+        hash_of_files(resource("labels.yaml"), resource("statements.yaml")),
+        content_hash(),
+    ]
+    same_batch = dg.AssetIn(partition_mapping=by.same_batch)
 
-    @dg.asset(
-        **table_options("deduplicated_findings"),
-        group_name=GROUP,
-        partitions_def=by_ranker_and_batch,
-        deps=step_deps("deduplicated_findings", partitions),
+    @dg.multi_asset(
+        name="merge_duplicates",
+        outs={
+            "deduplicated_findings": table_out(
+                "deduplicated_findings",
+                GROUP,
+                versioned(
+                    "7",
+                    settings.model_dump(include=MERGE_OPTIONS),
+                    encoder_identity(settings, configuration.home.root),
+                    statements,
+                ),
+                condition=batch_condition(configuration, "deduplicated_findings"),
+            )
+        },
+        ins={"findings": same_batch, "terms": same_batch},
+        deps=["blacklist_file"],
+        partitions_def=by.ranker_and_batch,
         check_specs=check_specs(
-            "deduplicated_findings", by_ranker_and_batch, expectations
+            "deduplicated_findings", by.ranker_and_batch, expectations
         ),
-        automation_condition=condition("deduplicated_findings"),
     )
     @redact_errors()
-    def deduplicated_findings(
+    def merge_duplicates(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
+        findings: pd.DataFrame,
+        terms: pd.DataFrame,
+        fitted_probabilities: pd.DataFrame,
     ) -> Result:
         """Merge duplicate findings of a study."""
-        inputs = read_inputs(context, configuration)
         tool_arguments = (
             configuration.settings.implicit,
-            inputs.tables["terms"],
+            terms,
             configuration.home.root,
             configuration.home.blacklist_file,
         )
@@ -90,9 +115,9 @@ def implicit_assets(
         # not there ends the step before any work.
         embedder, blacklist, settings, labels = merging_tools(*tool_arguments)
 
-        def merge(inputs: StepInputs) -> Tables:
-            findings = inputs.tables["findings"]
-            fitted = inputs.tables["fitted_probabilities"]
+        def merge(tables: Tables, _: list[InvalidStudy]) -> Tables:
+            findings = tables["findings"]
+            fitted = tables["fitted_probabilities"]
             if settings.encoder != "lexical":
                 # A model is loaded once, and has cores of its own.
                 merged = deduplicate(
@@ -108,43 +133,53 @@ def implicit_assets(
             )
             return {"deduplicated_findings": joined(chunks)}
 
-        inputs, tables = compute_valid_studies(configuration, inputs, merge)
+        tables, _, invalid = _of_valid_studies(
+            configuration,
+            "deduplicated_findings",
+            {"findings": findings, "fitted_probabilities": fitted_probabilities},
+            merge,
+        )
         merged = tables["deduplicated_findings"]
         metadata = {
             "encoder": embedder.identity,
             "merged": int((merged["disposition"] == "merged").sum()),
             "excluded": int((merged["disposition"] == "excluded").sum()),
         }
-        return materialize_result(
-            configuration,
-            inputs,
-            tables,
-            metadata,
-            [expectations(configuration, "deduplicated_findings", merged)],
-        )
+        checks = [expectations(configuration, "deduplicated_findings", merged)]
+        return stored("deduplicated_findings", merged, metadata, checks, invalid)
 
-    @dg.asset(
-        **table_options("expansions"),
-        group_name=GROUP,
-        partitions_def=by_ranker_and_batch,
-        deps=step_deps("expansions", partitions),
-        check_specs=check_specs("expansions", by_ranker_and_batch, expectations),
-        automation_condition=condition("expansions"),
+    @dg.multi_asset(
+        name="expand_diagnoses",
+        outs={
+            table: table_out(
+                table,
+                GROUP,
+                versioned("6", statements),
+                condition=batch_condition(configuration, table),
+            )
+            for table in ("expansions", "pathway_matches")
+        },
+        ins={"terms": same_batch},
+        deps=["pathways_file"],
+        partitions_def=by.ranker_and_batch,
+        check_specs=check_specs("expansions", by.ranker_and_batch, expectations),
     )
-    @redact_errors()
-    def expansions(
+    @redact_results
+    def expand_diagnoses(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
-    ) -> Result:
+        terms: pd.DataFrame,
+        deduplicated_findings: pd.DataFrame,
+    ) -> Iterator[Result]:
         """Match findings to pathways and generate the sub-findings that they imply."""
 
-        def expand_batch(inputs: StepInputs) -> Tables:
+        def expand_batch(tables: Tables, _: list[InvalidStudy]) -> Tables:
             chunks = map_studies(
                 expand,
-                (inputs.tables["deduplicated_findings"],),
+                (tables["deduplicated_findings"],),
                 expansion_tools,
                 configuration.home.pathways_file,
-                inputs.tables["terms"],
+                terms,
                 processes=configuration.processes,
             )
             return {
@@ -152,82 +187,140 @@ def implicit_assets(
                 "pathway_matches": joined([chunk.matches for chunk in chunks]),
             }
 
-        inputs, tables = compute_valid_studies(
-            configuration, read_inputs(context, configuration), expand_batch
+        tables, _, invalid = _of_valid_studies(
+            configuration,
+            "expansions",
+            {"deduplicated_findings": deduplicated_findings},
+            expand_batch,
         )
         expanded = tables["expansions"]
         matches = tables["pathway_matches"]
         matched = matches[matches["reason"] == "matched"]
-        generated = int((expanded["outcome"] == "generated").sum())
         metadata = {
             "expanding": len(matched),
-            "generated": generated,
-            "already_stated": len(expanded) - generated,
+            "outcomes": counts(expanded["outcome"], "outcome"),
             "diagnoses": counts(matched["diagnosis"], "diagnosis"),
         }
-        return materialize_result(
-            configuration,
-            inputs,
-            tables,
-            metadata,
-            [expectations(configuration, "expansions", expanded)],
-        )
+        checks = [expectations(configuration, "expansions", expanded)]
+        yield stored("pathway_matches", matches)
+        yield stored("expansions", expanded, metadata, checks, invalid)
 
-    @dg.asset(
-        **table_options("lunguage_plus_plus"),
-        group_name=GROUP,
-        partitions_def=by_ranker_and_batch,
-        deps=step_deps("lunguage_plus_plus", partitions),
+    @dg.multi_asset(
+        name="resolve_contradictions",
+        outs={
+            table: table_out(
+                table,
+                GROUP,
+                versioned("5", statements),
+                condition=batch_condition(configuration, table),
+            )
+            for table in (
+                "lunguage_plus_plus",
+                "resolution_log",
+                "conflicts",
+                "accounting",
+                "set_aside",
+            )
+        },
+        ins={
+            "reports": same_batch,
+            "rejected": same_batch,
+            "terms": same_batch,
+            "reference_ranking": dg.AssetIn(partition_mapping=by.same_ranker),
+        },
+        deps=["pathways_file", "blacklist_file"],
+        partitions_def=by.ranker_and_batch,
         check_specs=check_specs(
             "lunguage_plus_plus",
-            by_ranker_and_batch,
+            by.ranker_and_batch,
             conflict_free,
             none_set_aside,
             expectations,
             blocking=conflict_free,
         ),
-        automation_condition=condition("lunguage_plus_plus"),
     )
-    def lunguage_plus_plus(
+    def resolve_contradictions(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
+        reports: pd.DataFrame,
+        rejected: pd.DataFrame,
+        terms: pd.DataFrame,
+        reference_ranking: pd.DataFrame,
+        fitted_probabilities: pd.DataFrame,
+        deduplicated_findings: pd.DataFrame,
+        pathway_matches: pd.DataFrame,
+        expansions: pd.DataFrame,
     ) -> Iterator[dg.AssetCheckResult | Result]:
         """Resolve every contradiction; a study that breaks a guarantee is set aside."""
+        inputs = {
+            "reports": reports,
+            "rejected": rejected,
+            "terms": terms,
+            "fitted_probabilities": fitted_probabilities,
+            "deduplicated_findings": deduplicated_findings,
+            "pathway_matches": pathway_matches,
+            "expansions": expansions,
+        }
+        # A batch without tentative findings has no fits.
+        ranked = (
+            fitted_probabilities if len(fitted_probabilities) else reference_ranking
+        )
+        ranking_version = str(ranked["ranking_version"].iloc[0])
         # A generator, because its check blocks: Dagster stores what an asset returns
         # before it looks whether a blocking check failed. So the check is yielded
         # first, and what fails it is never returned.
         with redact_errors():
             try:
-                inputs, tables = compute_valid_studies(
+                valid = _of_valid_studies(
                     configuration,
-                    read_inputs(context, configuration),
-                    partial(_resolved, configuration),
+                    "lunguage_plus_plus",
+                    inputs,
+                    partial(_resolved, configuration, ranking_version),
                 )
-                result = _result_with_checks(configuration, inputs, tables)
             except InvalidTable as error:
                 yield conflict_free_refused(error)
                 raise
-            guaranteed = conflict_free(configuration, tables)
+            guaranteed = conflict_free(configuration, valid.tables)
             yield guaranteed
             if not guaranteed.passed:
                 raise InvalidTable(
                     "lunguage_plus_plus: a blocking check failed, nothing stored; its "
                     "note says why"
                 )
-            yield result
+            yield from _results(configuration, valid, ranking_version)
 
-    return [deduplicated_findings, expansions, lunguage_plus_plus]
+    return [merge_duplicates, expand_diagnoses, resolve_contradictions]
 
 
-def _resolved(configuration: Configuration, inputs: StepInputs) -> Tables:
-    deduplicated = inputs.tables["deduplicated_findings"]
-    expansion = Expansion(inputs.tables["pathway_matches"], inputs.tables["expansions"])
+def _of_valid_studies(
+    configuration: Configuration,
+    step: str,
+    inputs: Mapping[str, pd.DataFrame],
+    compute: "partial[Tables]",
+) -> ValidStudies:
+    return compute_valid_studies(
+        step,
+        inputs,
+        compute,
+        strict=configuration.is_strict,
+        processes=configuration.processes,
+    )
+
+
+def _resolved(
+    configuration: Configuration,
+    ranking_version: str,
+    tables: Tables,
+    invalid: list[InvalidStudy],
+) -> Tables:
+    deduplicated = tables["deduplicated_findings"]
+    expansion = Expansion(tables["pathway_matches"], tables["expansions"])
     chunks = map_studies(
         resolve,
         (deduplicated, *expansion),
         resolution_tools,
-        inputs.tables["terms"],
-        _ranking_version(inputs),
+        tables["terms"],
+        ranking_version,
         configuration.home.pathways_file,
         configuration.home.blacklist_file,
         processes=configuration.processes,
@@ -237,51 +330,41 @@ def _resolved(configuration: Configuration, inputs: StepInputs) -> Tables:
         log=joined([chunk.log for chunk in chunks]),
         conflicts=joined([chunk.conflicts for chunk in chunks]),
     )
-    reports = inputs.tables["reports"]
+    reports = tables["reports"]
     accounts = account(
         reports,
-        inputs.tables["rejected"],
+        tables["rejected"],
         deduplicated,
         expansion,
         resolution,
-        studies_of(inputs.invalid_studies),
+        studies_of(invalid),
     )
     return {
         "lunguage_plus_plus": resolution.rows,
         "resolution_log": resolution.log,
         "conflicts": resolution.conflicts,
         "accounting": accounts,
-        "set_aside": set_aside_frame(inputs.invalid_studies, reports),
+        "set_aside": set_aside_frame(invalid, reports),
     }
 
 
-def _result_with_checks(
-    configuration: Configuration, inputs: StepInputs, tables: Tables
-) -> Result:
-    """Return the result of a batch with its checks that only warn."""
+def _results(
+    configuration: Configuration, valid: ValidStudies, ranking_version: str
+) -> Iterator[Result]:
+    """Yield the tables of a batch with the checks that only warn, side tables first."""
+    tables = valid.tables
     rows = tables["lunguage_plus_plus"]
     totals = tables["accounting"].drop(columns=["study_id", "balanced"]).sum()
     metadata = {
         "generated": int((rows["source"] == "expansion").sum()),
         "contested": len(tables["conflicts"]),
-        "ranking_version": _ranking_version(inputs),
+        "ranking_version": ranking_version,
         **{str(name): int(total) for name, total in totals.items()},
     }
-    return materialize_result(
-        configuration,
-        inputs,
-        tables,
-        metadata,
-        [
-            none_set_aside(tables["set_aside"]),
-            expectations(configuration, "lunguage_plus_plus", rows),
-        ],
-    )
-
-
-def _ranking_version(inputs: StepInputs) -> str:
-    """Return the version of the ranking that a batch was fitted into."""
-    fitted = inputs.tables["fitted_probabilities"]
-    # A batch without tentative findings has no fits.
-    ranked = fitted if len(fitted) else inputs.tables["reference_ranking"]
-    return str(ranked["ranking_version"].iloc[0])
+    checks = [
+        none_set_aside(tables["set_aside"]),
+        expectations(configuration, "lunguage_plus_plus", rows),
+    ]
+    for table in ("resolution_log", "conflicts", "accounting", "set_aside"):
+        yield stored(table, tables[table])
+    yield stored("lunguage_plus_plus", rows, metadata, checks, valid.invalid)

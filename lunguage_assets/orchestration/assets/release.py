@@ -6,7 +6,7 @@ What stands in a release, and the guarantees that are asserted once more over th
 whole, are not here, but in the package `release`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,22 +17,30 @@ from dagster_duckdb import DuckDBResource
 from upath import UPath
 
 from lunguage_assets.configuration import Configuration
+from lunguage_assets.edited_files import hash_of_files
 from lunguage_assets.errors import MethodError
-from lunguage_assets.lineage.recipes import BATCH, RECIPES, dimensions_of
-from lunguage_assets.lineage.recipes import RELEASE as STEP
-from lunguage_assets.lineage.staleness import StalenessChecker
-from lunguage_assets.orchestration.io_manager import stored_table
+from lunguage_assets.orchestration.current import (
+    TABLES_PER_BATCH,
+    Current,
+    version_of_batches,
+)
+from lunguage_assets.orchestration.current import (
+    complete_batches as complete_of,
+)
+from lunguage_assets.orchestration.io_manager import stored_table, versioned
 from lunguage_assets.orchestration.metadata import column_schema, counts
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.redaction import redact_errors
+from lunguage_assets.packaged_data import resource
 from lunguage_assets.release.context import ANALYSES, Release
-from lunguage_assets.release.newest import TABLES_PER_BATCH, NewestStudies
+from lunguage_assets.release.newest import NewestStudies
 from lunguage_assets.release.provenance import read_origin
 from lunguage_assets.release.write import write_bundle
-from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE
-from lunguage_assets.tables.explicit import DISTILLED_SCORER
+from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE, TABLES
 from lunguage_assets.workspace.store import is_stored, partition_path, read_table
 from lunguage_assets.workspace.versions import Written
+
+GROUP = "release"
 
 MEMORY = "1GB"
 """What DuckDB may take while a release is written."""
@@ -41,44 +49,80 @@ NAMED = 5
 """Batches that an error names."""
 
 
-def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
-    """Return the asset that writes the release of each ranker."""
-    spec = dg.AssetSpec(
-        STEP,
-        group_name="release",
-        kinds={"csv", "parquet"},
-        tags={"contains": "report-text"},
-        metadata={"dagster/column_schema": column_schema(RELEASE)},
-        code_version=RECIPES[STEP].code,
-        deps=partitions.deps(STEP),
-        description="Lunguage++ over all batches as a numbered version "
-        "(docs/reports.md): a restricted part with the rows, an open part with "
-        "ranking and pathways, and the report. The same content makes no new version. "
-        "Of a study that came again, the newest delivery.",
-    )
+def release_assets(
+    configuration: Configuration, by: Partitions, asset_graph: Callable[[], Any]
+) -> list[dg.AssetsDefinition]:
+    """Return the assets that write the release of each ranker.
 
-    @dg.multi_asset(
-        name="write_release", specs=[spec], partitions_def=partitions.by("ranker")
+    Args:
+        configuration: of the home, whose settings are in the code versions.
+        by: the partitions.
+        asset_graph: returns Dagster's, of all assets of the home.
+    """
+
+    @dg.asset(
+        group_name=GROUP,
+        partitions_def=by.ranker,
+        code_version="1",
+        deps=[
+            dg.AssetDep("lunguage_plus_plus", partition_mapping=by.same_ranker),
+            dg.AssetDep("findings", partition_mapping=dg.AllPartitionMapping()),
+        ],
     )
     @redact_errors()
-    def write_release(
+    def complete_batches(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> dg.MaterializeResult[None]:
+        """Hash the versions of all batches that have a result of a ranker.
+
+        Dagster compares no versions across an edge of a hundred partitions: the release
+        rests on this asset, whose version is the hash of theirs. No row is read.
+        """
         ranker = context.partition_key
-        # A file that was changed in place keeps its record: rows are read, too.
-        staleness = configuration.staleness(verify=True)
-        # Before the release is written: what changes meanwhile makes it stale.
-        made_of = staleness.made_of(STEP, (ranker,))
-        refuse_stale(staleness, ranker)
-        version = _write_release(configuration, staleness, ranker)
-        record = staleness.note_release(ranker, made_of)
+        batches = complete_of(configuration.home, ranker)
+        version = version_of_batches(context.instance, ranker, batches)
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(version), metadata={"batches": len(batches)}
+        )
+
+    @dg.asset(
+        group_name=GROUP,
+        kinds={"csv", "parquet"},
+        tags={"contains": "report-text"},
+        metadata={"dagster/column_schema": column_schema(RELEASE)},
+        partitions_def=by.ranker,
+        code_version=versioned(
+            "12", hash_of_files(resource("labels.yaml"), resource("statements.yaml"))
+        ),
+        deps=["complete_batches", "reference_ranking", *ANALYSES],
+    )
+    @redact_errors()
+    def release(
+        context: dg.AssetExecutionContext,
+        configuration: dg.ResourceParam[Configuration],
+    ) -> dg.MaterializeResult[None]:
+        """Lunguage++ over all batches as a numbered version (docs/reports.md).
+
+        A restricted part with the rows, an open part with ranking and pathways, and the
+        report. The same content makes no new version. Of a study that came again, the
+        newest delivery.
+        """
+        ranker = context.partition_key
+        current = Current(
+            asset_graph(),
+            context.instance,
+            configuration.home,
+            configuration.releases,
+        )
+        _refuse_stale(current, ranker)
+        version = _write_release(configuration, ranker)
         summary = version.summary
         # A batch that is not finished holds up no release; the release says so.
         left_out = ", ".join(summary["batches_not_included"])
         metadata = {
             "dagster/row_count": summary["rows_out"],
-            "folder": dg.MetadataValue.path(str(staleness.releases / ranker)),
+            "folder": dg.MetadataValue.path(str(configuration.releases / ranker)),
             "version": version.version,
             "is_new": version.is_new,
             "report": dg.MetadataValue.path(str(version.report)),
@@ -86,44 +130,34 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
             "conflicts": counts(summary["conflicts"], "conflict"),
             "summary": dg.MetadataValue.json(summary),
         }
-        return dg.MaterializeResult(
-            data_version=dg.DataVersion(record.version), metadata=metadata
-        )
+        return dg.MaterializeResult(metadata=metadata)
 
-    return write_release
+    return [complete_batches, release]
 
 
-def _write_release(
-    configuration: Configuration, staleness: StalenessChecker, ranker: str
-) -> Written:
+def _write_release(configuration: Configuration, ranker: str) -> Written:
     tables = UPath(configuration.home.tables)
-    ranking = stored_table(tables, "reference_ranking", (ranker,))
-    complete = staleness.complete_batches(ranker)
-    missing = tuple(batch for batch in staleness.batches if batch not in complete)
-    with newest_studies(configuration, ranker, staleness) as studies:
-        release = Release(
-            ranker,
-            ranking,
-            studies,
-            missing,
-            configuration.processes,
-            distilled_model(staleness, tables, ranker),
-        )
+    ranking = stored_table(tables, "reference_ranking", ranker)
+    complete = complete_of(configuration.home, ranker)
+    registered = [batch.key for batch in configuration.home.registered()]
+    missing = tuple(batch for batch in registered if batch not in complete)
+    with newest_studies(configuration, ranker) as studies:
+        release = Release(ranker, ranking, studies, missing, configuration.processes)
         return write_bundle(
             release,
-            staleness.releases / ranker,
+            configuration.releases / ranker,
             read_origin(
                 configuration.home,
                 configuration.settings,
                 configuration.judges,
                 configuration.prompts,
             ),
-            stored_analyses(tables, ranker),
-            phrase_counts(tables, configuration.judges.extractor),
+            _stored_analyses(tables, ranker),
+            _phrase_counts(tables, configuration.judges.extractor),
         )
 
 
-def refuse_stale(staleness: StalenessChecker, ranker: str) -> None:
+def _refuse_stale(current: Current, ranker: str) -> None:
     """Refuse a release of stale batches.
 
     It would name settings and files that are not those of its rows.
@@ -131,12 +165,12 @@ def refuse_stale(staleness: StalenessChecker, ranker: str) -> None:
     Raises:
         MethodError: names the first batches and why each is stale.
     """
-    complete = staleness.complete_batches(ranker)
+    complete = current.complete_batches(ranker)
     stale = []
     for batch in complete:
-        batch_state = staleness.of("lunguage_plus_plus", ranker, batch)
-        if batch_state.state == "stale":
-            stale.append(f"{batch} ({', '.join(batch_state.because)})")
+        reasons = current.reasons_of_result(ranker, batch)
+        if reasons:
+            stale.append(f"{batch} ({', '.join(reasons)})")
     if not stale:
         return
     more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
@@ -147,33 +181,7 @@ def refuse_stale(staleness: StalenessChecker, ranker: str) -> None:
     )
 
 
-def distilled_model(
-    staleness: StalenessChecker, tables: UPath, ranker: str
-) -> dict[str, Any] | None:
-    """Return the distilled model that scored batches of a ranker, and which ones.
-
-    Args:
-        staleness: which batches there are, and who fitted them.
-        tables: where tables lie.
-        ranker: of the release.
-
-    Returns:
-        Its row of DISTILLED_SCORER and `batches`; None: judges fitted all of them.
-    """
-    batches = [
-        batch
-        for batch in staleness.complete_batches(ranker)
-        if not staleness.is_fitted_by_judges(ranker, batch)
-    ]
-    if not batches:
-        return None
-    variants = stored_table(tables, DISTILLED_SCORER.name, (ranker,))
-    used = variants[variants["is_used"]].drop(columns=["is_used"])
-    (row,) = used.to_dict("records")
-    return {"batches": batches, **{str(name): value for name, value in row.items()}}
-
-
-def stored_analyses(tables: UPath, ranker: str) -> dict[str, pd.DataFrame]:
+def _stored_analyses(tables: UPath, ranker: str) -> dict[str, pd.DataFrame]:
     """Return the analyses of a ranker that are there."""
     analyses = {}
     for name, table in ANALYSES.items():
@@ -183,7 +191,7 @@ def stored_analyses(tables: UPath, ranker: str) -> dict[str, pd.DataFrame]:
     return analyses
 
 
-def phrase_counts(tables: UPath, extractor: str) -> pd.Series:
+def _phrase_counts(tables: UPath, extractor: str) -> pd.Series:
     """Return how often each hedging phrase was extracted, by phrase."""
     path = partition_path(tables, HEDGE_VOCABULARY.name, extractor)
     vocabulary = HEDGE_VOCABULARY.frame()
@@ -194,27 +202,26 @@ def phrase_counts(tables: UPath, extractor: str) -> pd.Series:
 
 @contextmanager
 def newest_studies(
-    configuration: Configuration, ranker: str, staleness: StalenessChecker
+    configuration: Configuration, ranker: str
 ) -> Iterator[NewestStudies]:
     """Query the newest delivery of every study over the complete batches of a ranker.
 
-    DuckDB does it with bounded memory. What does not fit is written beside the release,
-    whose folder is as private as the reports: it may be report text.
+    DuckDB does it with bounded memory. What does not fit is written into the home,
+    which is as private as the reports: it may be report text.
 
     Args:
         configuration: of the home with the tables.
         ranker: whose results are read.
-        staleness: which batches are complete.
     """
     tables = UPath(configuration.home.tables)
     batches: dict[str, dict[str, UPath]] = {}
-    for batch in staleness.complete_batches(ranker):
-        keys = {"ranker": ranker, BATCH: batch}
+    for batch in complete_of(configuration.home, ranker):
+        # Some tables are of the batch alone, others of a ranker and a batch.
+        key_by_dimension = {"ranker": ranker, "report_batch": batch}
         batches[batch] = {}
         for table in TABLES_PER_BATCH:
-            # Some tables are of the batch alone, others of a ranker and a batch.
-            table_keys = [keys[dimension] for dimension in dimensions_of(table)]
-            batches[batch][table] = partition_path(tables, table, *table_keys)
+            keys = [key_by_dimension[name] for name in TABLES[table].partitioned_by]
+            batches[batch][table] = partition_path(tables, table, *keys)
     spill_folder: Path = configuration.home.release / ranker / ".spill.tmp"
     limits = {"memory_limit": MEMORY, "temp_directory": str(spill_folder)}
     duckdb = DuckDBResource(database=":memory:", connection_config=limits)

@@ -15,7 +15,7 @@ from dagster_webserver.webserver import DagsterWebserver
 from starlette.middleware import Middleware
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.orchestration.runs.instance import close_abandoned_runs
+from lunguage_assets.orchestration.instance import close_abandoned_runs
 from lunguage_assets.orchestration.ui.access import AccessMiddleware, AccessPolicy
 from lunguage_assets.permissions import set_private_umask
 

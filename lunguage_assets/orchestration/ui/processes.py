@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.locks import LockHeld, exclusive_lock_at_once
-from lunguage_assets.orchestration.runs.instance import LOCATION
+from lunguage_assets.orchestration.instance import LOCATION
 from lunguage_assets.orchestration.ui.access import AccessPolicy
 
 WEBSERVER_MODULE = "lunguage_assets.orchestration.ui"

@@ -3,8 +3,7 @@
 Dagster's page is "Dagster instance" (https://docs.dagster.io). Lost runs are those that
 a killed process left.
 
-All that this package takes from private modules of Dagster is imported here, and
-nowhere else. Which runs are launched is not here, but in `runner`.
+Which runs are launched is not here, but in `run.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -21,17 +19,6 @@ from pathlib import Path
 import dagster as dg
 import psutil
 
-# A run of the command line belongs to the code location, as those launched in the UI
-# do: whose it is.
-from dagster._core.remote_origin import (
-    ManagedGrpcPythonEnvCodeLocationOrigin,
-    RemoteJobOrigin,
-    RemoteRepositoryOrigin,
-)
-
-# The same: how the code location is loaded.
-from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
-
 from lunguage_assets.judges.data_policy import Diagnosis
 from lunguage_assets.locks import (
     LockHeld,
@@ -39,6 +26,7 @@ from lunguage_assets.locks import (
     exclusive_lock_at_once,
     shared_lock,
 )
+from lunguage_assets.orchestration.internals import origin_of_run
 from lunguage_assets.orchestration.redaction import REDACTION_VARIABLE, redaction
 from lunguage_assets.packaged_data import dagster_yaml
 from lunguage_assets.workspace.home import ENVIRONMENT_VARIABLE, Home
@@ -132,14 +120,11 @@ def runs_of_location(instance: dg.DagsterInstance, job: str) -> Iterator[None]:
     """Let runs that are created within belong to the code location.
 
     Those that are launched in the UI do.
-    `execute_in_process` leaves a run's origin empty; the timeline leaves such a run
-    out, and it cannot be executed again.
     """
-    target = LoadableTargetOrigin(executable_path=sys.executable, module_name=LOCATION)
-    location = ManagedGrpcPythonEnvCodeLocationOrigin(target, LOCATION)
-    origin = RemoteJobOrigin(RemoteRepositoryOrigin(location, "__repository__"), job)
     create_run = instance.create_run_for_job
-    create_run_of_location = partial(create_run, remote_job_origin=origin)
+    create_run_of_location = partial(
+        create_run, remote_job_origin=origin_of_run(LOCATION, job)
+    )
     instance.create_run_for_job = create_run_of_location  # type: ignore[method-assign]
     try:
         yield

@@ -1,8 +1,7 @@
-"""Make what is not current: one Dagster run per job and partition.
+"""Make what is not current: one Dagster run per job and partition, in this process.
 
-They are executed in this process, one after the other.
-Which runs those are is the plan of `lineage.run_plan`, which the estimate shares. Runs
-that are launched in the UI or by a sensor are Dagster's own.
+Which runs those are is the plan (`run_plan.py`). Runs that are launched in the UI or by
+a sensor are Dagster's own.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
 import dagster as dg
@@ -23,22 +21,25 @@ from sqlalchemy.exc import DBAPIError
 
 from lunguage_assets.configuration import Configuration
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.lineage.recipes import BATCH, REBUILT, STEPS_OF_JOB
-from lunguage_assets.lineage.run_plan import Stage, plan
-from lunguage_assets.orchestration.assets.edited_files import note_versions
-from lunguage_assets.orchestration.assets.explicit import prefetch_comparisons
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.orchestration.partitions import forget_removed, partition_key
-from lunguage_assets.orchestration.runs.instance import (
+from lunguage_assets.orchestration.current import Current
+from lunguage_assets.orchestration.instance import (
     close_abandoned_runs,
     command_at_work,
     executed_here,
     runs_of_location,
 )
+from lunguage_assets.orchestration.io_manager import build_catalog
+from lunguage_assets.orchestration.jobs import JOBS, REBUILT
+from lunguage_assets.orchestration.partitions import (
+    BATCH,
+    forget_removed,
+    partition_key,
+)
+from lunguage_assets.orchestration.run_plan import Stage, plan
+from lunguage_assets.orchestration.sources import observe
 from lunguage_assets.workspace.store import remove_abandoned_files
 
-COMPARE = "compare"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 """Run configuration: a command shows its own progress, and no log of Dagster."""
 
@@ -93,7 +94,13 @@ class RunSummary:
 
 
 class Runner:
-    """Plans and executes the runs for a home."""
+    """Plans and executes the runs for a home.
+
+    Args:
+        configuration: of the home.
+        instance: that keeps what was materialised.
+        definitions: of the home; None: they are built.
+    """
 
     def __init__(
         self,
@@ -105,22 +112,44 @@ class Runner:
         self._instance = instance
         self._definitions = definitions or build_defs(configuration)
 
+    def current(self) -> Current:
+        """Ask what is current now."""
+        return Current(
+            self._definitions.resolve_asset_graph(),
+            self._instance,
+            self._configuration.home,
+            self._configuration.releases,
+        )
+
+    def plan(self, ranker: str, *, rebuild: bool = False) -> list[Stage]:
+        """Observe what may have changed, and list the stages to a release."""
+        self.prepare()
+        return plan(self.current(), self._configuration.judges, ranker, rebuild=rebuild)
+
+    def prepare(self) -> None:
+        """Tell Dagster which batches there are, and what changed outside of it."""
+        home = self._configuration.home
+        registered = [batch.key for batch in home.registered()]
+        # Batches may have been registered where no Dagster was at hand.
+        self._instance.add_dynamic_partitions(BATCH, registered)
+        # Else the UI would offer to make tables of a batch that is gone.
+        forget_removed(self._instance, home)
+        observe(self._instance, self._configuration)
+
     def run(
         self,
-        ranker: str,
+        stages: Sequence[Stage],
         *,
         rebuild: bool = False,
-        stages: Sequence[Stage] | None = None,
         progress: Progress = lambda *_: None,
     ) -> RunSummary:
-        """Make what a ranker's release needs and is not current.
+        """Make the stages of a plan.
 
         What was finished stays, whatever happens, and the same call goes on from there.
 
         Args:
-            ranker: `panel` or one judge.
-            rebuild: make the reference scale again although it is current.
-            stages: that were planned already; None: `plan` says which.
+            stages: in their order.
+            rebuild: those of the reference scale are made although they are current.
             progress: called before each stage.
 
         Raises:
@@ -128,38 +157,24 @@ class Runner:
             KeyboardInterrupt: the process was asked to stop.
         """
         with command_at_work(self._configuration.home.root):
-            self._prepare()
-            if stages is None:
-                staleness = self._configuration.staleness(verify=True)
-                stages = plan(staleness, ranker, rebuild=rebuild)
+            # A run that a kill left "started" would hold its place in the pool.
+            close_abandoned_runs(self._instance)
+            remove_abandoned_files(self._configuration.home.tables)
+            self._build_catalog()
             summary = RunSummary()
-            has_prefetched = False
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))
+                is_rebuilt = rebuild and stage.job in REBUILT
+                is_asked_for = is_rebuilt or bool(stage.because) or not done
                 # What came before it may have come out the same.
-                if done and self._is_current_by_now(stage, rebuild):
+                if not is_asked_for and self._is_current_by_now(stage):
                     continue
-                # Models are asked at the same time, although their runs follow each
-                # other.
-                if stage.job == COMPARE and not has_prefetched:
-                    self._prefetch(stages[done:], rebuild)
-                    has_prefetched = True
                 self._make(stage, summary)
                 _give_back_memory()
         return summary
 
-    def _prepare(self) -> None:
-        """Clear away what a killed process left; update partitions and catalog."""
+    def _build_catalog(self) -> None:
         home = self._configuration.home
-        # A run that a kill left "started" would hold its place in the pool of judges.
-        close_abandoned_runs(self._instance)
-        remove_abandoned_files(home.tables)
-        registered = [batch.key for batch in home.registered()]
-        # Batches may have been registered where no Dagster was at hand.
-        self._instance.add_dynamic_partitions(BATCH, registered)
-        # Else the UI would offer to make tables of a batch that is gone.
-        forget_removed(self._instance, home)
-        note_versions(self._instance, self._configuration)
         try:
             build_catalog(home.tables, home.database)
         except duckdb.Error as error:
@@ -170,30 +185,15 @@ class Runner:
                 "and run the same command again."
             ) from None
 
-    def _is_current_by_now(self, stage: Stage, rebuild: bool) -> bool:
+    def _is_current_by_now(self, stage: Stage) -> bool:
         """Tell whether a stage that was planned need not be made any more.
 
         A vocabulary that is collected again and comes out the same leaves comparisons,
-        ranking and fits current. What was asked for is made all the same.
+        ranking and fits current.
         """
-        if stage.job == "analyse" or (rebuild and stage.job in REBUILT):
-            return False
-        staleness = self._configuration.staleness()
-        return all(
-            staleness.is_made(step, *stage.keys) for step in STEPS_OF_JOB[stage.job]
-        )
-
-    def _prefetch(self, stages: Sequence[Stage], rebuild: bool) -> None:
-        """Ask all judges at once whose comparisons come next."""
-        # Only the comparisons that follow each other: later stages may need what comes
-        # between.
-        comparing = takewhile(lambda stage: stage.job == COMPARE, stages)
-        judges = [
-            stage.keys[0]
-            for stage in comparing
-            if not self._is_current_by_now(stage, rebuild)
-        ]
-        prefetch_comparisons(self._configuration, judges)
+        current = self.current()
+        steps = JOBS[stage.job].steps
+        return all(current.is_current(step, *stage.keys) for step in steps)
 
     def _make(self, stage: Stage, summary: RunSummary) -> None:
         result = self._executed(stage)
@@ -217,7 +217,7 @@ class Runner:
                 return job.execute_in_process(
                     run_config=QUIET,
                     instance=self._instance,
-                    partition_key=partition_key(stage.dimensions, stage.keys),
+                    partition_key=partition_key(JOBS[stage.job].steps[0], stage.keys),
                     raise_on_error=False,
                     tags=executed_here(),
                     run_id=run_id,

@@ -1,0 +1,122 @@
+"""Files that a person edits in a home: where each lies, its version, what is broken.
+
+What rests on an edited one is stale. The readers of these files are imported where they
+are called: `lunguage status` should not load what it does not ask for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lunguage_assets.errors import LunguageError
+from lunguage_assets.packaged_data import resource
+from lunguage_assets.settings import load_settings
+from lunguage_assets.tables import TERMS
+from lunguage_assets.workspace.home import Home
+
+NO_FILE = "none"
+"""Version of a file that is not there."""
+
+
+class EditedFile(NamedTuple):
+    """A file, or a few that belong together, that a person may edit.
+
+    Attributes:
+        description: where it lies and what it says.
+        paths: of a home.
+    """
+
+    description: str
+    paths: Callable[[Home], Sequence[Path]]
+
+    def version(self, home: Home) -> str:
+        """Hash what the files say."""
+        return hash_of_files(*self.paths(home))
+
+
+EDITED_FILES: Mapping[str, EditedFile] = {
+    "pathways_file": EditedFile(
+        "pathways.yaml of the home, or the packaged one",
+        lambda home: [home.pathways_file or resource("pathways.yaml")],
+    ),
+    "blacklist_file": EditedFile(
+        "blacklist.yaml of the home, or the packaged one",
+        lambda home: [home.blacklist_file or resource("blacklist.yaml")],
+    ),
+    "corrections_file": EditedFile(
+        "corrections.csv of the home: phrases that a person corrected",
+        lambda home: [home.corrections_file],
+    ),
+    "anchors_file": EditedFile(
+        "Anchors: ratings of the home, and the sets that settings name",
+        lambda home: [home.anchor_ratings, *_anchor_sets(home)],
+    ),
+    "gold_findings_file": EditedFile(
+        "gold_findings.csv of the home: rows that people coded",
+        lambda home: [home.gold_findings],
+    ),
+    "experts_file": EditedFile(
+        "The answers of a survey of experts",
+        lambda home: [home.expert_responses, home.expert_descriptions],
+    ),
+}
+"""Asset -> the file that it stands for. Cues of a person's own (assertion.yaml) are in
+the version of the structurer that reads with them.
+"""
+
+
+def hash_of_files(*paths: Path) -> str:
+    """Hash the contents of files; what is not there counts as `NO_FILE`."""
+    digests = [
+        hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else NO_FILE
+        for path in paths
+    ]
+    return "-".join(digests)
+
+
+def _anchor_sets(home: Home) -> list[Path]:
+    """List the packaged anchor sets, and the file of one's own that settings name."""
+    named = load_settings(home.settings_file).explicit.anchors
+    own_file = home.root / named
+    sets = [resource("anchors.toml")]
+    return [*sets, own_file] if named and own_file.is_file() else sets
+
+
+def broken_files(home: Home) -> list[str]:
+    """Say what is wrong with files that a person edits in a home.
+
+    A broken judges file is refused before.
+
+    Returns:
+        A message for each file, with the line or field and the remedy.
+    """
+    from lunguage_assets.assertion.own_cues import read_own_cues
+    from lunguage_assets.corpus.vocabulary import Vocabulary
+    from lunguage_assets.explicit.fit.anchors import chosen_anchors
+    from lunguage_assets.explicit.hedges.review import load_corrections
+    from lunguage_assets.implicit.merging.merge_constraints import load_blacklist
+    from lunguage_assets.implicit.pathways.pathways import load_dictionary
+
+    # What a delivery calls its findings does not matter to the form of the file.
+    no_terms = Vocabulary.from_terms(TERMS.frame())
+    readers: list[Callable[[], object]] = [
+        lambda: chosen_anchors(
+            load_settings(home.settings_file).explicit.anchors,
+            home.anchor_ratings,
+            home.root,
+        ),
+        lambda: load_corrections(home.corrections_file),
+        lambda: load_blacklist(home.blacklist_file),
+        lambda: read_own_cues(home.assertion_file) if home.assertion_file else None,
+        lambda: load_dictionary(home.pathways_file, no_terms),
+    ]
+    problems: dict[str, None] = {}
+    for read_file in readers:
+        try:
+            read_file()
+        except LunguageError as error:
+            problems[str(error)] = None
+    return list(problems)

@@ -1,0 +1,184 @@
+"""What is current in a home: Dagster's answer, with its reasons in words.
+
+Dagster records of every materialisation the code version and the versions of what was
+read (https://docs.dagster.io, "Asset versioning and caching"). The UI, automation,
+`lunguage status` and `lunguage run` all ask it. An edge of a hundred partitions or more
+is not looked at: what rests on all batches rests on `complete_batches`, which hashes
+their versions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from lunguage_assets.orchestration.internals import StaleResolver
+from lunguage_assets.orchestration.partitions import partition_key
+from lunguage_assets.tables import TABLES
+from lunguage_assets.workspace.home import Home
+from lunguage_assets.workspace.store import partition_path
+from lunguage_assets.workspace.versions import current_version
+
+DATA_VERSION = "dagster/data_version"
+
+ON_REQUEST: Mapping[str, str] = {"hedge_vocabulary": "hedge_phrases"}
+"""Asset -> what makes it no more stale: new phrases would ask every judge again."""
+
+TABLES_PER_BATCH = tuple(
+    name
+    for name, table in TABLES.items()
+    if table.released and "report_batch" in table.partitioned_by
+)
+"""What a release reads of every batch."""
+
+_RESULT = "lunguage_plus_plus"
+_STEPS_OF_RESULT = (
+    "fitted_probabilities",
+    "deduplicated_findings",
+    "expansions",
+    _RESULT,
+)
+
+
+class Current:
+    """Says of every partition whether it is current, as things are at one moment.
+
+    Args:
+        asset_graph: Dagster's, of the home's definitions.
+        instance: that keeps what was materialised.
+        home: whose tables they are.
+        releases: folder with one folder for each ranker.
+    """
+
+    def __init__(
+        self,
+        asset_graph: Any,
+        instance: dg.DagsterInstance,
+        home: Home,
+        releases: Path,
+    ) -> None:
+        self.home = home
+        self.releases = releases
+        self.batches = [batch.key for batch in home.registered()]
+        """Keys of the registered batches, oldest first."""
+        self._graph = asset_graph
+        self._instance = instance
+        self._tables = home.tables
+
+    def reasons(self, asset: str, *keys: str) -> list[str]:
+        """Say why a partition is to be made; none: it is current.
+
+        Args:
+            asset: a table, or the release.
+            keys: of the partition, in the order of `Table.partitioned_by`.
+        """
+        partition = _partition(asset, keys)
+        if self._resolver.is_missing(asset, partition):
+            return ["missing"]
+        if not self._has_files(asset, keys):
+            return ["missing"]
+        reasons = []
+        for cause in self._resolver.causes(asset, partition):
+            read = cause.dependency_asset_key
+            if read is None:
+                reasons.append("its code, settings or files changed")
+            elif ON_REQUEST.get(asset) != read.to_user_string():
+                reasons.append(f"{read.to_user_string()} changed")
+        if asset == "complete_batches" and not reasons:
+            reasons += self._reasons_of_batches(*keys)
+        return list(dict.fromkeys(reasons))
+
+    def _has_files(self, asset: str, keys: Sequence[str]) -> bool:
+        """Whether what was materialised is still there.
+
+        A batch that was removed and delivered again has events, and no file; a person
+        may have deleted a release.
+        """
+        if asset in TABLES:
+            return bool(partition_path(self._tables, asset, *keys).exists())
+        if asset == "release":
+            version = current_version(self.releases.joinpath(*keys))
+            return version is not None and version.is_dir()
+        return True
+
+    def _reasons_of_batches(self, ranker: str) -> list[str]:
+        """Say whether the batches of a ranker are others than when they were hashed."""
+        # Dagster looks at no edge of a hundred partitions, and notices no batch that
+        # was removed.
+        batches = self.complete_batches(ranker)
+        version = version_of_batches(self._instance, ranker, batches)
+        known = self._resolver.data_version("complete_batches", ranker)
+        return [] if version == known else ["a batch changed"]
+
+    def reasons_of_result(self, ranker: str, batch: str) -> list[str]:
+        """Say why the result of a batch is stale, or something that it was made of."""
+        reasons = self.reasons("findings", batch)
+        for step in _STEPS_OF_RESULT:
+            reasons += self.reasons(step, ranker, batch)
+        return list(dict.fromkeys(reasons))
+
+    def waits_for_request(self, asset: str, *keys: str) -> bool:
+        """Whether a partition is stale only by what makes it no more on its own."""
+        if asset not in ON_REQUEST or self.reasons(asset, *keys):
+            return False
+        return bool(self._resolver.causes(asset, _partition(asset, keys)))
+
+    def exists(self, asset: str, *keys: str) -> bool:
+        """Whether a partition is stored, current or not."""
+        return self.reasons(asset, *keys) != ["missing"]
+
+    def is_current(self, asset: str, *keys: str) -> bool:
+        """Whether a partition is stored, and nothing that it was made of changed."""
+        return not self.reasons(asset, *keys)
+
+    def complete_batches(self, ranker: str) -> list[str]:
+        """List the batches that have a result of a ranker, oldest first."""
+        return complete_batches(self.home, ranker)
+
+    @cached_property
+    def _resolver(self) -> StaleResolver:
+        return StaleResolver(self._instance, self._graph)
+
+
+def complete_batches(home: Home, ranker: str) -> list[str]:
+    """List the batches that have a result of a ranker, oldest first."""
+    return [
+        batch.key
+        for batch in home.registered()
+        if partition_path(home.tables, _RESULT, ranker, batch.key).exists()
+    ]
+
+
+def version_of_batches(
+    instance: dg.DagsterInstance, ranker: str, batches: Sequence[str]
+) -> str:
+    """Hash the versions of all tables that a release of some batches reads.
+
+    Args:
+        instance: that keeps the versions.
+        ranker: of the release.
+        batches: that have a result of it, oldest first.
+    """
+    versions: list[object] = [*batches]
+    for table in TABLES_PER_BATCH:
+        tags_by_partition = instance.event_log_storage.get_latest_tags_by_partition(
+            dg.AssetKey(table),
+            dg.DagsterEventType.ASSET_MATERIALIZATION,
+            [DATA_VERSION],
+        )
+        for batch in batches:
+            # Some tables are of the batch alone, others of a ranker and a batch.
+            key_by_dimension = {"ranker": ranker, "report_batch": batch}
+            keys = [key_by_dimension[name] for name in TABLES[table].partitioned_by]
+            tags = tags_by_partition.get(str(partition_key(table, keys)), {})
+            versions.append([table, batch, tags.get(DATA_VERSION)])
+    return hashlib.sha256(repr(versions).encode()).hexdigest()[:16]
+
+
+def _partition(asset: str, keys: Sequence[str]) -> str:
+    return str(partition_key(asset, keys)) if len(keys) > 1 else keys[0]
