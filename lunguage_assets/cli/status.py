@@ -162,7 +162,7 @@ def _release_of(
         return None
     # The reasons of a stale release are those of the stage that makes it, listed below.
     is_current = not any(
-        current.reasons(asset, ranker) for asset in ("complete_batches", "release")
+        current.reasons(asset, ranker) for asset in ("release_inputs", "release")
     )
     return f"release {version.name}, {'current' if is_current else 'stale'}"
 

@@ -119,7 +119,7 @@ def batch_condition(configuration: Configuration, table: str) -> Condition:
         condition.newly_requested() | condition.newly_updated() | unranked
     )
     # Of a batch of findings the texts are never there.
-    optional = sources
+    optional: dg.AssetSelection = sources
     if table in ("findings", "reports", "rejected", "intake_notes", "terms"):
         optional |= dg.AssetSelection.assets(
             "report_texts", "rejected_reports", "reading_notes"

@@ -3,7 +3,7 @@
 Dagster records of every materialisation the code version and the versions of what was
 read (https://docs.dagster.io, "Asset versioning and caching"). The UI, automation,
 `lunguage status` and `lunguage run` all ask it. An edge of a hundred partitions or more
-is not looked at: what rests on all batches rests on `complete_batches`, which hashes
+is not looked at: what rests on all batches rests on `release_inputs`, which hashes
 their versions.
 """
 
@@ -35,6 +35,9 @@ TABLES_PER_BATCH = tuple(
     if table.released and "report_batch" in table.partitioned_by
 )
 """What a release reads of every batch."""
+
+ANALYSES = tuple(name for name, table in TABLES.items() if table.released == "analysis")
+"""What a release shows where somebody has made it."""
 
 _RESULT = "lunguage_plus_plus"
 _STEPS_OF_RESULT = (
@@ -89,8 +92,8 @@ class Current:
                 reasons.append("its code, settings or files changed")
             elif ON_REQUEST.get(asset) != read.to_user_string():
                 reasons.append(f"{read.to_user_string()} changed")
-        if asset == "complete_batches" and not reasons:
-            reasons += self._reasons_of_batches(*keys)
+        if asset == "release_inputs" and not reasons:
+            reasons += self._reasons_of_inputs(*keys)
         return list(dict.fromkeys(reasons))
 
     def _has_files(self, asset: str, keys: Sequence[str]) -> bool:
@@ -106,14 +109,14 @@ class Current:
             return version is not None and version.is_dir()
         return True
 
-    def _reasons_of_batches(self, ranker: str) -> list[str]:
-        """Say whether the batches of a ranker are others than when they were hashed."""
+    def _reasons_of_inputs(self, ranker: str) -> list[str]:
+        """Say whether what a release reads is other than when it was hashed."""
         # Dagster looks at no edge of a hundred partitions, and notices no batch that
         # was removed.
         batches = self.complete_batches(ranker)
-        version = version_of_batches(self._instance, ranker, batches)
-        known = self._resolver.data_version("complete_batches", ranker)
-        return [] if version == known else ["a batch changed"]
+        version = version_of_inputs(self._instance, ranker, batches)
+        known = self._resolver.data_version("release_inputs", ranker)
+        return [] if version == known else ["a batch or an analysis changed"]
 
     def reasons_of_result(self, ranker: str, batch: str) -> list[str]:
         """Say why the result of a batch is stale, or something that it was made of."""
@@ -154,10 +157,12 @@ def complete_batches(home: Home, ranker: str) -> list[str]:
     ]
 
 
-def version_of_batches(
+def version_of_inputs(
     instance: dg.DagsterInstance, ranker: str, batches: Sequence[str]
 ) -> str:
     """Hash the versions of all tables that a release of some batches reads.
+
+    The versions of a table's partitions are read in one query.
 
     Args:
         instance: that keeps the versions.
@@ -165,16 +170,17 @@ def version_of_batches(
         batches: that have a result of it, oldest first.
     """
     versions: list[object] = [*batches]
-    for table in TABLES_PER_BATCH:
+    for table in (*TABLES_PER_BATCH, *ANALYSES):
         tags_by_partition = instance.event_log_storage.get_latest_tags_by_partition(
             dg.AssetKey(table),
             dg.DagsterEventType.ASSET_MATERIALIZATION,
             [DATA_VERSION],
         )
-        for batch in batches:
-            # Some tables are of the batch alone, others of a ranker and a batch.
+        # Some tables are of the batch alone, others of a ranker, or of both.
+        dimensions = TABLES[table].partitioned_by
+        for batch in batches if "report_batch" in dimensions else [""]:
             key_by_dimension = {"ranker": ranker, "report_batch": batch}
-            keys = [key_by_dimension[name] for name in TABLES[table].partitioned_by]
+            keys = [key_by_dimension[name] for name in dimensions]
             tags = tags_by_partition.get(str(partition_key(table, keys)), {})
             versions.append([table, batch, tags.get(DATA_VERSION)])
     return hashlib.sha256(repr(versions).encode()).hexdigest()[:16]

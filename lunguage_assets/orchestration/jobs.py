@@ -145,7 +145,7 @@ JOBS: Mapping[str, Job] = {
         after=("compare", "rank"),
     ),
     "release": Job(
-        ("complete_batches", "release"),
+        ("release_inputs", "release"),
         "Write the bundle of a ranker over all its batches.",
         after=("ingest", "rank", "refit", "expand"),
     ),

@@ -35,6 +35,8 @@ class Stage:
     @property
     def reason(self) -> str:
         """The first reason, and how many more there are; none of a missing table."""
+        if not self.because:
+            return "what it reads is made again"
         reasons = [reason for reason in self.because if reason != MISSING]
         if len(reasons) > 1:
             return f"{reasons[0]} and {len(reasons) - 1} more"

@@ -51,6 +51,7 @@ from lunguage_assets.orchestration.resources import (
 )
 from lunguage_assets.orchestration.sources import version_of_judge
 from lunguage_assets.orchestration.spending import Spending
+from lunguage_assets.quality.corrected_rows import require_known_rows
 from lunguage_assets.quality.quarantine import Tables, compute_valid_studies
 from lunguage_assets.quality.rules import InvalidStudy
 from lunguage_assets.spreadsheets import sheet_frame
@@ -140,6 +141,10 @@ def explicit_assets(
         """Find the hedging phrases of a batch's tentative findings with one judge."""
         keys = context.partition_key.keys_by_dimension
         judge_key = keys["judge"]
+        # Rows of raw reports get new ids when they are read otherwise: a correction of
+        # a row that is no more would go unnoticed.
+        if configuration.home.batch(keys["report_batch"]).kind == "text":
+            require_known_rows(configuration.home, findings)
         spending = Spending(context, configuration, "hedge_phrases")
         judge = configuration.open_judge(judge_key, spending.note, spending.bill)
         corrections = load_corrections(configuration.home.corrections_file)

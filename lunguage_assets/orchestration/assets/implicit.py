@@ -6,7 +6,7 @@ Steps work on chunks of studies in several processes (`parallel`). How rows are 
 expanded and resolved is not here, but in the package `implicit`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import dagster as dg
@@ -296,7 +296,7 @@ def _of_valid_studies(
     configuration: Configuration,
     step: str,
     inputs: Mapping[str, pd.DataFrame],
-    compute: "partial[Tables]",
+    compute: Callable[[Tables, list[InvalidStudy]], Tables],
 ) -> ValidStudies:
     return compute_valid_studies(
         step,

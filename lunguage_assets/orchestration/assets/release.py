@@ -22,10 +22,8 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.orchestration.current import (
     TABLES_PER_BATCH,
     Current,
-    version_of_batches,
-)
-from lunguage_assets.orchestration.current import (
-    complete_batches as complete_of,
+    complete_batches,
+    version_of_inputs,
 )
 from lunguage_assets.orchestration.io_manager import stored_table, versioned
 from lunguage_assets.orchestration.metadata import column_schema, counts
@@ -67,21 +65,22 @@ def release_assets(
         deps=[
             dg.AssetDep("lunguage_plus_plus", partition_mapping=by.same_ranker),
             dg.AssetDep("findings", partition_mapping=dg.AllPartitionMapping()),
+            *ANALYSES,
         ],
     )
     @redact_errors()
-    def complete_batches(
+    def release_inputs(
         context: dg.AssetExecutionContext,
         configuration: dg.ResourceParam[Configuration],
     ) -> dg.MaterializeResult[None]:
-        """Hash the versions of all batches that have a result of a ranker.
+        """Hash the versions of everything that a release reads; no row is read.
 
         Dagster compares no versions across an edge of a hundred partitions: the release
-        rests on this asset, whose version is the hash of theirs. No row is read.
+        rests on this asset, whose version is the hash of theirs.
         """
         ranker = context.partition_key
-        batches = complete_of(configuration.home, ranker)
-        version = version_of_batches(context.instance, ranker, batches)
+        batches = complete_batches(configuration.home, ranker)
+        version = version_of_inputs(context.instance, ranker, batches)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(version), metadata={"batches": len(batches)}
         )
@@ -95,7 +94,7 @@ def release_assets(
         code_version=versioned(
             "12", hash_of_files(resource("labels.yaml"), resource("statements.yaml"))
         ),
-        deps=["complete_batches", "reference_ranking", *ANALYSES],
+        deps=["release_inputs", "reference_ranking"],
     )
     @redact_errors()
     def release(
@@ -132,13 +131,13 @@ def release_assets(
         }
         return dg.MaterializeResult(metadata=metadata)
 
-    return [complete_batches, release]
+    return [release_inputs, release]
 
 
 def _write_release(configuration: Configuration, ranker: str) -> Written:
     tables = UPath(configuration.home.tables)
     ranking = stored_table(tables, "reference_ranking", ranker)
-    complete = complete_of(configuration.home, ranker)
+    complete = complete_batches(configuration.home, ranker)
     registered = [batch.key for batch in configuration.home.registered()]
     missing = tuple(batch for batch in registered if batch not in complete)
     with newest_studies(configuration, ranker) as studies:
@@ -215,7 +214,7 @@ def newest_studies(
     """
     tables = UPath(configuration.home.tables)
     batches: dict[str, dict[str, UPath]] = {}
-    for batch in complete_of(configuration.home, ranker):
+    for batch in complete_batches(configuration.home, ranker):
         # Some tables are of the batch alone, others of a ranker and a batch.
         key_by_dimension = {"ranker": ranker, "report_batch": batch}
         batches[batch] = {}

@@ -10,7 +10,7 @@ from stored_tables import store_table
 from tentative_findings import finding, findings_frame
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.lineage.corrected_rows import require_known_rows
+from lunguage_assets.quality.corrected_rows import require_known_rows
 from lunguage_assets.tables import FINDINGS
 from lunguage_assets.workspace.home import Home
 from lunguage_assets.workspace.store import partition_path
